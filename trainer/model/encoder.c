@@ -13,13 +13,13 @@
 #include "trainer/model/parts.h"
 #include "trainer/model/tensors.h"
 
-/* The rows of a turn's output: of the last one those that heads read. */
+/* The rows of a turn's output: in the last turn only those that heads read. */
 static const struct batch *turn_rows(const struct model *model, const struct batch *batch, int32_t turn)
 {
     return turn + 1 == model->turns ? batch_read(batch) : batch;
 }
 
-/* Where queries, keys and values stand in a layer's qkv or in dqkv. */
+/* Where queries, keys and values are in a layer's qkv or in dqkv. */
 struct attention_rows {
     void *q, *kv;
     int32_t q_stride, kv_stride; /* numbers from row to row */
@@ -53,13 +53,13 @@ static struct dropout branch_dropout(const struct model *model, const struct lay
     return dropout;
 }
 
-/* What a turn's products read. */
+/* The rows that a turn's products read. */
 static const void *turn_input(const struct model *model, int32_t turn)
 {
     return turn > 0 ? model->layers[turn - 1].out : model->entry;
 }
 
-/* What its first branch is added to; NULL: nothing yet. */
+/* The sum that its first branch is added to; NULL: none yet. */
 static const void *turn_residual(const struct model *model, int32_t turn)
 {
     if (!order_of(model).bare)
@@ -151,7 +151,7 @@ static void project_forward(const struct model *model, const struct layer *layer
          .rows = token_rows(queries), .out = hidden, .in = hidden);
 }
 
-/* turn_residual of the rows of the turn's output. */
+/* turn_residual for the rows of the turn's output. */
 static const void *residual_rows(const struct model *model, int32_t turn, const struct batch *batch,
                                  const struct batch *queries)
 {
@@ -206,8 +206,9 @@ void forward(struct model *model, const struct batch *batch)
         layer_forward(model, batch, turn);
 }
 
-/* From dqkv to the gradients of weights and to dinput, the gradient of the turn's input, which is added to where the
- * turn has all rows. In the last layer dinput is made anew, and then dread joins the gradient of the sum. */
+/* From dqkv computes the gradients of weights and dinput, the gradient of the turn's input (in ORDER_POST it adds to
+ * dinput, if the turn has all rows). In the last layer dinput is written anew, and dread is then added to the gradient
+ * of the sum. */
 static void project_backward(const struct model *model, const struct layer *layer, const void *x, void *dinput,
                              const struct batch *batch, const struct batch *queries)
 {
@@ -239,9 +240,9 @@ static void project_backward(const struct model *model, const struct layer *laye
          .hidden = hidden);
 }
 
-/* post: dhidden is the gradient of the layer's output, then that of its input. pre and large: dhidden is that of the
- * sum, dbranch that of the output, then of the input; the last layer finds its output's in dhidden, as the heads left
- * it. In the last layer dread stands for dhidden, until project_backward comes back to all rows. */
+/* In post, dhidden is the gradient of the layer's output, then that of its input. In pre and large, dhidden is that of
+ * the sum, dbranch that of the output, then of the input; the last layer finds its output's gradient in dhidden, where
+ * the heads left it. In the last layer dread replaces dhidden, until project_backward returns to all rows. */
 static void layer_backward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
@@ -312,9 +313,9 @@ static void embed_backward(struct model *model, const struct batch *batch)
          .hidden = hidden, .scratch = model->scratch);
 }
 
-/* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or where norms lead that of
- * the layer after it, because the norm that a layer begins with is the second one of the turn before. Layers that were
- * dropped have no gradient to wait for. */
+/* The offset from which gradients are final after a turn's backward pass: that of the layer's first tensor or, in
+ * orders that lead, of the next layer's, because the norm that a layer begins with is the second one of the turn
+ * before. Layers that were dropped have no gradient to wait for. */
 static size_t final_after(const struct model *model, int32_t turn)
 {
     const int32_t layer = model->layers[turn].number + (order_of(model).leads ? 1 : 0);
@@ -322,7 +323,8 @@ static size_t final_after(const struct model *model, int32_t turn)
                                         : params_final(&model->table)->offset;
 }
 
-/* A group of turns whose activations were overwritten by the next group's is worked out again before its last one. */
+/* Before the last turn of a group whose activations were overwritten by the next group, the whole group is
+ * recomputed. */
 void backward(struct model *model, const struct batch *batch)
 {
     const int32_t every = model->budget.recompute_every;

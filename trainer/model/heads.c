@@ -1,4 +1,4 @@
-/* The heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in training the heads'
+/* The heads: forward, loss and backward in one pass. In: the last layer's rows. Out: sums, and in training the heads'
  * gradients and output_gradient +=.
  *
  *     masked: logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word embedding (tied)
@@ -111,7 +111,7 @@ static void masked_pass(struct model *model, const struct batch *batch)
         masked_backward(model, batch, rows);
 }
 
-/* ---- the pooler, which the two heads of whole sequences begin with ---- */
+/* ---- the pooler, with which both heads of whole sequences begin ---- */
 
 enum { HEAD_POOLER_WEIGHT, HEAD_POOLER_BIAS, HEAD_OUTPUT_WEIGHT, HEAD_OUTPUT_BIAS };
 #define POOLER_TENSORS                                                                                                 \
@@ -133,7 +133,7 @@ static void pool(struct model *model, const struct batch *batch, enum head_kind 
     CALL(ops, tanh_rows, .x = model->pooled, .rows = rows, .columns = hidden);
 }
 
-/* From dpooled. */
+/* The backward pass, from dpooled. */
 static void pool_backward(struct model *model, const struct batch *batch, enum head_kind head)
 {
     const struct ops *ops = model->ops;
@@ -150,7 +150,7 @@ static void pool_backward(struct model *model, const struct batch *batch, enum h
          .rows = rows, .hidden = hidden);
 }
 
-/* A product of few columns on rows x: logits, and on the way back its gradients and dx (+=). */
+/* A product with few columns on rows x: logits, and backward its gradients and dx (or dx +=). */
 struct output {
     void *logits;  /* [rows, out] */
     const void *x; /* [rows, H] */
@@ -222,7 +222,7 @@ static void next_pass(struct model *model, const struct batch *batch)
     }
 }
 
-/* ---- classes: never beside next sentence, whose pooler it has ---- */
+/* ---- classes: never beside next sentence, because both use the pooler ---- */
 
 static const struct tensor_row class_tensors[] = {
     POOLER_TENSORS,

@@ -2,12 +2,12 @@
  *
  *     theta(t) = (1 - theta) exp(-gamma t) + theta       share of layer i = 1 - i (1 - theta(t)) / N
  *
- * Layer i exists in a step with its share's probability; then its two branches are divided by it, so that on average
- * over the coins each adds what it would add without drops. Layer 0 always exists. The coin is word 0 of Philox with
- * key (seed, step) and counter (layer, 0, 0, 2^32 - 1): one for all micro-batches and processes of a step. DeepSpeed's
- * code differs in two points, which `compat` brings back: it divides layer i by the share of layer i + 1, and its t
- * stands still for the first two steps. Sources: Zhang and He (2020); DeepSpeed, progressive_layer_drop.py;
- * DeepSpeedExamples, bing_bert/nvidia/modelingpreln_layerdrop.py. */
+ * Layer i exists in a step with the probability of its share; then its two branches are divided by the share, so that
+ * on average over the draws each adds what it would add without drops. Layer 0 always exists. The draw is word 0 of
+ * Philox with key (seed, step) and counter (layer, 0, 0, 2^32 - 1): one for all micro-batches and processes of a step.
+ * DeepSpeed's code differs in two points, which `compat` reproduces: it divides layer i by the share of layer i + 1,
+ * and its t does not advance in the first two steps. Sources: Zhang and He (2020); DeepSpeed,
+ * progressive_layer_drop.py; DeepSpeedExamples, bing_bert/nvidia/modelingpreln_layerdrop.py. */
 #include "trainer/model/parts.h"
 
 #include "base/random.h"

@@ -1,4 +1,4 @@
-/* Every buffer of a model, once: its name, its size, its place. The same walk counts bytes and hands out memory. */
+/* Every buffer of a model, listed once: its name, size and place. The same walk counts bytes and hands out memory. */
 #include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
@@ -33,8 +33,8 @@ static void take(struct planner *planner, void **buffer, const char *name, size_
     row->bytes = bytes;
 }
 
-/* The buffers of a turn. Turns share memory with those recompute_every before them, but the last of each such group
- * keeps what the first of the next reads: its output, and the sum that runs on where there is one. */
+/* The buffers of a turn. A turn shares memory with the turn recompute_every before it, but the last turn of each group
+ * keeps what the first of the next group reads: its output and, in orders that are bare, the sum. */
 static void plan_layer(struct planner *planner, const struct model *model, int32_t turn)
 {
     const int32_t every = model->budget.recompute_every;
@@ -65,7 +65,7 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
     take(planner, &layer->out, "layer.out", rows * hidden, storage);
 }
 
-/* What its buffers have room for. */
+/* The rows that its buffers have room for. */
 static int32_t rows_of_head(const struct model *model, enum head_kind head)
 {
     return head_kinds[head].reads == READS_ALL ? model->budget.token_rows_max : model->budget.head_rows_max[head];
@@ -84,7 +84,7 @@ static void plan_head(struct planner *planner, struct model *model, enum head_ki
     }
 }
 
-/* The most rows of a buffer with a column for each piece. */
+/* The largest number of rows of a buffer with a column for each piece. */
 static int32_t vocabulary_rows(const struct model *model)
 {
     int32_t most = 0;

@@ -104,7 +104,7 @@ const double *model_results(const struct model *model)
 
 void model_refresh(struct model *model)
 {
-    if (model->weights != model->params && !has_vectors_alone(model)) /* else who holds the rest stores it */
+    if (model->weights != model->params && !has_vectors_alone(model)) /* otherwise the holder of the rest stores it */
         CALL(model->ops, convert, .y = model->weights, .x = model->params, .count = model->table.size);
 }
 
@@ -121,7 +121,7 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
     };
 }
 
-/* Drops what passes have summed up. */
+/* Discards the sums of passes. */
 static void forget(struct model *model)
 {
     CALL(model->ops, clear, .memory = model->sums, .bytes = STEP_SUMS * sizeof *model->sums);
@@ -149,7 +149,8 @@ void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SU
     }
 }
 
-/* Hands it to a caller: the one place where a pass waits for the device. Training does not come here. */
+/* Adds the sums to a caller's metrics: the only place where a pass waits for the device. Training does not come
+ * here. */
 static void take(struct model *model, struct model_metrics *metrics)
 {
     const struct ops *ops = model->ops;
@@ -254,7 +255,7 @@ double model_flops(const struct model_config *config, double length, const doubl
 {
     const double hidden = config->hidden, inner = config->intermediate, up = size_of(config, OF_UP);
     const double token = 2 * hidden * hidden;                                               /* key and value */
-    const double query = 2 * hidden * hidden + hidden * (up + inner) + 2 * length * hidden; /* all the rest of a row */
+    const double query = 2 * hidden * hidden + hidden * (up + inner) + 2 * length * hidden; /* all else of a row */
     double read = 0, heads = 0;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {

@@ -19,27 +19,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The largest batch that a call will bring. */
+/* The largest batch of any call. */
 struct model_budget {
-    int32_t token_rows_max;            /* rounded to BATCH_ROW_MULTIPLE inside */
-    int32_t head_rows_max[HEAD_KINDS]; /* the same, of each head's labels; may be 0 */
+    int32_t token_rows_max;            /* rounded up to BATCH_ROW_MULTIPLE internally */
+    int32_t head_rows_max[HEAD_KINDS]; /* the same, for each head's labels; may be 0 */
     int32_t sequences_max;
     int32_t length_max; /* tokens of one sequence, at most the config's positions */
-    /* Activations are kept at every so many layers only, and worked out again from there in the backward pass: less
-     * memory, a third more work, the same bits. 0: all are kept. DeepSpeed's JSON: activation_checkpointing. */
+    /* Keeps activations only at every recompute_every-th layer, and recomputes the others from there in the backward
+     * pass: less memory, a third more work, the same bits. 0: keeps all. DeepSpeed's JSON: activation_checkpointing. */
     int32_t recompute_every;
-    /* Master copies are held elsewhere, in parts: of what is stored in another type model_params has vectors alone. */
+    /* Master copies are held elsewhere, in parts: where storage is not the real type, model_params has only vectors. */
     bool divided;
-    /* Gradients are no memory of the model's: the listener of every pass says where each tensor's are. */
+    /* The model has no memory for gradients: the listener of every pass says where each tensor's are. */
     bool placed;
 };
 
-/* What the memory is for, in the order it is taken: known without taking it. */
+/* What memory is needed for, in the order in which it is taken; known without taking it. */
 #define PLAN_ROWS_MAX 64
 struct model_plan {
     struct plan_row {
         char name[32];  /* "layer.qkv" */
-        int32_t copies; /* one a layer, or 1 */
+        int32_t copies; /* one per layer, or 1 */
         uint64_t bytes; /* of all copies */
     } rows[PLAN_ROWS_MAX];
     size_t count;
@@ -58,17 +58,17 @@ void model_close(struct model *model);
 const struct params *model_table(const struct model *model);
 const struct model_config *model_config(const struct model *model);
 const struct ops *model_ops(const struct model *model);
-/* Flat memory of the device (ops->map) in ops' real type: float, but double under PRECISION_FP64. After changing
+/* Flat memory of the device (ops->map) in ops' real type: float, or double under PRECISION_FP64. After changing
  * parameters call model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
 void *model_params(struct model *model);
-void *model_gradients(struct model *model); /* NULL where they are placed */
+void *model_gradients(struct model *model); /* NULL where the listener places them */
 void model_refresh(struct model *model);
-void *model_weights(struct model *model); /* the storage copy, which is model_params where storage is the real type */
-/* Elements of model_params: the table's vector_size where it has vectors alone, else its size. */
+void *model_weights(struct model *model); /* the storage copy; model_params where storage is the real type */
+/* Elements of model_params: the table's vector_size if it has only vectors, otherwise its size. */
 size_t model_params_count(const struct model *model);
 
 struct step_settings {
-    uint32_t seed, step;        /* name what is dropped; steps count from 1 */
+    uint32_t seed, step;        /* the key of dropout; steps count from 1 */
     bool dropout;               /* false: as if the config had no dropout and no layer drop */
     double loss_scale;          /* multiplies every gradient; 1 but for fp16 */
     int64_t counts[HEAD_KINDS]; /* labels of each head in the whole step, over all micro-batches and processes; >= 1 */
@@ -85,53 +85,53 @@ struct model_metrics {
     int64_t sequences, tokens;
 };
 
-/* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */
+/* Clears the gradients and keeps the settings. Discards sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
-/* Hears which gradients are final, in the last micro-batch of a step, or in all where it places them: elements [from,
- * to) of the flat memory, in ranges that follow each other from its end down to 0: heads, layers from the last to the
- * first, embeddings. The device may not have worked them out yet, but nothing that is asked of it later changes
- * them. */
+/* Learns which gradients are final, in the last micro-batch of a step, or in every one if it places them: elements
+ * [from, to) of flat memory, in consecutive ranges from its end down to 0: heads, layers from the last to the first,
+ * embeddings. The device may not have computed them yet, but nothing queued later changes them. */
 struct gradient_listener {
     void (*final)(void *context, size_t from, size_t to);
-    /* NULL, or called once the heads are done: of the word table's gradient the pass changes from now on only the rows
-     * that its input names. Returns the batch that goes backward: the same, or with other ids, if rows were moved. */
+    /* NULL, or called once the heads are done: from then on the pass changes, of the word table's gradient, only the
+     * rows that its input names. Returns the batch for the backward pass: the same, or one with other ids if rows were
+     * moved. */
     const struct batch *(*words)(void *context, const struct batch *batch);
     void *context;
-    /* Of a model whose gradients are placed: where element `element` of flat memory lies, with all of its group (the
-     * heads, a layer, the embeddings) until that is final. It begins cleared. Else NULL. */
+    /* For a model whose gradients are placed: the address of element `element` of flat memory, valid for all of its
+     * group (the heads, a layer, the embeddings) until that is final. The memory begins cleared. Otherwise NULL. */
     void *(*place)(void *context, size_t element);
 };
-/* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
- * for the next call that asks, or for whom model_sums serves. `listener`: of the last micro-batch, or of any whose
- * gradients are placed; else NULL. */
+/* Forward and backward: gradients +=; metrics +=, which waits for the device. Where metrics is NULL, the sums are kept
+ * for the next call that asks for them, and in model_sums. `listener`: for the last micro-batch, or for every one if
+ * gradients are placed; otherwise NULL. */
 void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
                             struct model_metrics *metrics);
-/* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has
- * asked for. */
+/* Forward only, without dropout; leaves gradients and the step alone, but discards sums of training passes that no call
+ * has asked for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
-/* A head's logits of the last pass, which was model_evaluate: [the head's rows, columns] in storage, the device's
- * (ops->map); those of masked tokens have a column for each piece of the padded vocabulary. */
+/* A head's logits of the last pass, which must have been model_evaluate: [the head's rows, columns] in storage, in
+ * device memory (ops->map). Those of masked tokens have a column for each piece of the padded vocabulary. */
 void *model_logits(const struct model *model, enum head_kind head);
-/* The same of the losses of the masked head: [live, 2], of each label its loss in nats, and 1 where the largest logit
- * is its. */
+/* The same for the results of the masked head: [live, 2], each label's loss in nats, and 1 where it has the largest
+ * logit. */
 const double *model_results(const struct model *model);
 
-/* What the metrics' sums are made of, in the device's memory [STEP_SUMS], for the record of a step (ops.h); and their
- * way back from there into metrics, counts left alone. */
+/* The sums that metrics are made of, in device memory [STEP_SUMS], for the record of a step (update_numbers.h).
+ * model_metrics_add adds such sums to metrics, without the counts. */
 const double *model_sums(const struct model *model);
 void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS]);
-/* The same sums out of metrics. */
+/* The same sums, taken from metrics. */
 void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SUMS]);
 
-/* theta of a step, counted from 1. */
+/* theta of a step; steps count from 1. */
 double layer_drop_theta(const struct layer_drop *drop, uint32_t step);
 
-/* For tests and debugging, after a forward pass, and after a backward one where nothing is recomputed: the last layer's
+/* For tests and debugging, after a forward pass, or after a backward pass if nothing is recomputed: the last layer's
  * output [token_rows, H] in storage. */
 const void *model_hidden(const struct model *model);
 
-/* Floating-point operations of forward and backward for a sequence of `length` tokens with so many labels of each head:
- * 2 per multiply-add of the matrix products, the backward counted as twice the forward. */
+/* Floating-point operations of forward and backward for a sequence of `length` tokens with marks[h] labels of head h: 2
+ * per multiply-add of the matrix products; the backward pass counts as twice the forward pass. */
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS]);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: a model's sizes. Out: the table of its tensors, their places in flat memory, and their first values. */
+/* In: a model's sizes. Out: the table of its tensors, their places in flat memory, and their initial values. */
 #include "trainer/model/head.h"
 
 #include "base/hash.h"
@@ -92,16 +92,15 @@ int32_t vocabulary_padded(const struct model_config *config)
     return (config->vocabulary + MODEL_VOCABULARY_MULTIPLE - 1) / MODEL_VOCABULARY_MULTIPLE * MODEL_VOCABULARY_MULTIPLE;
 }
 
-/* DeepSpeed begins the matrices that end the branches of N pre-LN layers smaller by sqrt(2 N), so that the variance of
- * the sum does not grow with N. */
+/* DeepSpeed's initial values of the matrices that end the branches of N pre-LN layers are smaller by sqrt(2 N), so that
+ * the variance of the sum does not grow with N. */
 static double deviation_of(const struct model_config *config, const struct tensor_row *row)
 {
     return row->added && norm_orders[config->order].smaller ? config->initializer_range / sqrt(2.0 * config->layers)
                                                             : config->initializer_range;
 }
 
-/* Adds a tensor to the growing table and returns it; that of the word embedding and the bias of its pieces are
- * padded. */
+/* Adds a tensor to the growing table and returns it; the word embedding and the bias of its pieces are padded. */
 static struct param *add(struct params *params, const struct model_config *config, const char *prefix,
                          const struct tensor_row *row)
 {
@@ -157,7 +156,7 @@ static const struct param **add_all(struct params *params, const struct model_co
     return places;
 }
 
-/* Vectors with the gaps after them keep their order, and with it what stands side by side. */
+/* Vectors keep their order and the gaps after them, so that adjacent ones stay adjacent. */
 static void place_vectors(struct params *params)
 {
     for (size_t i = 0; i < params->count; i++) {
@@ -239,7 +238,7 @@ static void draw_block(const struct random_stream *stream, uint32_t block, uint3
     }
 }
 
-/* Those beyond two deviations come from the block's next draw, and so on. */
+/* Values beyond two deviations are replaced by those of the block's next draw, and so on. */
 static void truncate_block(const struct random_stream *stream, uint32_t block, double deviation, float values[4])
 {
     const float most = (float)(2 * deviation);
@@ -256,7 +255,7 @@ static void truncate_block(const struct random_stream *stream, uint32_t block, d
     }
 }
 
-#define DRAW_BLOCKS 4096 /* of a task */
+#define DRAW_BLOCKS 4096 /* blocks of a task */
 
 struct draw {
     const struct random_stream *stream;

@@ -1,11 +1,11 @@
 /* The one table of parameters: which tensors a model has, under Hugging Face's names and shapes (BertForPreTraining,
- * decoder tied and left out), how they begin, whether they decay, and where each lies in flat memory. Parameters,
+ * without the tied decoder), their initial values, whether they decay, and where each is in flat memory. Parameters,
  * gradients, moments and 16-bit copies are all flat arrays of params->size elements with the same offsets.
  *
  *     │ word │ position │ type │ LayerNorm │ layer 0: q k v weights, q k v biases, … │ layer 1 … │ pooler │ heads │
  *
- * Tensors start on 64-byte borders, but for q, k, v, which stand without a gap, so that one product serves them. The
- * vocabulary is padded to a multiple of 64 rows inside; they, and all gaps, are zero and stay zero. */
+ * Tensors start on 64-byte borders, except that q, k, v are adjacent, so that one product serves them. The vocabulary
+ * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. */
 #ifndef TRAINER_MODEL_PARAMS_H
 #define TRAINER_MODEL_PARAMS_H
 
@@ -16,20 +16,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the norms stand (formulas: encoder.c). In config.json: pre_layer_norm, layer_norm_large_model (booleans). */
+/* Where the norms are (formulas: encoder.c). In config.json: pre_layer_norm, layer_norm_large_model (booleans). */
 enum norm_order {
-    ORDER_POST,  /* after each sum: Devlin et al. 2019; transformers' BERT knows no other */
-    ORDER_PRE,   /* before each branch, and one after the last layer: DeepSpeed's BERT, whose first weights are below */
+    ORDER_POST,  /* after each sum: Devlin et al. 2019; the only order of transformers' BERT */
+    ORDER_PRE,   /* before each branch, and one after the last layer: DeepSpeed's BERT, with its initial values
+                  * (`smaller`) */
     ORDER_LARGE, /* before each branch, on a sum that begins at zero after the embedding: Habana's large BERT */
     ORDER_KINDS,
 };
 
-/* What an order comes to; a row each. */
+/* The properties of each order. */
 struct norm_order_facts {
-    bool bare;     /* the sum that runs through the layers stays bare, products read norms of it; else it is normed */
-    bool embedded; /* a bare sum begins with the embedding, else at zero */
-    bool leads;    /* a norm belongs to what reads it: one stands before the first layer, another after the last */
-    bool smaller;  /* matrices that end a branch begin smaller, by sqrt(2 layers) */
+    bool bare;     /* the sum that runs through the layers is not normed, and products read norms of it; else the sum
+                    * is normed */
+    bool embedded; /* a bare sum begins with the embedding, else with zero */
+    bool leads;    /* a norm belongs to what reads it: one is before the first layer, another after the last */
+    bool smaller;  /* matrices that end a branch have initial values smaller by sqrt(2 layers) */
 };
 extern const struct norm_order_facts norm_orders[]; /* [ORDER_KINDS] */
 
@@ -39,17 +41,17 @@ enum position_kind {
     POSITION_KINDS,
 };
 struct position_facts {
-    bool table; /* of learned rows, one of which is added to each embedding */
+    bool table; /* there is a table of learned rows, one of which is added to each embedding */
 };
 extern const struct position_facts position_kinds[]; /* [POSITION_KINDS] */
 
-/* The form of the feed-forward part; what it comes to: parts.h. */
+/* The form of the feed-forward part; its functions: parts.h. */
 enum feed_forward {
     FEED_FORWARD_GELU, /* gelu(x W_up) W_down, of either GELU */
     FEED_FORWARD_KINDS,
 };
 
-/* Which products add a bias. Those of heads always do, and that of a norm belongs to the norm. */
+/* Which products add a bias. Those of heads always do; the bias of a norm belongs to the norm. */
 enum bias_kind {
     BIAS_ALL,
     BIAS_KINDS,
@@ -59,7 +61,7 @@ struct bias_facts {
 };
 extern const struct bias_facts bias_kinds[]; /* [BIAS_KINDS] */
 
-/* How matrices begin. In config.json: initializer "normal" or "truncated_normal". */
+/* The initial values of matrices. In config.json: initializer "normal" or "truncated_normal". */
 enum initializer {
     INITIALIZER_NORMAL,
     INITIALIZER_TRUNCATED, /* drawn again while beyond two deviations: Google's BERT */
@@ -85,8 +87,8 @@ struct model_config {
     int32_t types;        /* segments */
     enum gelu gelu;
     uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
-    int32_t labels;                                /* classes of HEAD_CLASS; 1: it gives a number */
-    char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as config.json says them; empty: LABEL_0, LABEL_1, … */
+    int32_t labels;                                /* classes of HEAD_CLASS; 1: it predicts a number */
+    char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as in config.json; empty: LABEL_0, LABEL_1, … */
     double norm_epsilon;                           /* of every LayerNorm */
     double initializer_range;                      /* standard deviation of initial weights */
     double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
@@ -110,13 +112,13 @@ static inline bool model_has(const struct model_config *config, enum head_kind h
 /* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary 30,522.
  * -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
-/* Sizes within limits that the arithmetic relies on; ERR_UNSAFE otherwise (a config file from outside). ERR_USAGE: a
- * layer drop that does not fit. */
+/* Are sizes within the limits that the arithmetic relies on? ERR_UNSAFE otherwise (a config file is untrusted).
+ * ERR_USAGE: a layer drop that does not fit. */
 int model_config_check(const struct model_config *config, struct error *err);
 int32_t vocabulary_padded(const struct model_config *config);
 
-/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. Those of the heads come last, as
- * head.h lists them. A norm's bias follows its weight. A model may lack the tensor of a place. */
+/* Places in the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. Those of the heads come last, in
+ * the order of head.h. A norm's bias follows its weight. A model may lack the tensor of a place. */
 enum param_place {
     PARAM_WORD,
     PARAM_POSITION,
@@ -142,9 +144,9 @@ enum layer_place {
     LAYER_DOWN_BIAS,
     LAYER_NORM_WEIGHT, /* after the feed-forward part; PostAttentionLayerNorm, before it, in ORDER_PRE */
     LAYER_NORM_BIAS,
-    LAYER_PARAMS, /* how many */
+    LAYER_PARAMS, /* their number */
 };
-/* After the layers, where norms lead. */
+/* After the layers, in orders that lead (struct norm_order_facts). */
 enum final_place {
     FINAL_NORM_WEIGHT,
     FINAL_NORM_BIAS,
@@ -157,23 +159,23 @@ struct param {
     char name[80];
     int32_t dimensions; /* 1 or 2 */
     int64_t shape[2];   /* as Hugging Face has it, vocabulary not padded; shape[1] is 1 for vectors */
-    size_t count;       /* elements: shape[0] * shape[1]; they lie dense at offset */
+    size_t count;       /* elements: shape[0] * shape[1], dense from offset on */
     size_t offset;      /* elements from the start of flat memory */
-    size_t vector;      /* of a tensor of one dimension: elements from the start of an array of those alone */
+    size_t vector;      /* of a vector: elements from the start of an array that has only vectors */
     enum param_init init;
     double deviation; /* of INIT_NORMAL */
     bool decay;
-    bool hidden; /* a matrix of an encoder layer, which an optimizer may look at as a whole */
+    bool hidden; /* a matrix of an encoder layer, which an optimizer may update as a whole */
 };
 
 struct params {
     struct param *items; /* in the order of their offsets */
     size_t count;
-    const struct param **places; /* the tensor of every place, NULL where the model lacks it; then NULL */
+    const struct param **places; /* the tensor of every place, NULL where the model lacks it; closed by NULL */
     size_t size;                 /* elements of a flat array, padding and gaps included; a multiple of 16 */
-    size_t vector_size;          /* elements of an array of vectors alone, padding and gaps included */
-    size_t total;                /* parameters as people count them: the sum of items' counts */
-    struct param_chunk *chunks;  /* PARAM_CHUNK elements each, from every tensor's start */
+    size_t vector_size;          /* elements of an array of only the vectors, padding and gaps included */
+    size_t total;                /* number of parameters: the sum of items' counts */
+    struct param_chunk *chunks;  /* PARAM_CHUNK elements each, or what is left, from every tensor's start */
     size_t chunk_count;
     int32_t layers;
     int32_t finals;           /* 2 where a norm follows the last layer, else 0 */
@@ -185,7 +187,7 @@ void params_init(struct params *params, const struct model_config *config);
 void params_release(struct params *params);
 
 const struct param *params_find(const struct params *params, const char *name); /* NULL: no such tensor */
-/* What stands at a place; NULL: the model lacks it. */
+/* The tensor of a place; NULL: the model lacks it. */
 static inline const struct param *params_embedding(const struct params *params, enum param_place place)
 {
     return params->places[place];
@@ -194,7 +196,7 @@ static inline const struct param *params_layer(const struct params *params, int3
 {
     return params->places[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
-/* The weight of the norm after the last layer (where norms lead). */
+/* The weight of the norm after the last layer (in orders that lead). */
 static inline const struct param *params_final(const struct params *params)
 {
     return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
@@ -204,14 +206,14 @@ static inline const struct param *params_head(const struct params *params, enum 
 {
     return params->places[params->heads[head] + place];
 }
-/* The first tensor of all heads. */
+/* The first tensor of the heads. */
 static inline const struct param *params_heads(const struct params *params)
 {
     return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + (size_t)params->finals];
 }
 
-/* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is named by (seed,
- * tensor's name, element), so a tensor drawn alone, or in a larger vocabulary, begins with the same values. */
+/* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is keyed by (seed,
+ * tensor's name, element), so a tensor drawn alone, or in a larger vocabulary, gets the same values. */
 void params_draw(const struct params *params, const struct param *param, uint64_t seed, float *flat);
 void params_draw_all(const struct params *params, uint64_t seed, float *flat);
 

@@ -1,6 +1,6 @@
-/* Inside of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T token
- * rows, M masked rows, B sequence rows, R rows that heads read (all rounded up), H hidden, I intermediate, V padded
- * vocabulary; storage where not said. In the last layer all but keys and values have R rows instead of T. */
+/* The internals of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T
+ * token rows, M masked rows, B sequence rows, R rows that heads read (all rounded up), H hidden, I intermediate, V
+ * padded vocabulary; storage unless noted. In the last layer all but keys and values have R rows instead of T. */
 #ifndef TRAINER_MODEL_PARTS_H
 #define TRAINER_MODEL_PARTS_H
 
@@ -8,18 +8,19 @@
 
 #include <assert.h>
 
-/* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be
- * dropped). Where activations are recomputed, turns share memory, but for what the first turn after them reads. */
+/* Buffers kept from the forward to the backward pass, a struct for each turn: the n-th layer that a pass has (layers
+ * may be dropped). Where activations are recomputed, turns share memory, except what the first turn of the next group
+ * reads. */
 struct layer {
     int32_t number;        /* of the layer in the table */
-    float share;           /* what its branches are divided by (layer drop); 0: nothing */
+    float share;           /* divides its branches (layer drop); 0: they are not divided */
     void *qkv;             /* [T, 3H]; the last layer: K, V [T, 2H], then Q [R, H] */
     void *log_sums;        /* [heads, T] real */
     void *context;         /* [T, H] */
     void *attention_sum;   /* [T, H]: before its LayerNorm */
     void *attention_stats; /* [T, 2] real */
     void *attention_out;   /* [T, H]: after it */
-    void *up;              /* [T, n I]: of all n matrices up, before GELU */
+    void *up;              /* [T, n I]: of all n up matrices, before GELU */
     void *activation;      /* [T, I] */
     void *down_sum;        /* [T, H]: before the LayerNorm after it */
     void *down_stats;      /* [T, 2] real */
@@ -31,22 +32,23 @@ struct model {
     struct model_budget budget; /* rows rounded up */
     const struct ops *ops;
     struct params table;
-    void *params, *gradients; /* flat, real; the first has vectors alone where the budget is divided (model.h) */
-    void *weights;            /* flat, storage; params itself where that is the same */
+    void *params, *gradients; /* flat, real; params has only vectors where the budget is divided (model.h) */
+    void *weights;            /* flat, storage; params itself where the types are the same */
     struct step_settings step;
     bool training;                            /* the pass under way uses dropout and goes backward */
     const struct gradient_listener *listener; /* of this pass, or NULL */
-    size_t final_from;                        /* gradients from here on are final, and reported */
-    double *sums;                /* [STEP_SUMS], the device's: of the passes that no caller has asked about yet */
+    size_t final_from;                        /* gradients from here on were reported as final */
+    double *sums;                /* [STEP_SUMS], the device's: of passes that no caller has asked about yet */
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
-    void *entry, *entry_stats; /* where norms lead: the first layer's norm of embed_out; else embed_out, none */
+    void *entry, *entry_stats; /* in orders that lead: the first layer's norm of embed_out; else embed_out, no
+                                * statistics */
     struct layer *layers;
     int32_t turns; /* layers of the pass under way */
-    /* of the last layer, where heads do not read all rows */
-    void *read_in;  /* [R, H]: its input; later a gradient of it */
-    void *read_sum; /* [R, H]: the sum that its first branch is added to, where that is another */
+    /* for the last layer, where heads do not read all rows */
+    void *read_in;  /* [R, H]: its input; later the gradient of it */
+    void *read_sum; /* [R, H]: the sum that its first branch is added to, where that is not the input */
 
     /* masked-LM head */
     void *picked;          /* [M, H]: rows of masked tokens; later the gradient of them */
@@ -68,10 +70,10 @@ struct model {
     /* spans */
     void *span_logits; /* [T, 2] */
 
-    /* gradients that travel down */
+    /* gradients on their way down */
     void *dhidden;  /* [T, H]: of the sum that runs through all layers */
     void *dread;    /* [R, H]: the same, in the last layer */
-    void *dbranch;  /* [T, H]: of what is added to it, or made of it */
+    void *dbranch;  /* [T, H]: of a branch, or of a norm of the sum */
     void *dup;      /* [T, n I] */
     void *dqkv;     /* as a layer's qkv */
     void *dcontext; /* [T, H] */
@@ -84,22 +86,24 @@ static inline struct norm_order_facts order_of(const struct model *model)
     return norm_orders[model->config.order];
 }
 
-/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; a row each, in
+/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; one row per form, in
  * encoder.c. */
 struct feed_forward_form {
-    int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
-    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* activation, keeps up */
-    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* dup, from dbranch */
+    int32_t ups;                                                                              /* makes dup */
+    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* makes activation,
+                                                                                               * keeps up */
+    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup from
+                                                                                               * dbranch */
 };
 extern const struct feed_forward_form feed_forwards[]; /* [FEED_FORWARD_KINDS] */
 
-int32_t read_rows_max(const struct model *model); /* R at most; 0: heads read all rows */
+int32_t read_rows_max(const struct model *model); /* at most R; 0: heads read all rows */
 
-/* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
+/* Walks over every buffer in order: counts it in `plan` and, unless `block` is NULL, sets its pointer into `block`. */
 void plan_buffers(struct model *model, struct model_plan *plan, char *block);
 
-/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). NULL: of a
- * tensor that the model lacks. */
+/* A tensor as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). NULL for a tensor
+ * that the model lacks. */
 static inline const void *weight_of(const struct model *model, const struct param *param)
 {
     return param ? (const char *)model->weights + param->offset * model->ops->storage_size : NULL;
@@ -126,8 +130,8 @@ static inline void *gradient_of(const struct model *model, const struct param *p
     return (char *)model->gradients + param->offset * model->ops->real_size;
 }
 
-/* Where dropout happens. Law 4 wants a number for each place: embedding 0, three a layer, then the pooler,
- * which has the first site of a layer after the last one. */
+/* Where dropout happens. Each site needs a number of its own (Law 4): embedding 0, then three per layer, then the
+ * pooler, which has the first site of a layer after the last one. */
 enum dropout_site {
     SITE_EMBEDDING,
     SITE_PROBABILITIES = 1,
@@ -138,7 +142,7 @@ enum dropout_site {
 };
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
 
-void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */
+void choose_layers(struct model *model);                       /* the layers of the pass, and their shares */
 void report_final(struct model *model, size_t from);           /* gradients from there on are final */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
 void backward(struct model *model, const struct batch *batch); /* from output_gradient down to the tables */

@@ -1,5 +1,6 @@
-/* Which tensors a model has, as rows: name, sizes, first values. params.c makes the table of parameters of them. Other
- * positions, norms and biases are a row of their tables in tensors.c, another feed-forward part is one in encoder.c. */
+/* Which tensors a model has, as rows: name, sizes, initial values; params.c builds the table of parameters from them.
+ * Other positions, norms and biases are a row of their tables in tensors.c; another feed-forward part is one in
+ * encoder.c. */
 #ifndef TRAINER_MODEL_TENSORS_H
 #define TRAINER_MODEL_TENSORS_H
 
@@ -34,7 +35,7 @@ struct tensor_row {
     const char *name_pre; /* in ORDER_PRE, DeepSpeed's; NULL: the same */
 };
 
-/* A row of each kind; what else is to be said of it follows by name. */
+/* A row of each kind; further fields follow by name. */
 #define MATRIX(of_name, of_rows, of_columns, ...)                                                                      \
     {                                                                                                                  \
         .name = of_name, .rows = of_rows, .columns = of_columns, .init = INIT_NORMAL, __VA_ARGS__                      \
@@ -50,7 +51,7 @@ struct tensor_row {
 
 extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
 extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
-extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where norms lead */
+extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], in orders that lead */
 
 bool model_has_tensor(const struct model_config *config, const struct tensor_row *row);
 /* A size as a number; the vocabulary's is not padded. */

@@ -10,7 +10,7 @@ bool freeze_looks(const struct optimizer *optimizer, const struct freeze_state *
            update % (distance > 0 ? distance : 1) == 0;
 }
 
-/* While a rate rises, gradients change for that reason alone. */
+/* While the rate rises, gradients change for that reason alone: v is not frozen yet. */
 static bool is_warm(const struct schedule *schedule, uint64_t update)
 {
     return schedule_rate(schedule, update + 1) <= schedule_rate(schedule, update);

@@ -1,6 +1,6 @@
-/* When 1-bit Adam freezes its second moments v: after a number of updates; or, where that is 0 ("auto"), once they
- * hardly grow: after the warm-up, where |v|_1 before D = 1 / (1 - b2) updates is at least freeze_ratio of what it is
- * now. That is looked at after every D-th update. Pure. */
+/* When 1-bit Adam freezes its second moments v: after freeze_step updates; or, where that is 0 ("auto"), after the
+ * warm-up, once v hardly grows: |v|_1 before D = 1 / (1 - b2) updates is at least freeze_ratio of what it is now. That
+ * is checked after every D-th update. Pure. */
 #ifndef TRAINER_OPTIM_FREEZE_H
 #define TRAINER_OPTIM_FREEZE_H
 
@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 struct freeze_state {
-    uint64_t update; /* the last that changed v; 0: v is not frozen */
-    double norm;     /* |v|_1 when it was last looked at, as float; 0: not yet */
+    uint64_t update; /* the last update that changed v; 0: v is not frozen */
+    double norm;     /* |v|_1 at the last check, as float; 0: none yet */
 };
 
-/* Is |v|_1 wanted after this update? */
+/* Is |v|_1 needed after this update? */
 bool freeze_looks(const struct optimizer *optimizer, const struct freeze_state *freeze, uint64_t update);
-/* After update `update`, which was applied. `norm` is |v|_1 where freeze_looks. Freezes or does not. */
+/* Decides after update `update`, which was applied, whether v is frozen. `norm` is |v|_1 where freeze_looks. */
 void freeze_after(struct freeze_state *freeze, const struct optimizer *optimizer, const struct schedule *schedule,
                   uint64_t update, double norm);
 

@@ -1,5 +1,5 @@
-/* A number or a switch of an optimizer or a schedule, under the name that JSON and a run's identity have for it. Tables
- * of them end with a NULL key; their order is the identity's. */
+/* A number or a switch of an optimizer or a schedule, under its name in JSON and in a run's identity. Tables of fields
+ * end with a NULL key; their order is the identity's. */
 #ifndef TRAINER_OPTIM_JSON_FIELD_H
 #define TRAINER_OPTIM_JSON_FIELD_H
 
@@ -12,7 +12,7 @@ enum json_field_type {
     FIELD_ADJUST, /* the same: "original", "match_rms_adamw" */
     FIELD_SCALE,  /* the same: "chunk", "group" */
     FIELD_COUNT,  /* double: a whole number, or 0 for "auto" */
-    /* Keys of the originals without a field here: */
+    /* Keys of the originals that have no field here: */
     FIELD_NOTE, /* changes no result */
     FIELD_OFF,  /* must be false */
 };
@@ -20,14 +20,14 @@ enum json_field_type {
 struct json_field {
     const char *key;
     enum json_field_type type;
-    size_t field;    /* in the struct it belongs to */
-    double min, max; /* of what a user may say */
-    double value;    /* of a schedule, where absent; NAN: must be there; SCHEDULE_STEPS: the run's */
+    size_t field;    /* offset in its struct */
+    double min, max; /* of what a user may give */
+    double value;    /* a schedule's default; NAN: it must be given; SCHEDULE_STEPS: the run's steps */
 };
 
-/* The two words of a type that is a choice, for false and for true; NULL: it is none. */
+/* The two words of a type that is a choice, for false and for true; NULL for other types. */
 const char *const *json_field_words(enum json_field_type type);
-/* The one of that name; NULL: there is none. */
+/* The field of that name; NULL: there is none. */
 const struct json_field *json_field_named(const struct json_field *fields, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 /* In: a hidden matrix, its gradient and momentum. Out: the matrix after one update by Muon. Products are the linear
- * layers'; S and its square are symmetric, so that either side of a product may be transposed. */
+ * layers'; S and its square are symmetric, so either side of a product may be transposed. */
 #include "trainer/optim/muon.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static size_t padded(int64_t numbers)
     return ((size_t)numbers + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* X and the next X; S, and its square, which becomes the polynomial's other factor. */
+/* Memory of X and the next X; of S, and of its square, which becomes the polynomial's other factor. */
 static size_t numbers(int64_t rows, int64_t columns)
 {
     const int64_t narrow = rows < columns ? rows : columns;

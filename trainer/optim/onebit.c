@@ -1,4 +1,4 @@
-/* In: gradients, frozen second moments, errors. Out: bits and scales, and what all processes make of them. */
+/* In: gradients, frozen second moments, errors. Out: bits and scales, and what all processes compute from them. */
 #include "trainer/optim/onebit.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@ static size_t up(size_t n, size_t multiple)
     return (n + multiple - 1) / multiple * multiple;
 }
 
-/* As many chunks as bring the part's border nearest to an equal one. */
+/* Cuts parts between chunks, where each border is nearest to that of equal parts. */
 static void cut_chunks(struct onebit_layout *l)
 {
     size_t unit = 0;
@@ -93,7 +93,7 @@ struct pass {
     const struct onebit_layout *layout;
     const struct onebit_update *update;
     float *values;   /* compact, from element `from` on: b, or a */
-    size_t from, to; /* compact elements that the pass is of */
+    size_t from, to; /* compact elements that the pass covers */
     float *scales;   /* [unit_count] */
     double *squares; /* of each chunk */
     size_t *counted; /* elements of each chunk that are not masked */
@@ -103,7 +103,7 @@ struct pass {
     uint32_t rank;
 };
 
-/* m_i and b of a chunk. */
+/* Computes m_i and b of a chunk. */
 static void sum_block(const void *args, size_t k, int thread)
 {
     (void)thread;
@@ -125,7 +125,7 @@ static void sum_block(const void *args, size_t k, int thread)
     pass->counted[k] = counted;
 }
 
-/* Zeros where v is 0, and after a chunk's last element. */
+/* Writes zeros where v is 0, and after a chunk's last element. */
 static void mask_block(const void *args, size_t k, int thread)
 {
     (void)thread;
@@ -141,7 +141,7 @@ static void mask_block(const void *args, size_t k, int thread)
             pass->values[at + i - pass->from] = 0;
 }
 
-/* The signs of eight elements, whose errors stay. */
+/* Returns the signs of eight elements, and leaves their errors. */
 static uint8_t quantise(float *x, float scale)
 {
     unsigned byte = 0;
@@ -153,7 +153,7 @@ static uint8_t quantise(float *x, float scale)
     return (uint8_t)byte;
 }
 
-/* Of a unit. */
+/* Quantises a unit. */
 static void quantise_block(const void *args, size_t task, int thread)
 {
     (void)thread;
@@ -202,9 +202,9 @@ void onebit_compress(const struct onebit_layout *l, const struct onebit_update *
     mem_free(pass.counted);
 }
 
-/* ---- who serves ---- */
+/* ---- the server of a part ---- */
 
-/* a of a unit. */
+/* Computes a of a unit. */
 static void average_block(const void *args, size_t task, int thread)
 {
     (void)thread;
@@ -267,7 +267,7 @@ void onebit_serve(const struct onebit_layout *l, const struct onebit_update *upd
     parallel(l->table->chunk_count, mask_block, &pass);
 }
 
-/* ---- what all have ---- */
+/* ---- all processes ---- */
 
 static void apply_block(const void *args, size_t k, int thread)
 {

@@ -1,5 +1,5 @@
-/* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory and what is
- * worked out per tensor are the backend's (ops.h, update_numbers.h), so that the host only says which, and never
+/* In: gradients and moments in flat memory. Out: parameters after one update. The backend makes the passes over flat
+ * memory and computes the numbers per tensor (ops.h, update_numbers.h), so that the host only queues them and never
  * waits. */
 #include "trainer/optim/optimizer.h"
 
@@ -34,8 +34,8 @@ const struct optimizer_facts optimizer_kinds[] = {
         .type = {"LANS", 1e-3, {COMMON, .kind = OPTIMIZER_LANS, .epsilon = 1e-6, .bias_correction = true,
                                 .weight_decay = 0.01}},
         .params = {FLAG("grad_averaging", gradient_average), REAL("max_grad_norm", norm_max, 1e6)}},
-    /* torch.optim.Muon's, but for adjust_lr_fn, there original: one rate is to serve Adam's part too. Jordan's own two
-     * are original, lr 0.02, other_lr 0.015. */
+    /* The defaults of torch.optim.Muon, except adjust_lr_fn, which is original there: here one rate serves Adam's part
+     * too. Jordan's own settings are original, lr 0.02, other_lr 0.015. */
     [OPTIMIZER_MUON] = {"muon", "orthogonal steps of hidden matrices, Adam's of the rest", .matrices = &muon,
         .type = {"Muon", 1e-3, {COMMON, .kind = OPTIMIZER_MUON, .epsilon = 1e-8, .bias_correction = true,
                                 .weight_decay = 0.1, .momentum = 0.95, .nesterov = true, .match_rms = true,
@@ -56,9 +56,9 @@ const struct optimizer_facts optimizer_kinds[] = {
 };
 _Static_assert(sizeof optimizer_kinds / sizeof *optimizer_kinds == OPTIMIZER_KINDS, "a row for every kind");
 
-/* A kind as others set it: DeepSpeed's Adam, whose decay is decoupled under both names (ops/adam/fused_adam.py);
- * pytorch_pretrained_bert's and NVIDIA's BertAdam; Google's optimization.py; NVIDIA's fine-tuning with FusedAdam;
- * HetSeq. */
+/* A kind with the settings of others: DeepSpeed's Adam, whose decay is decoupled under both names
+ * (ops/adam/fused_adam.py); pytorch_pretrained_bert's and NVIDIA's BertAdam; Google's optimization.py; NVIDIA's
+ * fine-tuning with FusedAdam; HetSeq. */
 static const struct optimizer_type variants[] = {
     {"AdamW", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true}},
     {"BertAdam", 5e-5, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-6, .weight_decay = 0.01, .tensor_norm = 1}},
@@ -188,15 +188,15 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         .ratio_max = o->ratio_max,
         .ratio_always = o->ratio_always,
     };
-    switch (o->kind) { /* without default: whoever adds a kind is asked by the compiler */
+    switch (o->kind) { /* no default: the compiler asks for each new kind */
     case OPTIMIZER_LAMB:
-        step.rate = update->rate * sqrt(rest2) / rest1; /* the correction is of the whole step, decay included */
+        step.rate = update->rate * sqrt(rest2) / rest1; /* the correction scales the whole step, decay included */
         step.lead = step.root = 1;
         break;
     case OPTIMIZER_ADAM:
         if (!o->scaled_rate)
             break;
-        step.lead = sqrt(rest2) / rest1; /* of Adam's part alone */
+        step.lead = sqrt(rest2) / rest1; /* scales Adam's part only */
         step.root = 1;
         break;
     case OPTIMIZER_MUON:
@@ -233,8 +233,8 @@ void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops,
         CALL(ops, moments, .memory = memory, .work = work, .step = &step, .range = range);
 }
 
-/* Whole matrices by their method, and in one pass each what lies between them: all of the range, where there are
- * none. */
+/* Updates whole matrices by their method, and what lies between them in one pass each: the whole range, where there are
+ * no matrices. */
 static void apply_adam(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                        const struct update_work *work, const struct update *update, struct chunk_range range)
 {

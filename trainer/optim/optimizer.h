@@ -45,10 +45,10 @@ struct optimizer {
     double momentum;       /* muon: mu */
     bool nesterov;         /* muon */
     bool match_rms;        /* muon: adjust_lr_fn is match_rms_adamw, else original */
-    double other_rate;     /* muon: Adam's rate of what is no hidden matrix, in rates */
-    double freeze_step;    /* onebit: v is frozen after so many updates; 0: when |v| grows slowly enough, */
-    double freeze_ratio;   /* by this ratio of |v| before 1 / (1 - b2) updates to |v| now, or a larger one */
-    bool group;            /* onebit: one scale for all parameters, as DeepSpeed, else one for each chunk */
+    double other_rate;     /* muon: Adam's rate for all but hidden matrices, as a multiple of the rate */
+    double freeze_step;    /* onebit: v is frozen after this many updates; 0: when |v| grows slowly enough, */
+    double freeze_ratio;   /* that is, when |v| before 1 / (1 - b2) updates is at least this part of |v| now */
+    bool group;            /* onebit: one scale for all parameters, as in DeepSpeed; else one per chunk */
 };
 
 /* A type of JSON's optimizer.type, with the original's defaults. */
@@ -58,21 +58,22 @@ struct optimizer_type {
     struct optimizer optimizer;
 };
 const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown */
-const struct optimizer_type *optimizer_type_at(size_t i); /* all of them, those of the kinds first; NULL: no more */
+const struct optimizer_type *optimizer_type_at(size_t i);      /* all of them, those of optimizer_kinds first; NULL: no
+                                                           * more */
 
-/* What is said anew with each update. */
+/* What changes with each update. */
 struct update {
     uint64_t number; /* from 1 */
     double rate;
-    double norm_max;    /* clips the norm of all gradients, before all else; 0: no */
-    double loss_scale;  /* that the gradients carry; 1 but for fp16 */
+    double norm_max;    /* clips the norm of all gradients, before all else; 0: no clip */
+    double loss_scale;  /* carried by the gradients; 1 except in fp16 */
     bool halts;         /* a non-finite step stops all updates after it (struct update_step) */
     const double *sums; /* [STEP_SUMS] of losses, the device's: model_sums, or zeros */
 };
 
-/* How a kind updates a hidden matrix as a whole (struct param), in place of Adam's pass. */
+/* How a kind updates a hidden matrix as a whole (struct param), instead of Adam's pass. */
 struct matrix_method {
-    /* Numbers of storage that update works with, for a matrix of this shape: work->lent has them. */
+    /* Numbers of storage that update needs for a matrix of this shape, in work->lent. */
     size_t (*numbers)(int64_t rows, int64_t columns);
     void (*update)(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                    const struct update_work *work, const struct update *update, const struct update_matrix *matrix);
@@ -80,45 +81,45 @@ struct matrix_method {
 
 #define OPTIMIZER_PARAMS_MAX 8
 
-/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, update_numbers.h and the
+/* A kind of optimizer: all that is known of it except its formulas, which are in step_of, update_numbers.h and the
  * backends' files update and matrix. */
 struct optimizer_facts {
-    const char *name; /* --optimizer's choice, and what a run's identity says */
+    const char *name; /* --optimizer's choice, and the name in a run's identity */
     const char *help; /* for --help, in a few words */
-    bool by_tensor;   /* looks at whole tensors: ops moments, shares and apply; else all is one pass, adam, */
-    const struct matrix_method *matrices; /* but for hidden matrices, where this is not NULL */
-    bool compresses;                      /* once its v is frozen; freeze.h says when */
-    struct optimizer_type type;           /* of JSON that --optimizer stands for */
-    /* Of optimizer.params, beside those that every optimizer has (keys/table.c); ends with a NULL key. max_grad_norm
-     * among them is a clip of its own; else it is the run's, gradient_clipping. */
+    bool by_tensor;   /* needs norms of whole tensors: ops moments, shares and apply; else one pass of adam, */
+    const struct matrix_method *matrices; /* except for hidden matrices, where this is not NULL */
+    bool compresses;                      /* once its v is frozen (freeze.h) */
+    struct optimizer_type type;           /* the JSON that --optimizer stands for */
+    /* Keys of optimizer.params, besides those of every optimizer (keys/table.c); ends with a NULL key. A max_grad_norm
+     * among them is the optimizer's own clip; otherwise it is the run's, gradient_clipping. */
     struct json_field params[OPTIMIZER_PARAMS_MAX];
 };
 extern const struct optimizer_facts optimizer_kinds[]; /* [OPTIMIZER_KINDS], by kind */
 
-/* Takes the device's memory for updates of this kind, and fills its table. */
+/* Allocates device memory for updates of this kind, and fills its table. */
 void optimizer_work_init(struct update_work *work, enum optimizer_kind kind, const struct ops *ops,
                          const struct params *params);
 void optimizer_work_release(struct update_work *work, const struct ops *ops); /* safe on a zeroed one */
-/* Bytes of it that grow with the model's matrices; 0 but for a kind that updates them whole. */
+/* Bytes of work->lent, which grow with the model's matrices; 0 except for a kind that updates them whole. */
 size_t optimizer_lent_bytes(enum optimizer_kind kind, const struct ops *ops, const struct params *params);
 
-/* Queues it; work->record then says what the step came to. */
+/* Queues an update; work->record then has its result. */
 void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                       const struct update_work *work, const struct update *update);
 
-/* The same in stages, each but factors in any ranges of chunks: for a process that holds moments of its part alone, or
- * updates what has its sums of gradients while the rest is still waited for.
+/* The same in stages, each except factors for any ranges of chunks: for a process that holds moments of its part alone,
+ * or that updates what has its sums of gradients while the rest is still awaited.
  *
  *     optimizer_squares … → optimizer_factors → optimizer_moments … → optimizer_apply …
  *
- * Factors are made of all work->squares, shares of the work->sums of whole tensors: where another process works out
- * some of them, they must be brought here between the stages. To the bit the same however it is cut; but a kind with
- * whole matrices (struct matrix_method) wants ranges that cut none. */
+ * Factors need all work->squares, shares the work->sums of whole tensors: where another process computes some of them,
+ * they must be copied here between the stages. The ranges change no bit; but a kind with whole matrices (struct
+ * matrix_method) needs ranges that cut none of them. */
 void optimizer_squares(const struct ops *ops, const struct update_memory *memory, const struct update_work *work,
                        struct chunk_range range);
 void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
                        const struct update *update);
-/* Nothing but for a kind that looks at whole tensors (by_tensor). */
+/* Does nothing except for a kind that is by_tensor. */
 void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                        const struct update_work *work, const struct update *update, struct chunk_range range);
 void optimizer_apply(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,

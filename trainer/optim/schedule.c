@@ -111,7 +111,7 @@ static double ours(const struct schedule *s, double update)
     const double done = update / steps;
     if (done < warmup)
         return s->rate * done / warmup;
-    /* A run that only warms up ends at the peak; one that goes on after its last step stays at the end. */
+    /* A run that only warms up ends at the peak; one that continues after its last step stays at the end. */
     const double left = warmup < 1 ? positive((1 - done) / (1 - warmup)) : 1;
     switch (s->kind) {
     case SCHEDULE_LINEAR:
@@ -184,7 +184,7 @@ static double cycle_second(const struct schedule *s)
     return s->second > 0 ? s->second : s->first;
 }
 
-/* How far up the cycle stands, 0 to 1, at `done` updates of it. */
+/* The height of the cycle, 0 to 1, after `done` of its updates. */
 static double cycle_height(const struct schedule *s, double done)
 {
     const double second = cycle_second(s);
@@ -266,11 +266,11 @@ bool schedule_momentum(const struct schedule *schedule, uint64_t update, double 
         return false;
     const double done = (double)(update - s->begins) - 1;
     if (done == 0)
-        *beta1 = s->momentum_min; /* its constructor sets that before the first step comes */
+        *beta1 = s->momentum_min; /* its constructor sets that before the first step */
     else if (done <= s->first + cycle_second(s))
         *beta1 = s->momentum_max - (s->momentum_max - s->momentum_min) * cycle_height(s, done);
     else
         *beta1 = fmin(s->momentum_max * (1 + s->momentum_decay * cycle_decay(s, done)), 0.999);
-    *beta2 = 0.99; /* written so in the original */
+    *beta2 = 0.99; /* fixed in the original */
     return true;
 }

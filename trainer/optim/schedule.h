@@ -72,7 +72,7 @@ struct schedule {
     bool linear_warmup; /* DeepSpeed's warmup_type, else log */
     bool staircase;     /* LRRangeTest */
     bool momentum;      /* OneCycle cycles it */
-    uint64_t begins;    /* updates of the run that do not count: rewarmup */
+    uint64_t begins;    /* updates of the run before the schedule begins: rewarmup */
     uint64_t steps;     /* updates of the whole run, >= 1 */
 };
 
@@ -83,17 +83,17 @@ struct schedule {
 struct schedule_type {
     const char *name; /* JSON's scheduler.type, or a choice of --schedule; and the identity's */
     bool ours;        /* a choice of --schedule, and no type of JSON's; options set its params */
-    bool own_rate;    /* brings its peak itself: optimizer.params.lr and --lr are not looked at */
+    bool own_rate;    /* has its own peak: optimizer.params.lr and --lr are ignored */
     struct json_field params[SCHEDULE_PARAMS_MAX]; /* of struct schedule; ends with a NULL key */
 };
 extern const struct schedule_type schedule_types[];          /* [SCHEDULE_KINDS], by kind */
 const struct schedule_type *schedule_type(const char *name); /* NULL: unknown */
 
-/* Sets what belongs to the kind and is absent; rate and steps must be set. */
+/* Sets the kind and its parameters' defaults; rate and steps must be set. */
 void schedule_defaults(struct schedule *schedule, enum schedule_kind kind);
 
 double schedule_rate(const struct schedule *schedule, uint64_t update);
-/* OneCycle's beta1 and beta2 of that update; false: the schedule leaves them alone. */
+/* OneCycle's beta1 and beta2 of that update; false: the schedule does not set them. */
 bool schedule_momentum(const struct schedule *schedule, uint64_t update, double *beta1, double *beta2);
 
 #endif

@@ -1,7 +1,6 @@
-/* What an update is made of, and the few formulas of it that are no pass over flat memory: what gradients are
- * multiplied by, whether the step counts at all, what directions are multiplied by. Pure, and one text for the CPU and
- * for CUDA, where they are worked out in the device's memory, so that a step waits for nobody. What the optimizers are
- * stands in optimizer.h. */
+/* The numbers of an update, and its few formulas that are not passes over flat memory: the factors of gradients,
+ * whether the step counts at all, the factors of directions. Pure, and one text for the CPU and for CUDA, where they
+ * are computed in device memory, so that a step never waits. optimizer.h says what the optimizers are. */
 #ifndef TRAINER_OPTIM_UPDATE_NUMBERS_H
 #define TRAINER_OPTIM_UPDATE_NUMBERS_H
 
@@ -17,7 +16,7 @@
 #define NUMBERS static inline
 #endif
 
-/* Each with a row in optimizer.c. */
+/* Each has a row in optimizer.c. */
 enum optimizer_kind {
     OPTIMIZER_ADAM,
     OPTIMIZER_LAMB,
@@ -31,10 +30,10 @@ enum optimizer_kind {
 /* One update; optimizer.c sets it. With g the gradient times its tensor's factor (plus decay * p where decay is not
  * decoupled):
  *     m = beta1 m + share g;  v = beta2 v + (1 - beta2) g^2;  d = root sqrt(v) + epsilon
- *     u = lead m / d + decay p;  c = g / d + decay p, which LANS alone wants */
+ *     u = lead m / d + decay p;  c = g / d + decay p, for LANS only */
 struct update_step {
     enum optimizer_kind kind;
-    double loss_scale;   /* that the gradients and the losses' slopes carry; 1 but for fp16 */
+    double loss_scale;   /* carried by the gradients and the losses' slopes; 1 except in fp16 */
     double norm_max;     /* the run's clip; 0: none */
     double own_norm_max; /* NVLAMB's and LANS's own, after it; 0: none */
     double tensor_norm;  /* BertAdam's, of each tensor; 0: none */
@@ -48,24 +47,24 @@ struct update_step {
     double epsilon;
     double weight_decay; /* for chunks with decay */
     double vector_decay; /* for the others */
-    bool decoupled;      /* decay the parameter beside the step (AdamW); else add it to the gradient (L2) */
+    bool decoupled;      /* decay the parameter apart from the gradient (AdamW); else add it to the gradient (L2) */
 
     double ratio_min, ratio_max; /* LAMB */
     bool ratio_always;           /* NVLAMB: on tensors without decay too */
 };
 
-/* What a step came to, as the device says it; all that the host learns of it. */
+/* The result of a step, written by the device: all that the host learns of it. */
 #define STEP_SUMS (HEAD_SUMS * HEAD_KINDS)
 struct step_record {
     double sums[STEP_SUMS]; /* loss and hits of each head */
     double norm;            /* of all gradients, without the loss scale */
     double factor;          /* that unscales and clips them */
-    int32_t skipped;        /* nothing is changed by this step: it was not finite, or one before it halted */
-    int32_t halted;         /* nor by any after it, until the record is cleared */
+    int32_t skipped;        /* this step changes nothing: it was not finite, or one before it halted */
+    int32_t halted;         /* nor does any step after it, until the record is cleared */
 };
 
-/* The record of a step whose gradients have this sum of squares, as they lie. The factor is 1 / loss_scale, times
- * norm_max / (norm + 1e-6) where that is below 1. */
+/* The record of a step whose gradients, with their loss scale, have this sum of squares. The factor is 1 / loss_scale,
+ * times norm_max / (norm + 1e-6) where that is below 1. */
 NUMBERS void record_step(struct step_record *record, const struct update_step *step, double squares, const double *sums)
 {
     const double length = sqrt(squares);
@@ -84,7 +83,7 @@ NUMBERS void record_step(struct step_record *record, const struct update_step *s
     record->skipped = record->halted || !finite;
 }
 
-/* What one tensor's gradient is multiplied by, from its own sum of squares. */
+/* The factor of one tensor's gradient, from its own sum of squares. */
 NUMBERS double tensor_factor(const struct update_step *step, double factor, double squares)
 {
     const double norm = factor * sqrt(squares);
@@ -100,7 +99,7 @@ NUMBERS double trust_ratio(double weight, double direction)
     return weight > 0 && direction > 0 ? weight / direction : 1;
 }
 
-/* What a tensor's directions u and c are multiplied by, from the sums of squares of p, u and c. Adam has no such. */
+/* The factors of a tensor's directions u and c, from the sums of squares of p, u and c. Adam has none. */
 struct tensor_shares {
     double u, c;
 };
