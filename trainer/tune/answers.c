@@ -26,7 +26,7 @@ static struct spaceless spaceless_of(struct str text)
     return s;
 }
 
-/* Which of its code points begins at this byte; UINT32_MAX: none, a blank. */
+/* Which of its code points begins at this byte; UINT32_MAX: none does. */
 static uint32_t place_of(const struct spaceless *s, uint32_t byte)
 {
     for (uint32_t low = 0, high = s->count; low < high;) {
@@ -93,7 +93,7 @@ struct candidate {
     uint32_t window, begin, end; /* tokens of the window */
     bool null;                   /* no answer */
     double begin_logit, end_logit;
-    size_t order; /* in which it was found: equal ones keep it */
+    size_t order; /* of discovery: equal candidates keep it */
 };
 
 struct candidates {
@@ -128,8 +128,8 @@ static uint32_t best_places(const float *logits, size_t step, uint32_t count, ui
     return found;
 }
 
-/* The five refusals: outside the window's pieces (two), not the window that sees the begin best, backwards, too
- * long. */
+/* A span is refused if an end is outside the window's pieces, if another window sees its begin better, if it runs
+ * backwards, or if it is too long. */
 static bool is_span(const struct squad_feature *f, uint32_t window, uint32_t begin, uint32_t end, uint32_t longest)
 {
     const struct squad_window *w = &f->windows[window];
@@ -173,7 +173,7 @@ static int by_sum(const void *a, const void *b)
 
 /* ---- texts ---- */
 
-/* Pieces with blanks between words; the marks of pieces that go on inside a word are gone, but at the start. */
+/* Joins pieces with blanks between words; drops the marks of pieces inside a word, except at the start. */
 static void join_pieces(const struct squad_feature *f, uint32_t first, uint32_t last, const struct vocab *vocab,
                         struct buf *out)
 {
@@ -269,7 +269,7 @@ static json_t *choices_json(const struct choosing *c)
     return all;
 }
 
-/* The window whose null answer has the least score. */
+/* The null answer of the window where its score is lowest. */
 static struct candidate null_of(const struct squad_feature *f, const struct logits_source *source)
 {
     struct candidate best = {.null = true, .begin_logit = 1000000};
@@ -283,7 +283,7 @@ static struct candidate null_of(const struct squad_feature *f, const struct logi
     return best;
 }
 
-/* What version 2 adds: the null answer is always among the choices, and never alone. */
+/* Version 2: the null answer is always among the choices, and never alone. */
 static void choose_null(struct choosing *c, const struct candidate *null)
 {
     if (!is_chosen(c, STR("")))
@@ -296,7 +296,7 @@ static void choose_null(struct choosing *c, const struct candidate *null)
     }
 }
 
-/* The best choice that has a text; NULL: none has. */
+/* The best choice that has a text; NULL: none. */
 static const struct choice *first_text(const struct choosing *c)
 {
     for (uint32_t i = 0; i < c->count; i++)

@@ -1,5 +1,5 @@
-/* Logits of windows into answers, as Google's run_squad.py and its port in transformers 4 (compute_predictions_logits)
- * choose them. Pure but for the tokenizer's memory. One thread. */
+/* Turns the logits of windows into answers, as Google's run_squad.py and its port in transformers 4
+ * (compute_predictions_logits) choose them. Pure but for the tokenizer's memory. One thread. */
 #ifndef TRAINER_TUNE_ANSWERS_H
 #define TRAINER_TUNE_ANSWERS_H
 
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 struct answer_rules {
-    uint32_t n_best;       /* candidates of each end, and answers that are kept */
-    uint32_t longest;      /* pieces of an answer */
+    uint32_t n_best;       /* candidates for each end, and answers that are kept, at most */
+    uint32_t longest;      /* pieces of an answer, at most */
     bool version_2;        /* a question may have no answer: */
-    double null_threshold; /* which it has where the null score exceeds the best answer's by more */
+    double null_threshold; /* it has none if the null score exceeds the best answer's by more than this */
 };
 
-/* Of a window: [count] each, of its tokens in order and possibly of padding after them. */
+/* Logits of a window: [count] each, of its tokens in order and possibly of padding after them. */
 struct window_logits {
     const float *begin, *end;
     size_t step; /* floats from one token to the next */
@@ -29,14 +29,15 @@ struct logits_source {
     const void *context;
 };
 
-/* The answers to a question: *best its text (a new string), *nbest an array of {"text", "probability", "start_logit",
- * "end_logit"}, the best first; under version_2 *null_odds is how much the null score exceeds the best answer's. */
+/* The answers to a question: *best is the text of the best one (a new string), *nbest an array of {"text",
+ * "probability", "start_logit", "end_logit"}, the best first; under version_2 *null_odds is the null score minus the
+ * best answer's. */
 void answers_choose(const struct squad_feature *feature, const struct logits_source *logits,
                     const struct answer_rules *rules, const struct text *text, json_t **best, json_t **nbest,
                     double *null_odds);
 
-/* The stretch of `original` that `pieces`, text put together from pieces, came from: get_final_text. Where it cannot be
- * found, all of it. Appends to out. */
+/* Appends to out the stretch of `original` that `pieces`, a text put together from pieces, came from (get_final_text),
+ * or all of it where that cannot be found. */
 void answers_original(struct str pieces, struct str original, const struct text *text, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* dstrain fill-mask: a model and lines with [MASK] in them come in; the likeliest pieces for every mask go out. */
+/* dstrain fill-mask. In: a model, and lines with [MASK] in them. Out: the most likely pieces for every mask. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 /* A line as the model reads it: its pieces between [CLS] and [SEP]. */
 struct line {
     struct str text;
-    size_t first, length;     /* of its ids among all */
-    size_t mask_first, masks; /* of its masks among all */
+    size_t first, length;     /* its ids in `ids` */
+    size_t mask_first, masks; /* its masks in `places` */
 };
 
-/* What the model says of one mask. */
+/* A prediction for one mask. */
 struct guess {
     uint32_t piece;
     double probability;
@@ -29,19 +29,19 @@ struct guess {
 
 struct fill {
     struct reading reading;
-    struct buf text; /* what the lines point into */
+    struct buf text; /* the lines point into it */
     struct line *lines;
     size_t line_count, line_room;
     struct ids ids;    /* of all lines */
-    struct ids places; /* of all masks: the token of its line */
+    struct ids places; /* of all masks: the mask's token in its line */
     size_t top;
-    struct guess *guesses; /* [masks, top] the likeliest first */
-    size_t answered;       /* masks */
+    struct guess *guesses; /* [masks, top], the most likely first */
+    size_t answered;       /* masks so far */
 };
 
 /* ---- lines to pieces ---- */
 
-/* What stands between masks is cut as the tokenizer cuts a whole text. */
+/* The text between masks is cut as the tokenizer cuts a whole text. */
 static void cut(struct fill *f, struct line *line)
 {
     static const struct str mask = {"[MASK]", 6};
@@ -112,7 +112,7 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     memcpy(sequence->ids, f->ids.data + line->first, line->length * sizeof *sequence->ids);
     masked->count = (uint32_t)line->masks;
     memcpy(masked->tokens, f->places.data + line->mask_first, line->masks * sizeof *masked->tokens);
-    memset(masked->labels, 0, line->masks * sizeof *masked->labels); /* nobody knows them */
+    memset(masked->labels, 0, line->masks * sizeof *masked->labels); /* unknown */
     return 0;
 }
 
@@ -131,7 +131,7 @@ static struct source source_of(const struct fill *f)
 
 /* ---- logits to guesses ---- */
 
-/* The largest logits and the softmax of each; of equal ones the piece with the smaller id comes first. */
+/* Finds the largest logits and their softmax; of equal ones the piece with the smaller id comes first. */
 static void choose(const float *logits, size_t pieces, struct guess *best, size_t top)
 {
     double sum = 0;

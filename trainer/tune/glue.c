@@ -1,4 +1,4 @@
-/* A task's files and a model come in; samples, then predictions and scores go out. See the header. */
+/* In: a task's files and a model. Out: samples, then predictions and scores (glue.h). */
 #include "trainer/tune/glue.h"
 
 #include <inttypes.h>
@@ -115,7 +115,7 @@ static int predict_file(const struct glue *g, const char *directory, const struc
     return result;
 }
 
-/* Of the test file, which has no labels. */
+/* Predictions for the test file, which has no labels. */
 static int predict_test(struct glue *g, const struct evaluation_work *work, const char *directory,
                         const struct glue_dev *dev, struct error *err)
 {
@@ -161,7 +161,7 @@ static int score_dev(struct glue *g, const struct evaluation_work *work, const c
     return result;
 }
 
-/* The loss of the last step, as metrics.jsonl has it. */
+/* The loss of the last step, from metrics.jsonl. */
 static double last_loss(const char *directory)
 {
     struct buf text = {0};

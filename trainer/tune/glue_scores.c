@@ -1,4 +1,4 @@
-/* Logits in; scores, prediction files and what several runs come to out. */
+/* In: logits. Out: scores, prediction files, and the spread of several runs. */
 #include "trainer/tune/glue_scores.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ const char *const *glue_keys(enum glue_metric metric)
     return keys[metric];
 }
 
-/* The first class of the largest logit. */
+/* The class with the largest logit, the first one of equals. */
 static uint32_t class_of(const float *logits, uint32_t labels)
 {
     uint32_t best = 0;
@@ -108,7 +108,7 @@ void glue_score(const struct glue_task *task, const struct samples *samples, con
 
 /* ---- files ---- */
 
-/* The shortest digits that give the same number again, as Python prints it. */
+/* Writes the fewest digits that give the same number again, as Python does. */
 static void add_number(struct buf *out, double value)
 {
     char text[40];

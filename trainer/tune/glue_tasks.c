@@ -1,5 +1,5 @@
-/* A task's file in, samples out. Sources of columns, labels and metrics: the processors of transformers 4, whose rows
- * those of DeepSpeed's GLUE scripts are. */
+/* In: a task's file. Out: samples. Sources of columns, labels and metrics: the processors of transformers 4, whose rows
+ * are those of DeepSpeed's GLUE scripts. */
 #include "trainer/tune/glue_tasks.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "trainer/tune/tsv.h"
 
-#define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE's has 78 MB */
+#define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE has 78 MB */
 
 #define ONE_DEV(name)                                                                                                  \
     {                                                                                                                  \
@@ -53,7 +53,7 @@ const struct glue_task *glue_task_named(const char *name)
 
 /* ---- a row ---- */
 
-/* What reading a file works with. */
+/* The state of reading a file. */
 struct reading {
     const struct glue_task *task;
     const struct glue_columns *columns;
@@ -75,7 +75,7 @@ static int bad_label(const struct reading *r, const struct tsv *row, int column,
     return -1;
 }
 
-/* A number as the bits of a float. */
+/* Parses a number and stores the bits of a float. */
 static int take_number(const struct reading *r, const struct tsv *row, int column, struct str text, uint32_t *label,
                        struct error *err)
 {
@@ -114,7 +114,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Columns that a row must have. */
+/* The number of columns that a row must have. */
 static uint32_t columns_needed(const struct glue_columns *columns)
 {
     const int texts = larger(columns->a, columns->b);

@@ -1,4 +1,4 @@
-/* The nine tasks of GLUE (Wang et al. 2019) as their files have them, and how each is scored. A task is a row of
+/* The nine tasks of GLUE (Wang et al. 2019), as their files have them, and how each is scored. A task is a row of
  * glue_tasks. */
 #ifndef TRAINER_TUNE_GLUE_TASKS_H
 #define TRAINER_TUNE_GLUE_TASKS_H
@@ -18,7 +18,7 @@ enum glue_metric {
     GLUE_CORRELATIONS, /* pearson, spearmanr, corr */
 };
 
-/* Where a row has what; columns count from 0. */
+/* The columns of a row, from 0. */
 #define GLUE_NONE (-1)
 #define GLUE_LAST (-2)
 struct glue_columns {
@@ -35,7 +35,7 @@ struct glue_task {
     uint32_t labels; /* classes; 1: a number */
     const char *label_names[3];
     enum glue_metric metric;
-    uint32_t columns_least; /* shorter rows are passed over and counted; 0: they are errors */
+    uint32_t columns_least; /* shorter rows are skipped and counted; 0: they are errors */
     struct glue_dev {
         const char *dev, *test; /* files */
         const char *out;        /* name of its predictions */
@@ -47,10 +47,10 @@ struct glue_task {
 extern const struct glue_task glue_tasks[GLUE_TASKS];
 const struct glue_task *glue_task_named(const char *name); /* NULL: no such task */
 
-/* A file of a task as samples of HEAD_CLASS. */
+/* The samples of a task's file, for HEAD_CLASS. */
 struct glue_set {
-    struct samples samples; /* their labels: class, or the bits of a float */
-    uint64_t passed_over;   /* rows that were too short */
+    struct samples samples; /* labels: class, or the bits of a float */
+    uint64_t passed_over;   /* rows that were skipped because they were too short */
 };
 
 /* Reads a file: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Without `labelled` (a test file)

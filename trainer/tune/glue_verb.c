@@ -1,6 +1,6 @@
-/* dstrain glue: a task of GLUE, or all of them, and a model in; a fine-tuned model and its scores out, for each seed.
- * What one run is stands in glue.h; training is train_run's. Scores are read from the runs' own scores.json, so a
- * command that is repeated goes on where it stopped, and prints what is there. */
+/* dstrain glue. In: a task of GLUE, or all of them, and a model. Out: for each seed a fine-tuned model and its scores.
+ * glue.h describes one run; train_run trains. Scores are read from the runs' own scores.json, so a repeated command
+ * continues where it stopped, and prints what is there. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int read_scores(const char *out, json_t **scores, struct error *err)
     return result;
 }
 
-/* "acc 0.842, f1 0.889": of every dev file. */
+/* "acc 0.842, f1 0.889": the scores of every dev file. */
 static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
 {
     for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)

@@ -1,5 +1,5 @@
-/* What a model makes of the masked places of some samples, beside what one and the same piece at every place, the
- * commonest label, would be worth. */
+/* What a model predicts at the masked places of some samples, and for comparison how often the most common label, the
+ * same piece at every place, is right. */
 #ifndef TRAINER_TUNE_GUESSES_H
 #define TRAINER_TUNE_GUESSES_H
 
@@ -16,17 +16,18 @@ struct guesses_work {
     const struct source *source;
     const struct pack_limits *limits; /* of a micro-batch */
     const char *vocabulary;           /* path of the source's vocab.txt */
-    uint64_t samples; /* among which they are chosen and the commonest label is counted: the first ones */
-    uint64_t shown;   /* how many, spread evenly over them; at most `samples` */
+    uint64_t samples; /* the first samples, among which the shown ones are chosen and the most common label is
+                       * counted */
+    uint64_t shown;   /* how many are shown, spread evenly over them; at most `samples` */
 };
 
-/* An object: "commonest" {"id", "piece"}; "samples", of each its "sample" (the number that `dsdata show --sample`
- * takes), "dataset" (of several, from 1), "masked", "right" and "commonest_right" (counts), "pieces" (as they were
- * before masking), and "guesses", of each {"position", "id", "piece", "label"}. The caller json_decref's it. Errors are
- * the source's and vocab_read's. */
+/* An object: "commonest" {"id", "piece"}; "samples", each with "sample" (the number that `dsdata show --sample` takes),
+ * "dataset" (from 1, if there are several), "masked", "right" and "commonest_right" (counts), "pieces" (before
+ * masking), and "guesses", each {"position", "id", "piece", "label"}. The caller json_decref's it. Errors are those of
+ * the source and of vocab_read. */
 int guesses_make(json_t **guesses, const struct guesses_work *work, struct error *err);
 
-/* It as lines for people, on standard output. */
+/* Prints the object as lines for people, on standard output. */
 void guesses_print(const json_t *guesses, bool colours);
 
 #endif

@@ -1,4 +1,4 @@
-/* A file of text that the user names, whole, plain or packed by bzip2: "-" is standard input, and pipes are read to
+/* A text file that the user names, read whole, plain or packed by bzip2: "-" is standard input, and pipes are read to
  * their end. */
 #ifndef TRAINER_TUNE_INPUT_H
 #define TRAINER_TUNE_INPUT_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends the text to `out`, without bytes that are not UTF-8. ERR_UNSAFE: more than bytes_max, or compressed
- * otherwise; ERR_INPUT: damaged. */
+/* Appends the text to `out`, without bytes that are not UTF-8. ERR_UNSAFE: more than bytes_max, or another compression;
+ * ERR_INPUT: damaged. */
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err);
 
 /* The next line without its end, LF or CR LF; false after the last. */

@@ -1,4 +1,4 @@
-/* What a model says of samples in memory: the logits of a head, on the host. */
+/* A model's predictions for samples in memory: the logits of a head, on the host. */
 #ifndef TRAINER_TUNE_PREDICT_H
 #define TRAINER_TUNE_PREDICT_H
 
@@ -8,11 +8,11 @@
 
 /* Columns of a head's logits. */
 int32_t predict_columns(const struct model_config *config, enum head_kind head);
-/* Rows of the logits of those samples: one a sample, or one a token where the head reads all. */
+/* Rows of the logits of those samples: one per sample, or one per token where the head reads all. */
 size_t predict_rows(const struct samples *samples);
 
-/* Logits of all samples, in their order: out [predict_rows, columns]. *loss becomes the mean loss (NULL: not wanted).
- * `work` says with which model, in which micro-batches, and when to stop: ERR_STOPPED. */
+/* Logits of all samples, in their order: out [predict_rows, columns]. *loss becomes the mean loss (may be NULL). `work`
+ * has the model and the micro-batches, and says when to stop: ERR_STOPPED. */
 int predict(const struct evaluation_work *work, const struct samples *samples, float *out, double *loss,
             struct error *err);
 

@@ -1,8 +1,8 @@
-/* A trained model opened to be read from: forward passes alone, over text that its own tokenizer cuts. No dataset, no
- * run, no moments.
+/* A trained model opened for reading: forward passes only, over text that its own tokenizer cuts. No dataset, no run,
+ * no moments.
  *
  *     reading_find → make the samples → reading_open → { reading_pass … } → reading_close
- */
+ * */
 #ifndef TRAINER_TUNE_READING_H
 #define TRAINER_TUNE_READING_H
 
@@ -25,8 +25,8 @@ struct reading {
     struct engine engine;
 };
 
-/* Finds the model's files and opens its tokenizer: what is needed to make samples. `heads`: bits of those that run. On
- * error too the caller calls reading_close. ERR_UNSAFE, ERR_MISMATCH, ERR_VERIFY: as --init has them. */
+/* Finds the model's files and opens its tokenizer: what is needed to make samples. `heads`: bits of the heads that run.
+ * The caller calls reading_close after errors too. ERR_UNSAFE, ERR_MISMATCH, ERR_VERIFY: as for --init. */
 int reading_find(struct reading *reading, const struct settings *settings, const char *model, uint32_t heads,
                  struct error *err);
 /* Opens a device and the model on it, for samples of `source`, whose context outlives the reading. ERR_MISMATCH: the
@@ -34,8 +34,8 @@ int reading_find(struct reading *reading, const struct settings *settings, const
 int reading_open(struct reading *reading, const struct source *source, struct error *err);
 void reading_close(struct reading *reading);
 
-/* All samples in order, packed. `each` hears of every micro-batch once the model has evaluated it (model_logits,
- * model_results). ERR_STOPPED: the user asked to stop; ERR_NUMERIC: what the model gives is not finite. */
+/* Passes all samples in order, packed. `each` is called after every micro-batch, when its model_logits and
+ * model_results are there. ERR_STOPPED: the user asked to stop; ERR_NUMERIC: the model's results are not finite. */
 int reading_pass(struct reading *reading, void (*each)(void *context, const struct batch *batch), void *context,
                  struct error *err);
 

@@ -1,10 +1,10 @@
-/* Samples of a task in memory, as a source of the loader: made from text once, visited in an order that is keyed like
- * that of shards (shards/order.h). Every sample has one label, of one head.
+/* Samples of a task in memory, as a source of the loader: made from text once, visited in a keyed order like that of
+ * shards (shards/order.h). Every sample has one label, for one head.
  *
  *     struct samples samples = {.head = HEAD_CLASS};
  *     samples_add(&samples, &sample) …
  *     struct source source = samples_source(&samples, &order);
- */
+ * */
 #ifndef TRAINER_TUNE_SAMPLES_H
 #define TRAINER_TUNE_SAMPLES_H
 
@@ -18,12 +18,12 @@
 struct task_sample {
     size_t at;         /* of its first id in `ids` */
     uint32_t length;   /* tokens */
-    uint32_t a_length; /* those of the first segment */
-    uint32_t token;    /* that has the label: its place in the sample */
-    uint32_t label;    /* as the head has it (model/head.h) */
+    uint32_t a_length; /* tokens of the first segment */
+    uint32_t token;    /* place in the sample of the token that has the label */
+    uint32_t label;    /* as its head takes it (model/head.h) */
 };
 
-/* A zeroed one with its head set is ready to use; samples_release. */
+/* Ready when zeroed with its head set; free with samples_release. */
 struct samples {
     enum head_kind head;
     uint32_t *ids; /* of all samples, one after the other */
@@ -33,21 +33,21 @@ struct samples {
     uint32_t longest; /* tokens */
 };
 
-/* Appends a sample of those ids [length]; `at` is set here. */
+/* Appends a sample with those ids [length]; sets `at`. */
 void samples_add(struct samples *samples, const uint32_t *ids, struct task_sample sample);
 void samples_release(struct samples *samples);
-/* Of every number in them. */
+/* A hash of every number in them. */
 uint64_t samples_hash(const struct samples *samples);
 
-/* How a source visits them. */
+/* How a source visits samples. */
 struct samples_reading {
     const struct samples *samples;
-    bool shuffled; /* anew in each epoch, by */
+    bool shuffled; /* in a new order each epoch, keyed by */
     uint64_t seed;
 };
 
-/* Its sequences are at most `length` tokens, which no sample exceeds. `reading` outlives the source; a sample's number
- * is its place among all. */
+/* A source whose sequences have at most `length` tokens, which no sample exceeds. `reading` must outlive the source; a
+ * sample's number is its place among all. */
 struct source samples_source(const struct samples_reading *reading, uint32_t length);
 
 #endif

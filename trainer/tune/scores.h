@@ -1,6 +1,5 @@
-/* How the field scores: correct classes, correlations, spans of text. Sources: scikit-learn's matthews_corrcoef and
- * f1_score (binary), SciPy's pearsonr and spearmanr, as GLUE's scripts call them; SQuAD's evaluate-v1.1.py and
- * evaluate-v2.0.py. Pure. */
+/* The usual scores: of classes and of correlations. Sources: scikit-learn's matthews_corrcoef and f1_score (binary),
+ * SciPy's pearsonr and spearmanr, as GLUE's scripts call them. Pure. */
 #ifndef TRAINER_TUNE_SCORES_H
 #define TRAINER_TUNE_SCORES_H
 
@@ -10,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A score, and whether it has a value at all: where it has none it is 0, as scikit-learn has it. */
+/* A score, and whether it is undefined: then it is 0, as in scikit-learn. */
 struct score {
     double value;
     bool undefined;
 };
 
-/* Of [count] classes: the share that is equal, 0 to 1; count > 0. */
+/* The share of [count] classes that are equal, 0 to 1; count > 0. */
 double score_accuracy(const uint32_t *found, const uint32_t *truth, size_t count);
-/* Class 1 against all others. Undefined where neither side has it. */
+/* F1 of class 1 against all others. Undefined where neither side has class 1. */
 struct score score_f1(const uint32_t *found, const uint32_t *truth, size_t count);
-/* Matthews' coefficient of classes below `classes` (Gorodkin 2004). Undefined where one side is of one class. */
+/* Matthews' coefficient of classes below `classes` (Gorodkin 2004). Undefined where one side has only one class. */
 struct score score_matthews(const uint32_t *found, const uint32_t *truth, size_t count, uint32_t classes);
 /* Undefined where one side is constant. Spearman's gives equal values the mean of their ranks. */
 struct score score_pearson(const double *found, const double *truth, size_t count);

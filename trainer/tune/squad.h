@@ -27,7 +27,7 @@ struct squad {
     struct samples_reading run, split_train, split_valid;
 };
 
-/* As the command line has it: nothing is opened. */
+/* The settings of the command line; opens nothing. */
 struct squad squad_asked(const struct settings *settings);
 
 int squad_open(void *squad, const struct settings *settings, const struct origin *origin, struct model_config *config,
@@ -40,7 +40,7 @@ struct task squad_task_of(void *squad, const struct recipe *recipe);
     }
 void squad_close(struct squad *squad); /* what squad_open took, also where it failed */
 
-/* Answers the questions of `dev` with those logits and writes the files into the directory. */
+/* Answers the questions of `dev` with those logits, and writes the files to the directory. */
 int squad_answer(struct squad *squad, const struct logits_source *logits, const char *directory, struct error *err);
 
 #endif

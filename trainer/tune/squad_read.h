@@ -16,7 +16,7 @@
 
 #define SQUAD_BYTES_MAX (512u << 20)
 
-/* A context and its words: what stands between blanks, tabs, CR, LF and U+202F. */
+/* A context and its words: what is between blanks, tabs, CR, LF and U+202F. */
 struct squad_context {
     struct str text;
     struct str *words; /* [word_count] views */
@@ -48,7 +48,7 @@ struct squad_file {
     bool version_2; /* some question says whether it is impossible */
 };
 
-/* ERR_INPUT: not JSON, not of this form, an id twice, an answer that begins outside its context: naming the id. */
+/* ERR_INPUT, naming the id: not JSON, not of this form, a repeated id, an answer that begins outside its context. */
 int squad_read(struct squad_file *file, const char *path, struct error *err);
 void squad_release(struct squad_file *file); /* also where squad_read failed */
 

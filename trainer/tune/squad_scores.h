@@ -7,17 +7,17 @@
 
 #include <jansson.h>
 
-/* What is compared of a text; appended to out. */
+/* Appends to out the normalized text, which is what is compared. */
 void squad_normalize(struct str text, struct buf *out);
 
-/* 0 or 1: equal; and the harmonic mean of the shares of words that they have in common. version_2: where one of them
- * has no words, 1 if neither has. */
+/* 0 or 1: are they equal? And the F1 of the words that they share. version_2: if one of them has no words, 1 if neither
+ * has, else 0. */
 double squad_exact(struct str found, struct str truth);
 double squad_f1(struct str found, struct str truth, bool version_2);
 
-/* The answers (id: text) to a file's questions, in per cent, the best over the references of each: {"exact_match",
- * "f1", "total"}, and of version 2 HasAns_*, NoAns_* and what the best thresholds of `null_odds` (id: number) would
- * give. An id without an answer counts 0; their number is "unanswered". */
+/* Scores the answers (id: text) to a file's questions, in per cent, each against the best of its references:
+ * {"exact_match", "f1", "total"}, and for version 2 HasAns_*, NoAns_* and the results of the best thresholds of
+ * `null_odds` (id: number). A question without an answer counts 0; "unanswered" is their number. */
 json_t *squad_score(const struct squad_file *file, const json_t *answers, const json_t *null_odds);
 
 #endif

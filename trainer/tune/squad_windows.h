@@ -1,5 +1,6 @@
-/* Questions into the windows that a model reads: [CLS] question [SEP] a stretch of the context [SEP]. After Google's
- * run_squad.py (convert_examples_to_features), step by step, so that windows, ids and labels are the same. Pure. */
+/* Cuts questions into the windows that a model reads: [CLS] question [SEP] a stretch of the context [SEP]. Follows
+ * Google's run_squad.py (convert_examples_to_features) step by step, so that windows, ids and labels are the same.
+ * Pure. */
 #ifndef TRAINER_TUNE_SQUAD_WINDOWS_H
 #define TRAINER_TUNE_SQUAD_WINDOWS_H
 
@@ -11,9 +12,9 @@
 #include <stdint.h>
 
 struct squad_limits {
-    uint32_t length;     /* tokens of a window, question and marks included */
+    uint32_t length;     /* tokens of a window, question, [CLS] and [SEP] included */
     uint32_t stride;     /* pieces between the starts of two windows */
-    uint32_t query_most; /* pieces of a question */
+    uint32_t query_most; /* pieces of a question, at most */
 };
 
 /* A question's window: sample number `sample` of all. */
@@ -25,7 +26,7 @@ struct squad_window {
 /* A question as pieces. */
 struct squad_feature {
     const struct squad_question *question;
-    uint32_t query;          /* pieces of the question, cut */
+    uint32_t query;          /* pieces of the question, after truncation */
     const uint32_t *pieces;  /* [piece_count] of the context; in the arena, shared with other questions about it */
     const uint32_t *word_of; /* [piece_count] which word of the context each belongs to */
     uint32_t piece_count;

@@ -1,10 +1,10 @@
-/* Tables of text as the field publishes them: a row is a line, columns stand between tabs. Quotes, backslashes and
- * blanks are text. A UTF-8 mark at the start of the file and a CR before the LF of a line belong to neither.
+/* Tables of text as the field publishes them: a row is a line, tabs separate columns. Quotes, backslashes and blanks
+ * are text. A UTF-8 mark at the start of the file and a CR before the LF of a line are dropped.
  *
  *     struct tsv tsv = tsv_begin(text);
  *     while (tsv_next(&tsv)) … tsv.columns[3] …
  *
- * Pure: the text outlives it. */
+ * Pure: the text must outlive it. */
 #ifndef TRAINER_TUNE_TSV_H
 #define TRAINER_TUNE_TSV_H
 
@@ -12,13 +12,13 @@
 
 #include <stdint.h>
 
-#define TSV_COLUMNS_MAX 64 /* those after are not seen, but for the last one of the row */
+#define TSV_COLUMNS_MAX 64 /* later columns are dropped, except the last one of the row */
 
 struct tsv {
-    struct str rest; /* after the row */
+    struct str rest; /* after the current row */
     uint64_t line;   /* of the row, from 1 */
     struct str columns[TSV_COLUMNS_MAX];
-    uint32_t count;  /* columns of the row, all of them */
+    uint32_t count;  /* columns of the row, dropped ones included */
     struct str last; /* the last one */
 };
 
