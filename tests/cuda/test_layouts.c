@@ -674,7 +674,7 @@ static void trial_end(struct trial *t)
 static void run_reference(const struct trial *t, const struct update_step *step)
 {
     const struct chunk_range all = all_chunks(&t->wanted);
-    CALL(reference, squares, &t->wanted, all, t->plain.gradients);
+    CALL(reference, squares, &t->wanted, all, t->plain.gradients, 0);
     CALL(reference, factors, .work = &t->wanted, .step = step, .sums = t->sums);
     if (!optimizer_kinds[step->kind].by_tensor) {
         CALL(reference, adam, &t->plain, &t->wanted, step, all);
