@@ -1,19 +1,19 @@
-/* Inside the rendering of templates: one call {{name|argument|key=argument}} and what it shows. A renderer asks for
- * arguments by name and shows texts and arguments in turn, from left to right.
+/* Internal to the rendering of templates: one call {{name|argument|key=argument}} and what it shows. A renderer asks
+ * for arguments by name, and shows texts and arguments in turn, from left to right.
  *
- * An argument is shown by its place in the page, so that the walk reads its markup; one that stands left of what was
- * shown already (or is shown again) is shown as plain text. The values that a renderer computes with are plain text
- * too; a template in them makes them unreadable. So no byte is read more often than there are parts in a rendering. */
+ * An argument is shown by its place in the page, so that the walk reads its markup. One that precedes what was shown
+ * already (or is shown again) is shown as plain text. Values that a renderer computes with are plain text too; a
+ * template inside makes them unreadable. So no byte is read more often than a rendering has parts. */
 #ifndef PIPELINE_TEXT_TEMPLATES_CALL_H
 #define PIPELINE_TEXT_TEMPLATES_CALL_H
 
 #include "pipeline/text/templates/templates.h"
 
-#define ARGUMENTS_MAX   48u  /* of a call; the others show nothing */
-#define VALUE_BYTES_MAX 256u /* a longer argument is no value */
+#define ARGUMENTS_MAX   48u  /* of a call; further ones show nothing */
+#define VALUE_BYTES_MAX 256u /* a longer argument is not a value */
 
 struct argument {
-    struct str name;   /* as typed; "" where it has none */
+    struct str name;   /* as typed; "" if it has none */
     unsigned number;   /* its position, or its name as a number; 0: neither */
     uint32_t from, to; /* its place, trimmed */
     uint32_t child;    /* the first span in it, or after it */
@@ -23,36 +23,36 @@ struct call {
     const struct template_page *page;
     const struct span *span;
     struct renders *out;
-    struct str name;      /* as name_canonical has it */
+    struct str name;      /* in the form of name_canonical */
     struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
     size_t first_part;
-    uint32_t shown;           /* the page up to here has been shown */
-    bool is_block, is_opaque; /* opaque: a value that was asked for holds a template, or is too long */
-    bool has_pattern;         /* a pattern, not a renderer, says what it shows */
+    uint32_t shown;           /* the page has been shown up to here */
+    bool is_block, is_opaque; /* opaque: a value asked for contains a template, or is too long */
+    bool has_pattern;         /* a pattern, rather than a renderer, says what is shown */
     size_t count;
     struct argument arguments[ARGUMENTS_MAX];
     uint64_t steps;
 };
 
-/* Reads the arguments of the page's span `index`. `colon`: after the colon of a parser function, or 0. */
+/* Reads the arguments of the page's span `index`. `colon`: the position after the colon of a parser function, or 0. */
 void call_read(struct call *call, uint32_t index, uint32_t colon);
 void argument_trim(struct str page, struct argument *argument);
 
-/* The argument of that name ("1" is the first without a name), the last one counts; NULL where it is missing or empty.
- * The colon's argument of a parser function is "0". */
+/* The argument of that name ("1" is the first unnamed one); the last one counts. NULL if it is missing or empty. The
+ * argument after the colon of a parser function is "0". */
 const struct argument *call_argument(const struct call *call, const char *name);
 const struct argument *call_numbered(const struct call *call, unsigned number);
-/* Its plain text: without markup, entities decoded; "" where there is none. It lives until the rendering ends. */
+/* Its plain text, without markup, entities decoded; "" if it is missing. Valid until the rendering ends. */
 struct str call_value(struct call *call, const char *name);
 struct str call_value_of(struct call *call, const struct argument *argument);
 bool call_says(struct call *call, const char *name, const char *value);
 /* The value is a whole number (commas allowed). */
 bool call_number(struct call *call, const char *name, long *number);
 
-/* A number as typed on the page's wiki → as number_read takes it. It lives until the rendering ends. */
+/* A number as typed on the page's wiki, in the form that number_read takes. Valid until the rendering ends. */
 struct str call_plain_number(struct call *call, struct str typed);
 
-bool call_english(const struct call *call); /* is the page in English? Words and numbers that we make are. */
+bool call_english(const struct call *call); /* is the page in English? The words and numbers that we make are */
 
 void renders_push(struct renders *renders, struct part part);
 void show(struct call *call, struct str text);

@@ -1,11 +1,11 @@
-/* {{convert|5|to|10|km|mi}} → "5 to 10 kilometres (3.1 to 6.2 mi)": the number in its unit and in others, rounded as
- * Wikipedia's convert module does unless it is told: to the precision of what was typed, but to two digits at least. */
+/* {{convert|5|to|10|km|mi}} → "5 to 10 kilometres (3.1 to 6.2 mi)": the number in its unit and in others, rounded like
+ * Wikipedia's convert module unless told otherwise: to the precision typed, but at least two significant digits. */
 #include "pipeline/text/templates/convert.h"
 #include "pipeline/text/templates/numbers.h"
 
 #include <math.h>
 
-#define NUMBER_MAX 1e15 /* beyond, a double does not hold every whole number */
+#define NUMBER_MAX 1e15 /* beyond this, not every whole number is a double */
 
 /* The empty one ends the search. */
 static const struct multiple multiples[] = {{"e12", " trillion", 1e12},
@@ -79,7 +79,7 @@ static bool amount_at(struct call *call, unsigned number, struct amount *amount)
     return read_amount(call_plain_number(call, positional(call, number)), amount);
 }
 
-/* By its code, or as the page's language writes it: كم */
+/* Finds a unit by its code, or as the page's language writes it: كم */
 static const struct unit *find_unit(const struct call *call, struct str code, const struct multiple **multiple)
 {
     const struct unit *local = code.size > 0 ? local_unit_find(call->page->code, code) : NULL;
@@ -96,7 +96,7 @@ static const struct unit *find_unit(const struct call *call, struct str code, co
     return unit_find((struct str){code.data + prefix, code.size - prefix});
 }
 
-/* The outputs that `codes` names, blanks or + between; false where we do not know one. */
+/* Reads the outputs in `codes`, separated by blanks or +; false if one is unknown. */
 static bool read_outputs(const struct call *call, struct conversion *c, struct str codes)
 {
     c->output_count = 0;
@@ -124,7 +124,7 @@ static bool read_outputs(const struct call *call, struct conversion *c, struct s
     return c->output_count > 0;
 }
 
-/* The numbers and the unit; the position after them, or 0 where they are not what we know. */
+/* Reads the numbers and the unit; returns the position after them, or 0 if they are not understood. */
 static unsigned read_input(struct call *call, struct conversion *c)
 {
     unsigned at = 1;
@@ -196,7 +196,7 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
         c->step = 0;
 }
 
-/* A unit that we do not know: the number and what was typed. */
+/* An unknown unit: shows the number and the unit as typed. */
 static bool show_as_typed(struct call *call, const struct conversion *c)
 {
     const struct argument *unit = call_numbered(call, 2);

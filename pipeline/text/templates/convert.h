@@ -1,4 +1,4 @@
-/* One {{convert}}: what it says (read by convert.c), and how that shows (convert_show.c). */
+/* One {{convert}}: its contents (read by convert.c) and how they are shown (convert_show.c). */
 #ifndef PIPELINE_TEXT_TEMPLATES_CONVERT_H
 #define PIPELINE_TEXT_TEMPLATES_CONVERT_H
 
@@ -16,7 +16,7 @@ struct amount {
     struct str exponent; /* of 4.5e6: the 6 */
 };
 
-/* Between the numbers of a range: with the unit's name, with its symbol, and whether each number then has its unit. */
+/* Between the numbers of a range: with the unit's name, with its symbol, and whether each number repeats the unit. */
 struct separator {
     const char *typed, *with_name, *with_symbol;
     bool each;
@@ -48,7 +48,7 @@ struct conversion {
 };
 
 void show_amount(struct call *call, const struct amount *amount);
-/* The number as it was typed, and in the other units; `symbol`: km, not kilometres. `hyphen`: a 5-mile walk. */
+/* The number as typed, and in the other units; `symbol`: km, not kilometres. `hyphen`: a 5-mile walk. */
 void show_input(struct call *call, const struct conversion *c, bool symbol);
 void show_outputs(struct call *call, const struct conversion *c, bool symbol, bool hyphen);
 

@@ -1,4 +1,4 @@
-/* How a {{convert}} shows: units by name or symbol, numbers rounded. */
+/* Shows a {{convert}}: units by name or symbol, numbers rounded. */
 #include "pipeline/text/templates/convert.h"
 #include "pipeline/text/templates/number_words.h"
 #include "pipeline/text/templates/numbers.h"
@@ -23,7 +23,7 @@ static void show_spelled(struct call *call, const char *name, bool american)
     }
 }
 
-/* Units that pages in other scripts write in their own letters; others stand as they are. */
+/* Units that pages in other scripts write in their own letters; others are unchanged. */
 static const char *local_symbol(const struct call *call, const char *symbol)
 {
     static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
@@ -86,7 +86,7 @@ static void show_hyphened(struct call *call, const char *words, bool hyphens)
         show(call, *words == ' ' && hyphens ? STR("-") : (struct str){words, 1});
 }
 
-/* The number in words, where that is asked for and it is whole. */
+/* The number in words, if requested and if it is whole. */
 static void show_amount_or_words(struct call *call, const struct conversion *c, const struct amount *amount, bool first)
 {
     struct buf words = {0};
@@ -136,12 +136,12 @@ static double converted(const struct conversion *c, size_t i, size_t which)
     return base / unit->scale + unit->offset;
 }
 
-/* Digits after the point by the convert module's rule: those typed, more or fewer by how much larger the number gets
- * (half a digit's benefit of doubt), two significant ones at least; of temperatures three in kelvins. */
+/* Digits after the point by the convert module's rule: those typed, adjusted by how much larger the number becomes
+ * (with half a digit of tolerance), but at least two significant digits; for temperatures, three in kelvins. */
 static int precision_for(const struct conversion *c, size_t i, size_t which)
 {
     const struct unit *unit = c->outputs[which];
-    const double tiny = 1e-14; /* against 999.99… of the logarithm */
+    const double tiny = 1e-14; /* tolerance for 999.99… in the logarithm */
     const double in = c->amounts[i].value, out = fabs(converted(c, i, which));
     double typed = c->amounts[i].precision, more, least;
     if (c->unit->quantity == 'T') {

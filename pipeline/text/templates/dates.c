@@ -1,4 +1,4 @@
-/* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out, and
+/* Dates and ages as English pages show them. The current date is never used: an age that still grows is left out, and
  * "now" is when the page was saved. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/time_format.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 struct date {
-    long year, month, day; /* 0: not said */
+    long year, month, day; /* 0: not given */
 };
 
 /* The month by number or by its name. */
@@ -26,7 +26,7 @@ static bool read_month(struct call *call, const char *name, long *month)
     return false;
 }
 
-/* year|month|day from argument `first` on; false where there is no such date. */
+/* Reads year|month|day from argument `first` on; false if there is no such date. */
 static bool read_date(struct call *call, unsigned first, struct date *date)
 {
     char name[3][4];
@@ -146,7 +146,7 @@ bool render_as_of(struct call *call)
     return true;
 }
 
-/* The day of the revision, from its time; false where the dump does not say it. */
+/* The day of the revision, from its timestamp; false if the dump does not have it. */
 static bool read_revision_day(const struct call *call, struct date *day)
 {
     const struct str time = call->page->timestamp;
@@ -187,7 +187,7 @@ bool call_revision_time(const struct call *call, char part, char out[16])
     return part != 'F' || (month >= 1 && month <= 12);
 }
 
-/* {{CURRENTYEAR}}; the parameter says which part of the time. */
+/* {{CURRENTYEAR}}; the parameter names the part of the time. */
 bool render_now(struct call *call)
 {
     char text[16];

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 #define DEPTH_MAX    16u /* templates in templates */
-#define COMPUTED_MAX 48u /* templates that one computed name may be */
+#define COMPUTED_MAX 48u /* templates that one computed name may stand for */
 #define TRIES_MAX    64u /* of computed names, for one template */
 #define ALIASES_MAX  8u
 #define ARGS_MAX     48u
 
 struct entry {
     struct str name, text;
-    struct str waiting; /* its rendering with the calls in it, where one of their names is computed; else "" */
+    struct str waiting; /* its rendering with unexpanded calls, if one of their names is computed; else "" */
     enum body_kind kind;
     enum { ENTRY_RAW, ENTRY_OPEN, ENTRY_DONE } state;
     size_t number; /* in the order of adding */
@@ -27,7 +27,7 @@ struct dictionary {
     struct arena arena;
     size_t bytes;
     struct str code;
-    unsigned tries; /* left for the template that is resolved */
+    unsigned tries; /* left for the template being resolved */
 };
 
 struct dictionary *dictionary_open(void)
@@ -92,7 +92,7 @@ static struct entry *find(const struct dictionary *d, struct str name)
     return NULL;
 }
 
-/* After its redirects; *name becomes the last one. */
+/* Finds an entry through its redirects; *name becomes the last name. */
 static struct entry *find_behind(const struct dictionary *d, struct str *name)
 {
     struct entry *entry = find(d, *name);
@@ -111,7 +111,7 @@ struct args {
     struct str keys[ARGS_MAX], values[ARGS_MAX]; /* values are patterns */
 };
 
-/* The last one of that name; NULL: it is not given. */
+/* The last argument of that name; NULL: not given. */
 static const struct str *arg_of(const struct args *args, struct str key)
 {
     for (size_t i = args->count; i-- > 0;)
@@ -125,7 +125,7 @@ static bool is_constant(struct str pattern)
     return !memchr(pattern.data, '$', pattern.size) && !memchr(pattern.data, '{', pattern.size);
 }
 
-/* "${a|b=c}" or "$1" at pattern[*at], after which it goes: what stands for it. */
+/* The value of "${a|b=c}" or "$1" at pattern[*at], which is skipped. */
 static struct str value_at(struct str pattern, size_t *at, const struct args *args)
 {
     size_t i = *at + 1, end = i;
@@ -153,7 +153,7 @@ static struct str value_at(struct str pattern, size_t *at, const struct args *ar
 
 static bool put(struct str pattern, const struct args *args, bool in_function, unsigned depth, struct buf *out);
 
-/* {#name a|b|c}; `inner` stands after '#'. A condition that is settled chooses at once. */
+/* {#name a|b|c}; `inner` is the text after '#'. If the condition is known, only the chosen part is added. */
 static bool put_function(struct str inner, const struct args *args, bool in_function, unsigned depth, struct buf *out)
 {
     struct buf first = {0};
@@ -187,7 +187,7 @@ static bool put_function(struct str inner, const struct args *args, bool in_func
     return good;
 }
 
-/* {, $3}: shown where one of its arguments is. */
+/* {, $3}: shown if one of its arguments exists. */
 static bool put_group(struct str inner, const struct args *args, bool in_function, unsigned depth, struct buf *out)
 {
     struct buf values = {0};
@@ -211,7 +211,7 @@ static bool put_group(struct str inner, const struct args *args, bool in_functio
     return good;
 }
 
-/* Appends the pattern with its arguments; false where it grows too long or too deep. */
+/* Appends the pattern with its arguments inserted; false if it becomes too long or too deep. */
 static bool put(struct str pattern, const struct args *args, bool in_function, unsigned depth, struct buf *out)
 {
     if (depth > DEPTH_MAX || out->size > 4 * PATTERN_BYTES_MAX)
@@ -247,7 +247,7 @@ static bool put(struct str pattern, const struct args *args, bool in_function, u
 
 static void resolve(struct dictionary *d, struct entry *entry, unsigned depth);
 
-/* After the BODY_END of the call that begins at text[at]. */
+/* The position after the BODY_END of the call that begins at text[at]. */
 static size_t call_end(struct str text, size_t at)
 {
     size_t depth = 0;
@@ -259,7 +259,7 @@ static size_t call_end(struct str text, size_t at)
     return text.size;
 }
 
-/* After what reaches to the next BODY_KEY or BODY_END of this call. */
+/* The position of the next BODY_KEY or BODY_END of this call. */
 static size_t value_end(struct str text, size_t at)
 {
     while (at < text.size && text.data[at] != BODY_KEY && text.data[at] != BODY_END) {
@@ -271,7 +271,7 @@ static size_t value_end(struct str text, size_t at)
     return at;
 }
 
-/* What the template of that name shows, as a pattern; BODY_OTHER: nobody knows. */
+/* What the template of that name shows, as a pattern; BODY_OTHER: unknown. */
 static enum body_kind pattern_of(struct dictionary *d, struct str name, unsigned depth, struct str *pattern)
 {
     struct entry *entry = find_behind(d, &name);
@@ -289,7 +289,7 @@ static enum body_kind pattern_of(struct dictionary *d, struct str name, unsigned
 
 static enum body_kind expand(struct dictionary *d, struct str text, bool in_function, unsigned depth, struct buf *out);
 
-/* What a template shows whose own calls have computed names, with the arguments of this call in them. */
+/* Expands a template whose own calls have computed names, by inserting the arguments of this call into them. */
 static enum body_kind expand_waiting(struct dictionary *d, struct str waiting, const struct args *args,
                                      bool in_function, unsigned depth, struct buf *out)
 {
@@ -304,7 +304,7 @@ static enum body_kind expand_waiting(struct dictionary *d, struct str waiting, c
     return kind;
 }
 
-/* Of the template's arguments, which stand from text[at] on. */
+/* Expands the template with its arguments, which begin at text[at]. */
 static enum body_kind expand_named(struct dictionary *d, struct str name, struct str text, size_t at, bool in_function,
                                    unsigned depth, struct buf *out)
 {
@@ -344,7 +344,7 @@ static enum body_kind expand_named(struct dictionary *d, struct str name, struct
     return kind;
 }
 
-/* Appends the text of a pattern that asks for nothing. */
+/* Appends the text of a pattern without arguments. */
 static void add_plain(struct str pattern, struct buf *out)
 {
     for (size_t at = 0; at < pattern.size; at++) {
@@ -362,7 +362,7 @@ static void add_escaped(struct str text, struct buf *out)
     }
 }
 
-/* "tl-${1}x" → "Tl-", "${1}", "x", where the name asks once; false where it asks for nothing, or is nothing else. */
+/* "tl-${1}x" → "Tl-", "${1}", "x" if the name contains one argument; false if it contains none, or nothing else. */
 static bool cut_name(struct str pattern, struct buf *prefix, struct str *asked, struct buf *suffix)
 {
     size_t from = 0;
@@ -383,7 +383,7 @@ static bool cut_name(struct str pattern, struct buf *prefix, struct str *asked, 
     return is_constant(rest) && prefix->size + suffix->size >= 2;
 }
 
-/* A name that depends on an argument: a choice among the templates whose names it can give. */
+/* Expands a call whose name depends on an argument: a choice among the templates that the name may mean. */
 static enum body_kind expand_choice(struct dictionary *d, struct str computed, struct str text, size_t at,
                                     unsigned depth, struct buf *out)
 {
@@ -424,7 +424,7 @@ static enum body_kind expand_choice(struct dictionary *d, struct str computed, s
     return kind;
 }
 
-/* The call that is text: its name, then its arguments. */
+/* Expands the call in `text`: its name, then its arguments. */
 static enum body_kind expand_call(struct dictionary *d, struct str text, bool in_function, unsigned depth,
                                   struct buf *out)
 {
@@ -449,7 +449,7 @@ static enum body_kind expand_call(struct dictionary *d, struct str text, bool in
     return kind;
 }
 
-/* Appends a rendering that waits with its calls expanded: BODY_PATTERN, or what it is instead. */
+/* Appends a rendering with its calls expanded: BODY_PATTERN, or the kind that it is instead. */
 static enum body_kind expand(struct dictionary *d, struct str text, bool in_function, unsigned depth, struct buf *out)
 {
     if (depth > DEPTH_MAX)
@@ -476,7 +476,7 @@ static enum body_kind expand(struct dictionary *d, struct str text, bool in_func
     return BODY_PATTERN;
 }
 
-/* A template that is nothing but the call of one that a renderer stands for is rendered so too: {{cvt|…}}. */
+/* A template that only calls one with a renderer gets that renderer as well: {{cvt|…}}. */
 static bool takes_over(struct dictionary *d, struct entry *entry, unsigned depth)
 {
     const struct str text = entry->text;
@@ -503,7 +503,7 @@ static void settle(struct dictionary *d, struct entry *entry, enum body_kind kin
 static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
 {
     if (entry->state != ENTRY_RAW)
-        return; /* one that calls itself stays unknown */
+        return; /* a template that calls itself stays unknown */
     const unsigned tries = d->tries;
     entry->state = ENTRY_OPEN;
     d->tries = TRIES_MAX;

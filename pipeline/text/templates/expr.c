@@ -40,7 +40,7 @@ static const struct {
              {"or", OR},       {"pi", PI},          {"round", ROUND}, {"sin", SINE},     {"sqrt", SQRT},
              {"tan", TANGENT}, {"trunc", TRUNC}};
 
-/* The longer ones first. */
+/* Longer signs first. */
 static const struct {
     char sign[8];
     enum operator operator;
@@ -50,7 +50,7 @@ static const struct {
              {"-", MINUS},       {"*", TIMES},       {"/", DIVIDE},       {"^", POWER},
              {"=", EQUAL},       {"<", LESS},        {">", GREATER}};
 
-/* A number; one that is whole by its operator has no minus before a zero and is written with all its digits. */
+/* A number; results of whole-number operators have no minus before a zero and are written with all digits. */
 struct value {
     double number;
     bool is_whole;
@@ -62,7 +62,7 @@ struct evaluation {
     struct value values[EXPR_DEPTH_MAX];
     enum operator waiting[EXPR_DEPTH_MAX];
     size_t value_count, waiting_count;
-    bool wants_value; /* else an operator between two */
+    bool wants_value; /* an operand comes next; else a binary operator */
     const char *error;
 };
 
@@ -93,7 +93,7 @@ static bool push_operator(struct evaluation *self, enum operator operator)
     return true;
 }
 
-/* As a cast to 64 bits does: towards zero, and modulo 2^64 beyond. */
+/* Like a cast to 64 bits: towards zero, and modulo 2^64. */
 static double to_whole(double number)
 {
     const double range = 18446744073709551616.0;
@@ -106,7 +106,7 @@ static double to_whole(double number)
     return number >= range / 2 ? number - range : number < -range / 2 ? number + range : number;
 }
 
-/* Halves away from zero, judged by the first 15 digits; digits < 0 are tens, hundreds, … */
+/* Rounds halves away from zero, judged by the first 15 digits; digits < 0 are tens, hundreds, … */
 static double round_to(double number, double digits)
 {
     if (!isfinite(number) || digits > 300)
@@ -216,7 +216,7 @@ static bool apply_to_two(struct evaluation *self, enum operator operator, struct
     }
 }
 
-/* Takes the topmost operator and its values, and puts the result there. */
+/* Applies the topmost operator to its values and pushes the result. */
 static bool apply(struct evaluation *self)
 {
     const enum operator operator= self->waiting[--self->waiting_count];

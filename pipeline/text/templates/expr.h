@@ -1,5 +1,5 @@
-/* The arithmetic of {{#expr:…}} and {{#ifexpr:…}}. Comes in: the bytes of an expression, without markup. Goes out: its
- * value as MediaWiki writes it, or an error.
+/* The arithmetic of {{#expr:…}} and {{#ifexpr:…}}: computes the value of an expression without markup, formatted as
+ * MediaWiki does, or an error.
  *
  * Source: the help page of MediaWiki's extension ParserFunctions. Words are read in any case. From the strongest down:
  *
@@ -13,12 +13,13 @@
  *     and
  *     or
  *
- * Operators of equal strength go from left to right (2^3^2 = 64); a sign binds more than a power (-2^2 = 4). `e` alone
- * and `pi` are numbers. A comma is an error, as there. Numbers are doubles, written with 14 digits; "mod", "trunc" and
- * comparisons give whole numbers. Halves are rounded away from zero, as they read in 15 digits: 1.005 round 2 = 1.01.
+ * Operators of equal strength are left-associative (2^3^2 = 64); a sign binds more tightly than a power (-2^2 = 4). `e`
+ * alone and `pi` are numbers. A comma is an error, as in MediaWiki. Numbers are doubles, written with 14 digits; "mod",
+ * "trunc" and comparisons give whole numbers. Halves are rounded away from zero, judged by 15 digits: 1.005 round 2 =
+ * 1.01.
  *
- * Work is linear in the bytes; nothing recurses: at most EXPR_DEPTH_MAX values and operators wait, a deeper expression
- * is an error. Any thread may call; no state, no locale beyond C's. */
+ * The work is linear in the bytes, without recursion: at most EXPR_DEPTH_MAX values and operators are on the stacks; a
+ * deeper expression is an error. Any thread may call; no state, no locale other than C's. */
 #ifndef PIPELINE_TEXT_TEMPLATES_EXPR_H
 #define PIPELINE_TEXT_TEMPLATES_EXPR_H
 
@@ -31,14 +32,14 @@
 
 struct expr {
     const char *error; /* NULL, or what is wrong: static text */
-    bool is_empty;     /* without an error: there was nothing to compute; text is "" then */
+    bool is_empty;     /* no error, but nothing to compute; text is "" then */
     double number;     /* the value; 0 where it is empty or an error */
     char text[EXPR_VALUE_SIZE];
 };
 
 struct expr expr_read(struct str text);
 
-/* What {{#ifexpr:…}} asks: is there a value, other than 0? */
+/* The condition of {{#ifexpr:…}}: is there a value other than 0? */
 bool expr_holds(const struct expr *expr);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parser functions with arguments that can be known without expanding templates. Argument "0" stands after the colon,
+/* Parser functions whose arguments can be known without expanding templates. Argument "0" is the one after the colon;
  * the others are numbered from 1 and have no names. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/expr.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <utf8proc.h>
 
-/* What an argument of a function shows, which may be nothing: that is no gap. */
+/* Shows an argument of a function; an empty one is not a gap. */
 static bool show_choice(struct call *call, const struct argument *argument)
 {
     if (argument)
@@ -45,14 +45,14 @@ static bool is_numeric(struct str text, double *number)
     return *end == 0;
 }
 
-/* As the parser functions compare: numbers by their value. */
+/* Compares like the parser functions: numbers by value. */
 static bool are_equal(struct str left, struct str right)
 {
     double a, b;
     return str_equal(left, right) || (is_numeric(left, &a) && is_numeric(right, &b) && a == b);
 }
 
-/* {{#iferror: text | error | text otherwise }}: what we can show is no error. */
+/* {{#iferror: text | error | text otherwise }}: what we can show is never an error. */
 bool render_iferror(struct call *call)
 {
     return show_choice(call, call->count > 2 ? call_argument(call, "2") : call_argument(call, "0"));
@@ -158,7 +158,7 @@ bool render_case(struct call *call)
     return true;
 }
 
-#define PAD_MAX 20 /* characters; a longer one is no number, and text must not grow */
+#define PAD_MAX 20 /* characters; anything longer is not a number, and text must not grow */
 
 static size_t characters(struct str text)
 {
@@ -168,7 +168,7 @@ static size_t characters(struct str text)
     return count;
 }
 
-/* {{padleft:7|3|0}} → 007; the parameter says on which side. */
+/* {{padleft:7|3|0}} → 007; the parameter names the side. */
 bool render_pad(struct call *call)
 {
     const struct str text = call_value(call, "0");

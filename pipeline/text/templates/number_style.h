@@ -1,5 +1,5 @@
-/* How the wikis write numbers: MediaWiki's separators, grouping and digits by language. Numbers in between are plain:
- * what numbers.h reads and writes, "12,345.6". */
+/* How the wikis write numbers: MediaWiki's separators, grouping and digits by language. Intermediate numbers are plain,
+ * as numbers.h reads and writes them: "12,345.6". */
 #ifndef PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
 #define PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
 
@@ -8,16 +8,16 @@
 struct number_style {
     const char *codes;           /* of the languages, commas between */
     const char *decimal, *group; /* marks; "" as a group: none */
-    unsigned least;              /* digits before the decimal mark from which on they are grouped */
+    unsigned least;              /* numbers with at least this many digits before the decimal mark are grouped */
     bool in_twos;                /* 12,34,567 */
     uint32_t zero;               /* code point of the digit 0 */
 };
 
-/* Of a code, or of what stands before its '-'; English style where there is none. Never NULL. */
+/* The style of a code, or of its part before '-'; English style if there is none. Never NULL. */
 const struct number_style *number_style_find(struct str code);
 /* "12,345.6" → "12.345,6" */
 struct str number_localise(const struct number_style *style, struct str plain, char out[NUMBER_BYTES_MAX]);
-/* What a person typed on such a wiki, "12.345,6" or "12345.6" → "12345.6"; the text itself where it is no number. */
+/* A number typed on such a wiki, "12.345,6" or "12345.6" → "12345.6"; unchanged if it is not a number. */
 struct str number_plain(const struct number_style *style, struct str typed, char out[NUMBER_BYTES_MAX]);
 
 #endif

@@ -6,14 +6,14 @@
 
 #include <stdbool.h>
 
-/* Is it a plain decimal number (a sign, digits with commas, a fraction)? *value: what it says; *precision: digits after
- * the point, or minus the zeros at the end of a whole number: 1300 → −2. */
+/* Is it a plain decimal number (a sign, digits with commas, a fraction)? *value: its value; *precision: digits after
+ * the point, or minus the number of zeros at the end of a whole number: 1300 → −2. */
 bool number_read(struct str text, double *value, int *precision);
 
 #define NUMBER_BYTES_MAX 96u
 /* The number as typed, with a comma every three digits. */
 struct str number_group(struct str digits, char out[NUMBER_BYTES_MAX]);
-/* Rounded to `precision` digits after the point (before it where negative: −2 is hundreds), grouped. */
+/* Rounded to `precision` digits after the point (before it if negative: −2 is hundreds), grouped. */
 struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]);
 
 #endif

@@ -1,12 +1,12 @@
-/* Patterns: "$1 ($2)", "{#if $1|$1 m|none}". A pattern nests functions PATTERN_DEPTH_MAX deep at most, as renderings.c
- * checks; so this recursion is bounded. */
+/* Patterns: "$1 ($2)", "{#if $1|$1 m|none}". Functions are nested at most PATTERN_DEPTH_MAX deep, which renderings.c
+ * checks, so the recursion is bounded. */
 #include "pipeline/text/templates/call.h"
 
 #include "pipeline/text/templates/expr.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/pattern.h"
 
-/* What the '$' at pattern[*at] asks for, after which it goes: an argument, else a default text, else nothing. */
+/* What the '$' at pattern[*at], which is skipped, asks for: an argument, else a default text, else nothing. */
 struct wanted {
     const struct argument *argument;
     struct str otherwise;
@@ -75,7 +75,7 @@ struct str pattern_part(struct str *rest, char separator)
     return part;
 }
 
-/* After the '}' that ends the group at pattern[at]; *wanted: one of its arguments is there. */
+/* The position after the '}' that ends the group at pattern[at]; *wanted: one of its arguments exists. */
 static size_t pattern_group(const struct call *call, struct str pattern, size_t at, bool *wanted)
 {
     *wanted = false;
@@ -88,10 +88,10 @@ static size_t pattern_group(const struct call *call, struct str pattern, size_t 
     return at + 1 < pattern.size ? at + 1 : pattern.size;
 }
 
-/* Where the parts of a pattern go: they show, or are a value to compute with. */
+/* The destination of a pattern's parts: they are shown, or collected as a value. */
 struct sink {
-    struct buf *value; /* NULL: they show */
-    bool asked, found; /* arguments, and any of them there */
+    struct buf *value; /* NULL: they are shown */
+    bool asked, found; /* arguments were asked for; one of them exists */
     bool failed;       /* a value that is needed cannot be read */
 };
 
@@ -119,7 +119,7 @@ static void give_argument(struct call *call, struct wanted wanted, struct sink *
         give_text(call, call_value_of(call, wanted.argument), sink);
 }
 
-/* The plain text of a part of a function; *opaque: it holds a template, which nobody can know here. */
+/* The plain text of a part of a function; *opaque: it contains a template, so it is unknown here. */
 static struct str value_of(struct call *call, struct str part, struct buf *value, unsigned depth, bool *opaque)
 {
     struct sink sink = {.value = value};
@@ -131,7 +131,7 @@ static struct str value_of(struct call *call, struct str part, struct buf *value
     return str_trim(buf_str(value));
 }
 
-/* "Value|a=x|b|c=y|z" as {{#switch:}} has it. */
+/* The case that {{#switch:}} selects: "Value|a=x|b|c=y|z". */
 static struct str choose_case(struct str value, struct str rest)
 {
     bool falls = false;
@@ -149,7 +149,7 @@ static struct str choose_case(struct str value, struct str rest)
     return fallback;
 }
 
-/* {#name a|b|c}; `inner` is what stands after '#'. */
+/* {#name a|b|c}; `inner` is the text after '#'. */
 static void walk_function(struct call *call, struct str inner, struct sink *sink, unsigned depth)
 {
     struct buf value = {0}, other = {0};
@@ -203,7 +203,7 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
         sink->found = true;
         buf_release(&shown);
     } else if (str_ends(name, STR("first")) || str_equal(name, STR("lc")) || str_equal(name, STR("uc"))) {
-        if (opaque) { /* as it stands: its words are what matters */
+        if (opaque) { /* show it unchanged: its words are what matters */
             walk_pattern(call, whole, sink, depth + 1);
         } else {
             case_add(name, first, &other);

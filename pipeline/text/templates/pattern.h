@@ -1,4 +1,4 @@
-/* What patterns (templates.h) are made of, for who reads and who writes them. */
+/* The syntax of patterns (templates.h), for readers and writers of them. */
 #ifndef PIPELINE_TEXT_TEMPLATES_PATTERN_H
 #define PIPELINE_TEXT_TEMPLATES_PATTERN_H
 
@@ -8,12 +8,12 @@
 #define PATTERN_PARTS_MAX 64u  /* a bound on how often a byte of an argument is shown */
 #define PATTERN_DEPTH_MAX 8u   /* functions in functions */
 #define PATTERN_VALUE_MAX 512u /* bytes of a text to compute with */
-#define PATTERN_PAGE_MAX  4u   /* titles and times, which may be longer than what asks for them */
+#define PATTERN_PAGE_MAX  4u   /* titles and times, which may be longer than the call */
 #define PATTERN_TIME_MAX  256u /* bytes of a time */
 
-/* After the '}' that belongs to the '{' at pattern[at]. */
+/* The position after the '}' that matches the '{' at pattern[at]. */
 size_t pattern_skip(struct str pattern, size_t at);
-/* Takes what stands in *rest before the first separator that is in no braces, and the separator. */
+/* Takes the part of *rest before the first separator outside braces, and removes the separator. */
 struct str pattern_part(struct str *rest, char separator);
 
 #endif

@@ -1,9 +1,9 @@
-/* The plain text of a part of a page: for values to compute with, and for arguments that are shown a second time. */
+/* The plain text of a part of a page: for values to compute with, and for arguments that are shown again. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/templates/plain.h"
 
-/* Text that is in no span: without quotes and tags, entities decoded, a line's end as a blank. */
+/* Adds text outside spans: without quotes and tags, entities decoded, line ends as blanks. */
 static void add_text(struct str text, struct buf *out)
 {
     for (size_t at = 0; at < text.size;) {
@@ -33,7 +33,7 @@ static void add_text(struct str text, struct buf *out)
     }
 }
 
-/* A link shows its label; one with something in it shows nothing. */
+/* A link shows its label; nothing if there are spans inside. */
 static void add_link(const struct template_page *page, uint32_t index, struct buf *out)
 {
     const struct span *span = &page->spans->items[index];

@@ -1,4 +1,4 @@
-/* Renderings that a user or a dump adds: a file of lines "name = pattern", read once, then a sorted table. */
+/* Renderings from a user or a dump: a file of lines "name = pattern", read once into a sorted table. */
 #include "pipeline/text/templates/renderings.h"
 
 #include "base/arena.h"
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#define FILE_BYTES_MAX (64u << 20) /* as pipeline/template_pass.h has it */
-#define ALIASES_MAX    8u          /* of aliases in a row */
+#define FILE_BYTES_MAX (64u << 20) /* the same as in pipeline/template_pass.h */
+#define ALIASES_MAX    8u          /* longest chain of aliases */
 
 static const struct {
     const char *name;
@@ -72,7 +72,7 @@ const struct rendering_row *templates_find(const struct templates *templates, st
     return row;
 }
 
-/* After the '$' at pattern[at]: where its argument's name ends; 0 where there is none. */
+/* The end of the argument's name after the '$' at pattern[at]; 0 if it is invalid. */
 static size_t check_argument(struct str pattern, size_t at)
 {
     size_t end = at + 1;
@@ -85,7 +85,7 @@ static size_t check_argument(struct str pattern, size_t at)
     return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
 }
 
-/* After "#name " at pattern[at]; 0 where there is no such function. */
+/* The position after "#name " at pattern[at]; 0 if there is no such function. */
 static size_t check_function(struct str pattern, size_t at)
 {
     static const char *const names[] = {"#expr ", "#if ",     "#ifeq ", "#ifexpr ", "#lc ", "#lcfirst ", "#now ",
@@ -158,7 +158,7 @@ static const char *bind(struct rendering_row *row, struct str name)
            "val; an @ that shows is \\@";
 }
 
-/* What is wrong with what stands after the name's '=', or NULL. */
+/* What is wrong with the text after the name's '=', or NULL. */
 static const char *read_rendering(struct templates *templates, struct str text, struct rendering_row *row)
 {
     if (str_starts(text, STR(">"))) {

@@ -1,4 +1,4 @@
-/* A file of renderings, read: what it says of a name. */
+/* A parsed file of renderings: what it says about a name. */
 #ifndef PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
 #define PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
 
@@ -17,11 +17,12 @@ struct rendering_row {
     size_t line;
 };
 
-/* What the file says of the name, which becomes that after its aliases; NULL: nothing. `templates` may be NULL. */
+/* What the file says about the name, which is replaced by the name its aliases lead to; NULL: nothing. `templates` may
+ * be NULL. */
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
 
-/* The pattern of our row for that name on the wiki of that language, NULL where there is none, or a renderer; has it
- * one of either kind? */
+/* The pattern of our row for that name on the wiki of that language; NULL if there is no row, or it has a renderer.
+ * template_has_row: is there a row of either kind? */
 const char *template_pattern(struct str name, struct str code);
 bool template_has_row(struct str name, struct str code);
 

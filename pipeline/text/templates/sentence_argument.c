@@ -1,5 +1,5 @@
-/* A template that nobody renders, whose one argument is a sentence or a list: a person wrote it to be read. Names that
- * say note, source, box or banner in any language are none of them. */
+/* A template without a rendering whose only argument is a sentence or a list: a person wrote it to be read. Not if its
+ * name says note, source, box or banner in any language. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/words/links.h"
 #include "pipeline/text/words/silent.h"
@@ -7,8 +7,8 @@
 #define SENTENCE_WORDS_MIN 8u
 #define NAMED_WORDS_MAX    3u /* of an argument with a name: a date, a code */
 
-/* What stands in no span of page[from, to), as words in tenths: what blanks part is a word, as is a link; in scripts
- * without blanks, two ideographs or five letters of Thai, Lao, Burmese and Khmer are. */
+/* The words, in tenths, outside spans of page[from, to): text between blanks is a word, and so is a link; in scripts
+ * without blanks, two ideographs or five letters of Thai, Lao, Burmese and Khmer are one. */
 static unsigned count_words(struct call *call, uint32_t from, uint32_t to, uint32_t child)
 {
     const struct spans *spans = call->page->spans;
@@ -44,7 +44,7 @@ static bool is_list(struct str page, const struct argument *argument)
            page.data[argument->from - 1] == '\n';
 }
 
-/* No list, table or heading begins in it, and it has no picture; in a list there are items. */
+/* Is it text without lists, tables, headings and pictures? With is_list: a list with items. */
 static bool is_running_text(struct call *call, const struct argument *argument, bool is_list)
 {
     const struct spans *spans = call->page->spans;

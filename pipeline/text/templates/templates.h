@@ -1,7 +1,7 @@
-/* What a template shows. Comes in: a template's span. Goes out: nothing (most templates say nothing in running text:
- * they are dropped), or a row of parts: texts, and arguments as places in the page, which the walk then reads as part
- * of it. Templates are never expanded: what we know of them is a table of renderings (rows.c), so a template cannot
- * make text grow or loop.
+/* What a template shows. A template's span gives nothing (most templates say nothing in running text, and are dropped),
+ * or a row of parts: texts, and arguments as places in the page, which the walk then reads as part of it. Templates are
+ * never expanded: what we know about them is a table of renderings (rows.c), so a template cannot make text grow or
+ * loop.
  *
  * A rendering is a pattern, "$1 ($2)", or a function. In a pattern
  *
@@ -27,13 +27,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Renderings that a user adds; they come before ours. */
+/* Renderings that a user adds; they take precedence over ours. */
 struct templates;
 /* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a
  * comment, a name may stand once); a mistake is an error with its line. *hash: of the file's bytes, 16 hexadecimal
  * digits. */
 int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
-/* The same of the file's text. */
+/* The same from the file's text. */
 int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
 void templates_free(struct templates *templates);
 
@@ -43,16 +43,16 @@ struct part {
     uint32_t from, to; /* a text's place in renders->text, or an argument's in the page */
 };
 
-/* Renderings that are being shown, as a stack; a zeroed one is ready to use. */
+/* The renderings being shown, as a stack; ready to use when zeroed. */
 struct renders {
     struct part *parts;
     size_t count, capacity;
     struct buf text;
-    struct buf scratch;                 /* values of the call that is rendered */
+    struct buf scratch;                 /* values of the call being rendered */
     struct name_table rows, local_rows; /* those of rows.c and rows_local.c by their names */
 };
 
-/* What a rendering depends on beside the template. */
+/* What a rendering depends on besides the template. */
 struct template_page {
     struct str text, title, timestamp;
     const struct spans *spans;
@@ -64,20 +64,20 @@ struct template_page {
 
 struct rendering {
     bool dropped;
-    bool is_unknown; /* dropped, and not because a pattern says so */
-    bool is_silent;  /* unknown, but what it would show is missed by nobody: a note (silent.h), a pronunciation */
-    bool is_block;   /* it is a paragraph, or several */
-    size_t part;     /* the first of its parts in renders; the last is the topmost */
+    bool is_unknown; /* dropped because no rendering is known, not because a pattern says so */
+    bool is_silent;  /* unknown, but nothing is missed without it: a note (silent.h), a pronunciation */
+    bool is_block;   /* it is one or more paragraphs */
+    size_t part;     /* the first of its parts in renders; the last is on top */
     size_t text;     /* size of renders->text before it */
 };
 
-/* How spans->items[index], a SPAN_TEMPLATE of the page, shows: pushes its parts. Adds to *steps the bytes looked at:
- * those of the template that are in none of its inner spans, a bounded number of times. */
+/* Renders spans->items[index], a SPAN_TEMPLATE of the page: pushes its parts. Adds to *steps the bytes examined: those
+ * of the template outside its inner spans, a bounded number of times. */
 struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
                                  uint64_t *steps);
-/* One that template_render told to be unknown, and not silent: true where it has one argument without a name that is a
- * sentence, of at least eight words (in scripts without blanks, as many letters as those have), or a list (is_block),
- * and no table or picture; its name may not say that it is a note, a source or a box. Pushes that argument. */
+/* For a template that template_render found unknown and not silent: true if it has exactly one unnamed argument that is
+ * a sentence of at least eight words (in scripts without blanks, as many letters as those have), or a list (is_block),
+ * without tables and pictures; and its name does not suggest a note, a source or a box. Pushes that argument. */
 bool template_sentence(const struct template_page *page, uint32_t index, struct renders *renders,
                        struct rendering *rendering, uint64_t *steps);
 /* {{{name|default}}}: its default. */
@@ -86,8 +86,7 @@ struct rendering argument_render(const struct template_page *page, uint32_t inde
 void renders_pop(struct renders *renders, const struct rendering *rendering); /* it has been shown */
 void renders_release(struct renders *renders);
 
-/* The name of the template without its arguments, as name_canonical has it; empty where it has none that we could
- * know. */
+/* The name of the template without its arguments, in the form of name_canonical; empty if it cannot be known. */
 struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX]);
 
 #endif

@@ -1,8 +1,8 @@
-/* Dates of {{#time:…}}. Comes in: a format, and a time. Goes out: its text in English.
+/* Dates of {{#time:…}}: formats a time, in English.
  *
  * Source: the help page of MediaWiki's extension ParserFunctions. Letters: Y y n m M F xg j d z W N w D l a A g h G H i
- * s L t U c; "…" and \ take characters as they are; xn before a number means what the number does. No clock: "now" is
- * the time that is given. Days before 1583 are those of the Gregorian calendar too. */
+ * s L t U c; "…" and \ quote characters; xn before a number has no effect. No clock: "now" is the time passed in. Days
+ * before 1583 are in the Gregorian calendar too. */
 #ifndef PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 #define PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 
@@ -16,12 +16,12 @@ struct moment {
 
 extern const char *const month_names[12]; /* in English */
 
-/* "2026-02-03T04:05:06Z", "2026-02-03 04:05", "3 February 2026", "February 3, 2026", "Feb 2026", "2026"; what is not
- * said is the first day, or midnight. "", "now" and "today" are `now`. False: it is none of these. */
+/* "2026-02-03T04:05:06Z", "2026-02-03 04:05", "3 February 2026", "February 3, 2026", "Feb 2026", "2026"; missing parts
+ * are the first day, or midnight. "", "now" and "today" are `now`. False: none of these. */
 bool moment_read(struct str text, const struct moment *now, struct moment *moment);
 
-/* Appends the text; false where the format holds a letter that we do not know. `names`: may names of days and months be
- * shown? Then they are English. */
+/* Appends the text; false if the format contains an unknown letter. `names`: may names of days and months be shown?
+ * They are English. */
 bool moment_format(const struct moment *moment, struct str format, bool names, struct buf *out);
 
 #endif
