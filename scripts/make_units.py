@@ -20,7 +20,8 @@ UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g
          "mm": "length-millimeter", "mph": "speed-mile-per-hour", "sq ft": "area-square-foot", "sq mi": "area-square-mile",
          "yd": "length-yard"}
 HEAD = """/* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
- * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by symbol. */
+ * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by
+ * symbol. */
 #include "pipeline/text/templates/units.h"
 
 // clang-format off

@@ -1,5 +1,6 @@
 /* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
- * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by symbol. */
+ * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by
+ * symbol. */
 #include "pipeline/text/templates/units.h"
 
 // clang-format off
