@@ -53,7 +53,7 @@ static void say_scores(const struct glue_task *task, const json_t *scores)
     buf_release(&text);
 }
 
-/* *scores becomes what the run's directory holds, at the process that writes. */
+/* *scores becomes the content of the run's scores.json, in the process that writes. */
 static int run_one(struct settings *all, const struct glue_task *task, uint64_t seed, const char *out, json_t **scores,
                    struct error *err)
 {
@@ -111,7 +111,7 @@ static int write_object(const char *out, const json_t *object, struct error *err
     return result;
 }
 
-/* *scores: a run's, or of several seeds {"task", "seeds", "runs", "spread"} and the means under the keys. */
+/* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread"}, and the means under the keys. */
 static int run_seeds(struct settings *settings, const struct glue_task *task, const char *out, json_t **scores,
                      struct error *err)
 {
@@ -147,7 +147,7 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
 
 /* ---- all tasks ---- */
 
-/* What a task counts as in the average: the mean of its numbers, but for their mean, in per cent. */
+/* A task's value in the average: the mean of its numbers, without their own mean, in per cent. */
 static double task_value(const struct glue_task *task, const json_t *scores)
 {
     double sum = 0;
@@ -164,7 +164,7 @@ static double task_value(const struct glue_task *task, const json_t *scores)
     return sum / count;
 }
 
-/* The columns of the tutorial of DeepSpeed's layer drop. */
+/* The columns are those of the tutorial of DeepSpeed's layer drop. */
 static void print_table(const json_t *tasks, double average)
 {
     static const struct {

@@ -1,10 +1,10 @@
-/* Samples and a model in; for every masked place the piece with the largest logit out, as facts, and as lines:
+/* In: samples and a model. Out: for every masked place the piece with the largest logit, as facts, and as lines:
  *
  *     sample 37
  *       model       3 of 4   the [c]ana[l] was du[g] in [a≠1] 837
  *       always      0 of 4   the [e]ana[e] was du[e] in [e] 837
  *
- * A guess stands in brackets, green where it is right, red where it is not; what was there follows after ≠. */
+ * A guess is in brackets, green if it is right, red if not; the right piece follows after ≠. */
 #include "trainer/tune/guesses.h"
 
 #include "base/log.h"
@@ -27,7 +27,7 @@ static json_t *piece_json(const struct vocab *vocab, uint32_t id)
     return piece;
 }
 
-/* The label that most masked places have; of several the first piece. */
+/* The label that most masked places have; of equals the first piece. */
 static int find_commonest(const struct guesses_work *work, const struct vocab *vocab, struct sequence *sequence,
                           uint32_t *id, struct error *err)
 {
@@ -56,7 +56,7 @@ static uint32_t largest(const float *logits, uint32_t count)
     return best;
 }
 
-/* Marks stand in the order of their places. */
+/* Marks are in the order of their places. */
 static json_t *sample_json(const struct vocab *vocab, uint64_t number, struct sequence *sequence, const float *logits,
                            uint32_t commonest)
 {
@@ -77,7 +77,7 @@ static json_t *sample_json(const struct vocab *vocab, uint64_t number, struct se
                      "right", right, "commonest_right", commonest_right, "pieces", pieces, "guesses", guesses);
 }
 
-/* The first rows of the last pass, without the columns that pad the vocabulary. */
+/* Reads the first rows of the last pass, without the columns that pad the vocabulary. */
 static void read_logits(const struct guesses_work *work, int32_t rows, uint32_t pieces, float *logits)
 {
     const struct ops *ops = work->ops;
@@ -91,7 +91,7 @@ static void read_logits(const struct guesses_work *work, int32_t rows, uint32_t 
     ops->unmap(ops->device, there, stored, bytes, MAP_READ);
 }
 
-/* Sample k alone in a micro-batch. */
+/* Predicts sample k, alone in a micro-batch. */
 static int guess(const struct guesses_work *work, const struct vocab *vocab, uint64_t k, uint32_t commonest,
                  struct sequence *sequence, struct batch *batch, json_t *samples, struct error *err)
 {
@@ -147,7 +147,8 @@ static bool goes_on(const char *piece)
     return strncmp(piece, "##", 2) == 0;
 }
 
-/* A piece in the middle of a line: the mark of a piece that goes on inside a word is told by the missing blank. */
+/* A piece in the middle of a line, without the mark of a piece that continues a word: there the missing blank shows
+ * it. */
 static const char *bare(const char *piece)
 {
     return goes_on(piece) && piece[2] ? piece + 2 : piece;
@@ -175,7 +176,7 @@ static void add_guess(struct buf *line, const char *piece, const char *label, bo
     buf_add_text(line, "]");
 }
 
-/* The sample's text with a guess at every masked place: the model's with what was there, or `always`. */
+/* Prints the sample's text with a guess at every masked place: the model's, with the right piece, or `always`. */
 static void print_row(const json_t *sample, const char *always, const struct colours *c)
 {
     const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;

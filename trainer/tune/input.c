@@ -6,7 +6,7 @@
 
 #define STEP_BYTES (1u << 20)
 
-/* A compressed file is told by its first bytes; bzip2's is unpacked. */
+/* Recognises a compressed file by its first bytes; unpacks bzip2. */
 static int unpack(const char *path, size_t bytes_max, struct buf *text, size_t from, struct error *err)
 {
     static const struct {

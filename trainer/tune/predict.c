@@ -1,4 +1,4 @@
-/* Samples in, logits out: evaluation passes whose logits are brought to the host. */
+/* In: samples. Out: logits, from evaluation passes, copied to the host. */
 #include "trainer/tune/predict.h"
 
 #include "trainer/model/head.h"
@@ -13,7 +13,7 @@ size_t predict_rows(const struct samples *samples)
     return head_kinds[samples->head].reads == READS_ALL ? samples->id_count : samples->count;
 }
 
-/* The logits of the pass that was made last: so many numbers. */
+/* Copies `count` logits of the last pass. */
 static void download(const struct ops *ops, void *logits, size_t count, float *out)
 {
     const size_t bytes = count * ops->storage_size;

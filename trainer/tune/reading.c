@@ -1,4 +1,4 @@
-/* A model's name and samples in; evaluated micro-batches out. */
+/* In: a model's name, and samples. Out: evaluated micro-batches. */
 #include "trainer/tune/reading.h"
 
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include "base/progress.h"
 #include "trainer/config.h"
 
-/* A label for so many tokens has room in a micro-batch, however short its sequences are. */
+/* A micro-batch has room for one label per this many tokens, however short its sequences are. */
 #define TOKENS_PER_LABEL 8
 
-/* Samples that are loaded before they are cut into micro-batches, of which the last is not full. */
+/* samples that are loaded before they are cut into micro-batches; the last micro-batch of them is not full */
 #define SAMPLES_AHEAD 4096
 
 static int read_config(struct reading *r, uint32_t heads, struct error *err)

@@ -1,4 +1,4 @@
-/* Samples in memory in; a source of them out. */
+/* In: samples in memory. Out: a source of them. */
 #include "trainer/tune/samples.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
-/* dstrain score: a model and pairs of sentences come in; how often it finds the good one likelier goes out. A
+/* dstrain score. In: a model, and pairs of sentences. Out: how often the model finds the good one more likely. A
  * sentence's score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over
  * its pieces of log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k
- * with piece k masked. Measured as BLiMP is (Warstadt et al. 2020): right is good > bad. */
+ * with piece k masked. Measured as in BLiMP (Warstadt et al. 2020): right means good > bad. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@
 #define PAIRS_BYTES_MAX (1u << 30)
 #define PAIR_BYTES_MAX  (1u << 20) /* of a line */
 
-/* The pairs that have a label in common. */
+/* Pairs that share a label. */
 struct group {
     char *name;
     uint64_t pairs, right;
@@ -33,7 +33,7 @@ struct groups {
 enum { BY_PARADIGM, BY_PHENOMENON, LABELS };
 
 struct pair {
-    size_t group[LABELS]; /* SIZE_MAX: it has no such label */
+    size_t group[LABELS]; /* SIZE_MAX: the pair has no such label */
 };
 
 struct score {
@@ -42,11 +42,11 @@ struct score {
     struct pair *pairs;
     size_t pair_count, pair_room;
     struct ids ids;  /* of all sentences without [CLS] and [SEP]; of each pair the good one, then the bad one */
-    size_t *firsts;  /* [2 pairs + 1] where a sentence begins among them */
+    size_t *firsts;  /* [2 pairs + 1] where each sentence begins in `ids` */
     double *scores;  /* [2 pairs] */
     size_t length;   /* pieces of the longest sentence */
-    size_t done;     /* pieces that were masked */
-    size_t sentence; /* of the next one */
+    size_t done;     /* masked pieces with a result */
+    size_t sentence; /* the sentence of the next one */
     struct groups labels[LABELS];
     uint64_t right;
     double seconds;
@@ -56,7 +56,7 @@ struct score {
 
 static size_t group_named(struct groups *groups, const char *name)
 {
-    for (size_t i = groups->count; i-- > 0;) /* pairs of a label stand together */
+    for (size_t i = groups->count; i-- > 0;) /* pairs with the same label are usually adjacent */
         if (strcmp(groups->items[i].name, name) == 0)
             return i;
     if (groups->count == groups->room) {
@@ -134,7 +134,7 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
 
 /* ---- pieces to the model ---- */
 
-/* The sentence that piece k is in. */
+/* The sentence that contains piece k. */
 static size_t sentence_of(const struct score *s, uint64_t k)
 {
     size_t low = 0, high = 2 * s->pair_count;

@@ -1,4 +1,4 @@
-/* Answers and truths in, scores out. */
+/* In: answers and truths. Out: scores. */
 #include "trainer/tune/scores.h"
 
 #include <math.h>
@@ -81,7 +81,7 @@ static int by_value(const void *a, const void *b)
     return one < two ? -1 : one > two;
 }
 
-/* Equal values share the mean of their ranks. */
+/* Ranks values; equal ones get the mean of their ranks. */
 static void rank(const double *values, size_t count, double *ranks)
 {
     struct ranked *sorted = mem_array(count, sizeof *sorted);

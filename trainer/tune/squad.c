@@ -1,4 +1,4 @@
-/* Files of questions and a model come in; windows, then answers and scores go out. See the header. */
+/* In: files of questions, and a model. Out: windows, then answers and scores (squad.h). */
 #include "trainer/tune/squad.h"
 
 #include <inttypes.h>
@@ -120,7 +120,7 @@ void squad_close(struct squad *s)
 
 /* ---- answers ---- */
 
-/* The logits of each window among those of all. */
+/* The logits of one window. */
 static struct window_logits window_logits(const void *context, uint32_t sample)
 {
     const struct samples *samples = ((const void *const *)context)[0];

@@ -1,4 +1,4 @@
-/* JSON in, questions out. */
+/* In: JSON. Out: questions. */
 #include "trainer/tune/squad_read.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static struct str text_of(const json_t *value)
     return (struct str){json_string_value(value), json_string_length(value)};
 }
 
-/* Which question, for messages. */
+/* Names the question in a message. */
 static int bad(const char *path, const json_t *id, const char *what, struct error *err)
 {
     if (json_is_string(id))

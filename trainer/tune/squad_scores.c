@@ -1,4 +1,4 @@
-/* Answers and references in, scores out. */
+/* In: answers and references. Out: scores. */
 #include "trainer/tune/squad_scores.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* ---- what is compared ---- */
 
-/* str.split()'s. */
+/* White space as in Python's str.split(). */
 static bool is_space(uint32_t p)
 {
     return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
@@ -24,7 +24,7 @@ static bool is_punctuation(uint32_t p)
     return (p >= 33 && p <= 47) || (p >= 58 && p <= 64) || (p >= 91 && p <= 96) || (p >= 123 && p <= 126);
 }
 
-/* \w of a regular expression. The underscore is gone before it is asked. */
+/* \w of a Python regular expression; underscores have been removed before. */
 static bool is_word(uint32_t p)
 {
     if (p < 128)
@@ -46,7 +46,7 @@ static void add_point(struct buf *out, uint32_t point)
     buf_add(out, bytes, utf8_write(point, bytes));
 }
 
-/* Without case and ASCII punctuation. */
+/* Removes case and ASCII punctuation. */
 static void lower(struct str text, struct buf *out)
 {
     struct buf scratch = {0};
@@ -73,7 +73,7 @@ static bool is_article(struct str word)
     return str_equal(word, STR("a")) || str_equal(word, STR("an")) || str_equal(word, STR("the"));
 }
 
-/* Runs of word characters that are articles become a blank. */
+/* Replaces words that are articles with a blank. */
 static void drop_articles(struct str text, struct buf *out)
 {
     uint32_t point;
@@ -95,7 +95,7 @@ static void drop_articles(struct str text, struct buf *out)
     }
 }
 
-/* The next word of what is left; false: none. */
+/* The next word of *rest; false: there is none. */
 static bool next_word(struct str *rest, struct str *word)
 {
     uint32_t point;
@@ -146,7 +146,7 @@ static int by_text(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Sorted; the caller frees it. */
+/* The words of a text, sorted; the caller frees the array. */
 static struct str *words_of(struct str text, size_t *count)
 {
     struct str *words = mem_array(text.size + 1, sizeof *words), word;
@@ -193,7 +193,7 @@ struct question_score {
     size_t order; /* in the file: equal odds keep it */
 };
 
-/* Version 2 compares with references that have words, or with "" where there are none. */
+/* Version 2 compares with the references that have words, or with "" if there are none. */
 static struct question_score score_one(const struct squad_question *q, const json_t *answer, bool version_2)
 {
     struct question_score score = {.answered = answer != NULL, .has_answer = q->answer_count > 0};
@@ -252,7 +252,7 @@ static int by_odds(const void *a, const void *b)
     return one->order < two->order ? -1 : 1;
 }
 
-/* As find_best_thresh: begins with no answer to any question, then lets in answers in the order of their odds. */
+/* As find_best_thresh: begins with no answer to any question, then admits answers in the order of their odds. */
 static void add_best(json_t *out, const char *name, struct question_score *scores, size_t count, bool exact)
 {
     double right = 0, best, threshold = 0;

@@ -1,6 +1,5 @@
-/* dstrain squad: questions with answers to train on, questions to answer, and a model in; a fine-tuned model, its
- * answers and their scores out. What one run is stands in squad.h; training is train_run's. Without --train the model
- * answers as it is. */
+/* dstrain squad. In: questions with answers to train on, questions to answer, and a model. Out: a fine-tuned model, its
+ * answers and their scores. squad.h describes one run; train_run trains. Without --train the model answers as it is. */
 #include <math.h>
 #include <stdio.h>
 
@@ -119,7 +118,7 @@ int dstrain_squad(void *context, struct opt_paths bare, struct error *err)
     const struct tuning tuning = SQUAD_TUNING(&squad);
     struct settings settings = *all;
     settings.tuning = &tuning;
-    settings.json = all->json && !all->dev; /* else one object: the scores */
+    settings.json = all->json && !all->dev; /* otherwise there is one object: the scores */
     const int result = all->train ? train_run(&settings, err) : answer_only(&settings, err);
     all->mute = settings.mute;
     squad_close(&squad);

@@ -1,4 +1,4 @@
-/* Questions in, windows and labels out. */
+/* In: questions. Out: windows and labels. */
 #include "trainer/tune/squad_windows.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@
 
 /* ---- the place of an answer ---- */
 
-/* What stands between white space as Python's str.split() sees it. */
+/* White space as in Python's str.split(). */
 static bool is_space(uint32_t p)
 {
     return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
            (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
 }
 
-/* The text's words with one blank between. */
+/* Appends the words of the text, with one blank between. */
 static void add_split(struct buf *out, struct str text)
 {
     const char *at = text.data, *end = at + text.size;
@@ -35,7 +35,7 @@ static void add_split(struct buf *out, struct str text)
     }
 }
 
-/* Words [first, last] of the context with one blank between hold the answer's text? */
+/* Do words [first, last] of the context, with one blank between, contain the answer's text? */
 static bool words_hold(const struct squad_context *context, uint32_t first, uint32_t last, struct str answer)
 {
     struct buf words = {0}, wanted = {0};
@@ -51,7 +51,8 @@ static bool words_hold(const struct squad_context *context, uint32_t first, uint
     return hold;
 }
 
-/* The first stretch of pieces within [*first, *last], the longest of each start, that is the answer's own pieces. */
+/* Narrows [*first, *last] to the first stretch of pieces in it, the longest for its start, that equals the answer's
+ * pieces. */
 static void improve(const struct squad_feature *f, const struct ids *answer, uint32_t *first, uint32_t *last)
 {
     for (uint32_t start = *first; start <= *last; start++) {
@@ -65,7 +66,7 @@ static void improve(const struct squad_feature *f, const struct ids *answer, uin
     }
 }
 
-/* A context in pieces; all in the arena of the features, and shared by the questions about it. */
+/* A context as pieces; all in the arena of the features, and shared by the questions about it. */
 struct context_pieces {
     const struct squad_context *of; /* NULL: none yet */
     uint32_t *pieces, *word_of;     /* [count]; the word of each piece */
@@ -77,13 +78,13 @@ struct making {
     const struct text *text;
     const struct squad_limits *limits;
     bool training;
-    struct context_pieces context; /* the last one: questions about a context follow each other */
+    struct context_pieces context; /* the last one: questions about one context are adjacent */
     struct ids query, pieces, words, answer, window;
     struct squad_features *out;
 };
 
-/* Pieces [*first, *last] of the context that answer the question; false: the words there are not the answer's. Words of
- * no pieces (which are deleted) have their neighbour's place. */
+/* The pieces [*first, *last] of the context that answer the question; false: the words there are not the answer's. A
+ * word without pieces (deleted by the tokenizer) has its neighbour's place. */
 static bool find_answer(struct making *m, const struct squad_feature *f, const uint32_t *piece_at, uint32_t *first,
                         uint32_t *last)
 {

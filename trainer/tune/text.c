@@ -1,4 +1,4 @@
-/* A model's directory in; vocabulary and tokenizer out. */
+/* In: a model's directory. Out: vocabulary and tokenizer. */
 #include "trainer/tune/text.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static int check_words(const char *path, const struct tokenizer_options *theirs,
     return 0;
 }
 
-/* A file, or what a directory's files say together. */
+/* Checks one file, or what a directory's files say together. */
 static int check_one(const char *path, struct str pieces, const struct tokenizer_words *words, struct error *err)
 {
     struct tokenizer_facts facts;

@@ -1,4 +1,4 @@
-/* Text in, rows out. */
+/* In: text. Out: rows. */
 #include "trainer/tune/tsv.h"
 
 #include "trainer/tune/input.h"
@@ -11,7 +11,7 @@ struct tsv tsv_begin(struct str text)
     return (struct tsv){.rest = text};
 }
 
-/* Cuts a row at its first tab: returns what is before it and leaves what is after it. */
+/* Cuts a row at its first tab: returns what is before it and leaves the rest. */
 static struct str cut(struct str *row)
 {
     const char *end = row->data + row->size, *tab = memchr(row->data, '\t', row->size);
