@@ -1,6 +1,6 @@
-/* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows as far as heads read them, and
- * from their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it,
- * A = dropout(attention(x) W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
+/* Embedding and layers, forward and backward. In: a batch. Out: the rows of the last layer that heads read, and from
+ * their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A =
+ * dropout(attention(x) W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
  *
  *                 begins with                        first norm        second norm
  *     post        x = r = e                          h = r = LN(r+A)   out = r = LN(r+F)       Devlin et al. 2019
@@ -8,8 +8,9 @@
  *                                                                      last layer a norm of its own
  *     large       r = 0, x = e                       h = LN(r+A)       out = LN(r+F)           Habana
  *
- * with e = dropout(LN(word + position + type)). In pre and large r stays the bare sum. So all three are the same ops in
- * the same order: they differ in what is added to and in whose norm it is. A sum is made in place of its branch. */
+ * with e = dropout(LN(word + position + type)). In pre and large r itself is never normed. All three are the same ops
+ * in the same order: they differ in what a branch is added to and in which norm is used. A sum overwrites its
+ * branch. */
 #include "trainer/model/parts.h"
 #include "trainer/model/tensors.h"
 

@@ -2,11 +2,11 @@
  *
  *     model_open → fill model_params → model_refresh
  *       → per step: model_begin_step → model_forward_backward (each micro-batch) → optimizer_update → model_refresh
- *       → whenever: model_evaluate
+ *       → at any time: model_evaluate
  *     model_close
  *
  * The step's loss is the sum of its heads' mean losses, each over the head's labels in the whole step. A head's
- * gradients are written × loss_scale / count of those labels and only added up, so how a step is cut into
+ * gradients are scaled by loss_scale / (number of those labels) and only added up, so how a step is cut into
  * micro-batches changes nothing but rounding (Law 4). All memory is planned and taken by model_open. */
 #ifndef TRAINER_MODEL_MODEL_H
 #define TRAINER_MODEL_MODEL_H

@@ -89,11 +89,9 @@ static inline struct norm_order_facts order_of(const struct model *model)
 /* What a feed-forward part does between the rows it reads and those it multiplies by W_down; one row per form, in
  * encoder.c. */
 struct feed_forward_form {
-    int32_t ups;                                                                              /* makes dup */
-    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* makes activation,
-                                                                                               * keeps up */
-    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup from
-                                                                                               * dbranch */
+    int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
+    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* makes activation, up */
+    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup */
 };
 extern const struct feed_forward_form feed_forwards[]; /* [FEED_FORWARD_KINDS] */
 
