@@ -12,7 +12,7 @@
 
 #define CHOICE_KEY 0x766f636162ull /* names the permutation that picks windows; never change it */
 
-/* Bounds of the tables: where one is reached the rarest words are forgotten. They are constants, not shares of
+/* Bounds of the tables; a table that reaches its bound forgets its rarest words. They are constants, not shares of
  * --memory, because they change bytes. 256 windows of English hold about 2 million distinct words, 80 MB. */
 #define WINDOW_WORDS_BYTES (24u << 20)
 #define WORDS_BYTES        (96u << 20)
@@ -36,7 +36,7 @@ struct learning {
     struct tokenizer *tokenizer;
     struct word_counts *words, *held_out; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
-    bool builds; /* a dataset after this, of all windows */
+    bool builds; /* a dataset is built afterwards, from all windows */
     struct progress progress;
 };
 
@@ -46,7 +46,7 @@ struct job {
     uint64_t pages, pages_held_out, running_words;
 };
 
-/* Words of one page on their way. */
+/* The counting of one page's words. */
 struct counting {
     struct word_counts *into;
     uint64_t words;
@@ -155,7 +155,7 @@ static int by_place(const void *left, const void *right)
     return place_compare(*(const struct place *)left, *(const struct place *)right);
 }
 
-/* Up to VOCABULARY_WINDOWS_MAX of all windows, in their order. */
+/* Chooses up to VOCABULARY_WINDOWS_MAX of all windows, in their order. */
 static void choose_windows(struct learning *learning)
 {
     const struct inputs *inputs = learning->inputs;
@@ -190,8 +190,8 @@ static int count_words(struct learning *learning, const struct resource_plan *pl
     return result;
 }
 
-/* Is there so little text that all its words fit into the vocabulary (or so few pages that those held out are a large
- * part)? Then nothing can be spared. */
+/* Is there so little text that all its words fit into the vocabulary, or so few pages that the held-out ones are a
+ * large share? Then learning needs all pages. */
 static bool is_scarce(const struct learning *learning, const struct dataset_recipe *recipe)
 {
     const size_t held_out = word_counts_size(learning->held_out), all = word_counts_size(learning->words);
@@ -204,7 +204,7 @@ static bool is_scarce(const struct learning *learning, const struct dataset_reci
     return words < recipe->vocab_size || held_out > all / 2;
 }
 
-/* Learns from the words counted, judges on those held out, and where text is scarce learns again from all. */
+/* Learns from the words counted, judges on the held-out pages and, if text is scarce, learns again from all pages. */
 static int learn(struct learning *learning, const struct dataset_recipe *recipe, bool judge, struct vocab **vocab,
                  struct error *err)
 {

@@ -1,7 +1,7 @@
-/* The vocabulary of a build, learned from the inputs. Learning counts the words of up to 256 windows, chosen over all
- * inputs by a fixed key, so what is learned depends on the inputs' bytes and the options alone. One page in fifty (the
- * first ones that --valid takes are among them) is not learned from: there the vocabulary is judged. Where text is
- * scarce (all its words would fit into the vocabulary) these pages are learned from too, after judging without them. */
+/* The vocabulary of a build, learned from the inputs. Learning counts the words of up to 256 windows, chosen from all
+ * inputs by a fixed key, so the result depends only on the inputs' bytes and the options. One page in fifty (including
+ * the first ones that --valid holds out) is not learned from, but used to judge the vocabulary. If text is scarce (all
+ * its words would fit into the vocabulary), these pages are learned from as well, after judging without them. */
 #ifndef PIPELINE_VOCABULARY_H
 #define PIPELINE_VOCABULARY_H
 
@@ -14,12 +14,12 @@
 #define VOCABULARY_WINDOWS_MAX 256
 
 struct vocabulary_facts {
-    uint64_t windows, pages, words; /* counted: windows, kept pages, running words */
+    uint64_t windows, pages, words; /* counted: windows, kept pages, occurrences of words */
     uint64_t pages_held_out;        /* of these pages */
     bool scarce;                    /* held-out pages were learned from in the end */
-    uint64_t forgotten;             /* running words that found no room in the tables: the rarest */
+    uint64_t forgotten;             /* occurrences of words forgotten for lack of memory: the rarest */
     struct learn_report learned;
-    struct coverage text, held_out; /* where `judge`: of the text learned from; of pages that were not yet */
+    struct coverage text, held_out; /* if `judge`: of the text learned from; of the held-out pages */
 };
 
 int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,

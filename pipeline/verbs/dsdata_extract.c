@@ -1,5 +1,5 @@
-/* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's, with
- * printing in the place of digesting. */
+/* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's,
+ * printing instead of digesting. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -36,7 +36,7 @@ struct job {
     struct missing missing;
 };
 
-/* Of a page of a wiki: as MediaWiki forms it, with blanks as '_' and what RFC 3986 reserves escaped. */
+/* The URL of a wiki's page as MediaWiki forms it: blanks as '_', characters reserved by RFC 3986 escaped. */
 static void add_url(const struct siteinfo *siteinfo, struct str title, struct buf *out)
 {
     static const char plain[] = "-_.~!$()*,;:@/";

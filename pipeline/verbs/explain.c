@@ -1,5 +1,4 @@
-/* In: dumps and a title. Out: the explanation of the first page of that title. The belt of extract up to that page, and
- * then no further. */
+/* Finds the first page with a title in dumps and explains it. Uses the belt of extract, and stops at that page. */
 #include "pipeline/verbs/explain.h"
 
 #include "base/mem.h"
@@ -19,7 +18,7 @@ struct finder {
 struct explanation {
     struct feed feed; /* first: see feed.h */
     const struct inputs *inputs;
-    struct str title; /* as the dump would write it, but for its first letter */
+    struct str title; /* as in the dump, except perhaps for its first letter */
     bool found;
 };
 
@@ -30,7 +29,7 @@ struct job {
     size_t index;         /* of the record, or NOT_HERE */
 };
 
-/* The wiki's own rule: titles are compared exactly, but for the case of their first letter where it has none. */
+/* The wiki's own rule: titles are compared exactly, except for the case of the first letter on wikis that ignore it. */
 static bool is_title(const struct siteinfo *siteinfo, struct str wanted, struct str title)
 {
     uint32_t a, b;

@@ -18,7 +18,7 @@ static size_t find_nocase(struct str text, size_t from, const char *word)
     return SIZE_MAX;
 }
 
-/* After the '>' of the tag at text[at]. */
+/* The position after the '>' of the tag at text[at]. */
 static size_t tag_end(struct str text, size_t at)
 {
     const char *end = memchr(text.data + at, '>', text.size - at);
@@ -69,11 +69,11 @@ struct compiler {
     struct str text;
     const struct spans *spans;
     struct buf *out;
-    size_t start;        /* of the rendering in *out */
-    enum body_kind kind; /* what was found that is no pattern; BODY_PATTERN: nothing so far */
+    size_t start;        /* start of the rendering in *out */
+    enum body_kind kind; /* what was found that is not a pattern; BODY_PATTERN: nothing so far */
     bool has_note;       /* a reference, a category, a picture: it shows no words */
     bool in_function;    /* bars and equals signs are escaped */
-    struct str bound;    /* the module that is all of it */
+    struct str bound;    /* the module that the whole template calls */
 };
 
 static void compile(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth);
@@ -111,7 +111,7 @@ static void add_literal(struct compiler *c, struct str text)
     }
 }
 
-/* Classes of boxes, hatnotes and remarks: what a tag's attributes say of it. */
+/* Recognises boxes, hatnotes and remarks by the classes in a tag's attributes. */
 static enum body_kind kind_of_tag(struct str attributes)
 {
     static const char *const boxes[] = {"infobox", "navbox",     "ambox",    "mbox",      "hatnote",
@@ -152,7 +152,7 @@ static uint32_t compile_tag(struct compiler *c, uint32_t at, uint32_t end)
     return at + (uint32_t)found.size;
 }
 
-/* Wikitext that is in no span. */
+/* Compiles wikitext outside spans. */
 static void compile_text(struct compiler *c, uint32_t from, uint32_t to)
 {
     const char *text = c->text.data;
@@ -200,7 +200,7 @@ struct piece {
 
 #define PIECES_MAX 64u
 
-/* The pieces of a span between its bars; how many. */
+/* Cuts a span into the pieces between its bars; returns how many. */
 static size_t cut_pieces(const struct compiler *c, uint32_t index, struct piece *pieces)
 {
     struct span_walk walk = span_walk(c->text, c->spans, index);
@@ -223,7 +223,7 @@ static void compile_piece(struct compiler *c, uint32_t from, uint32_t to, uint32
     compile(c, from, to, child, depth + 1);
 }
 
-/* {{{name|default}}}. A default of text stands in braces; another one is asked for by {#if}. */
+/* {{{name|default}}}. A default that is plain text goes in braces; any other is selected by {#if}. */
 static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
 {
     struct piece pieces[PIECES_MAX];
@@ -273,7 +273,7 @@ static void compile_link(struct compiler *c, uint32_t index, unsigned depth)
     compile(c, pieces[0].from, pieces[0].to, pieces[0].child, depth + 1);
 }
 
-/* Modules that renderers of ours stand for, and such as make no running text. */
+/* Modules that our renderers implement, and modules that make no running text. */
 static const struct {
     const char *module, *bound;
     enum body_kind kind;
@@ -374,7 +374,7 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
     c->in_function = outer;
 }
 
-/* {{PAGENAME}}, {{NAMESPACE}}, {{CURRENTYEAR}} and their kin, of an article; false where the name is none of them. */
+/* {{PAGENAME}}, {{NAMESPACE}}, {{CURRENTYEAR}} and the like, for an article; false if the name is not one of them. */
 static bool compile_variable(struct compiler *c, struct str name)
 {
     static const char *const titles[] = {"PAGENAME",     "FULLPAGENAME", "SUBPAGENAME",    "BASEPAGENAME",

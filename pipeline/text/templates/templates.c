@@ -13,7 +13,7 @@ bool render_nothing(struct call *call)
     return true;
 }
 
-/* A picture, or a remark like "(en)": it is left out with what stands around it, and nobody misses it. */
+/* A picture, or a remark like "(en)": left out with what surrounds it, without a hole. */
 bool render_gone(struct call *call)
 {
     call->has_pattern = true;
@@ -26,7 +26,7 @@ bool render_title(struct call *call)
     return true;
 }
 
-/* All arguments without a name, the parameter between them. */
+/* All unnamed arguments, separated by the parameter. */
 bool render_join(struct call *call)
 {
     bool any = false;
@@ -80,7 +80,7 @@ static void index_rows(struct name_table *table, const struct row *rows, size_t 
         name_table_add(table, str_of(rows[i].name), (uint32_t)i);
 }
 
-/* The row of that name that holds on the page's wiki: those of single wikis come first. */
+/* The row of that name that applies on the page's wiki; rows for single wikis come first. */
 static const struct row *find_row(const struct call *call, struct str name)
 {
     struct renders *out = call->out;
@@ -98,7 +98,7 @@ static const struct row *find_row(const struct call *call, struct str name)
     return found && row_holds(&template_rows[number], code) ? &template_rows[number] : NULL;
 }
 
-/* The same without a table of names, for those who ask seldom. */
+/* The same without a hash table, for rare queries. */
 static const struct row *search_row(struct str name, struct str code)
 {
     for (int local = 1; local >= 0; local--) {
@@ -211,7 +211,7 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     call.count = 0;
     call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
-    buf_reserve(&renders->text, 1); /* so that an empty text has a place */
+    buf_reserve(&renders->text, 1); /* so that an empty text has an address */
     buf_reset(&renders->scratch);
     buf_reserve(&renders->scratch, 16 * VALUE_BYTES_MAX);
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
