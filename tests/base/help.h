@@ -19,7 +19,7 @@
 
 struct outcome {
     int code;        /* exit code, or 128 + signal */
-    char out[20000]; /* what it said on stdout */
+    char out[20000]; /* what it wrote to stdout */
     char err[20000]; /* and on stderr */
 };
 
@@ -62,7 +62,7 @@ UNUSED static const char *directory_make(void)
     return name;
 }
 
-/* Removes a directory with the what is in it. */
+/* Removes a directory with its content. */
 UNUSED static void directory_remove(const char *name)
 {
     struct error err;

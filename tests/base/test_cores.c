@@ -19,7 +19,7 @@ static void affinity_bounds_them(void **state)
     assert_int_equal(cores_allowed(), 1);
 }
 
-/* A thread keeps the core that it is told; one that was bound by others has none of its own to give. */
+/* A thread keeps the core that it is given; one that others have bound has none to give. */
 static void a_thread_keeps_a_core(void **state)
 {
     (void)state;

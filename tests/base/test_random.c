@@ -99,7 +99,7 @@ static void draws_are_uniform(void **state)
         assert_true(fabs(bits[bit] - DRAWS * 0.5) < 5 * sqrt(DRAWS * 0.25));
 }
 
-/* In a child of its own, because the level is chosen once. */
+/* In a child process, because the level is chosen only once. */
 static void compare_row(void *level)
 {
     enum { MOST = 45 };

@@ -674,7 +674,7 @@ static void a_state_that_cannot_be_is_refused(void **state)
 
 /* ----------------------------------------------------------------------------------------------- pipe and belt */
 
-/* What a pipe to standard input makes of the bytes. */
+/* Reads the bytes as a dump from standard input, through a pipe. */
 static int read_pipe(struct str bytes, const struct dump_options *options, struct buf *out, struct error *err)
 {
     int ends[2], kept = dup(STDIN_FILENO), status;

@@ -130,7 +130,7 @@ static void parts_in_the_order_of_their_pages(void **state)
     put("index.html", "");
     put("_SUCCESS", "");
     put("yywiki-2026-11-01-p1p9.xml.bz2.tmp", "");
-    /* Of page 100 the part with the newest revisions. */
+    /* For page 100, the part with the newest revisions. */
     expect(X "p1p8.xml.bz2 " X "p9p99.xml.bz2 " X "p100r21r300.xml.bz2 " X "p101p999.xml.bz2 " X "p1000p2000.xml.bz2 ");
 }
 

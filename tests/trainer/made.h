@@ -18,7 +18,7 @@
 struct made_source {
     uint64_t seed;
     int32_t vocabulary;
-    int32_t masked_every; /* one token in so many is masked; 0: none */
+    int32_t masked_every; /* every masked_every-th token is masked; 0: none */
 };
 
 static inline int32_t made_rounded(int32_t rows)

@@ -287,7 +287,7 @@ static void values_of_another_kind_are_refused_whatever_the_hash(void **state)
     check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -2, "patience", 1), false);
 }
 
-/* A state.json with a right hash, made by somebody who wants other files opened or odd names shown. */
+/* Writes a state.json with a valid hash, as an attacker would who wants other files opened or odd names shown. */
 static void names_in_a_checkpoint_are_plain(void **state)
 {
     static const char *const names[] = {"../config.json", "/etc/passwd", "a\nb", "\x1b[2J"};

@@ -28,7 +28,7 @@
 
 #define RANKS_MAX 9
 
-/* What the processes of a test share. */
+/* Memory that the processes of a test share. */
 static struct shared {
     struct error errors[RANKS_MAX]; /* kind ERR_NONE: it went well */
     int codes[RANKS_MAX];           /* exit code, or 128 + signal */
@@ -291,7 +291,7 @@ static void write_file(uint64_t number, unsigned port)
 static void a_stale_file_is_waited_over(void **state)
 {
     (void)state;
-    write_file(1, free_port(AF_INET)); /* nobody listens */
+    write_file(1, free_port(AF_INET)); /* no process listens there */
     start_with(options_of(1, 3, file_name), talk);
     sleep_ms(300);
     start_with(options_of(2, 3, file_name), talk);
@@ -319,7 +319,7 @@ static void a_stale_file_is_waited_over(void **state)
     sleep_ms(500);
     start_with(options_of(0, 3, file_name), talk);
     join();
-    assert_int_equal(shared->codes[0], ERR_PEER); /* nobody came to that one */
+    assert_int_equal(shared->codes[0], ERR_PEER); /* no process came to that meeting */
     says(0, "rank 1-2 of 3");
     for (unsigned i = 1; i < 4; i++)
         assert_int_equal(shared->codes[i], 0);
@@ -711,7 +711,7 @@ static void who_waits_is_not_to_blame(void **state)
     for (uint32_t i = 0; i < 3; i++)
         peers[i] =
             (struct peer){.rank = i, .here = true, .host = "h", .heard = 100, .report = {.begun = true, .place = "p"}};
-    /* All move. Nobody moves and nobody waits: long work. */
+    /* All move. Then no process moves and none waits: long work. */
     assert_int_equal(judge(peers, 3, 101, 60, &who, &err), 0);
     assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
     peers[2].report.waits = true;

@@ -110,7 +110,7 @@ static void weights_become_whole_numbers(void **state)
     assert_true(mixture_weights((const uint64_t[]){1000000003, 1}, 2, weights) == false);
     assert_true(mixture_weights((const uint64_t[]){1, 1000000}, 2, weights)); /* one more than a period has */
     assert_int_equal(weights[0] + weights[1], MIXTURE_PERIOD);
-    /* Of equal remainders the first is rounded up. */
+    /* The first of equal remainders is rounded up. */
     assert_true(mixture_weights((const uint64_t[]){494587, 494587, 2078006}, 3, weights));
     assert_int_equal(weights[0], 161252);
     assert_int_equal(weights[1], 161251);
@@ -212,7 +212,7 @@ static void evaluations_take_every_dataset(void **state)
     assert_int_equal(source.borders[1], a * ((a + b) / 2) / (a + b));
     const double mean = (double)(f->a.length->tokens + f->b.length->tokens) / (double)(a + b);
     assert_true(fabs((double)source.tokens / (double)source.samples - mean) < 2);
-    source = chained_source(&chain, 1); /* of each at least one */
+    source = chained_source(&chain, 1); /* at least one of each */
     assert_int_equal(source.samples, 2);
 }
 

@@ -82,7 +82,7 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
 }
 
 #ifdef __SANITIZE_ADDRESS__
-#define ENTRIES 10 /* of each tensor; the sanitizer is slow, and looks for other things */
+#define ENTRIES 10 /* of each tensor; more would be slow under the sanitizers, which look for other things */
 #else
 #define ENTRIES 50
 #endif
@@ -357,7 +357,7 @@ static void check_placed(const struct model_config *config, const struct batch *
     ops->close(ops);
 }
 
-/* What is called final in a pass does not change afterwards, and in the end that is everything. */
+/* Gradients that a pass reports as final do not change afterwards, and in the end all are final. */
 static void check_finals(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
                          size_t ranges)
 {
@@ -686,7 +686,7 @@ static void first_loss_is_that_of_guessing(void **state)
     ops->close(ops);
 }
 
-/* What dropout the ops of a pass were given, in their order. */
+/* The dropout that the ops of a pass were given, in order. */
 static struct {
     const struct ops *ops;
     struct dropout seen[16];
@@ -894,7 +894,7 @@ static void the_plan_counts_every_byte(void **state)
      * the last layer: 2 * 5.9 M each. */
     assert_true(fabs(model_flops(&config, 128, (const double[HEAD_KINDS]){20, 1}) / 6.60e10 - 1) < 0.02);
 
-    /* Of twelve layers' activations, those of three are left, and of the others the outputs of every third. */
+    /* Of twelve layers, three keep their activations; of the others every third keeps its output. */
     struct model_plan less;
     budget.recompute_every = 3;
     model_plan(&config, ops, &budget, &less);

@@ -584,7 +584,7 @@ static void losses(void)
     loss_of_size(5, 64, 61, 64, 3);
     loss_of_size(64, 64, 1000, 1024, 20);
     loss_of_size(3, 64, 2, 2, 1);
-    /* Of equal largest logits the first counts. */
+    /* The first of equal largest logits counts. */
     void *logits = mem_aligned(8 * 64), *scratch = mem_aligned(64 * 16);
     double sums[2] = {0, 0};
     CALL(ops, loss, .sums = sums, .logits = logits, .labels = (const int32_t[]){1}, .rows = (struct rows){1, 1},
@@ -887,7 +887,7 @@ static void precisions_have_their_rows(void **state)
     assert_int_equal(precision_named("fp8"), PRECISION_FP32);
 }
 
-/* What run.json records of a device: the text that it has had since the first runs. */
+/* The device as run.json records it: the same text since the first runs. */
 static void a_device_is_recorded_without_its_threads(void **state)
 {
     (void)state;

@@ -438,7 +438,7 @@ static void part_end(struct part *part, const struct ops *ops)
     mem_free((void *)part->memory.gradients);
 }
 
-/* Brings every process what each worked out of its chunks, `each` doubles a chunk; what nobody did is NaN. */
+/* Copies to every process what each computed for its chunks, `each` doubles per chunk; what none computed is NaN. */
 static void exchange(const struct chunk_range *parts, double *const of_parts[PARTS], size_t each)
 {
     double all[15];
@@ -563,7 +563,7 @@ static void every_kind_has_its_row(void **state)
 
 /* ---- norms and clipping ---- */
 
-/* What the device says of gradients, without an update. */
+/* The device's record of gradients, without an update. */
 static struct step_record record_of(const struct ops *ops, const struct update_work *work, const void *gradients)
 {
     const struct update_step step = {.loss_scale = 1};

@@ -82,7 +82,7 @@ static void half_precision_is_exact(void **state)
     assert_true(out[0] == (float)(1.0 / 3));
 }
 
-/* A file with this header and so many zeros after it. */
+/* Expects this kind of error from a file with this header and `data_bytes` zeros after it. */
 static void expect_header(const char *directory, const char *header, size_t data_bytes, enum error_kind kind)
 {
     struct buf bytes = {0};

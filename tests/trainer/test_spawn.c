@@ -31,7 +31,7 @@ static bool is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Says that it is ready, and goes on until a signal comes; a second one ends it. */
+/* Reports that it is ready, and continues until a signal comes; a second one ends it. */
 static int until_stopped(struct error *err)
 {
     printf("ready\n");
@@ -95,7 +95,7 @@ static int child_main(char **argv)
 
 struct parent {
     pid_t pid;
-    int out, err; /* what all of them print */
+    int out, err; /* what all of them print on stdout and stderr */
 };
 
 static void start(struct parent *parent, struct launch launch, const char *what, uint32_t victim)
@@ -248,7 +248,7 @@ static void who_fails_before_the_meeting_ends_it(void **state)
     assert_true(clock_now() - from < 20);
 }
 
-/* Nobody has met it: the others are asked to stop, which is no stop of the run. */
+/* No process has joined the meeting: the others are asked to stop, which is not a stop of the run. */
 static void who_is_killed_before_the_meeting_is_named(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void a_second_signal_leaves_at_once(void **state)
     kill(parent.pid, SIGTERM);
     finish(&parent, &outcome);
     assert_int_equal(outcome.code, ERR_STOPPED);
-    assert_string_equal(outcome.err, ""); /* nobody had time to say so */
+    assert_string_equal(outcome.err, ""); /* no process had time to report it */
 }
 
 static void children_die_with_their_parent(void **state)

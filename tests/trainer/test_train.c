@@ -62,8 +62,8 @@ static void command_close(struct command *command)
 }
 
 static struct ops plain;                /* of the run under way */
-static void (*tamper)(struct ops *ops); /* with the backend of a run, before it begins; NULL: nothing is done */
-static float last_params[1 << 16];      /* of the run that was last */
+static void (*tamper)(struct ops *ops); /* changes the backend of a run before it begins; NULL: nothing is done */
+static float last_params[1 << 16];      /* of the last run */
 
 /* The whole run, from wherever it stands; its error's kind, or -1 where there was none. */
 static int run(const char *directory, const char *out, bool late, const char *const *more)
@@ -169,7 +169,7 @@ static void a_silent_keeper_changes_no_bit_and_writes_nothing(void **state)
     mem_free(path);
 }
 
-/* Every step stands in the metrics once and in order, the last one before a stop too. */
+/* Every step is in the metrics once and in order, also the last one before a stop. */
 static void a_stop_and_a_resume_lose_no_line(void **state)
 {
     assert_int_equal(RUN("whole", false, "--eval-every", "100"), -1);
@@ -182,7 +182,7 @@ static void a_stop_and_a_resume_lose_no_line(void **state)
     assert_same_metrics(*state, "whole", "parts", 9 + 1);
 }
 
-/* What overflows is skipped before the next step is queued, late or not. */
+/* A step that overflows is skipped before the next one is queued, late or not. */
 static void fp16_hears_of_an_overflow_at_once(void **state)
 {
     assert_int_equal(RUN("half", false, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
@@ -272,7 +272,7 @@ static void signal_in_6(struct ops *ops)
     ops->norm_backward = norm_backward_signal;
 }
 
-/* In a process of its own, as a request to stop cannot be taken back. */
+/* In a process of its own, because a request to stop cannot be withdrawn. */
 static int signalled(char *directory, const char *when)
 {
     void *const made = directory, *const *state = &made;
