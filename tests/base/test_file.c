@@ -68,7 +68,7 @@ static void bytes_may_come_in_any_order(void **state)
     const char *path = path_of("a");
     assert_int_equal(file_create(&file, path, &err), 0);
     assert_int_equal(file_write_at(&file, "6789", 4, 6, &err), 0);
-    assert_int_equal(file_write(&file, "01", 2, &err), 0); /* continues where the last file_write stopped */
+    assert_int_equal(file_write(&file, "01", 2, &err), 0); /* file_write_at did not move its place */
     assert_int_equal(file_write_at(&file, "2345", 4, 2, &err), 0);
     file_fault_set((struct file_fault){.at = 1, .kind = FILE_FAULT_SHORT});
     assert_true(file_write_at(&file, "xx", 2, 10, &err) < 0);
