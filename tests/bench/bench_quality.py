@@ -8,9 +8,9 @@ a run of dstrain and from the same model with random weights, by dstrain and by 
 BUILD is a folder with dsdata and dstrain in it, RUN a run of dstrain over a dataset that is still there; DIR has glue
 and enwiki-2016-sample.xml.bz2, of which scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and
 `squad`. Of every task --rows of the training rows are taken, evenly spread, and --dev-rows of the others: the same for
-all. One rate serves all. PyTorch fine-tunes the tasks of --theirs with transformers' BertForSequenceClassification and
-AdamW; a head is drawn by the seed. What was measured stays in the cache (build/quality), and the same command goes on.
-Prints the table: mean and deviation over seeds."""
+all. One rate serves all; Adam corrects its bias in both programs. PyTorch fine-tunes the tasks of --theirs with
+transformers' BertForSequenceClassification and AdamW; a head is drawn by the seed. What was measured stays in the
+cache (build/quality), and the same command goes on. Prints the table: mean and deviation over seeds."""
 import argparse
 import json
 import os
@@ -94,7 +94,8 @@ def ours(options, task, start, seed):
     out = options.cache / "run"
     shutil.rmtree(out, ignore_errors=True)
     common = ["--init", start, "--lr", options.lr, "--epochs", options.epochs, "--batch", BATCH, "--seed", seed,
-              "--warmup", WARMUP, "--threads", options.threads, "--out", out, "-q"]
+              "--warmup", WARMUP, "--threads", options.threads, "--out", out, "-q",
+              "--set", "optimizer.params.bias_correction=true"]  # as PyTorch's AdamW has it
     if task == "squad":
         train, dev = questions_of(options)
         command = ["squad", "--train", train, "--dev", dev, "--seq", 256, *common]
