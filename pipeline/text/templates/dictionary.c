@@ -122,7 +122,7 @@ static const struct str *arg_of(const struct args *args, struct str key)
 
 static bool is_constant(struct str pattern)
 {
-    return !memchr(pattern.data, '$', pattern.size) && !memchr(pattern.data, '{', pattern.size);
+    return pattern.size == 0 || (!memchr(pattern.data, '$', pattern.size) && !memchr(pattern.data, '{', pattern.size));
 }
 
 /* The value of "${a|b=c}" or "$1" at pattern[*at], which is skipped. */
@@ -517,7 +517,7 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
         else if (kind == BODY_PATTERN && (pattern_mistake(pattern) || !utf8_valid(pattern)))
             kind = BODY_OTHER;
         settle(d, entry, kind, pattern);
-        if (kind == BODY_OTHER && memchr(waiting.data, BODY_COMPUTED, waiting.size))
+        if (kind == BODY_OTHER && waiting.size > 0 && memchr(waiting.data, BODY_COMPUTED, waiting.size))
             entry->waiting = waiting;
         buf_release(&out);
     } else if (entry->kind == BODY_BOUND && str_equal(entry->text, STR("lang"))) {
