@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ int collector_open(struct collector *collector, uint64_t first, struct error *er
 int collector_save(struct collector *collector, struct error *err)
 {
     const double begun = clock_now();
+    assert(collector->settled); /* a journal stands between two windows, whose groups are whole */
     TRY(spill_sync(&collector->spill, collector->extent.spill_bytes, err));
     collector->extent.seconds = collector->earlier_seconds + (begun - collector->started);
     TRY(extent_write(&collector->extent, collector->inputs, collector->directory, err));
@@ -55,6 +57,7 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
                   struct error *err)
 {
     struct extent *extent = &collector->extent;
+    assert(job->file < collector->inputs->count);
     collector->settled = false;
     counts_add(&extent->counts, &harvest->counts);
     missing_merge(&extent->missing, &harvest->missing);

@@ -90,6 +90,7 @@ static bool keep_to_limit(struct feed *feed, struct feed_job *job)
     if (last)
         job->group.record_count = (size_t)(feed->limit - feed->pages);
     feed->pages += job->group.record_count;
+    assert(feed->limit == 0 || feed->pages <= feed->limit);
     job->pages = feed->pages;
     return last;
 }

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
+
 void workers_open(struct workers *workers, void *(*open)(const void *), void (*close)(void *), const void *options)
 {
     *workers = (struct workers){.open = open, .close = close, .options = options};
@@ -12,6 +14,7 @@ void *workers_take(struct workers *workers)
 {
     void *worker = NULL;
     pthread_mutex_lock(&workers->mutex);
+    workers->taken++;
     if (workers->idle_count > 0)
         worker = workers->idle[--workers->idle_count];
     pthread_mutex_unlock(&workers->mutex);
@@ -21,6 +24,8 @@ void *workers_take(struct workers *workers)
 void workers_give(struct workers *workers, void *worker)
 {
     pthread_mutex_lock(&workers->mutex);
+    assert(workers->taken > 0);
+    workers->taken--;
     if (workers->idle_count == workers->capacity) {
         workers->capacity = workers->capacity * 2 + 4;
         workers->idle = mem_grow(workers->idle, workers->capacity, sizeof *workers->idle);
@@ -31,6 +36,7 @@ void workers_give(struct workers *workers, void *worker)
 
 void workers_close(struct workers *workers)
 {
+    assert(workers->taken == 0);
     for (size_t i = 0; i < workers->idle_count; i++)
         workers->close(workers->idle[i]);
     mem_free(workers->idle);

@@ -10,6 +10,7 @@ struct workers {
     pthread_mutex_t mutex;
     void **idle; /* objects not in use */
     size_t idle_count, capacity;
+    size_t taken;                       /* those that somebody holds */
     void *(*open)(const void *options); /* called when none is idle */
     void (*close)(void *worker);
     const void *options;

@@ -68,6 +68,7 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     memcpy(spill->sets, sets, set_count * sizeof *sets);
     for (size_t set = 0; set < set_count; set++) {
         assert(buckets_of(spill, set) <= SPILL_BUCKETS_MAX);
+        assert(sets[set].entry_bytes >= sizeof(uint64_t)); /* an entry begins with its key */
         spill->buckets[set] = mem_clear(buckets_of(spill, set), sizeof *spill->buckets[set]);
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;
@@ -103,7 +104,7 @@ int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes
 {
     const size_t entry_bytes = spill->sets[set].entry_bytes;
     const uint32_t bits = spill->sets[set].bucket_bits;
-    assert(bytes % entry_bytes == 0);
+    assert(set < spill->set_count && bytes % entry_bytes == 0);
     for (size_t at = 0; at < bytes; at += entry_bytes) {
         uint64_t key;
         memcpy(&key, entries + at, sizeof key);
@@ -123,6 +124,7 @@ int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err)
         for (uint32_t number = 0; number < buckets_of(spill, set); number++) {
             struct spill_bucket *bucket = &spill->buckets[set][number];
             TRY(flush(spill, bucket, err));
+            assert(bucket->buffer.size == 0 && bucket->file.written <= bucket->bytes);
             if (bucket->file.written > 0) {
                 spill->failed = true; /* a failed sync is not retried either: the kernel may have dropped pages */
                 TRY(file_sync(&bucket->file, err));

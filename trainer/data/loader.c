@@ -31,11 +31,15 @@ struct loader {
 static int load(struct loader *loader, uint64_t k, struct error *err)
 {
     const struct source *source = loader->options.source;
+    assert(loader->loaded < loader->share);
     struct sequence *sequence = &loader->sequences[loader->loaded++];
     TRY(source->fetch(source->context, k, sequence, err));
+    assert(sequence->length > 0 && sequence->length <= source->room.length && sequence->a_length <= sequence->length);
     loader->tokens += sequence->length;
-    for (int h = 0; h < HEAD_KINDS; h++)
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        assert(sequence->marks[h].count <= source->room.marks[h]);
         loader->marks[h] += sequence->marks[h].count;
+    }
     return 0;
 }
 
@@ -57,6 +61,7 @@ static int load_batch(struct loader *loader, struct error *err)
     const uint64_t end = options->first + options->count;
     const uint32_t size = loader_batch_size(options), to = loader_place(options, options->share_to);
     loader->from = loader_place(options, options->share_from);
+    assert(loader->from <= to && to <= size && size <= options->batch);
     loader->loaded = loader->cut = 0;
     loader->tokens = 0;
     memset(loader->marks, 0, sizeof loader->marks);
