@@ -77,13 +77,10 @@ static void an_open_wiki_is_truncated(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     struct buf out = {0};
-    static const char *const cases[] = {"<mediawiki><page>",
-                                        "<mediawiki><page></page>",
-                                        "<mediawiki>",
-                                        "<page></page>",
-                                        "<mediawiki></mediawiki><mediawiki>",
-                                        "<mediawiki></mediawiki",
-                                        "<mediawiki><page></mediawik>"};
+    static const char *const cases[] = {
+        "<mediawiki><page>",      "<mediawiki><page></page>",           "<mediawiki>",
+        "<page></page>",          "<mediawiki></mediawiki><mediawiki>", "<mediawiki></mediawiki><page>",
+        "<mediawiki></mediawiki", "<mediawiki><page></mediawik>"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(cut(INPUT_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
     buf_release(&out);

@@ -44,6 +44,21 @@ static void a_jump_is_one(void **state)
     assert_int_equal(spikes.largest_step, 203);
 }
 
+static void the_largest_stays_the_largest(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    for (uint32_t i = 1; i <= 200; i++)
+        add(&spikes, i, noise(i));
+    assert_true(add(&spikes, 201, 9.0));
+    const double largest = spikes.largest;
+    for (uint32_t i = 202; i <= 200 + 2 * SPIKES_WINDOW; i++)
+        add(&spikes, i, noise(i));
+    assert_true(add(&spikes, 201 + 2 * SPIKES_WINDOW, 5.5));
+    assert_int_equal(spikes.largest_step, 201);
+    assert_true(spikes.largest == largest);
+}
+
 /* The deviation is that of a sample, with n - 1. */
 static void deviations_are_those_of_a_sample(void **state)
 {
@@ -91,11 +106,9 @@ static void too_few_and_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_and_descent_are_none),
-        cmocka_unit_test(a_jump_is_one),
-        cmocka_unit_test(deviations_are_those_of_a_sample),
-        cmocka_unit_test(a_new_level_becomes_usual),
-        cmocka_unit_test(too_few_and_none),
+        cmocka_unit_test(noise_and_descent_are_none),    cmocka_unit_test(a_jump_is_one),
+        cmocka_unit_test(the_largest_stays_the_largest), cmocka_unit_test(deviations_are_those_of_a_sample),
+        cmocka_unit_test(a_new_level_becomes_usual),     cmocka_unit_test(too_few_and_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,51 @@
+/* How many words a document has, for --min-words: runs between blanks; of ideographs and kana every one. */
+#include "pipeline/article.h"
+#include "pipeline/text/words/languages.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static enum page_fate fate_of(const char *text, uint64_t min_words)
+{
+    struct article_reader *reader = article_open();
+    const struct article_options options = {
+        .language = language_english(), .code = "", .form = FORM_LINES, .min_words = min_words};
+    struct record record = {.size = strlen(text)};
+    struct group group = {.kind = INPUT_TEXT, .records = &record, .record_count = 1, .record_capacity = 1};
+    struct article article;
+    buf_add(&group.text, text, strlen(text));
+    article_read(reader, &options, &group, 0, &article);
+    const enum page_fate fate = article.fate;
+    buf_release(&group.text);
+    article_close(reader);
+    return fate;
+}
+
+static void assert_words(const char *text, uint64_t words)
+{
+    assert_int_equal(fate_of(text, words), PAGE_KEPT);
+    assert_int_equal(fate_of(text, words + 1), PAGE_SHORT);
+}
+
+static void words_are_counted(void **state)
+{
+    (void)state;
+    assert_words("word", 1);
+    assert_words("three words, here", 3);
+    assert_words("  blanks\taround  ", 2);
+    assert_words("one\xe3\x80\x80two", 2); /* U+3000, the blank of ideographs */
+    assert_words("\xe5\xb1\xb1\xe3\x81\xae", 2);
+    assert_words("\xe5\xb1\xb1run\xe5\xb1\xb1", 3);
+    assert_int_equal(fate_of("word", 0), PAGE_KEPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_counted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* What fits into --memory: threads, depth and the seal's loads. */
+#include "pipeline/resource_plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#define MIB (1ull << 20)
+
+static const struct inputs none; /* which need no memory of their own */
+
+static struct resource_plan plan_of(size_t threads, uint64_t memory)
+{
+    const struct dsdata_settings settings = {.threads = threads, .memory = memory};
+    struct resource_plan plan;
+    struct error err = {0};
+    assert_int_equal(resource_plan_threads(&settings, &none, &plan, &err), 0);
+    return plan;
+}
+
+static void too_little_memory_is_refused(void **state)
+{
+    (void)state;
+    const struct dsdata_settings settings = {.threads = 1, .memory = 288 * MIB - 1};
+    struct resource_plan plan;
+    struct error err = {0};
+    assert_int_equal(resource_plan_threads(&settings, &none, &plan, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.hint, "--memory 288M"));
+}
+
+static void the_least_is_one_thread_and_one_job(void **state)
+{
+    (void)state;
+    const struct resource_plan plan = plan_of(4, 288 * MIB);
+    assert_int_equal(plan.threads, 1);
+    assert_int_equal(plan.depth, 1);
+}
+
+static void depth_shrinks_before_the_crew(void **state)
+{
+    (void)state;
+    assert_int_equal(plan_of(4, 4096 * MIB).depth, 8);
+    const struct resource_plan plan = plan_of(4, (224 + 4 * 24 + 5 * 40) * MIB); /* five jobs of four threads */
+    assert_int_equal(plan.threads, 4);
+    assert_int_equal(plan.depth, 5);
+}
+
+static void a_load_is_an_eighth_of_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(plan_of(2, 1024 * MIB).load_bytes_max, 128 * MIB);
+    assert_int_equal(plan_of(2, 8192 * MIB).load_bytes_max, 1024 * MIB);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_little_memory_is_refused),
+        cmocka_unit_test(the_least_is_one_thread_and_one_job),
+        cmocka_unit_test(depth_shrinks_before_the_crew),
+        cmocka_unit_test(a_load_is_an_eighth_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
