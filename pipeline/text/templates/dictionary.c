@@ -511,6 +511,8 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
         struct buf out = {0};
         const struct str waiting = entry->text;
         enum body_kind kind = depth > DEPTH_MAX ? BODY_OTHER : expand(d, entry->text, false, depth, &out);
+        if (kind == BODY_PATTERN && str_ends(buf_str(&out), STR("\\ ")))
+            buf_add_text(&out, "{#if |}"); /* &#32; alone: a line's end is trimmed when it is read */
         const struct str pattern = buf_str(&out);
         if (kind == BODY_PATTERN && str_trim(pattern).size == 0)
             kind = BODY_NOTE;
