@@ -20,6 +20,7 @@ static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_
         buf_reset(&page);
         buf_add_str(&page, typed);
         buf_add_str(&page, body);
+        buf_add_byte(&page, '\0'); /* so that it has memory when both are empty */
         const size_t name_size = utf8_repair(page.data, typed.size, NULL);
         struct str name = {page.data, name_size};
         char *wikitext = page.data + typed.size;
