@@ -83,7 +83,7 @@ static void add_left(const struct opt_row *row, struct buf *out)
     opt_value_name(row, out);
 }
 
-/* " adam: decoupled decay; lamb: DeepSpeed's.", if the table explains its choices. */
+/* " adam: as AdamW; lamb: as in DeepSpeed.", if the table explains its choices. */
 static void add_choices_help(const struct opt_row *row, struct buf *out)
 {
     const char *between = " ";

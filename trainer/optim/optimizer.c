@@ -18,25 +18,25 @@
 #define OFF(name)               {.key = name, .type = FIELD_OFF}
 
 const struct optimizer_facts optimizer_kinds[] = {
-    [OPTIMIZER_ADAM] = {"adam", "decoupled decay",
+    [OPTIMIZER_ADAM] = {"adam", "decoupled weight decay, as AdamW",
         .type = {"Adam", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true}},
         .params = {FLAG("adam_w_mode", decoupled), OFF("eps_inside_sqrt"), NOTE("torch_adam"), NOTE("fused")}},
-    [OPTIMIZER_LAMB] = {"lamb", "DeepSpeed's", .by_tensor = true,
+    [OPTIMIZER_LAMB] = {"lamb", "as in DeepSpeed", .by_tensor = true,
         .type = {"Lamb", 1e-3, {COMMON, .kind = OPTIMIZER_LAMB, .epsilon = 1e-8, .bias_correction = true,
                                 .ratio_min = 0.01, .ratio_max = 10}},
         .params = {REAL("min_coeff", ratio_min, 1e9), REAL("max_coeff", ratio_max, 1e9), OFF("eps_inside_sqrt")}},
-    [OPTIMIZER_NVLAMB] = {"nvlamb", "apex FusedLAMB", .by_tensor = true,
+    [OPTIMIZER_NVLAMB] = {"nvlamb", "as apex FusedLAMB", .by_tensor = true,
         .type = {"NVLAMB", 1e-3, {COMMON, .kind = OPTIMIZER_NVLAMB, .epsilon = 1e-6, .bias_correction = true,
                                   .weight_decay = 0.01, .norm_max = 1}},
         .params = {FLAG("use_nvlamb", ratio_always), FLAG("grad_averaging", gradient_average),
                    REAL("max_grad_norm", norm_max, 1e6)}},
-    [OPTIMIZER_LANS] = {"lans", "normalised by tensor", .by_tensor = true,
+    [OPTIMIZER_LANS] = {"lans", "LAMB with normalised gradients and Nesterov momentum", .by_tensor = true,
         .type = {"LANS", 1e-3, {COMMON, .kind = OPTIMIZER_LANS, .epsilon = 1e-6, .bias_correction = true,
                                 .weight_decay = 0.01}},
         .params = {FLAG("grad_averaging", gradient_average), REAL("max_grad_norm", norm_max, 1e6)}},
     /* The defaults of torch.optim.Muon, except adjust_lr_fn, which is original there: here one rate serves Adam's part
      * too. Jordan's own settings are original, lr 0.02, other_lr 0.015. */
-    [OPTIMIZER_MUON] = {"muon", "orthogonal steps of hidden matrices, Adam's of the rest", .matrices = &muon,
+    [OPTIMIZER_MUON] = {"muon", "orthogonalised updates of hidden matrices, Adam for the rest", .matrices = &muon,
         .type = {"Muon", 1e-3, {COMMON, .kind = OPTIMIZER_MUON, .epsilon = 1e-8, .bias_correction = true,
                                 .weight_decay = 0.1, .momentum = 0.95, .nesterov = true, .match_rms = true,
                                 .other_rate = 1}},
@@ -44,7 +44,7 @@ const struct optimizer_facts optimizer_kinds[] = {
                    {"adjust_lr_fn", FIELD_ADJUST, offsetof(struct optimizer, match_rms), 0, 1, 0},
                    REAL("other_lr", other_rate, 1e3)}},
     /* DeepSpeed's OnebitAdam: no bias correction at all, whatever its configuration says. */
-    [OPTIMIZER_ONEBIT] = {"onebit_adam", "Adam that sends a bit a parameter once its second moments are frozen",
+    [OPTIMIZER_ONEBIT] = {"onebit_adam", "1-bit Adam, which sends one bit per parameter after a warm-up",
         .compresses = true,
         .type = {"OneBitAdam", 1e-3, {COMMON, .kind = OPTIMIZER_ONEBIT, .epsilon = 1e-8, .freeze_step = 100000,
                                       .freeze_ratio = 0.96}},
