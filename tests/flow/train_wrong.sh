@@ -279,6 +279,13 @@ full_disk() {
     expect_equal "checkpoints" "$(ls goes-on/checkpoints | tr '\n' ' ')" "step-00000008 step-00000012 "
     expect_absent '*.tmp' goes-on
 
+    case_begin "a disk that is full when the run is stopped"
+    expect_exit 7 "${full[@]}" "${train[@]}" --stop-after 4 --save-fails go-on --out stopped
+    expect_words "no space left"
+    expect_absent latest stopped
+    expect_exit 0 "${train[@]}" --out stopped
+    expect_same_checkpoint "after a stop that could not save" straight stopped
+
     case_begin "a checkpoint by the clock"
     expect_exit 75 "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out timed \
         --save-every 1s --keep-last 0 --time-limit 4s
