@@ -366,6 +366,25 @@ static void the_masks_never_change(void **state)
     sample_release(&sample);
 }
 
+/* Else the masks of an epoch would be the stored ones of some window. */
+static void fresh_masks_are_not_drawn_as_stored_ones_are(void **state)
+{
+    (void)state;
+    const struct shard_layout layout = shard_layout_make(128, 20, 1000);
+    struct sample fresh = sample_make(&layout), stored = sample_make(&layout);
+    for (uint64_t epoch = 0; epoch < 4; epoch++) {
+        const struct random_stream stream = random_stream(42, RANDOM_MASK, 0, epoch, 0, 128, 0);
+        fill(&fresh, 128, 0);
+        fill(&stored, 128, 0);
+        mask_anew(42, epoch, 7, 128, &rules, &fresh);
+        mask_sample(&stream, 7, &rules, &stored);
+        assert_int_equal(fresh.masked, stored.masked);
+        assert_memory_not_equal(fresh.positions, stored.positions, stored.masked * sizeof *stored.positions);
+    }
+    sample_release(&fresh);
+    sample_release(&stored);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +399,7 @@ int main(void)
         cmocka_unit_test(words_of_one_piece_are_pieces),
         cmocka_unit_test(shares_of_whole_words),
         cmocka_unit_test(the_masks_never_change),
+        cmocka_unit_test(fresh_masks_are_not_drawn_as_stored_ones_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
