@@ -133,7 +133,7 @@ struct nvml {
 
 static void close_gpus(struct energy *energy)
 {
-    struct nvml *nvml = (struct nvml *)energy->nvml;
+    struct nvml *nvml = energy->nvml;
     if (!nvml)
         return;
     nvml->shutdown();

@@ -29,7 +29,7 @@ struct energy {
     double polled;     /* clock_now of the last reading */
 
     uint32_t gpus;
-    const struct nvml *nvml;
+    struct nvml *nvml;
     struct energy_gpu {
         void *device;
         uint64_t first; /* millijoules */

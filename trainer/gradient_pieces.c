@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/wire_bf16.h"
 
 #define ADD_BLOCK 65536 /* numbers of one task */
 #define SLOTS_MAX 3     /* maximum of slots that the groups share */
@@ -189,7 +190,7 @@ struct addition {
 static void add_block(const void *context, size_t task, int thread)
 {
     const struct addition *a = context;
-    const size_t first = task * ADD_BLOCK, end = first + ADD_BLOCK < a->count ? first + ADD_BLOCK : a->count;
+    const size_t first = task * ADD_BLOCK, end = smaller(first + ADD_BLOCK, a->count);
     float *sums = a->sums;
     int64_t *fixed = a->sums;
     (void)thread;
@@ -202,26 +203,6 @@ static void add_block(const void *context, size_t task, int thread)
     else
         for (size_t i = first; i < end; i++)
             sums[i] += ((const float *)a->came)[i];
-}
-
-struct rounding {
-    const float *from;
-    uint16_t *to;
-    size_t count;
-};
-
-static void round_block(const void *context, size_t task, int thread)
-{
-    const struct rounding *r = context;
-    const size_t first = task * ADD_BLOCK, end = first + ADD_BLOCK < r->count ? first + ADD_BLOCK : r->count;
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        r->to[i] = bf16_from_float(r->from[i]);
-}
-
-static size_t blocks(size_t count)
-{
-    return (count + ADD_BLOCK - 1) / ADD_BLOCK;
 }
 
 /* ---- groups ---- */
@@ -262,7 +243,7 @@ static void add_bucket(struct gradient_pieces *own, const struct group *group, s
         return;
     void *sums = ops->map(ops->device, memory, count * each, MAP_CHANGE);
     const char *came = (const char *)group->host + (piece->from - group->from) * comm_type_bytes(type);
-    parallel(blocks(count), add_block, &(struct addition){type, sums, came, count});
+    parallel(blocks_of(count, ADD_BLOCK), add_block, &(struct addition){type, sums, came, count});
     ops->unmap(ops->device, memory, sums, count * each, MAP_CHANGE);
 }
 
@@ -351,7 +332,7 @@ static void close_group(struct gradient_pieces *own, struct group *group)
     group->host = ops->map(ops->device, summed(own, group), bytes, MAP_READ); /* only this copy gets the sums */
     if (own->rounded) {
         uint16_t *rounded = own->rounded + group->place;
-        parallel(blocks(count), round_block, &(struct rounding){group->host, rounded, count});
+        wire_bf16_round(group->host, rounded, count);
         ops->unmap(ops->device, summed(own, group), group->host, bytes, MAP_READ);
         group->host = rounded;
     }

@@ -10,11 +10,9 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/buckets.h"
-#include "trainer/cpu/bf16.h"
 #include "trainer/gradient_pieces.h"
+#include "trainer/wire_bf16.h"
 #include "trainer/word_rows.h"
-
-#define ROUND_BLOCK 65536 /* numbers of one task */
 
 struct gradient_sum {
     struct gradient_sum_options options; /* borders are our own copy, or NULL */
@@ -221,38 +219,6 @@ static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
     return comm_start(comm, *work);
 }
 
-/* Gradients that --wire bf16 rounds before they are sent, and converts back after. */
-struct rounding {
-    float *gradients;
-    uint16_t *rounded;
-    size_t count;
-};
-
-static void round_block(const void *context, size_t task, int thread)
-{
-    const struct rounding *r = context;
-    const size_t first = task * ROUND_BLOCK, end = smaller(first + ROUND_BLOCK, r->count);
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        r->rounded[i] = bf16_from_float(r->gradients[i]);
-}
-
-static void take_block(const void *context, size_t task, int thread)
-{
-    const struct rounding *r = context;
-    const size_t first = task * ROUND_BLOCK, end = smaller(first + ROUND_BLOCK, r->count);
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        r->gradients[i] = bf16_to_float(r->rounded[i]);
-}
-
-static void convert(const struct gradient_sum *sum, const struct range *range, float *gradients,
-                    void (*block)(const void *, size_t, int))
-{
-    const struct rounding r = {gradients + range->from, sum->rounded + range->from, range->to - range->from};
-    parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
-}
-
 /* Whether sums are made on a copy in host memory after the last pass: the device has its own memory, and either comm
  * cannot sum there, as with pieces, or the host has to round. */
 static bool is_staged(const struct gradient_sum *sum)
@@ -282,7 +248,7 @@ static void start_range(struct gradient_sum *sum, void *memory)
     const enum comm_type type = carried(sum);
     const bool on_device = ops->memory > 0 && !is_staged(sum);
     if (type == COMM_BF16)
-        convert(sum, range, memory, round_block);
+        wire_bf16_round((float *)memory + range->from, sum->rounded + range->from, range->to - range->from);
     char *array = type == COMM_BF16 ? (void *)sum->rounded : memory;
     struct comm_work work = {
         .operation = COMM_SUM,
@@ -414,7 +380,7 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
             time_bucket(sum, i);
         const struct range own = own_range(sum, i);
         if (result == 0 && carried(sum) == COMM_BF16)
-            convert(sum, &own, memory, take_block);
+            wire_bf16_widen(sum->rounded + own.from, (float *)memory + own.from, own.to - own.from);
     }
     meet_wait(sum->options.meet, false);
     if (sum->words)

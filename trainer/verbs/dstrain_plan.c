@@ -234,10 +234,8 @@ static void say_processes(const struct setup *setup, const struct needs *needs)
     struct buf cards = {0};
     if (needs->processes > 1)
         log_say("processes  %" PRIu32 " with --zero %" PRIu32
-                ": %s each; bytes a parameter of bf16 or fp16 (fp32): --zero "
-                "0 has 18 (16), 1 has 6 + 12/N (8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of the "
-                "embeddings and "
-                "a layer or two",
+                ": %s each; bytes per parameter with bf16 or fp16 (fp32): --zero 0 has 18 (16), 1 has 6 + 12/N "
+                "(8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of the embeddings and a layer or two",
                 needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes));
     if (needs->sent > 0)
         log_say("traffic    a process sends %s a step%s", format_bytes(needs->sent, bytes),
