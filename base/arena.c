@@ -54,8 +54,8 @@ static struct arena_chunk *chunk_open(const struct arena *arena, size_t bytes)
 /* Makes a chunk with room for `bytes` the current one. */
 static void advance(struct arena *arena, size_t bytes)
 {
-    struct arena_chunk **behind = arena->current ? &arena->current->next : &arena->first;
-    struct arena_chunk **link = behind;
+    struct arena_chunk **after = arena->current ? &arena->current->next : &arena->first;
+    struct arena_chunk **link = after;
     while (*link && (*link)->size < bytes)
         link = &(*link)->next;
     struct arena_chunk *chunk = *link;
@@ -63,8 +63,8 @@ static void advance(struct arena *arena, size_t bytes)
         *link = chunk->next;
     else
         chunk = chunk_open(arena, bytes);
-    chunk->next = *behind;
-    *behind = chunk;
+    chunk->next = *after;
+    *after = chunk;
     arena->current = chunk;
     arena->used = 0;
 }

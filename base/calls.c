@@ -197,12 +197,12 @@ int call_make_directory(const char *path)
 
 static uint64_t number_from(const char *text, const char *variable, const char **end)
 {
-    char *behind;
+    char *after;
     errno = 0;
-    const unsigned long long value = strtoull(text, &behind, 10);
-    if (behind == text || errno || value == 0)
+    const unsigned long long value = strtoull(text, &after, 10);
+    if (after == text || errno || value == 0)
         die(ERR_USAGE, "%s=%s is not understood", variable, text);
-    *end = behind;
+    *end = after;
     return value;
 }
 

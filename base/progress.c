@@ -65,11 +65,11 @@ static double time_left(struct progress *progress, double share)
         progress_begin(progress, share);
     const double spent = progress->shown - progress->first_time, gained = share - progress->first_share;
     if (spent >= GUESS_SECONDS && gained > 0)
-        return spent * (share < 1 ? 1 - share : 0) / gained + progress->behind;
+        return spent * (share < 1 ? 1 - share : 0) / gained + progress->after;
     if (progress->guess < 0)
         return -1;
     const double left = progress->started + progress->guess - progress->shown;
-    return (left > 0 ? left : 0) + progress->behind;
+    return (left > 0 ? left : 0) + progress->after;
 }
 
 void progress_show(struct progress *progress, double share, const char *format, ...)

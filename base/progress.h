@@ -14,7 +14,7 @@ struct progress {
     double first_share; /* where the stage begins, < 0: not known yet */
     double first_time;  /* and when it began */
     double guess;       /* seconds of the stage while its speed is unknown; < 0: none. Set by the caller */
-    double behind;      /* seconds of the stages after it. Set by the caller */
+    double after;       /* seconds of the stages after it. Set by the caller */
 };
 
 void progress_open(struct progress *progress);

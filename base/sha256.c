@@ -111,8 +111,7 @@ char *sha256_text(struct sha256 *sha, char out[65])
     return out;
 }
 
-/* ------------------------------------------------------------------------------------------------ lists and
- * journals */
+/* ---- lists and journals ---- */
 
 /* The value of a hexadecimal digit, or -1. */
 static int digit_of(char byte)

@@ -11,7 +11,7 @@ static void put_crc(char *at, const char *data, size_t bytes)
     memcpy(at, &crc, sizeof crc);
 }
 
-static bool crc_stands_behind(const char *data, size_t bytes)
+static bool crc_stands_after(const char *data, size_t bytes)
 {
     char crc[4];
     put_crc(crc, data, bytes);
@@ -25,18 +25,18 @@ size_t tfrecord_frame(void *record, size_t bytes)
     memcpy(at, &length, sizeof length);
     put_crc(at + sizeof length, at, sizeof length);
     put_crc(message + bytes, message, bytes);
-    return TFRECORD_BYTES_BEFORE + bytes + TFRECORD_BYTES_BEHIND;
+    return TFRECORD_BYTES_BEFORE + bytes + TFRECORD_BYTES_AFTER;
 }
 
 bool tfrecord_message(struct str data, struct str *message)
 {
     uint64_t length;
-    if (data.size < TFRECORD_BYTES_BEFORE + TFRECORD_BYTES_BEHIND)
+    if (data.size < TFRECORD_BYTES_BEFORE + TFRECORD_BYTES_AFTER)
         return false;
     memcpy(&length, data.data, sizeof length);
     length = le64toh(length);
-    if (length > data.size - TFRECORD_BYTES_BEFORE - TFRECORD_BYTES_BEHIND)
+    if (length > data.size - TFRECORD_BYTES_BEFORE - TFRECORD_BYTES_AFTER)
         return false;
     *message = (struct str){data.data + TFRECORD_BYTES_BEFORE, (size_t)length};
-    return crc_stands_behind(data.data, sizeof length) && crc_stands_behind(message->data, message->size);
+    return crc_stands_after(data.data, sizeof length) && crc_stands_after(message->data, message->size);
 }

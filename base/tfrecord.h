@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define TFRECORD_BYTES_BEFORE 12u
-#define TFRECORD_BYTES_BEHIND 4u
+#define TFRECORD_BYTES_AFTER  4u
 
 /* Frames the message of `bytes` bytes at record + TFRECORD_BYTES_BEFORE; returns the size of the record. */
 size_t tfrecord_frame(void *record, size_t bytes);

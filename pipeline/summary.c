@@ -129,7 +129,7 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
     struct buf loads = {0};
     add_loads(facts, plan, seconds, &loads);
     const double share = total ? (double)done / (double)total : -1.0;
-    progress->behind = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
+    progress->after = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
     progress_show(
         progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
         stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),

@@ -103,7 +103,7 @@ static void show_progress(struct learning *learning)
     if (learning->builds) {
         const double whole = (clock_now() - learning->progress.started) / share;
         const uint64_t windows = inputs_windows(learning->inputs);
-        learning->progress.behind = BUILD_OVER_LEARNING * whole * (double)windows / (double)learning->choice_count;
+        learning->progress.after = BUILD_OVER_LEARNING * whole * (double)windows / (double)learning->choice_count;
     }
     progress_show(&learning->progress, share, "%slearning the vocabulary  %llu pages", learning->builds ? "1/3 " : "",
                   (unsigned long long)learning->facts->pages);

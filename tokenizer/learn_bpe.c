@@ -55,7 +55,7 @@ static uint32_t merged_first(const struct lexicon *lexicon)
 }
 
 /* The first place of the next piece, or the place of the word's end. */
-static uint32_t place_behind(const struct merger *merger, uint32_t place)
+static uint32_t place_after(const struct merger *merger, uint32_t place)
 {
     return place + merger->made[merger->places[place].piece].piece.letters;
 }
@@ -70,7 +70,7 @@ static uint32_t place_before(const struct merger *merger, uint32_t place)
 /* Counts the pair that begins at a place. */
 static void join(struct merger *merger, uint32_t place)
 {
-    const uint32_t right = merger->places[place_behind(merger, place)].piece;
+    const uint32_t right = merger->places[place_after(merger, place)].piece;
     merger->places[place].pair = PAIR_NONE;
     if (!right)
         return;
@@ -115,7 +115,7 @@ static void leave(struct merger *merger, uint32_t place)
 
 static void merge_at(struct merger *merger, uint32_t place, uint32_t merged)
 {
-    const uint32_t right = place_behind(merger, place), left = place_before(merger, place);
+    const uint32_t right = place_after(merger, place), left = place_before(merger, place);
     if (left != PAIR_NONE)
         part(merger, left);
     part(merger, place);

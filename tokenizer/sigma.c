@@ -12,8 +12,8 @@ struct str sigma_lower(const struct unicode *unicode, struct str text, struct bu
         return text;
     buf_reset(scratch);
     buf_add_str(scratch, text);
-    char *final = NULL;        /* the last sigma, while only ignorable letters follow it */
-    bool behind_cased = false; /* the word's last letter that is not ignorable is cased */
+    char *final = NULL;       /* the last sigma, while only ignorable letters follow it */
+    bool after_cased = false; /* the word's last letter that is not ignorable is cased */
     unsigned size, skip;
     for (size_t at = 0; at < text.size; at += size ? size : skip) {
         uint32_t code_point;
@@ -23,17 +23,17 @@ struct str sigma_lower(const struct unicode *unicode, struct str text, struct bu
         const struct letter *letter = unicode_letter(unicode, code_point);
         if (letter->kind == LETTER_SPACE || letter->kind == LETTER_IDEOGRAPH) {
             final = NULL;
-            behind_cased = false;
+            after_cased = false;
         } else if (letter->kind != LETTER_DROP && letter->sigma != SIGMA_IGNORABLE) {
             const bool cased = letter->sigma == SIGMA_CASED;
             if (final && cased)
                 memcpy(final, SMALL, 2);
             final = NULL;
             if (code_point == CAPITAL) {
-                memcpy(scratch->data + at, behind_cased ? FINAL : SMALL, 2);
-                final = behind_cased ? scratch->data + at : NULL;
+                memcpy(scratch->data + at, after_cased ? FINAL : SMALL, 2);
+                final = after_cased ? scratch->data + at : NULL;
             }
-            behind_cased = cased;
+            after_cased = cased;
         }
     }
     return buf_str(scratch);

@@ -197,7 +197,7 @@ static int state_begin(struct training *t, const struct origin *origin, const st
 }
 
 /* This process's samples of the steps after `step`. */
-static struct loader_options samples_behind(const struct training *t, uint64_t step)
+static struct loader_options samples_after(const struct training *t, uint64_t step)
 {
     const struct recipe *recipe = &t->setup.recipe;
     const uint64_t first = recipe_samples(recipe, step);
@@ -216,7 +216,7 @@ static struct loader_options samples_behind(const struct training *t, uint64_t s
 
 struct loader_options training_samples(const struct training *t)
 {
-    return samples_behind(t, t->position.state.step);
+    return samples_after(t, t->position.state.step);
 }
 
 /* ---- with the other processes ---- */
@@ -280,7 +280,7 @@ static void recut(struct training *t, const double *seconds)
         return;
     adapt_cut(&t->adapt);
     loader_close(t->samples.loader);
-    const struct loader_options samples = samples_behind(t, step);
+    const struct loader_options samples = samples_after(t, step);
     t->samples.loader = step < recipe->schedule.steps ? loader_open(&samples) : NULL;
 }
 

@@ -105,9 +105,9 @@ static void memory_give(void *opaque, void *part)
     (void)part;
 }
 
-/* Feeds libbz2 the bits from `bit` on until it has read a whole block. 1: it has, and *behind is the bit after its last
+/* Feeds libbz2 the bits from `bit` on until it has read a whole block. 1: it has, and *after is the bit after its last
  * byte; 0: the bytes have ended; -1: libbz2 refuses them. */
-static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *behind)
+static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *after)
 {
     unsigned shift = (unsigned)(bit % 8);
     size_t at = (size_t)(bit / 8);
@@ -123,7 +123,7 @@ static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint
             return -1;
         at += count - stream->avail_in;
         if (stream->avail_in > 0) {
-            *behind = (uint64_t)at * 8 + shift;
+            *after = (uint64_t)at * 8 + shift;
             return 1;
         }
     }
@@ -152,15 +152,15 @@ static enum bzip2_result write_text(bz_stream *stream, size_t text_max, struct b
     return text->size - from > text_max ? BZIP2_LONG : BZIP2_DONE;
 }
 
-/* Finds the block's end among the eight bits up to `behind`. */
-static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t behind, uint64_t *end)
+/* Finds the block's end among the eight bits up to `after`. */
+static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t after, uint64_t *end)
 {
-    if (behind + MAGIC_BITS > (uint64_t)size * 8)
+    if (after + MAGIC_BITS > (uint64_t)size * 8)
         return BZIP2_SHORT;
     for (unsigned i = 0; i < 8; i++) {
-        uint64_t magic = bzip2_bits(bytes, size, behind - i, MAGIC_BITS);
+        uint64_t magic = bzip2_bits(bytes, size, after - i, MAGIC_BITS);
         if (magic == BZIP2_MAGIC_BLOCK || magic == BZIP2_MAGIC_END) {
-            *end = behind - i;
+            *end = after - i;
             return BZIP2_DONE;
         }
     }
@@ -180,12 +180,10 @@ static enum bzip2_result decode_by_libbz2(struct bzip2_memory *memory, const uin
     int header_read = BZ2_bzDecompress(&stream);
     assert(header_read == BZ_OK);
 
-    uint64_t behind = 0;
+    uint64_t after = 0;
     const size_t before = text->size;
-    const int whole = read_block(&stream, bytes, size, bit, &behind);
-    enum bzip2_result result = whole < 0    ? BZIP2_DAMAGED
-                               : whole == 0 ? BZIP2_SHORT
-                                            : find_end(bytes, size, behind, end);
+    const int whole = read_block(&stream, bytes, size, bit, &after);
+    enum bzip2_result result = whole < 0 ? BZIP2_DAMAGED : whole == 0 ? BZIP2_SHORT : find_end(bytes, size, after, end);
     if (result == BZIP2_DONE)
         result = write_text(&stream, text_max, text);
     if (result != BZIP2_DONE)

@@ -85,7 +85,7 @@ static int take_trailer(struct chain *chain, const struct byte_source *source, c
         return hint(err, DAMAGE_HINT);
     }
     if (chain->head.place == HEAD_INSIDE) {
-        chain->head.place = HEAD_BEHIND;
+        chain->head.place = HEAD_AFTER;
         chain->head.crc = chain->crc;
         chain->head.stored = stored;
     }

@@ -475,7 +475,7 @@ int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth
             return -1;
         if (found != CHAIN_TEXT || chain.bit != head->bit || head->level > chain.level)
             return 0;
-        if (head->place == HEAD_BEHIND && !chain.unsure && combine(chain.crc, head->blocks, head->crc) != head->stored)
+        if (head->place == HEAD_AFTER && !chain.unsure && combine(chain.crc, head->blocks, head->crc) != head->stored)
             return 0;
         if (head->place == HEAD_INSIDE) {
             end->crc = combine(chain.crc, head->blocks, end->crc);

@@ -122,7 +122,7 @@ enum head_place {
     HEAD_TRUE,      /* not a guess: everything before is known */
     HEAD_SOUGHT,    /* no block found yet */
     HEAD_INSIDE,    /* in the stream of the first block */
-    HEAD_BEHIND,    /* after the end of that stream */
+    HEAD_AFTER,     /* after the end of that stream */
     HEAD_UNCHECKED, /* salvage: blocks of that stream were lost; or not a bzip2 file */
 };
 struct dump_head {
@@ -130,7 +130,7 @@ struct dump_head {
     uint64_t bit;         /* where the first block begins */
     uint64_t blocks;      /* of its stream, from that block on */
     uint32_t level;       /* the lowest level that allows them */
-    uint32_t crc, stored; /* HEAD_BEHIND: their combined CRC, and the CRC of all blocks that the stream states */
+    uint32_t crc, stored; /* HEAD_AFTER: their combined CRC, and the CRC of all blocks that the stream states */
     bool guessed;         /* no tag was seen yet, so "open" is still a guess */
     bool doubt;           /* the first tag was a <page> that began in an earlier window, so its group is uncertain */
 };

@@ -157,16 +157,16 @@ struct seam {
 
 static void read_seam(struct seam *seam, const char *text, size_t from, size_t to)
 {
-    bool behind_blank = false;
+    bool after_blank = false;
     while (from < to) {
         const struct piece piece = piece_at(text, from, to);
         if (piece.mark == MARK_SEPARATOR && seam->separator_size == 0) {
             memcpy(seam->separator, text + from, piece.size);
             seam->separator_size = piece.size;
-            seam->blank_separator = behind_blank;
+            seam->blank_separator = after_blank;
         }
         seam->blank |= piece.mark == MARK_BLANK;
-        behind_blank = piece.mark == MARK_BLANK;
+        after_blank = piece.mark == MARK_BLANK;
         from += piece.size;
     }
 }
@@ -178,8 +178,8 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
         return true;
     const bool touches = text[at - 1] == GAP;
     if (right.mark == MARK_STOP) {
-        const struct piece behind = piece_at(text, at + right.size, size);
-        return touches || behind.size == 0 || behind.mark == MARK_BLANK || behind.mark == MARK_GAP;
+        const struct piece after = piece_at(text, at + right.size, size);
+        return touches || after.size == 0 || after.mark == MARK_BLANK || after.mark == MARK_GAP;
     }
     return touches && text[at] == ':';
 }
@@ -194,8 +194,8 @@ static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t
     const bool alone = left.size == 0 || left.mark == MARK_STOP;
     if (!alone || at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
         return at;
-    const struct piece behind = piece_at(text, at + 1, size);
-    return behind.size == 0 || behind.mark == MARK_BLANK || behind.mark == MARK_GAP ? at + 1 : at;
+    const struct piece after = piece_at(text, at + 1, size);
+    return after.size == 0 || after.mark == MARK_BLANK || after.mark == MARK_GAP ? at + 1 : at;
 }
 
 size_t tidy(char *text, size_t size, uint64_t *steps)

@@ -78,12 +78,12 @@ const char *variant_codes(void)
            "wuu-hant zgh zgh-latn zh-cn zh-hans zh-hant zh-hk zh-mo zh-my zh-sg zh-tw";
 }
 
-/* The rank (lower is better) of the spelling in "zh-tw:" at `at`; *behind: where its text begins. */
-static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t end, uint32_t *behind)
+/* The rank (lower is better) of the spelling in "zh-tw:" at `at`; *after: where its text begins. */
+static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t end, uint32_t *after)
 {
     while (at < end && (w->text.data[at] == ' ' || w->text.data[at] == '\n'))
         at++;
-    *behind = at;
+    *after = at;
     char code[CODE_BYTES_MAX];
     size_t size = 0;
     for (char byte; size < sizeof code && at + size < end && (byte = w->text.data[at + size]) != ':'; size++) {
@@ -95,7 +95,7 @@ static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t en
         return UINT_MAX;
     const unsigned rank = variant_rank(w->variants, (struct str){code, size}, str_of(w->variant));
     if (rank != UINT_MAX)
-        *behind = at + (uint32_t)size + 1;
+        *after = at + (uint32_t)size + 1;
     return rank;
 }
 
@@ -109,18 +109,18 @@ static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
     unsigned best = UINT_MAX;
     bool is_best = false; /* the current spelling */
     for (uint32_t semicolon = at;;) {
-        uint32_t behind;
-        const unsigned rank = read_spelling(w, at, limit, &behind);
-        if (is_best && (rank != UINT_MAX || behind == limit))
+        uint32_t after;
+        const unsigned rank = read_spelling(w, at, limit, &after);
+        if (is_best && (rank != UINT_MAX || after == limit))
             *end = semicolon;
         if (rank != UINT_MAX)
             is_best = rank < best;
         if (rank < best) {
             best = rank;
-            *from = behind;
+            *from = after;
             *end = limit;
         }
-        for (at = behind; at < limit && w->text.data[at] != ';'; w->facts->steps++) {
+        for (at = after; at < limit && w->text.data[at] != ';'; w->facts->steps++) {
             while (child < spans->count && spans->items[child].start < at)
                 child++;
             const bool inside = child < spans->count && spans->items[child].start == at;

@@ -86,7 +86,7 @@ static size_t record_bytes_max(const struct shard_layout *layout)
 static size_t put_record(char *record, const struct shard_layout *layout, const struct sample *sample)
 {
     const uint32_t seq = layout->seq, places = layout->predictions;
-    char *end = record + record_bytes_max(layout) - TFRECORD_BYTES_BEHIND;
+    char *end = record + record_bytes_max(layout) - TFRECORD_BYTES_AFTER;
     struct message message = {end};
     /* written from the end: the last entry first */
     before_numbers(&message, STR("next_sentence_labels"), &sample->is_random_next, 1, 1);

@@ -148,12 +148,12 @@ static void misuse_is_caught(void **state)
     in_child(overflows, NULL, &seen);
     assert_int_equal(seen.code, 7);
 #ifdef HAVE_ASAN
-    int behind = 13, far_behind = 16;
+    int after = 13, far_after = 16;
     in_child(touches_after_reset, NULL, &seen);
     assert_non_null(strstr(seen.err, "use-after-poison"));
-    in_child(runs_over_its_end, &behind, &seen);
+    in_child(runs_over_its_end, &after, &seen);
     assert_non_null(strstr(seen.err, "use-after-poison"));
-    in_child(runs_over_its_end, &far_behind, &seen);
+    in_child(runs_over_its_end, &far_after, &seen);
     assert_non_null(strstr(seen.err, "use-after-poison"));
 #endif
 }

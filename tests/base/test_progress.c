@@ -84,7 +84,7 @@ static void show_stages(void *argument)
     (void)argument;
     log_open("prog", LOG_NORMAL, false);
     progress_open(&progress);
-    progress.behind = 5;
+    progress.after = 5;
     progress_begin(&progress, 0.5); /* a stage that is resumed in its middle */
     progress_show(&progress, 0.6, "too early");
     progress.guess = 30;
@@ -97,7 +97,7 @@ static void show_stages(void *argument)
     progress_close(&progress);
 }
 
-static void what_is_behind_a_stage_counts(void **state)
+static void what_is_after_a_stage_counts(void **state)
 {
     (void)state;
     struct outcome seen;
@@ -226,7 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_gets_lines_and_the_time_left),
         cmocka_unit_test(json_lines_hold_share_and_time),
-        cmocka_unit_test(what_is_behind_a_stage_counts),
+        cmocka_unit_test(what_is_after_a_stage_counts),
         cmocka_unit_test(lines_come_as_often_as_asked),
         cmocka_unit_test(a_terminal_gets_one_line_rewritten),
         cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),

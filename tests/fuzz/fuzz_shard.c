@@ -1,6 +1,6 @@
 // room: shards
 /* In: a byte that says how much to mend, and a file; or, mended throughout, the fields of a header and bytes of
- * records: then sizes, hashes and footer are made to fit, so that what lies behind those checks is reached. Held: a
+ * records: then sizes, hashes and footer are made to fit, so that what lies after those checks is reached. Held: a
  * shard is refused with a message, or its every record is a sample in range or refused. (Bytes outside the file are
  * outside the mapping.) */
 #include "tests/fuzz/fuzz.h"

@@ -94,8 +94,8 @@ static struct letters normalize(const struct unicode *unicode, const uint32_t *r
         for (size_t at = i; at > 0; at--) {
             const uint32_t a = out.items[at - 1], b = out.items[at];
             const uint8_t before = unicode_letter(unicode, a)->combining_class;
-            const uint8_t behind = unicode_letter(unicode, b)->combining_class;
-            if (behind == 0 || before <= behind)
+            const uint8_t after = unicode_letter(unicode, b)->combining_class;
+            if (after == 0 || before <= after)
                 break;
             out.items[at - 1] = b;
             out.items[at] = a;

@@ -172,12 +172,12 @@ static void conditions_hold_for_what_is_not_zero(void **state)
 }
 
 /* `count` times a unit, and "1" after it. */
-static struct expr read_repeated(const char *unit, size_t count, const char *behind)
+static struct expr read_repeated(const char *unit, size_t count, const char *after)
 {
     struct buf text = {0};
     for (size_t i = 0; i < count; i++)
         buf_add_text(&text, unit);
-    buf_add_text(&text, behind);
+    buf_add_text(&text, after);
     const struct expr expr = expr_read(buf_str(&text));
     buf_release(&text);
     return expr;

@@ -17,7 +17,7 @@ static void check_words(const char *code, const char *list, struct words list_wo
         if (!str_equal(name_fold(word, folded), word))
             fail_msg("%s, %s: '%s' is not folded", code, list, list_words.items[i]);
         if (i > 0 && str_compare(str_of(list_words.items[i - 1]), word) >= 0)
-            fail_msg("%s, %s: '%s' does not stand behind '%s'", code, list, list_words.items[i],
+            fail_msg("%s, %s: '%s' does not stand after '%s'", code, list, list_words.items[i],
                      list_words.items[i - 1]);
         assert_true(words_have(list_words, word));
     }

@@ -129,7 +129,7 @@ static void what_stands_before_a_cut_is_whole(void **state)
     }
 }
 
-static void lines_begin_anew_behind_a_gap(void **state)
+static void lines_begin_anew_after_a_gap(void **state)
 {
     (void)state;
     for (int kind = INPUT_TEXT; kind <= INPUT_JSONL; kind++) {
@@ -158,7 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_around_a_flipped_byte_are_whole),
         cmocka_unit_test(what_stands_before_a_cut_is_whole),
-        cmocka_unit_test(lines_begin_anew_behind_a_gap),
+        cmocka_unit_test(lines_begin_anew_after_a_gap),
     };
     return cmocka_run_group_tests_name("pipeline/dump: salvage", tests, NULL, test_file_remove);
 }

@@ -38,7 +38,7 @@ static int records(const char *directory)
     size_t at = 0;
     int count = 0;
     for (; tfrecord_message((struct str){text.data + at, text.size - at}, &message); count++)
-        at += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_BEHIND;
+        at += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_AFTER;
     assert_int_equal(at, text.size);
     buf_release(&text);
     return count;
@@ -68,7 +68,7 @@ static void write_six(const char *directory)
     events_close(&events);
 }
 
-static void events_behind_the_checkpoint_are_cut(void **state)
+static void events_after_the_checkpoint_are_cut(void **state)
 {
     static const struct {
         uint64_t step;
@@ -152,7 +152,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_behind_the_checkpoint_are_cut),
+        cmocka_unit_test(events_after_the_checkpoint_are_cut),
         cmocka_unit_test(only_finite_numbers_are_written),
         cmocka_unit_test(damage_is_cut),
         cmocka_unit_test(foreign_events_are_cut),

@@ -49,7 +49,7 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
     buf_release(&found);
 }
 
-static void lines_behind_the_checkpoint_are_cut(void **state)
+static void lines_after_the_checkpoint_are_cut(void **state)
 {
     struct metrics metrics;
     struct metrics_past past = {.evaluated = true};
@@ -208,7 +208,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_behind_the_checkpoint_are_cut),
+        cmocka_unit_test(lines_after_the_checkpoint_are_cut),
         cmocka_unit_test(the_best_evaluation_is_found_again),
         cmocka_unit_test(half_a_line_is_cut),
         cmocka_unit_test(an_interval_is_a_mean_over_labels),

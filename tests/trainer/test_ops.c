@@ -349,7 +349,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
          .dy = dy.memory, .z = z.memory, .statistics = stats.memory, .gain = gain.memory, .rows = rows,
          .hidden = (int32_t)hidden, .batch = batch, .dropout = &dropout, .scratch = scratch);
     assert_close(&dz, 3, "norm_backward");
-    assert_close(&dx, 3, "norm_backward behind dropout");
+    assert_close(&dx, 3, "norm_backward after dropout");
     assert_close(&dgain, 4, "gain of norm_backward");
     assert_close(&dbias, 4, "bias of norm_backward");
     assert_zero_from(&dx, live * hidden, "a dead row of norm_backward");
@@ -369,7 +369,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
          .dbias = dbias.memory, .dy = dx.memory, .z = z.memory, .statistics = stats.memory, .gain = gain.memory,
          .rows = rows, .hidden = (int32_t)hidden, .batch = batch, .dropout = &dropout, .scratch = scratch);
     assert_close(&sum, 3, "norm_backward on top");
-    assert_close(&dx, 3, "norm_backward on top, behind dropout");
+    assert_close(&dx, 3, "norm_backward on top, after dropout");
     assert_zero_from(&dx, live * hidden, "a dead row of norm_backward on top");
     release(&sum);
     mem_free(scratch);

@@ -226,7 +226,7 @@ static void break_step_5(struct ops *ops)
     ops->norm_backward = norm_backward_5;
 }
 
-static void what_comes_behind_it_is_not_applied(void **state)
+static void what_comes_after_it_is_not_applied(void **state)
 {
     static float params[sizeof last_params / sizeof *last_params];
     char text[sizeof err->text];
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
         cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
         cmocka_unit_test(a_non_finite_step_is_diagnosed_all_the_same),
-        cmocka_unit_test(what_comes_behind_it_is_not_applied),
+        cmocka_unit_test(what_comes_after_it_is_not_applied),
         cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
         cmocka_unit_test(a_step_neither_waits_nor_allocates),
     };

@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS) words_kernel(const words_args<
     if (column >= a.hidden)
         return;
     const int before = first > 0 ? a.ids[a.order[first - 1]] : -1;
-    const int behind = first + count < a.tokens ? a.ids[a.order[first + count]] : -1;
+    const int after = first + count < a.tokens ? a.ids[a.order[first + count]] : -1;
     float *parts = a.parts + (size_t)chunk * 2 * a.hidden + column;
     float sum[width] = {};
     for (int i = 0; i < count; i += AHEAD) {
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS) words_kernel(const words_args<
                     continue;
                 if (id == before)
                     store_floats<width>(parts, sum);
-                else if (i + k + 1 == count && id == behind)
+                else if (i + k + 1 == count && id == after)
                     store_floats<width>(parts + a.hidden, sum);
                 else
                     add_floats<width>(a.dword + (size_t)id * a.hidden + column, sum);

@@ -98,7 +98,7 @@ static int write_event(struct events *events, uint64_t step, int field, struct s
     buf_add_byte(&record, KEY(EVENT_STEP, WIRE_VARINT));
     add_varint(&record, step);
     add_part(&record, field, part);
-    buf_reserve(&record, TFRECORD_BYTES_BEHIND);
+    buf_reserve(&record, TFRECORD_BYTES_AFTER);
     record.size = tfrecord_frame(record.data, record.size - TFRECORD_BYTES_BEFORE);
     const int result = file_write(&events->file, record.data, record.size, err);
     buf_release(&record);
@@ -161,7 +161,7 @@ static size_t kept_bytes(struct str file, uint64_t step, bool evaluated)
             break;
         if (number == step && !evaluated && str_find(message, STR(VALID_PREFIX)) != SIZE_MAX)
             break;
-        kept += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_BEHIND;
+        kept += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_AFTER;
     }
     return kept;
 }

@@ -30,7 +30,7 @@ static bool skip_hidden(const struct spans *spans, uint32_t *span, uint32_t *at)
 uint32_t quotes_apostrophe(struct str page, const struct spans *spans, uint32_t span, uint32_t from, uint32_t line_end)
 {
     bool bold_odd = false, italic_odd = false;
-    uint32_t behind_letter = QUOTES_NONE, behind_word = QUOTES_NONE, behind_blank = QUOTES_NONE;
+    uint32_t after_letter = QUOTES_NONE, after_word = QUOTES_NONE, after_blank = QUOTES_NONE;
     for (uint32_t at = from; at < line_end;) {
         const char *next = memchr(page.data + at, '\'', line_end - at);
         if (!next)
@@ -46,9 +46,9 @@ uint32_t quotes_apostrophe(struct str page, const struct spans *spans, uint32_t 
         italic_odd ^= marks == 2 || marks == 5;
         if (marks == 3) {
             const uint32_t run = end - marks;
-            uint32_t *first = byte_before(page, run, 1) == ' '   ? &behind_blank
-                              : byte_before(page, run, 2) == ' ' ? &behind_letter
-                                                                 : &behind_word;
+            uint32_t *first = byte_before(page, run, 1) == ' '   ? &after_blank
+                              : byte_before(page, run, 2) == ' ' ? &after_letter
+                                                                 : &after_word;
             if (*first == QUOTES_NONE)
                 *first = at;
         }
@@ -56,7 +56,7 @@ uint32_t quotes_apostrophe(struct str page, const struct spans *spans, uint32_t 
     }
     if (!bold_odd || !italic_odd)
         return QUOTES_NONE;
-    if (behind_letter != QUOTES_NONE)
-        return behind_letter;
-    return behind_word != QUOTES_NONE ? behind_word : behind_blank;
+    if (after_letter != QUOTES_NONE)
+        return after_letter;
+    return after_word != QUOTES_NONE ? after_word : after_blank;
 }

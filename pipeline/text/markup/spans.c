@@ -292,14 +292,14 @@ static void read_comment(struct finder *finder)
             end = (uint32_t)(blank_line - text);
     }
     finder->spans->steps += end - start;
-    uint32_t before = start, behind = end;
+    uint32_t before = start, after = end;
     while (before > 0 && is_blank(text[before - 1]))
         before--;
-    while (behind < finder->size && is_blank(text[behind]))
-        behind++;
-    if (before > 0 && text[before - 1] == '\n' && behind < finder->size && text[behind] == '\n' && close_at) {
+    while (after < finder->size && is_blank(text[after]))
+        after++;
+    if (before > 0 && text[before - 1] == '\n' && after < finder->size && text[after] == '\n' && close_at) {
         start = before;
-        end = behind + 1;
+        end = after + 1;
     }
     if (finder->spans->count < SPAN_COUNT_MAX)
         add_span(finder, (struct span){.kind = SPAN_COMMENT, .start = start, .end = end});

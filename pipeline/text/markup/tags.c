@@ -169,8 +169,8 @@ bool tag_read(struct str text, struct tag_found *found, size_t *looked)
         at++;
     if (at == name || at == text.size)
         return false;
-    const char behind = text.data[at];
-    if (behind != '>' && behind != '/' && behind != ' ' && behind != '\n' && behind != '\t')
+    const char after = text.data[at];
+    if (after != '>' && after != '/' && after != ' ' && after != '\n' && after != '\t')
         return false;
     found->index = find_tag(str_range(text.data + name, text.data + at));
     if (found->index == TAG_COUNT)

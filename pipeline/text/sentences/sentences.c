@@ -34,7 +34,7 @@ struct splitter {
 struct stop {
     unsigned marks; /* all of them ORed */
     size_t at, end; /* position and end of the marks */
-    size_t behind;  /* end of the closing quotes and brackets */
+    size_t after;   /* end of the closing quotes and brackets */
     size_t next;    /* end of the blanks */
     size_t word;    /* end of the opening quotes, brackets and dashes: the next word */
     bool quoted;    /* there are opening ones */
@@ -189,13 +189,13 @@ static bool quote_opens(const struct splitter *splitter, size_t at, size_t size,
     if (code_point == 0x201E)
         return true;
     size_t next;
-    const bool blank_behind = at + size == line.size || blank_at(line, at + size);
+    const bool blank_after = at + size == line.size || blank_at(line, at + size);
     if ((marks_of(code_point_at(line, at + size, &next)) & (MARK_GOES_ON | MARKS_STOP)) == MARK_GOES_ON)
         return false; /* « Oui », */
     const bool opens = at == 0 || blank_before(line, at) || line.data[at - 1] == '(' || line.data[at - 1] == '[' ||
                        (at >= 3 && memcmp(line.data + at - 3, "\xE2\x80", 2) == 0 &&
                         (unsigned char)line.data[at - 1] <= 0x95); /* a dash */
-    return opens && (!blank_behind || code_point == 0xAB);
+    return opens && (!blank_after || code_point == 0xAB);
 }
 
 /* Records the quote at `at`, so that "…. …." stays in one sentence. Quotes inside a quotation do not count. */
@@ -252,7 +252,7 @@ static bool in_quotation(struct splitter *splitter, const struct stop *stop)
         return false;
     if (open->close == 0)
         open->close = quotation_close(splitter);
-    if (open->close == SIZE_MAX || open->close < stop->behind)
+    if (open->close == SIZE_MAX || open->close < stop->after)
         return false;
     if (!open->begins)
         return true;
@@ -264,9 +264,9 @@ static bool in_quotation(struct splitter *splitter, const struct stop *stop)
 }
 
 /* Does a quotation close at the stop while its sentence continues? For scripts without case. */
-static bool goes_on_behind_quote(const struct splitter *splitter, const struct stop *stop)
+static bool goes_on_after_quote(const struct splitter *splitter, const struct stop *stop)
 {
-    return stop->behind > stop->end && word_continues(splitter->language, rest_of(splitter, stop->next));
+    return stop->after > stop->end && word_continues(splitter->language, rest_of(splitter, stop->next));
 }
 
 static bool is_hiragana(uint32_t code_point)
@@ -287,7 +287,7 @@ static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop 
     const uint32_t mark = code_point_at(splitter->line, stop->at, &size);
     if (mark == 0x17D4)
         return str_starts(rest_of(splitter, stop->end), STR("ល។"));
-    if (mark != 0x06D4 || stop->behind > stop->end)
+    if (mark != 0x06D4 || stop->after > stop->end)
         return false;
     size_t at = stop->at;
     while (at > splitter->start && !blank_before(splitter->line, at) &&
@@ -302,15 +302,15 @@ static bool wide_ends(struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
     if (!stop->is_cjk)
-        return !in_quotation(splitter, stop) && !goes_on_behind_quote(splitter, stop) &&
+        return !in_quotation(splitter, stop) && !goes_on_after_quote(splitter, stop) &&
                !wide_dot_goes_on(splitter, stop);
-    if (splitter->wide_depth > 0 && stop->end - splitter->wide_open < QUOTE_BYTES_MAX && stop->behind == stop->end)
+    if (splitter->wide_depth > 0 && stop->end - splitter->wide_open < QUOTE_BYTES_MAX && stop->after == stop->end)
         return false;
-    const uint32_t next = code_point_at(splitter->line, stop->behind, &size);
-    if (stop->behind > stop->end) {
+    const uint32_t next = code_point_at(splitter->line, stop->after, &size);
+    if (stop->after > stop->end) {
         const bool in_bracket = splitter->wide_depth > 0 && splitter->wide_open > splitter->start &&
                                 str_starts(rest_of(splitter, stop->end), STR("）"));
-        return !is_hiragana(next) && !goes_on_behind_quote(splitter, stop) && !(in_bracket && next != 0);
+        return !is_hiragana(next) && !goes_on_after_quote(splitter, stop) && !(in_bracket && next != 0);
     }
     if (next == 0x3068) /* と */
         return code_point_at(splitter->line, stop->at, &size) == 0x3002;
@@ -356,7 +356,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
     const struct str after = rest_of(splitter, stop->word);
     if (!may_begin(splitter, stop->word))
         return false;
-    const char closing = stop->behind > stop->end ? text[stop->end] : 0;
+    const char closing = stop->after > stop->end ? text[stop->end] : 0;
     const bool bracket_closes = closing == ')' || closing == ']', bracket_opens = text[stop->next] == '(';
     if (closing != 0 && !bracket_closes && bracket_opens)
         return false; /* "Who are you?" (WRU) */
@@ -437,28 +437,28 @@ static size_t read_stop(struct splitter *splitter, size_t at)
     }
     if (stop.marks == MARK_DOT && count > 1)
         stop.marks = MARK_STRONG;
-    stop.behind = skip_closings(splitter, stop.end, stop.is_cjk);
-    stop.next = skip_blanks(splitter, stop.behind);
+    stop.after = skip_closings(splitter, stop.end, stop.is_cjk);
+    stop.next = skip_blanks(splitter, stop.after);
     if (stop.marks & MARK_WIDE) {
         const bool ends = wide_ends(splitter, &stop);
-        note_quotes(splitter, stop.end, stop.behind);
+        note_quotes(splitter, stop.end, stop.after);
         if (!ends)
-            return stop.behind;
+            return stop.after;
         splitter->wide_depth = 0;
     } else {
-        const bool glued = stop.next == stop.behind;
+        const bool glued = stop.next == stop.after;
         bool ends = !glued || is_glued(splitter, &stop);
         if (ends) {
             stop.word = skip_openings(splitter, stop.next);
             stop.quoted = stop.word > stop.next;
             ends = (glued || stop_ends(splitter, &stop)) && !in_quotation(splitter, &stop) &&
-                   !goes_on_behind_quote(splitter, &stop);
+                   !goes_on_after_quote(splitter, &stop);
         }
-        note_quotes(splitter, stop.end, stop.behind);
+        note_quotes(splitter, stop.end, stop.after);
         if (!ends)
             return stop.next;
     }
-    add_sentence(splitter, stop.behind);
+    add_sentence(splitter, stop.after);
     splitter->start = stop.next;
     return stop.next;
 }

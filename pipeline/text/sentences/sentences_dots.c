@@ -98,8 +98,8 @@ static bool is_date(const struct dot *dot, struct str word)
     size_t digits = 0;
     while (digits < dot->after.size && is_digit(dot->after.data[digits]))
         digits++;
-    const bool number_behind = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
-    return word.size <= 4 && (number_behind || is_number(word_before(dot->before, word)));
+    const bool number_after = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
+    return word.size <= 4 && (number_after || is_number(word_before(dot->before, word)));
 }
 
 /* Letters with dots between, none longer than two: U.S, e.g, Ph.D, J.-P. */

@@ -592,7 +592,7 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
         return BODY_OTHER;
     take_transcluded(wikitext, &reader->text);
     struct str text = buf_str(&reader->text);
-    const bool blank_behind = text.size > 1 && text.data[text.size - 1] == ' ';
+    const bool blank_after = text.size > 1 && text.data[text.size - 1] == ' ';
     if (str_starts(text, STR(":")) || str_starts(text, STR("|")) || str_starts(text, STR("\n|")))
         return text.data[0] == ':' ? BODY_BOX : BODY_TABLE;
     for (size_t at = 0; at + 2 < text.size; at++)
@@ -619,7 +619,7 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
         return BODY_OTHER;
     if (size == 0)
         return BODY_NOTE;
-    if (blank_behind)
+    if (blank_after)
         buf_add_text(out, " {#if |}");
     return BODY_PATTERN;
 }

@@ -174,7 +174,7 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
     const struct str adj = call_value(call, "adj"), abbr = call_value(call, "abbr");
     c->adjective = str_equal(adj, STR("on")) || str_equal(adj, STR("mid"));
     if (str_equal(adj, STR("mid")))
-        c->behind = call_numbered(call, at);
+        c->after = call_numbered(call, at);
     const bool in_short = str_equal(call->parameter, STR("cvt"));
     const bool off = str_equal(abbr, STR("off")) || str_equal(abbr, STR("none"));
     c->symbol_in = str_equal(abbr, STR("on")) || str_equal(abbr, STR("in")) || (in_short && !off);
@@ -213,14 +213,14 @@ bool render_convert(struct call *call)
     struct conversion c = {0};
     if (!call_argument(call, "1"))
         return false;
-    const unsigned behind = read_input(call, &c);
-    if (behind > 0 && c.multiple->prefix[0] && !call_english(call))
+    const unsigned next_argument = read_input(call, &c);
+    if (next_argument > 0 && c.multiple->prefix[0] && !call_english(call))
         return false; /* "million" has other words there */
-    if (behind == 0) {
+    if (next_argument == 0) {
         struct amount amount;
         return !call->is_opaque && c.count == 1 && amount_at(call, 1, &amount) && show_as_typed(call, &c);
     }
-    read_outputs_and_style(call, &c, behind);
+    read_outputs_and_style(call, &c, next_argument);
     const struct str disp = call_value(call, "disp");
     const bool flip = call_says(call, "order", "flip") || str_equal(disp, STR("flip"));
     const char *before = " (", *after = ")";

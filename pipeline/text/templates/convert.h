@@ -43,8 +43,8 @@ struct conversion {
     bool has_precision, has_figures;
     long precision, figures, step;
     bool symbol_in, symbol_out, adjective, american;
-    bool in_words, with_capital;   /* three metres, Three metres */
-    const struct argument *behind; /* adj=mid: -long */
+    bool in_words, with_capital;  /* three metres, Three metres */
+    const struct argument *after; /* adj=mid: -long */
 };
 
 void show_amount(struct call *call, const struct amount *amount);

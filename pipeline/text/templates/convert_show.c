@@ -118,8 +118,8 @@ void show_input(struct call *call, const struct conversion *c, bool symbol)
         show_amount(call, &c->lesser);
         show_unit(call, c, c->lesser_unit, c->multiple, symbol, is_one(&c->lesser), hyphen);
     }
-    if (c->behind)
-        show_argument(call, c->behind);
+    if (c->after)
+        show_argument(call, c->after);
 }
 
 static double converted(const struct conversion *c, size_t i, size_t which)

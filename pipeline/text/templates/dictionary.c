@@ -93,7 +93,7 @@ static struct entry *find(const struct dictionary *d, struct str name)
 }
 
 /* Finds an entry through its redirects; *name becomes the last name. */
-static struct entry *find_behind(const struct dictionary *d, struct str *name)
+static struct entry *find_resolved(const struct dictionary *d, struct str *name)
 {
     struct entry *entry = find(d, *name);
     for (unsigned i = 0; entry && entry->kind == BODY_ALIAS; i++) {
@@ -103,8 +103,7 @@ static struct entry *find_behind(const struct dictionary *d, struct str *name)
     return entry;
 }
 
-/* ------------------------------------------------------------------------------- a pattern with its arguments put
- * in */
+/* ---- a pattern with its arguments put in ---- */
 
 struct args {
     size_t count;
@@ -136,9 +135,9 @@ static struct str value_at(struct str pattern, size_t *at, const struct args *ar
         const struct str *value = arg_of(args, str_range(pattern.data + i, pattern.data + end));
         return value ? *value : STR("");
     }
-    const size_t behind = pattern_skip(pattern, i);
-    struct str names = {pattern.data + i + 1, behind - i - 2}, found = STR(""), otherwise = STR("");
-    *at = behind;
+    const size_t after = pattern_skip(pattern, i);
+    struct str names = {pattern.data + i + 1, after - i - 2}, found = STR(""), otherwise = STR("");
+    *at = after;
     const char *equals = memchr(names.data, '=', names.size);
     if (equals) {
         otherwise = str_range(equals + 1, names.data + names.size);
@@ -221,15 +220,15 @@ static bool put(struct str pattern, const struct args *args, bool in_function, u
         if (byte == '$') {
             buf_add_str(out, value_at(pattern, &at, args));
         } else if (byte == '{') {
-            const size_t behind = pattern_skip(pattern, at);
+            const size_t after = pattern_skip(pattern, at);
             const bool is_function = at + 1 < pattern.size && pattern.data[at + 1] == '#';
             const size_t from = at + (is_function ? 2 : 1);
-            if (behind <= from)
+            if (after <= from)
                 return false;
-            const struct str inner = str_range(pattern.data + from, pattern.data + behind - 1);
+            const struct str inner = str_range(pattern.data + from, pattern.data + after - 1);
             if (!(is_function ? put_function : put_group)(inner, args, in_function, depth, out))
                 return false;
-            at = behind;
+            at = after;
         } else if (byte == '\\' && at + 1 < pattern.size) {
             buf_add(out, pattern.data + at, 2);
             at += 2;
@@ -274,7 +273,7 @@ static size_t value_end(struct str text, size_t at)
 /* What the template of that name shows, as a pattern; BODY_OTHER: unknown. */
 static enum body_kind pattern_of(struct dictionary *d, struct str name, unsigned depth, struct str *pattern)
 {
-    struct entry *entry = find_behind(d, &name);
+    struct entry *entry = find_resolved(d, &name);
     *pattern = STR("");
     if (entry) {
         resolve(d, entry, depth);
@@ -310,7 +309,7 @@ static enum body_kind expand_named(struct dictionary *d, struct str name, struct
 {
     struct str pattern, called = name;
     enum body_kind kind = pattern_of(d, name, depth + 1, &pattern);
-    const struct entry *entry = find_behind(d, &called);
+    const struct entry *entry = find_resolved(d, &called);
     const struct str waiting = kind == BODY_OTHER && entry ? entry->waiting : STR("");
     if (kind == BODY_NOTE)
         return BODY_PATTERN;
@@ -483,7 +482,7 @@ static bool takes_over(struct dictionary *d, struct entry *entry, unsigned depth
     if (text.size == 0 || text.data[0] != BODY_CALL || call_end(text, 0) != text.size)
         return false;
     struct str name = {text.data + 1, value_end(text, 1) - 1};
-    struct entry *other = find_behind(d, &name);
+    struct entry *other = find_resolved(d, &name);
     if (!other)
         return false;
     resolve(d, other, depth + 1);
@@ -540,15 +539,15 @@ static bool has_line(struct str name)
 static void print_entry(struct dictionary *d, const struct entry *entry, struct buf *out)
 {
     static const char *const marks[] = {[BODY_NOTE] = "@note", [BODY_BOX] = "@box", [BODY_TABLE] = "@table"};
-    struct str behind = entry->name, pattern;
+    struct str resolved = entry->name, pattern;
     if (!has_line(entry->name) || entry->kind == BODY_OTHER)
         return;
     if (entry->kind == BODY_ALIAS) {
         if (!has_line(entry->text) || str_equal(entry->text, entry->name))
             return;
-        const struct entry *target = find_behind(d, &behind);
-        const bool known = (target && target->kind != BODY_OTHER) || pattern_of(d, behind, 0, &pattern) != BODY_OTHER ||
-                           template_has_row(behind, d->code);
+        const struct entry *target = find_resolved(d, &resolved);
+        const bool known = (target && target->kind != BODY_OTHER) ||
+                           pattern_of(d, resolved, 0, &pattern) != BODY_OTHER || template_has_row(resolved, d->code);
         if (known)
             buf_addf(out, "%.*s => %.*s\n", (int)entry->name.size, entry->name.data, (int)entry->text.size,
                      entry->text.data);
@@ -579,9 +578,9 @@ struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, 
     for (size_t i = 0; i < d->count; i++) {
         struct entry *entry = &d->entries[i];
         struct str name = entry->name;
-        const struct entry *behind = find_behind(d, &name);
+        const struct entry *target = find_resolved(d, &name);
         facts.read++;
-        facts.rendered += behind && (behind->kind == BODY_PATTERN || behind->kind == BODY_BOUND);
+        facts.rendered += target && (target->kind == BODY_PATTERN || target->kind == BODY_BOUND);
         print_entry(d, entry, out);
     }
     return facts;

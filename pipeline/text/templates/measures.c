@@ -48,11 +48,11 @@ static bool read_value(struct call *call, const char *name, double *value)
     return number_read(call_value(call, name), value, &precision);
 }
 
-static void show_value(struct call *call, double value, int precision, const char *behind)
+static void show_value(struct call *call, double value, int precision, const char *after)
 {
     char out[NUMBER_BYTES_MAX];
     show(call, number_format(value, precision, out));
-    show_text(call, behind);
+    show_text(call, after);
 }
 
 /* {{height|ft=5|in=11}} → 5 ft 11 in (1.80 m), {{height|m=1.8}} → 1.8 m (5 ft 11 in) */

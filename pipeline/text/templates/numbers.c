@@ -355,11 +355,11 @@ bool render_coord(struct call *call)
     const struct str display = call_value(call, "display");
     if (display.size > 0 && str_find(display, STR("inline")) == SIZE_MAX && !str_starts(display, STR("i")))
         return false;
-    const unsigned behind = show_angle(call, 1, "NS", latitude);
-    if (behind == 0)
+    const unsigned after = show_angle(call, 1, "NS", latitude);
+    if (after == 0)
         return false;
     show_text(call, " ");
-    return show_angle(call, behind, "EW", longitude) > 0;
+    return show_angle(call, after, "EW", longitude) > 0;
 }
 
 /* {{music|flat}} → ♭ */

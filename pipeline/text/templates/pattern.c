@@ -70,8 +70,8 @@ struct str pattern_part(struct str *rest, char separator)
     if (at > rest->size)
         at = rest->size;
     const struct str part = {rest->data, at};
-    const size_t behind = at < rest->size ? at + 1 : at;
-    *rest = (struct str){rest->data + behind, rest->size - behind};
+    const size_t after = at < rest->size ? at + 1 : at;
+    *rest = (struct str){rest->data + after, rest->size - after};
     return part;
 }
 
@@ -233,15 +233,15 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
         if (byte == '$') {
             give_argument(call, pattern_argument(call, pattern, &at), sink);
         } else if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
-            const size_t behind = pattern_skip(pattern, at);
-            if (behind > at + 3)
-                walk_function(call, (struct str){pattern.data + at + 2, behind - at - 3}, sink, depth);
-            at = behind;
+            const size_t after = pattern_skip(pattern, at);
+            if (after > at + 3)
+                walk_function(call, (struct str){pattern.data + at + 2, after - at - 3}, sink, depth);
+            at = after;
         } else if (byte == '{') {
             bool wanted;
-            const size_t behind = pattern_group(call, pattern, at, &wanted);
+            const size_t after = pattern_group(call, pattern, at, &wanted);
             sink->asked = true;
-            at = wanted ? at + 1 : behind;
+            at = wanted ? at + 1 : after;
         } else if (byte == '}') {
             at++;
         } else {

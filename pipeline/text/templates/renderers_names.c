@@ -640,13 +640,13 @@ bool render_ipa(struct call *call)
     static const char *const commas[] = {",", "、"};
     const char *page = call->page->text.data;
     struct str before = str_range(page, page + call->span->start);
-    struct str behind = str_range(page + call->span->end, page + call->page->text.size);
+    struct str after = str_range(page + call->span->end, page + call->page->text.size);
     before.size -= str_ends(before, STR(" "));
-    if (str_starts(behind, STR(" ")))
-        behind = (struct str){behind.data + 1, behind.size - 1};
+    if (str_starts(after, STR(" ")))
+        after = (struct str){after.data + 1, after.size - 1};
     const struct argument *sound = call_argument(call, "1");
     if (!sound || ends_with_one(before, opens, 4) ||
-        (ends_with_one(before, commas, 2) && starts_with_one(behind, closes, 4)))
+        (ends_with_one(before, commas, 2) && starts_with_one(after, closes, 4)))
         return false;
     const bool has_sign = call->parameter.size > 0;
     show(call, call->parameter);

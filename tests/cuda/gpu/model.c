@@ -188,7 +188,7 @@ static void check_skips(const struct optimizer *optimizer, const struct params *
     array_put(gradients, good);
     update.number++;
     record = update_side(optimizer, s, work, &memory, &update);
-    check(record.skipped && record.halted && isfinite(record.norm), "the step behind it is not held back");
+    check(record.skipped && record.halted && isfinite(record.norm), "the step after it is not held back");
     CALL(OPS(s), clear, .memory = work->record, .bytes = sizeof record);
     array_put(sums, losses);
     update.halts = false;

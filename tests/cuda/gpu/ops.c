@@ -74,7 +74,7 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
                  .out = out, .in = in, .gelu = gelu);
         }
         compare(&pre, FP32, "linear before GELU %d, %d x %d x %d", (int)gelu, rows.total, out, in);
-        compare(&act, FP32, "GELU %d behind linear %d x %d x %d", (int)gelu, rows.total, out, in);
+        compare(&act, FP32, "GELU %d after linear %d x %d x %d", (int)gelu, rows.total, out, in);
         compare_zero_from(&pre, live * width, "dead rows before GELU");
         compare_zero_from(&act, live * width, "dead rows of GELU");
         RELEASE(&pre, &act);

@@ -267,7 +267,7 @@ void compare_zero_from(const struct array *array, size_t dead, const char *what)
     for (size_t i = array->count; i-- > dead;)
         if (!(values[i] == 0))
             wrong = i;
-    check(wrong == array->count, "%s %s: not zero at %zu, behind the %zu live ones", sides_name(), what, wrong, dead);
+    check(wrong == array->count, "%s %s: not zero at %zu, after the %zu live ones", sides_name(), what, wrong, dead);
     mem_free(values);
 }
 
