@@ -1,4 +1,5 @@
-/* For the tests of base: a child process whose end and output can be looked at, and a directory that goes away. */
+/* Helpers for tests: runs code in a child process and captures its exit code and output; makes temporary
+ * directories. */
 #ifndef TESTS_BASE_HELP_H
 #define TESTS_BASE_HELP_H
 
@@ -20,7 +21,7 @@
 struct outcome {
     int code;        /* exit code, or 128 + signal */
     char out[20000]; /* what it wrote to stdout */
-    char err[20000]; /* and on stderr */
+    char err[20000]; /* what it wrote to stderr */
 };
 
 UNUSED static void slurp(FILE *file, char *text, size_t size)
@@ -30,7 +31,7 @@ UNUSED static void slurp(FILE *file, char *text, size_t size)
     fclose(file);
 }
 
-/* Runs body(argument) in a child process; it ends with exit code 0 when body returns. */
+/* Runs body(argument) in a child process; the child exits with code 0 when body returns. */
 UNUSED static void in_child(void (*body)(void *), void *argument, struct outcome *outcome)
 {
     FILE *out = tmpfile(), *err = tmpfile();
@@ -53,7 +54,7 @@ UNUSED static void in_child(void (*body)(void *), void *argument, struct outcome
     slurp(err, outcome->err, sizeof(outcome->err));
 }
 
-/* A new directory in the working directory; the name is in a static buffer. */
+/* Makes a new directory in the working directory. The returned name is in a static buffer. */
 UNUSED static const char *directory_make(void)
 {
     static char name[64];

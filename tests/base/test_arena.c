@@ -1,4 +1,4 @@
-/* An arena keeps its memory over jobs, and its pieces do not overlap. */
+/* An arena reuses its memory across jobs, and its allocations do not overlap. */
 #include "tests/base/help.h"
 
 #include "base/arena.h"
@@ -18,7 +18,7 @@ static uint32_t draw(uint32_t i)
     return random_at(&stream, i, 0);
 }
 
-/* Sizes of one job: many small pieces, some large, now and then one above the largest chunk. */
+/* Sizes of one job: many small pieces, some large, occasionally one larger than the largest chunk. */
 static size_t size_of(uint32_t i)
 {
     const uint32_t r = draw(i);
@@ -31,7 +31,7 @@ static void pieces_are_aligned_and_apart(void **state)
     enum { PIECES = 1000 };
     static unsigned char *pieces[PIECES];
     struct arena arena = {0};
-    for (uint32_t round = 0; round < 3; round++, arena_reset(&arena)) { /* chunks are taken again, for other sizes */
+    for (uint32_t round = 0; round < 3; round++, arena_reset(&arena)) { /* chunks are reused for other sizes */
         for (uint32_t i = 0; i < PIECES; i++) {
             const size_t size = size_of((i + 371 * round) % PIECES);
             pieces[i] = arena_alloc(&arena, size);
@@ -53,7 +53,7 @@ static void a_chunk_has_room_for_what_it_is_made_for(void **state)
     for (size_t bytes = (64 << 10) - 32; bytes <= (64 << 10) + 64; bytes += 16) {
         struct arena arena = {0};
         arena_alloc(&arena, bytes);
-        assert_true(arena_bytes(&arena) >= bytes + 2 * sizeof(void *)); /* its head: a pointer and a size */
+        assert_true(arena_bytes(&arena) >= bytes + 2 * sizeof(void *)); /* the chunk's header: a pointer and a size */
         arena_release(&arena);
     }
     struct arena arena = {0};

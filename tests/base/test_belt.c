@@ -1,5 +1,6 @@
 // labels: threads
-/* The belt keeps its word for every crew and every depth: order, first error, ends from both sides, several loads. */
+/* The contract of the belt at every crew size and depth: order, first error, an end set by the source or a later step,
+ * several loads per job. */
 #include "tests/base/help.h"
 
 #include "base/belt.h"
@@ -16,25 +17,25 @@ enum { JOBS = 60, PASSES_MAX = 4, LOG_MAX = JOBS * PASSES_MAX + 1 };
 static const size_t crews[] = {1, 2, 8};
 static const size_t depths[] = {1, 2, 5, 16};
 
-/* What the steps are to do, and what they saw. A number of UINT64_MAX means never. */
+/* What the steps have to do, and what they recorded. UINT64_MAX means never. */
 struct world {
-    uint64_t jobs;            /* the source ends after so many */
-    uint64_t fail_at[5];      /* per step: this job fails there */
-    uint64_t end_at[5];       /* per step: BELT_END at this job */
+    uint64_t jobs;            /* the source ends after this many */
+    uint64_t fail_at[5];      /* per step: the job that fails */
+    uint64_t end_at[5];       /* per step: the job at which it returns BELT_END */
     int with_passes;          /* the ordered middle step yields 1 + number % 4 loads per job */
-    int with_nested;          /* and the second ordered step two loads for each of them */
+    int with_nested;          /* the last ordered step yields two loads for each of those */
     int calm;                 /* no sleeps */
     atomic_int inside[5];     /* threads in each step now */
-    atomic_int busy, busiest; /* threads in any step */
+    atomic_int busy, busiest; /* threads in any step: now, and at most so far */
     atomic_uint_fast64_t all_ran[5];
-    uint64_t order[5][LOG_MAX]; /* for ordered steps: number * 16 + pass, in the order seen */
+    uint64_t order[5][LOG_MAX]; /* for ordered steps: number * 16 + pass * 2 + nested, in the order seen */
     size_t order_count[5];
 };
 
 struct item {
     uint64_t number, sum;
-    int pass, nested; /* loads so far */
-    char *kept;       /* a buffer that the job keeps */
+    int pass, nested; /* index of the current load */
+    char *kept;       /* a buffer that stays with the ring slot */
 };
 
 static struct world world_of(uint64_t jobs)
@@ -128,7 +129,7 @@ static int run_second_parallel(void *context, void *job, uint64_t number, struct
     struct item *item = job;
     enter(context, 3, 0);
     if (item->number != number || item->sum != number * 3)
-        abort(); /* another job's memory */
+        abort(); /* the memory belongs to another job */
     return leave(context, 3, number, BELT_NEXT, err);
 }
 
@@ -171,7 +172,7 @@ static struct belt_options options_of(struct world *world, size_t threads, size_
     };
 }
 
-/* The loads that the world's ordered steps should see, job by job and pass by pass, before job `end`. */
+/* Asserts that an ordered step saw every load of the jobs before `end`, job by job and pass by pass. */
 static void expect_order(const struct world *world, size_t step, uint64_t end)
 {
     size_t at = 0;
@@ -185,7 +186,8 @@ static void expect_order(const struct world *world, size_t step, uint64_t end)
         assert_int_equal(world->order_count[step], at);
 }
 
-/* Runs for every crew and depth; all must give the same. `end` is the first job that does not come through. */
+/* Runs with every crew size and depth; all must give the same result. `end` is the first job that does not reach the
+ * end of the belt. */
 static void expect(const struct world *wanted, uint64_t end, const char *error)
 {
     for (size_t crew = 0; crew < COUNT(crews); crew++)
@@ -258,7 +260,7 @@ static void an_end_drops_what_comes_later(void **state)
     world.fail_at[1] = 11;
     world.fail_at[0] = 13;
     expect(&world, 11, NULL);
-    /* Those before it do. */
+    /* Errors before the end do. */
     world.fail_at[3] = 10;
     world.end_at[2] = 10;
     world.end_at[4] = UINT64_MAX;
@@ -286,14 +288,14 @@ static void an_end_among_loads_is_the_last_load(void **state)
         struct world world = world_of(UINT64_MAX);
         struct error err;
         world.with_passes = 1;
-        world.end_at[4] = 3; /* would have four loads */
+        world.end_at[4] = 3; /* this job would have four loads */
         const struct belt_options options = options_of(&world, crews[crew], 4);
         assert_int_equal(belt_run(&options, NULL, &err), 0);
         assert_int_equal(world.order_count[4], 1 + 2 + 3 + 1);
     }
 }
 
-/* ---------------------------------------------------------------------------------- who works on what */
+/* ---------------------------------------------------------------------------------- which thread runs what */
 
 static void one_thread_finishes_a_job_before_it_reads_the_next(void **state)
 {
@@ -371,7 +373,7 @@ static int run_number(void *context, void *job, uint64_t number, struct error *e
     return number < meeting->wanted ? BELT_NEXT : BELT_END;
 }
 
-/* Returns only when `wanted` jobs are in this step at once. */
+/* Returns once `wanted` jobs are in this step at the same time. */
 static int run_meet(void *context, void *job, uint64_t number, struct error *err)
 {
     struct meeting *meeting = context;
@@ -403,8 +405,8 @@ static void all_of_the_crew_can_be_in_a_parallel_step(void **state)
     }
 }
 
-/* A gate in front of the meeting: job 0 waits there until everybody else has run out of work. When it goes on, one
- * thread wakes the next, until all of them meet. */
+/* A gate before the meeting step: job 0 waits there until all other threads have run out of work. Once it continues,
+ * one thread wakes the next until all of them meet. */
 static atomic_int sourced;
 
 static int run_count(void *context, void *job, uint64_t number, struct error *err)
@@ -438,8 +440,9 @@ static void nobody_sleeps_beside_ready_work(void **state)
     assert_int_equal(belt_run(&options, NULL, &err), 0);
 }
 
-/* Two threads: one holds job 0 in the gate while the other fills the ring. Whoever opens the gate takes job 0 further
- * down, and leaves job 1, which waits at the gate, to the other; each of them waits until both have begun. */
+/* Two threads: one holds job 0 in the gate while the other fills the ring. The thread that leaves the gate must carry
+ * job 0 on to the next step and leave job 1, which waits at the gate, to the other thread. Each of the two waits until
+ * both have begun. */
 static pthread_t gate_keeper, last_worker;
 static atomic_int begun;
 
@@ -485,7 +488,7 @@ static void a_job_further_down_is_preferred(void **state)
     assert_true(pthread_equal(gate_keeper, last_worker));
 }
 
-/* Jobs 0 and 1 fail, `context` says which of them long after the other. */
+/* Jobs 0 and 1 fail; `context` is the number of the one that fails long after the other. */
 static atomic_int failing;
 
 static int run_fail(void *context, void *job, uint64_t number, struct error *err)
@@ -531,7 +534,7 @@ static void a_single_step_is_a_belt_too(void **state)
     assert_int_equal(world.order_count[0], 7);
 }
 
-/* ---------------------------------------------------------------------------------- a consumer outside */
+/* ---------------------------------------------------------------------------------- a consumer outside the belt */
 
 static void a_consumer_takes_jobs_in_order(void **state)
 {
@@ -601,7 +604,7 @@ static void a_consumer_may_leave_at_any_time(void **state)
             struct belt *belt = belt_open(&options);
             for (int i = 0; i < taken; i++) {
                 assert_int_equal(belt_next(belt, &job, &err), 1);
-                if (i + 1 < taken || taken % 2) /* half of the times it leaves with a job in its hands */
+                if (i + 1 < taken || taken % 2) /* for half of the counts it closes the belt while it holds a job */
                     belt_done(belt);
             }
             atomic_store(&released, 0);

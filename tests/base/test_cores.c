@@ -1,4 +1,4 @@
-/* Threads that can run at once. */
+/* The number of cores that threads may use, and binding threads to them. */
 #include "tests/base/help.h"
 
 #include "base/cores.h"
@@ -19,7 +19,7 @@ static void affinity_bounds_them(void **state)
     assert_int_equal(cores_allowed(), 1);
 }
 
-/* A thread keeps the core that it is given; one that others have bound has none to give. */
+/* cores_keep binds the thread to one core; cores_are_ours is false for a thread that is bound already. */
 static void a_thread_keeps_a_core(void **state)
 {
     (void)state;

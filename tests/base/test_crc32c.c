@@ -1,4 +1,5 @@
-/* CRC-32C: the published values (RFC 3720, appendix B.4), every single flipped bit, the form of TFRecord files. */
+/* CRC-32C: the published values (RFC 3720, appendix B.4), every single flipped bit, and the masked form in TFRecord
+ * files. */
 #include "tests/base/help.h"
 
 #include "base/crc32c.h"
@@ -23,7 +24,7 @@ static void known_values(void **state)
     assert_int_equal(crc32c(bytes, sizeof bytes), 0x113fdb5c);
 }
 
-/* Bit by bit from the definition, for every length and every flipped bit of a short text. */
+/* The CRC bit by bit from the definition, for every length and every flipped bit of a short text. */
 static uint32_t by_definition(const unsigned char *bytes, size_t size)
 {
     uint32_t crc = UINT32_MAX;
@@ -54,7 +55,7 @@ static void equals_its_definition(void **state)
 static void masked_as_in_tfrecords(void **state)
 {
     (void)state;
-    /* Of "123456789": 0xe3069283 turned right by 15 is 0x2507c60d. */
+    /* The CRC of "123456789" is 0xe3069283, which rotated right by 15 is 0x2507c60d. */
     assert_int_equal(crc32c_masked("123456789", 9), 0x2507c60du + 0xa282ead8u);
     assert_int_equal(crc32c_masked("", 0), 0xa282ead8u);
 }

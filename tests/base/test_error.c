@@ -1,4 +1,4 @@
-/* Errors say what, where and what to do; one message, one exit code. */
+/* An error states what happened, where, and what to do about it; it has one message and one exit code. */
 #include "tests/base/help.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Files are there as a whole or not at all, whichever system call fails. */
+/* A file is written completely or not at all, whichever system call fails. */
 #include "tests/base/help.h"
 
 #include "base/file.h"
@@ -68,7 +68,7 @@ static void bytes_may_come_in_any_order(void **state)
     const char *path = path_of("a");
     assert_int_equal(file_create(&file, path, &err), 0);
     assert_int_equal(file_write_at(&file, "6789", 4, 6, &err), 0);
-    assert_int_equal(file_write(&file, "01", 2, &err), 0); /* file_write_at did not move its place */
+    assert_int_equal(file_write(&file, "01", 2, &err), 0); /* file_write_at did not move the write position */
     assert_int_equal(file_write_at(&file, "2345", 4, 2, &err), 0);
     file_fault_set((struct file_fault){.at = 1, .kind = FILE_FAULT_SHORT});
     assert_true(file_write_at(&file, "xx", 2, 10, &err) < 0);
@@ -174,7 +174,7 @@ static void only_inputs_may_be_pipes(void **state)
     struct file file;
     struct mapping mapping;
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-    assert_int_equal(file_open_read(&file, path_of("pipe"), &err), -1); /* and does not wait for a writer */
+    assert_int_equal(file_open_read(&file, path_of("pipe"), &err), -1); /* and it does not wait for a writer */
     assert_int_equal(err.kind, ERR_UNSAFE);
     assert_non_null(strstr(err.text, "a named pipe"));
     assert_int_equal(file_map(&mapping, "/dev/zero", &err), -1);
@@ -212,7 +212,7 @@ static void pipe_through_stdin(void *argument)
     if (file_read(&file, bytes, 4, &err) != 4 || memcmp(bytes, "abcd", 4) != 0)
         _exit(92);
     file_close(&file);
-    if (read(STDIN_FILENO, bytes, 8) != 2) /* still ours */
+    if (read(STDIN_FILENO, bytes, 8) != 2) /* file_close left stdin open */
         _exit(93);
 }
 
@@ -251,7 +251,8 @@ static void write_all_under_fault(void *argument)
         _exit(err.file[0] && err.text[0] ? (int)err.kind : 99);
 }
 
-/* Every state-changing call of file_write_all fails once, in every way, with and without an old file under the name. */
+/* Every state-changing call of file_write_all fails once in every way, with and without an existing file of that
+ * name. */
 static void whichever_call_fails_a_file_is_whole(void **state)
 {
     (void)state;
@@ -301,7 +302,7 @@ static void a_short_write_leaves_half_then_no_space(void **state)
     assert_int_equal(file_write(&file, "0123456789", 10, &err), -1);
     assert_int_equal(err.kind, ERR_RESOURCE);
     assert_non_null(strstr(err.text, strerror(ENOSPC)));
-    assert_int_equal(file_write(&file, "!", 1, &err), 0); /* one call only */
+    assert_int_equal(file_write(&file, "!", 1, &err), 0); /* the fault hits one call only */
     assert_int_equal(file_calls(FILE_CHANGES), before + 3);
     file_close(&file);
     expect_content(path_of("half"), "012345678901234!");

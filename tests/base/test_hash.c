@@ -1,4 +1,4 @@
-/* XXH3-64 with seed 0, whole or in parts, and its text. */
+/* XXH3-64 with seed 0, in one call or in parts, and its text form. */
 #include "tests/base/help.h"
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@
 static void known_values(void **state)
 {
     (void)state;
-    /* `printf '' | xxhsum -H3`, and so on. */
+    /* Made with `printf '' | xxhsum -H3`, and so on. */
     assert_true(hash64("", 0) == 0x2d06800538d394c2);
     assert_true(hash64(NULL, 0) == 0x2d06800538d394c2);
     assert_true(hash64("a", 1) == 0xe6c632b61e964e1f);

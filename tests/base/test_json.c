@@ -1,11 +1,11 @@
-/* json.h: what a tree of a hostile text costs, and what is said of it. */
+/* json.h: hostile texts whose tree would need too much memory are refused with a message. */
 #include "tests/base/help.h"
 
 #include "base/json.h"
 
 #define LIMIT (1u << 20)
 
-/* As much of `unit` as fits into the limit, in brackets. */
+/* `unit` repeated as often as fits into the limit, in brackets. */
 static struct buf filled(const char *unit)
 {
     struct buf text = {0};
@@ -39,7 +39,7 @@ static void reads_what_jansson_reads(void **state)
     assert_int_equal(why.line, 2);
 }
 
-/* Trees of them would take 45, 75, 40 and 17 times the text. */
+/* The trees of these texts would take 45, 75, 40 and 17 times the memory of the text. */
 static void many_values_are_refused(void **state)
 {
     (void)state;
@@ -53,7 +53,7 @@ static void many_values_are_refused(void **state)
     }
 }
 
-/* What programs write is taken up to the limit: rows, texts. */
+/* Rows of numbers and long strings, as programs write them, are accepted up to the size limit. */
 static void usual_files_are_taken(void **state)
 {
     (void)state;

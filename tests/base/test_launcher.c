@@ -1,4 +1,4 @@
-/* Which environments and command lines announce several processes, and where those meet. */
+/* Which environments and command lines announce several processes, and the address at which they meet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,10 +61,10 @@ static void slurm_counts_inside_a_step_only(void **state)
 
 /* --------------------------------------------------------------------------------------------- tables of cases */
 
-/* `text` holds "NAME=VALUE" words. */
+/* `context` is a string of "NAME=VALUE" words. */
 static const char *from_words(void *context, const char *name)
 {
-    static char values[8][128]; /* of the last calls */
+    static char values[8][128]; /* results of the last eight calls */
     static unsigned turn;
     const size_t size = strlen(name);
     for (const char *word = context; *word; word += strcspn(word, " "), word += *word == ' ') {
@@ -110,7 +110,7 @@ static void every_launcher_is_known(void **state)
         {STEP "SLURM_STEP_NODELIST=rack[1-2]node[01,04]-ib", LAUNCH_SLURM, 4, 6, 1, "rack1node01-ib:26642"},
         {STEP "SLURM_STEP_NODELIST=one,two", LAUNCH_SLURM, 4, 6, 1, "one:26642"},
         {"SLURM_JOB_ID=71 SLURM_NTASKS=8 SLURM_PROCID=0", LAUNCH_ALONE, 0, 1, 0, ""}, /* in a batch script */
-        /* mpirun inside sbatch; a leftover that says one */
+        /* mpirun inside sbatch; a leftover variable that says one node */
         {STEP "SLURM_STEP_NODELIST=one " OMPI, LAUNCH_OPEN_MPI, 2, 3, 1, ""},
         {"WORLD_SIZE=1 RANK=0 " OMPI, LAUNCH_OPEN_MPI, 2, 3, 1, ""},
         {"OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0", LAUNCH_ALONE, 0, 1, 0, ""},
@@ -195,7 +195,7 @@ static void the_command_line_comes_first(void **state)
     assert_int_equal(launch.kind, LAUNCH_ALONE);
     assert_int_equal(launch.children, 0);
 
-    /* A launcher that names no place may be given one. */
+    /* Where the launcher names no address, --rendezvous may. */
     assert_int_equal(find(&launch, OMPI, (struct launch_flags){.rendezvous = "h:1"}, &err), 0);
     assert_string_equal(launch.rendezvous, "h:1");
 }

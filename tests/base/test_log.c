@@ -1,4 +1,4 @@
-/* Lines on stderr, and texts from outside that can do no harm on a terminal. */
+/* Log lines on stderr, and untrusted text made harmless for terminals. */
 #include "tests/base/help.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* Memory is there or the program ends with exit code 7. */
+/* An allocation succeeds, or the program ends with exit code 7. */
 #include "tests/base/help.h"
 
 #include "base/mem.h"
@@ -17,8 +17,8 @@ static void memory_is_as_promised(void **state)
         assert_true(cleared[i] == 0);
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(line[i], 0);
-    const size_t large = ((size_t)2 << 20) + 5; /* in pages of another size */
-    for (unsigned turn = 0; turn < 3; turn++) { /* the second time it may be memory that was used */
+    const size_t large = ((size_t)2 << 20) + 5; /* large enough for huge pages */
+    for (unsigned turn = 0; turn < 3; turn++) { /* later turns may get memory that was used before */
         unsigned char *bytes = mem_aligned(large);
         assert_int_equal((uintptr_t)bytes % 64, 0);
         for (size_t i = 0; i < large; i++)

@@ -1,4 +1,4 @@
-/* The option table: what is accepted, what is refused and how, and the documents made from it. */
+/* The option table: what is accepted, what is refused and with which message, and the documents made from it. */
 #include "tests/base/help.h"
 
 #include "base/opts.h"
@@ -234,7 +234,7 @@ static void parse_well(struct run *run, const char *line)
         fail_msg("%s: %s (%s)", line, run->err.text, run->err.hint);
 }
 
-/* Each path has its option before it; an argument without an option belongs to the verb. */
+/* Each path follows its option; an argument without an option belongs to the verb. */
 static void paths_may_come_one_by_one(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void defaults_are_set(void **state)
     assert_int_equal(run.settings.seq.values[OPT_NUMBERS_MAX - 1], 31);
     release(&run);
     parse_well(&run, "extract a");
-    assert_int_equal(run.settings.keep, 5); /* one name, two rows */
+    assert_int_equal(run.settings.keep, 5); /* one option name, two rows of the table */
     release(&run);
 }
 
@@ -385,7 +385,7 @@ static void millionths_are_rounded_half_to_even(void **state)
     }
 }
 
-/* One number stands for both. */
+/* One number is both the beginning and the end. */
 static void a_ramp_is_one_number_or_two(void **state)
 {
     (void)state;
@@ -550,7 +550,7 @@ static void settings_are_recorded(void **state)
                 "\"json\":\"false\",\"pairs\":\"nsp\",\"keep\":\"none\",\"seq\":\"128,512\",\"save-every\":\"1800s\"}");
 }
 
-/* Names hold any byte but 0. What is no UTF-8, which JSON cannot hold, is '?'. */
+/* Names hold any byte but 0. Bytes that are not UTF-8, which JSON cannot hold, become '?'. */
 static void any_name_is_recorded(void **state)
 {
     (void)state;
@@ -564,7 +564,7 @@ static void any_name_is_recorded(void **state)
     release(&run);
 }
 
-/* The choices of a table: names, values in any order, what --help says of them. */
+/* The choices in a table: names, values in any order, their text in --help. */
 static void choices_come_from_a_table(void **state)
 {
     (void)state;
@@ -702,7 +702,7 @@ static void a_verb_may_be_left_out(void **state)
     assert_int_equal(opts_parse(&with_default, run.argc, run.argv, &run.settings, &run.result, &run.err), -1);
 }
 
-/* Runs a shell command on a document (or on nothing), keeps what it says and returns its exit code. */
+/* Runs a shell command on a document (or on nothing), keeps its output and returns its exit code. */
 static int judge(const char *command, struct buf *text, char *said, size_t said_size)
 {
     char line[300];
@@ -738,7 +738,7 @@ static void the_man_page_is_valid_roff(void **state)
     buf_release(&text);
 }
 
-/* A bash that completes `line`, whose last word is `word`, after `before`. */
+/* Asserts what bash completes for `line`, whose last word is `word` and comes after the word `before`. */
 static void expect_completion(struct buf *script, const char *line, const char *before, const char *word,
                               const char *expected)
 {
@@ -767,11 +767,11 @@ static void the_completion_completes(void **state)
     expect_completion(&text, "prog build --m", "build", "--m", "--memory --mask-prob\n");
     expect_completion(&text, "prog extract --fo", "extract", "--fo", "--format\n");
     expect_completion(&text, "prog build --pairs n", "--pairs", "n", "nsp none\n");
-    expect_completion(&text, "prog build --wiki x", "--wiki", "x", "\n"); /* left to file names */
+    expect_completion(&text, "prog build --wiki x", "--wiki", "x", "\n"); /* file names: left to bash */
     buf_release(&text);
 }
 
-/* zsh and fish, where they are, take the scripts without a word; fish also completes. */
+/* zsh and fish, where installed, accept the scripts without a message; fish also completes. */
 static void the_other_completions_are_valid(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Facts on stdout that can do no harm, and commands that a shell reads as they were meant. */
+/* Output on stdout is harmless for terminals, and printed commands are quoted for the shell. */
 #include "tests/base/help.h"
 
 #include "base/output.h"

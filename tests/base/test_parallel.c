@@ -1,5 +1,5 @@
 // labels: threads
-/* The threads of a loop: every task once, by a thread of the region, however many there are and however soon a
+/* Parallel loops: every task runs once, on a thread of its region, for any number of threads and however soon one
  * region follows another. */
 #include "tests/base/help.h"
 
@@ -15,7 +15,7 @@ struct counted {
     atomic_int *done; /* [tasks] */
     int threads;
     atomic_int strays;
-    size_t work; /* of a task */
+    size_t work; /* per task */
 };
 
 static void count(const void *args, size_t task, int thread)
@@ -51,7 +51,7 @@ static void every_task_is_run_once(void **state)
     }
 }
 
-/* Workers that come late to a region must not take tasks of it once it is closed, nor miss the next one. */
+/* Workers that reach a region after it has closed must not take its tasks, nor miss the next region. */
 static void regions_follow_one_another(void **state)
 {
     (void)state;
@@ -60,7 +60,7 @@ static void regions_follow_one_another(void **state)
         run_region(2 + i % 9, i % 50 == 0 ? 20000 : i % 7);
 }
 
-/* A number for each thread, as scratch memory is lent: no two tasks at once have the same. */
+/* Thread numbers select scratch memory, so no two tasks that run at the same time may have the same number. */
 static atomic_int holders[8];
 
 static void hold(const void *args, size_t task, int thread)
@@ -84,7 +84,7 @@ static void threads_share_no_number(void **state)
     assert_int_equal(clashes, 0);
 }
 
-/* A caller that comes back after a while finds its workers, which sleep; with more of them each time. */
+/* A caller that pauses between regions wakes its sleeping workers; the number of threads changes each time. */
 static void sleepers_are_woken(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void sleepers_are_woken(void **state)
     }
 }
 
-/* Every thread gets a task where there are enough of long ones: tasks wait here until all threads are at one. */
+/* Every thread gets a task where there are enough long ones: tasks wait here until all threads run one. */
 static void meet(const void *args, size_t task, int thread)
 {
     atomic_int *there = (atomic_int *)args;

@@ -1,4 +1,4 @@
-/* Names, directories and the lock. */
+/* Path names, directories and the lock. */
 #include "tests/base/help.h"
 
 #include "base/file.h"
@@ -91,7 +91,7 @@ static void a_rename_moves(void **state)
     assert_int_equal(path_make_directory(sub, &err), 0);
     const uint64_t before = file_calls(FILE_CHANGES);
     assert_int_equal(path_rename(from, to, &err), 0);
-    assert_int_equal(file_calls(FILE_CHANGES), before + 3); /* rename, and both directories */
+    assert_int_equal(file_calls(FILE_CHANGES), before + 3); /* rename, and the sync of both directories */
     assert_true(path_exists(to) && !path_exists(from));
     mem_free(from);
     mem_free(sub);
@@ -114,7 +114,7 @@ static void a_name_is_what_it_is_itself(void **state)
 
     assert_int_equal(path_remove_empty(folder, &err), 0);
     assert_int_equal(path_remove_empty(file, &err), 0);
-    assert_true(path_exists(file)); /* the folder is not empty, the file no folder */
+    assert_true(path_exists(file)); /* neither was removed: the folder is not empty, and the file is not a folder */
     assert_int_equal(path_remove(file, &err), 0);
     assert_int_equal(path_remove(link, &err), 0);
     assert_int_equal(path_remove_empty(folder, &err), 0);
@@ -134,7 +134,7 @@ static void free_space_of_a_path_to_come(void **state)
     assert_true(path_free_bytes("/", &err) >= 0);
 }
 
-/* Takes the lock, says so through a pipe, and holds it until it is killed. */
+/* Starts a process that takes the lock, reports it through a pipe, and holds the lock until it is killed. */
 static pid_t holder_start(int *said)
 {
     int ends[2];
@@ -173,7 +173,7 @@ static void one_process_holds_a_directory(void **state)
     lock_release(&lock);
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
-    assert_true(path_exists(name)); /* the file stayed, the lock did not */
+    assert_true(path_exists(name)); /* the file stays, the lock is free */
     assert_int_equal(lock_take(&lock, directory, &err), 0);
     struct lock second;
     assert_int_equal(lock_take(&second, directory, &err), -1);
@@ -183,7 +183,8 @@ static void one_process_holds_a_directory(void **state)
     mem_free(name);
 }
 
-/* Takes and gives back the lock many times; inside, a directory may exist only once. */
+/* Takes and releases the lock many times. The directory is made and removed under the lock, so mkdir must never find
+ * it. */
 static void contend(const char *inside)
 {
     struct error err;
@@ -221,7 +222,7 @@ static void a_lock_that_comes_and_goes_keeps_others_out(void **state)
     mem_free(inside);
 }
 
-/* A process that enters a job and holds some bytes, until it is killed. */
+/* Starts a process that enters a job and holds bytes of its lock until it is killed. */
 static pid_t member_start(const uint32_t bytes[2])
 {
     int ends[2];
@@ -253,13 +254,13 @@ static void a_job_of_several_keeps_others_out_until_the_last_is_gone(void **stat
     assert_true(lock_enter(&other, "not/there", &err) < 0);
     assert_int_equal(lock_take(&first, directory, &err), 0);
     assert_int_equal(lock_enter(&other, directory, &err), 0);
-    assert_true(lock_hold(&other, 1, &err) < 0); /* nobody is let in yet */
+    assert_true(lock_hold(&other, 1, &err) < 0); /* no other process is admitted yet */
     assert_int_equal(err.kind, ERR_LOCKED);
     lock_release(&other);
     assert_int_equal(lock_admit(&first, &err), 0);
     const pid_t one = member_start(of_one), two = member_start(of_two);
     assert_true(lock_is_held(&first, 1) && lock_is_held(&first, 1u << 20) && lock_is_held(&first, 3));
-    assert_false(lock_is_held(&first, 4) || lock_is_held(&first, 0)); /* our own */
+    assert_false(lock_is_held(&first, 4) || lock_is_held(&first, 0)); /* byte 0 is held by this process */
     assert_true(lock_hold(&first, 2, &err) < 0);
     assert_int_equal(err.kind, ERR_LOCKED);
     assert_int_equal(lock_hold(&first, 5, &err), 0);
@@ -269,10 +270,10 @@ static void a_job_of_several_keeps_others_out_until_the_last_is_gone(void **stat
     waitpid(one, NULL, 0);
     assert_false(lock_is_held(&first, 1) || lock_is_held(&first, 1u << 20));
     assert_true(lock_is_held(&first, 2));
-    mem_free(first.path); /* the first one dies: its file stays */
+    mem_free(first.path); /* as if the first process died: its lock file stays */
     first.path = NULL;
     lock_release(&first);
-    assert_true(lock_take(&other, directory, &err) < 0); /* one of them still lives */
+    assert_true(lock_take(&other, directory, &err) < 0); /* process `two` still lives */
     assert_int_equal(err.kind, ERR_LOCKED);
     kill(two, SIGKILL);
     waitpid(two, NULL, 0);

@@ -1,4 +1,4 @@
-/* A permutation for every n, its inverse, and no pattern that a key leaves behind. */
+/* A permutation for every n, its inverse, and no visible pattern for any key. */
 #include "tests/base/help.h"
 
 #include "base/permute.h"
@@ -38,7 +38,7 @@ static void large_n_come_back(void **state)
         }
 }
 
-/* Over many keys, position 0 lands everywhere equally often, and so does position 1 among what is left. */
+/* Over many keys, position 0 maps to every value equally often, and position 1 to each of the remaining values. */
 static void small_permutations_are_uniform_over_keys(void **state)
 {
     (void)state;
@@ -62,7 +62,7 @@ static void small_permutations_are_uniform_over_keys(void **state)
 static void neighbours_part(void **state)
 {
     (void)state;
-    /* The mean distance of the images of neighbours is n / 3 for a random order. */
+    /* In a random order, the images of neighbours are n / 3 apart on average. */
     const uint64_t n = 10007;
     double sum = 0;
     uint64_t stayed = 0;

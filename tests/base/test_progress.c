@@ -30,7 +30,7 @@ static void show_to_a_file(void *argument)
     progress_show(&progress, 0.25, "%d pages", 7);
     if (progress_due(&progress))
         _exit(3);
-    progress.first_time -= 20; /* as if the first share had been told so long ago */
+    progress.first_time -= 20; /* as if the first progress line were 20 seconds old */
     progress_show(&progress, 0.75, "%d pages", 14);
     progress_show(&progress, -1, "%d pages", 15);
     progress_close(&progress);
@@ -125,7 +125,7 @@ static void show_to_a_terminal(void)
     struct progress progress;
     log_open("prog", LOG_NORMAL, false);
     progress_open(&progress);
-    progress.shown += 1000; /* as if the last line were to come yet */
+    progress.shown += 1000; /* as if the last line were still in the future */
     if (progress_due(&progress))
         _exit(1);
     progress.shown -= 1000.1;
@@ -202,7 +202,7 @@ static void ask_then_signal(void *argument)
     stop_request();
     if (!stop_requested())
         _exit(1);
-    raise(SIGINT); /* the first signal; what was asked for is still being saved */
+    raise(SIGINT); /* the first signal: the program still saves what was requested */
 }
 
 static void asking_is_not_a_signal(void **state)

@@ -1,4 +1,4 @@
-/* Philox against its published vectors; streams against each other; draws against what chance allows. */
+/* Philox against its published vectors; streams differ from each other; draws are within statistical bounds. */
 #include "tests/base/help.h"
 
 #include "base/hash.h"
@@ -30,7 +30,7 @@ static void published_vectors(void **state)
 static void a_stream_is_its_name(void **state)
 {
     (void)state;
-    /* The name's 48 bytes, written out. */
+    /* The 48 bytes of the stream's name, written out. */
     static const unsigned char bytes[48] = {2, [8] = 3, [16] = 0xFE, 0xCA, [24] = 1, [33] = 2, [40] = 5};
     const uint64_t name = hash64(bytes, sizeof(bytes));
     const struct random_stream a = random_stream(0x123456789, RANDOM_MASK, 3, 0xCAFE, 1, 512, 5);
@@ -77,7 +77,7 @@ static void chance_is_exact_at_its_borders(void **state)
     assert_int_equal(random_below(UINT32_MAX, UINT32_MAX), UINT32_MAX - 1);
 }
 
-/* The draws are fixed, so these bounds of five standard deviations hold always or never. */
+/* The draws are fixed, so these bounds of five standard deviations always hold or never do. */
 static void draws_are_uniform(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void draws_are_uniform(void **state)
         assert_true(fabs(bits[bit] - DRAWS * 0.5) < 5 * sqrt(DRAWS * 0.25));
 }
 
-/* In a child process, because the level is chosen only once. */
+/* In a child process, because the CPU level is chosen only once per process. */
 static void compare_row(void *level)
 {
     enum { MOST = 45 };

@@ -1,4 +1,4 @@
-/* SHA-256 of what FIPS 180-4's examples (csrc.nist.gov, "SHA256") and their like give, however the bytes come. */
+/* SHA-256 of the examples of FIPS 180-4 (csrc.nist.gov, "SHA256") and similar inputs, fed in pieces of any size. */
 #include "base/sha256.h"
 #include "base/sha256_blocks.h"
 
@@ -42,7 +42,7 @@ static void a_million_letters(void **state)
     free(letters);
 }
 
-/* Every length around the ends of blocks; the sum of sums as Python's hashlib has it. */
+/* Every length around the ends of blocks. The expected hash of all hashes was computed with Python's hashlib. */
 static void every_length(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void every_length(void **state)
     assert_string_equal(sha256_text(&sums, out), "917dfe241fcf4d27cf00582a4b7cbc1f5bb92f4298d46d8d986f7cda814596c6");
 }
 
-/* The processor's instructions against plain C, which the other tests take one block at a time where it has none. */
+/* The SHA instructions of the processor against plain C. */
 static void the_instructions_agree(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void the_instructions_agree(void **state)
     char out[65];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 31 + i / 256);
-    if (child == 0) { /* where nothing has asked for a level yet: see main */
+    if (child == 0) { /* in this process the CPU level has not been chosen yet: see main */
         setenv("DSDATA_CPU", "base", 1);
         struct sha256 sha = sha256_begin();
         sha256_add(&sha, bytes, sizeof bytes);
@@ -148,7 +148,7 @@ static void lines_of_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_instructions_agree), /* first: its child must be the first to ask for a level */
+        cmocka_unit_test(the_instructions_agree), /* first, because the CPU level must not be chosen before it forks */
         cmocka_unit_test(the_examples_of_the_standard),
         cmocka_unit_test(a_million_letters),
         cmocka_unit_test(every_length),

@@ -1,4 +1,4 @@
-/* Views, buffers and human figures. */
+/* String views, buffers and human-readable numbers. */
 #include "tests/base/help.h"
 
 #include "base/str.h"
@@ -14,7 +14,7 @@ static void views_compare_and_search(void **state)
     assert_true(str_ends(STR("abc"), STR("bc")) && !str_ends(STR("c"), STR("bc")) && str_ends(STR("a"), none));
     assert_true(str_equal_ascii_nocase(STR("ReDirect"), STR("rEdIRECT")));
     assert_false(str_equal_ascii_nocase(STR("a"), STR("ab")));
-    assert_false(str_equal_ascii_nocase(STR("@"), STR("`"))); /* differ by the same bit as letters do */
+    assert_false(str_equal_ascii_nocase(STR("@"), STR("`"))); /* these differ by the same bit as letters do */
     assert_false(str_equal_ascii_nocase(STR("\xC3\x84"), STR("\xC3\xA4")));
     assert_true(str_equal(str_trim(STR(" \t\r\n a b \n")), STR("a b")));
     assert_int_equal(str_trim(STR(" \t")).size, 0);
@@ -114,7 +114,7 @@ static void figures_have_three_digits(void **state)
     char out[32];
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_string_equal(format_bytes(cases[i].bytes, out), cases[i].text);
-    /* Never more than three digits, never a step back: walk over every power and its neighbours. */
+    /* At most three digits, and never decreasing: checked at every power of ten and its neighbours. */
     for (uint64_t power = 1; power < UINT64_MAX / 10; power *= 10)
         for (int step = -1; step <= 1; step++) {
             unsigned digits = 0;

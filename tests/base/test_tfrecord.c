@@ -1,4 +1,4 @@
-/* Framing: a record known byte by byte, and whatever is no whole record. */
+/* Framing: a record known byte by byte, and input that is not a complete record. */
 #include "base/tfrecord.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* A record without a message: its CRCs are of eight zeros and of nothing. */
+/* A record without a message: its CRCs are those of eight zeros and of no bytes. */
 static void an_empty_message(void **state)
 {
     (void)state;
@@ -35,7 +35,8 @@ static void damage_is_refused(void **state)
         memcpy(exact + 1, record, cut);
         assert_false(tfrecord_message((struct str){exact + 1, cut}, &message));
         free(exact);
-        assert_false(tfrecord_message((struct str){record, cut}, &message)); /* though the right bytes come after it */
+        assert_false(tfrecord_message((struct str){record, cut}, &message)); /* although the missing bytes follow in
+                                                                              * memory */
     }
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         memcpy(copy, record, bytes);

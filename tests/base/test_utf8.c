@@ -1,5 +1,5 @@
-/* Every sequence of one to three bytes, and the corners of those of four, against tables 3-7 and 3-8 of the Unicode
- * standard, stated here once more in another way: as rows of byte ranges. */
+/* Every sequence of one to three bytes, and the edge cases of four, against tables 3-7 and 3-8 of the Unicode standard,
+ * stated here independently of the product: as rows of byte ranges. */
 #include "tests/base/help.h"
 
 #include "base/str.h"
@@ -20,7 +20,8 @@ static const struct {
     {4, {0xF4, 0x80, 0x80, 0x80}, {0xF4, 0x8F, 0xBF, 0xBF}},
 };
 
-/* Well-formed: its length. Else 0, and *skip = the longest prefix of text that begins some row, at least 1. */
+/* Returns the length of a well-formed sequence; else 0, with *skip = the length of the longest prefix that begins some
+ * row, at least 1. */
 static unsigned expected(const unsigned char *text, size_t size, unsigned *skip)
 {
     *skip = 1;
@@ -92,7 +93,7 @@ static void every_code_point_comes_back(void **state)
 static void repair_drops_what_is_ill_formed(void **state)
 {
     (void)state;
-    /* The examples of tables 3-8 to 3-11 of the standard; what they replace by U+FFFD, we drop. */
+    /* The examples of tables 3-8 to 3-11 of the standard. Where they have U+FFFD, we drop the bytes. */
     static const struct {
         const char *from;
         size_t size;
@@ -105,7 +106,7 @@ static void repair_drops_what_is_ill_formed(void **state)
         {"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42", 9, "AB"},
         {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", 9, "A"},
         {"caf\xC3\xA9\xC3", 6, "caf\xC3\xA9"},
-        {"\xE2\x82\xC3\xA9", 4, "\xC3\xA9"}, /* a lead byte ends the broken one before it and counts itself */
+        {"\xE2\x82\xC3\xA9", 4, "\xC3\xA9"}, /* a lead byte ends a broken sequence before it and begins its own */
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[32];
@@ -120,7 +121,7 @@ static void repair_drops_what_is_ill_formed(void **state)
     }
 }
 
-/* One that is well-formed, and what it is without its last byte, between letters. */
+/* A well-formed character between letters, and the same without its last byte. */
 static void a_character_counts_wherever_it_stands(void **state)
 {
     (void)state;
