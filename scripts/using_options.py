@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the tables of options of docs/USING.md as --help of both programs has them.
+"""Writes the lists of options in docs/USING.md from the --help of both programs.
 
-    scripts/using_options.py BUILD            writes the file anew
-    scripts/using_options.py BUILD --check    exit 1 where the file differs from that
+    scripts/using_options.py BUILD            updates the file
+    scripts/using_options.py BUILD --check    exit 1 if the file is not up to date
 
-In: the programs' --help, of the program and of each verb. Out: one table for each program, an option a row, with the verbs
-that take it. What stands outside the marked parts of the file is left alone."""
+In: the --help of each program and of each verb. Out: one list per program; an item is an option, the verbs that take it
+and its description. Text outside the marked parts of the file is left alone."""
 
 import os
 import pathlib
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 
+WIDTH = 120
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "USING.md"
 
 
@@ -41,23 +42,32 @@ def options_of(text):
     return found
 
 
-def cell(text):
-    return text.replace("|", "\\|").replace("<", "&lt;")
+def wrapped(text):
+    """An item of a list. A code span stays on one line, and no line begins as an item does."""
+    parts = re.findall(r"`[^`]*`\S*|\S+", text)
+    lines = ["-"]
+    for index, part in enumerate(parts):
+        fits = len(lines[-1]) + 1 + len(part) <= WIDTH
+        if index == 0 or part == "-" or fits:
+            lines[-1] += " " + part
+        else:
+            lines.append("  " + part)
+    return "\n".join(lines)
 
 
-def table(program):
-    whole = help_of(program)
+def options(program):
     rows, takers = {}, {}
-    verbs = verbs_of(whole)
+    verbs = verbs_of(help_of(program))
     for verb in verbs:
         for name, text in options_of(help_of(program, verb)):
             rows.setdefault(name, text)
             takers.setdefault(name, []).append(verb)
-    lines = ["| option | verbs | meaning |", "|---|---|---|"]
+    items = []
     for name, text in rows.items():
-        by = "all" if len(takers[name]) == len(verbs) else ", ".join(takers[name])
-        lines.append(f"| `{cell(name)}` | {by} | {cell(text)} |")
-    return "\n".join(lines)
+        by = "all verbs" if len(takers[name]) == len(verbs) else ", ".join(takers[name])
+        text = text.replace("<", "&lt;")
+        items.append(wrapped(f"`{name}` ({by}): {text}"))
+    return "\n".join(items)
 
 
 def main():
@@ -68,10 +78,10 @@ def main():
         begin, end = f"<!-- options of {program} -->\n", f"<!-- end of options of {program} -->\n"
         before, rest = wanted.split(begin, 1)
         after = rest.split(end, 1)[1]
-        wanted = before + begin + "\n" + table(build / program) + "\n\n" + end + after
+        wanted = before + begin + "\n" + options(build / program) + "\n\n" + end + after
     if "--check" in sys.argv[2:]:
         if wanted != page:
-            print("docs/USING.md has not the options of --help; type: scripts/using_options.py", build)
+            print("the options in docs/USING.md are not those of --help; update them with scripts/using_options.py", build)
             return 1
         return 0
     PAGE.write_text(wanted, encoding="utf-8")
