@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The speed table of pipeline/README.md in one run: `dsdata build` against decompression, what its parts cost, how it
+"""The speed table of docs/BENCHMARKS.md in one run: `dsdata build` against decompression, what its parts cost, how it
 scales and grows. Contestants take turns; the least of each counts (wall time where it says wall, else CPU time).
 
     bench_table.py [--from DUMP] [--vocab FILE] [--runs 5] [--bin build/release] [--cache build/bench] [--growth 6M,100M,2G]
