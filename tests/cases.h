@@ -1,4 +1,4 @@
-/* Tests as text: what goes in, what must come out. A file of cases is
+/* Tests as text: an input and the expected output. A file of cases is
  *
  *     # comments, up to the first case
  *     === name of the case [settings]
@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 struct test_case {
-    struct str name, settings; /* settings: what stands in the brackets, or "" */
+    struct str name, settings; /* settings: the text in the brackets, or "" */
     struct str input, expected;
     size_t line; /* of "===" */
 };
@@ -44,8 +44,8 @@ static inline struct str cases_setting(const struct test_case *each, const char 
     return STR("");
 }
 
-/* Runs every case of a file through `run`, which appends what comes out. Prints what differs; returns how many did. -1
- * where the file cannot be read or holds no case. */
+/* Runs every case of a file through `run`, which appends its output. Prints the differences and returns the number of
+ * cases that differ, or -1 if the file cannot be read or holds no case. */
 static int cases_run(const char *path, void (*run)(const struct test_case *each, struct buf *out))
 {
     struct buf file = {0}, out = {0};

@@ -1,5 +1,5 @@
-/* Decoding bzip2 blocks, ours at each level against libbz2, taking turns on one thread: the least CPU time of some runs
- * over all blocks of a file that lies in memory, as ns and as a ratio; and what each stage costs.
+/* Decoding of bzip2 blocks, ours at each CPU level against libbz2, alternating on one thread: the least CPU time of
+ * several runs over all blocks of a file in memory, in ns and as a ratio; also the time of each stage.
  *
  *     bench_bzip2 FILE.bz2 [RUNS] */
 #include "base/bz/block.h"
@@ -40,7 +40,7 @@ static struct buf read_file(const char *path)
     return bytes;
 }
 
-/* All streams of the file. Returns the bytes of text. */
+/* Decodes all streams of the file. Returns the bytes of text. */
 static size_t decode_by_libbz2(const struct buf *file, struct buf *text)
 {
     size_t at = 0;
@@ -63,7 +63,7 @@ static size_t decode_by_libbz2(const struct buf *file, struct buf *text)
     return text->size;
 }
 
-/* One pass over all blocks; the least time of each stage of each block is kept in least[][]. Returns the whole time. */
+/* One pass over all blocks; the least time of each stage of each block is kept in least[][]. Returns the total time. */
 static uint64_t pass(const struct block_stages *stages, struct block_space *space, const struct buf *file,
                      const uint64_t *blocks, size_t count, uint64_t least[][STAGES], struct buf *text)
 {

@@ -1,6 +1,6 @@
 /* Hostile pages of 64 KiB to 8 MiB: is the work linear? Every pattern goes through the XML reader, the extraction and
- * the splitting into sentences, in English, and in Chinese where that differs; what counts is the processor's time of
- * the three together, the best of some turns where the first one disappoints.
+ * the splitting into sentences, in English, and in Chinese where that differs; measured is the CPU time of the three
+ * together, the best of several turns where the first is above the goal.
  *     bench_hostile [PATTERN|all [SIZES]]        one pattern is shown size by size; SIZES: how many of the eight sizes
  * Prints the worst growth per doubling (2 is linear, 4 quadratic), the slowest pattern, and the memory. */
 #include "base/arena.h"
@@ -17,7 +17,7 @@
 #define SIZE_MIN   (64u << 10)
 #define SIZES_MAX  8u    /* up to 8 MiB */
 #define SECONDS    0.002 /* a shorter turn is repeated */
-#define TURNS      20u   /* for a growth that is above the goal: another program may have disturbed it */
+#define TURNS      20u   /* for a growth above the goal, which another program may have caused */
 #define RATIO_GOAL 2.3
 
 enum stage { STAGE_XML, STAGE_TEXT, STAGE_SENTENCES, STAGES };
@@ -38,7 +38,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* What a pattern is repeated to: those of `hostile`, then the shapes. */
+/* Fills the page with repetitions of a pattern: those of `hostile` come first, then the shapes. */
 static void build_page(struct bench *bench, size_t pattern, size_t bytes)
 {
     if (pattern < HOSTILE_COUNT)
@@ -91,7 +91,7 @@ static double time_stage(struct bench *bench, enum stage stage)
 }
 
 struct worst {
-    double ratio, seconds; /* growth of a doubling; time of the largest page */
+    double ratio, seconds; /* growth per doubling; time of the largest page */
     size_t ratio_pattern, ratio_bytes, seconds_pattern;
 };
 
@@ -141,7 +141,7 @@ static void measure(struct bench *bench, size_t pattern, unsigned sizes, bool ve
     }
 }
 
-/* Chinese differs from English where a choice of spellings is markup. */
+/* Only patterns with markup that chooses between spellings cost Chinese something else than English. */
 static bool is_variant(size_t pattern)
 {
     return strstr(pattern < HOSTILE_COUNT ? hostile[pattern] : hostile_shapes[pattern - HOSTILE_COUNT].head, "-{") ||

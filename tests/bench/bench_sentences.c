@@ -1,7 +1,7 @@
-/* Splitting of text into sentences: how fast, beside a loop that does nothing but look for the next full stop.
+/* Speed of splitting text into sentences, compared with a loop that only searches for the next full stop.
  *     dsdata extract enwiki.xml.bz2 | bench_sentences [LANGUAGE]       a file of text, or lines of JSON with "text"
- * The text of standard input is repeated to 50 MB and split line by line, as build does; both loops take turns and the
- * best of twelve turns counts, in the processor's time rather than the clock's. */
+ * The text of standard input is repeated to 50 MB and split line by line, as build does; the two loops alternate; the
+ * result is the least CPU time of twelve turns. */
 #include "base/str.h"
 #include "pipeline/text/sentences/sentences.h"
 
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #define TEXT_BYTES 50000000u
-#define PART_BYTES 20000u /* what is split at once: about an article */
+#define PART_BYTES 20000u /* bytes split at once: about an article */
 
 static double user_seconds(void)
 {

@@ -1,8 +1,8 @@
-/* From XML to sentences, stage by stage: nanoseconds for a byte of XML, beside what memchr takes to hop over the tags
- * of the same bytes.
+/* From XML to sentences, stage by stage: nanoseconds per byte of XML, compared with memchr over the tags of the same
+ * bytes.
  *     bzip2 -dc enwiki.xml.bz2 | bench_text [LANGUAGE]
- * The pages of standard input (64 MB of it at most) pass each stage as `build` sends them through it; the stages take
- * turns and the best of eight turns counts, in the processor's time rather than the clock's. */
+ * The pages of standard input (64 MB of it at most) pass each stage as `build` sends them through it; the stages
+ * alternate; the result is the least CPU time of eight turns. */
 #include "base/mem.h"
 #include "pipeline/dataset_recipe.h"
 #include "pipeline/text/sentences/sentences.h"
@@ -61,7 +61,8 @@ static void read_input(struct bench *bench)
     bench->texts = mem_clear(bench->count + 1, sizeof *bench->texts);
 }
 
-/* One turn of a stage over all pages; returns something of its result. */
+/* One turn of a stage over all pages. Returns a value that depends on the result, so that the compiler keeps the
+ * work. */
 static size_t run(struct bench *bench, enum stage stage)
 {
     size_t found = 0;

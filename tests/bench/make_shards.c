@@ -1,8 +1,8 @@
-/* A made-up dataset that needs no dump, for measuring training as it is: shards, loader, packing.
+/* Writes a synthetic dataset, which needs no dump, so that a training benchmark includes shards, loader and packing.
  *
  *     make_shards DIRECTORY SEQ SAMPLES [MEAN_LENGTH [VOCABULARY]]        make_shards made 512 20000 254.5
  *
- * Words follow each other by rule, so a model learns something. Lengths: all SEQ where the mean is SEQ; else half of
+ * Each word determines the next by a rule, so a model can learn. Lengths: all SEQ where the mean is SEQ; else half of
  * the samples have SEQ tokens where the mean allows it, and the others are spread evenly below. */
 #include <inttypes.h>
 #include <math.h>
@@ -30,10 +30,10 @@ struct wish {
 
 static uint32_t length_of(const struct wish *wish, const struct random_stream *stream, uint32_t n)
 {
-    const double full = 0.5, rest = (wish->mean - full * wish->seq) / (1 - full); /* mean of those below */
+    const double full = 0.5, rest = (wish->mean - full * wish->seq) / (1 - full); /* mean length of the others */
     if (wish->mean >= wish->seq)
         return wish->seq;
-    if (rest < 16) /* a short mean: evenly up to twice of it */
+    if (rest < 16) /* a short mean: evenly spread up to twice the mean */
         return 8 + random_below(random_at(stream, n, 1), (uint32_t)(2 * (wish->mean - 8)) + 1);
     if (random_at(stream, n, 0) & 1)
         return wish->seq;
@@ -102,7 +102,7 @@ static int write_vocabulary(const struct wish *wish, struct manifest *manifest, 
     return result;
 }
 
-/* Adds a set and returns its tokens' count, which only a walk over all samples knows. */
+/* Adds a set. Walks over all samples to count its tokens. */
 static void add_set(const struct wish *wish, struct manifest *manifest, enum split split, uint64_t samples)
 {
     const struct random_stream stream = random_stream(7, RANDOM_PAIR, 0, 0, 0, 0, 0);

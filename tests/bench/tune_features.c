@@ -1,4 +1,4 @@
-/* Prints what the commands of fine-tuning make of texts, for tests/flow/tasks_like_hf.py to compare:
+/* Prints the features that the fine-tuning commands make from texts, for tests/flow/tasks_like_hf.py to compare:
  *
  *     tune_features glue TASK FILE TOKENIZER LENGTH              a row a line: label, length of A, ids
  *     tune_features squad train|dev FILE TOKENIZER LENGTH STRIDE QUERY

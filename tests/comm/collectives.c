@@ -1,5 +1,5 @@
-/* Every operation against a plain loop over what each process gives. Numbers that a float adds exactly show a wrong sum
- * whatever the order; numbers of very different size show the order. */
+/* Every operation against a plain loop over the inputs of all processes. Numbers that floats add exactly show a wrong
+ * sum regardless of order; numbers of very different size show the order. */
 #include "tests/comm/rank.h"
 
 #include <linux/tcp.h>
@@ -29,7 +29,7 @@ static int32_t small(uint32_t rank, size_t i, unsigned salt)
     return (int32_t)(x % 2001) - 1000;
 }
 
-/* Over eight powers of two and never exact. */
+/* Numbers over eight powers of two, whose sums are never exact. */
 static float uneven(uint32_t rank, size_t i, unsigned salt)
 {
     return ldexpf((float)small(rank, i, salt) / 3, small(rank, i, salt + 1) & 7);
@@ -78,7 +78,7 @@ static void sums(size_t count)
     free(largest);
 }
 
-/* A float sum is within rounding, and the same bits everywhere: rank 0's arrive by a broadcast. */
+/* A float sum is within rounding, and bit-exact on all ranks: rank 0's result is broadcast for comparison. */
 static void float_sum_is_the_same_everywhere(size_t count)
 {
     const uint32_t size = me->options.size;
@@ -101,7 +101,7 @@ static void float_sum_is_the_same_everywhere(size_t count)
     free(first);
 }
 
-/* The bits of fp32 added in rank order and rounded once, whoever owns the element. */
+/* bf16 sums are bit-exact: added in fp32 in rank order and rounded once, whichever rank owns the element. */
 static void bf16_sums(size_t count)
 {
     uint16_t *sum = array(count, sizeof *sum);
@@ -133,7 +133,7 @@ static void broadcasts(size_t count)
 
 /* --------------------------------------------------------------------------------------------------------- parts */
 
-/* Parts as processes may have them: equal, growing, one alone, none, odd ones empty. */
+/* How an array is divided among processes: equal parts, growing, all in one, all empty, odd ones empty. */
 enum pattern { EQUAL, GROWING, FIRST, LAST, NONE, EVEN_ONES, PATTERNS };
 
 static size_t part(enum pattern pattern, uint32_t of, size_t count)
@@ -186,7 +186,7 @@ static void gathers(enum pattern pattern, size_t count, bool in_place)
     free(out);
 }
 
-/* What `from` gives to `to`: nothing in a third of the cases. */
+/* Count of elements that `from` sends to `to`: 0 in a third of the cases. */
 static size_t given(uint32_t from, uint32_t to, size_t count)
 {
     const uint32_t kind = (from * 5 + to * 7) % 3;
@@ -219,7 +219,7 @@ static void all_to_alls(size_t count)
     free(out);
 }
 
-/* The bits of a plain loop over ranks 0, 1, 2 …; in more than two processes another order shows in the bits. */
+/* Bit-exact with a plain loop over ranks 0, 1, 2 …; with more than two processes, another order gives other bits. */
 static void reduce_scatters(enum pattern pattern, size_t count, bool in_place)
 {
     const uint32_t rank = me->options.rank, size = me->options.size;
@@ -278,7 +278,7 @@ static void reduce_scatters_of_other_types(enum pattern pattern, size_t count)
 
 /* ------------------------------------------------------------------------------------------------------ the queue */
 
-/* More operations than the queue holds, waited for in two orders; the later ones use what the earlier ones made. */
+/* More operations than the queue holds, waited for in two orders. */
 static void many_at_once(void)
 {
     enum { MANY = COMM_QUEUE + 17 };
@@ -316,7 +316,7 @@ static uint64_t bytes_sent(void)
     return sum;
 }
 
-/* What comm_wire_bytes says is what gloo sends, but for its headers and what else it tells the others. */
+/* comm_wire_bytes is what gloo sends, apart from headers and its control messages. */
 static void check_sent(const struct comm_work *work)
 {
     const uint32_t rank = me->options.rank, size = me->options.size;
@@ -339,7 +339,7 @@ static void sends_what_it_says(void)
     for (enum comm_operation operation = COMM_SUM; operation <= COMM_REDUCE_SCATTER; operation++) {
         size_t to_all[RANKS_MAX];
         for (uint32_t r = 0; r < size; r++)
-            to_all[r] = counts[rank]; /* all-to-all: as much for each, and from each what it has */
+            to_all[r] = counts[rank]; /* all-to-all: the same count to every process; from each process its own count */
         const struct comm_work work = {
             .operation = operation,
             .type = operation == COMM_MAX ? COMM_INT64 : COMM_FLOAT,

@@ -1,6 +1,6 @@
-/* What happens to a run, and what the processes that live see of it. The last process is the one that fails; each of
- * the others prints what it saw and ends with 0 if that is as it must be. No time is asserted: a process that was
- * killed shows by its connection, long before the timeout, and the error says which of the two it was. */
+/* Faults of a run, and the errors that the surviving processes get. The last process fails; each of the others prints
+ * its error and exits with 0 if the error is the expected one. No time is asserted: a killed process is noticed by its
+ * closed connection, long before the timeout, and the error says which of the two it was. */
 #include "tests/comm/rank.h"
 
 #include <pthread.h>
@@ -37,8 +37,8 @@ static struct comm_work broadcast(uint32_t root)
         .operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = values, .count = FLOATS, .root = root};
 }
 
-/* Again and again until it fails: ERR_PEER with some of `words`; and from then on everything does, in the same
- * words. */
+/* Repeats the operation until it fails: ERR_PEER with `words` in its text. Every later operation must fail with the
+ * same text. */
 static void fails(const struct rank *rank, struct comm *comm, struct comm_work work, const char *words)
 {
     struct error err, again;
@@ -123,7 +123,7 @@ static void leaves(const struct rank *rank)
     }
 }
 
-/* An operation is under way when a process closes. */
+/* A process closes comm while an operation is under way. */
 static void leaves_inside(const struct rank *rank)
 {
     struct comm *comm = open_rank(rank);
@@ -147,7 +147,7 @@ static void *abort_later(void *comm)
     return NULL;
 }
 
-/* Another thread ends an operation that the last process never begins, and the others learn of it. */
+/* Another thread aborts an operation that the last process never begins; the other processes get an error too. */
 static void aborted(const struct rank *rank)
 {
     struct comm *comm = open_rank(rank);
@@ -180,7 +180,7 @@ static void absent(const struct rank *rank)
     CHECK(err.kind == ERR_PEER, "%s", err.text);
 }
 
-/* Under mpirun, which ends everything when one process does: the last one is only late. */
+/* Under mpirun, which ends all processes when one exits, the last process is only late. */
 static void late(const struct rank *rank)
 {
     struct rank patient = *rank;

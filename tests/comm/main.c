@@ -1,9 +1,9 @@
 /* comm with real processes.
  *
- *     comm_driver gloo|self SIZE [--address A] [collectives|FAULT]     starts SIZE processes of itself
+ *     comm_driver gloo|self SIZE [--address A] [collectives|FAULT]     starts SIZE processes of its own
  *     mpirun -n SIZE comm_driver mpi SIZE [--pieces BYTES] [collectives|FAULT]
  *
- * Exit status: 0 if all is as it must be in each process, 77 where the kind was not built. */
+ * Exit status: 0 if every process passes, 77 if the kind was not built. */
 #include "tests/comm/rank.h"
 
 #include <errno.h>
@@ -81,7 +81,8 @@ static void run_rank(const struct rank *rank, const char *what)
         CHECK(test_fault(rank, what), "no fault is called %s", what);
 }
 
-/* A process that was killed or stopped on purpose is no failure; a stopped one is ended when all others have. */
+/* Forks the ranks. A process that was killed or stopped on purpose is not a failure; a stopped one is killed after all
+ * others have ended. */
 static int fork_ranks(struct rank rank, const char *what)
 {
     char directory[] = "/tmp/comm-XXXXXX";
@@ -101,7 +102,7 @@ static int fork_ranks(struct rank rank, const char *what)
         int status;
         const pid_t process = waitpid(-1, &status, WUNTRACED);
         for (uint32_t i = 0; WIFSTOPPED(status) && i < rank.options.size; i++)
-            if (processes[i] == process && left > 1) /* the stopped one is ended last */
+            if (processes[i] == process && left > 1) /* the stopped one is killed last */
                 left--;
         if (WIFEXITED(status)) {
             left--;

@@ -1,5 +1,5 @@
-/* One process of a test of comm. Its numbers are a pure function of who gives them, so that every process can work out
- * by a plain loop what has to arrive. */
+/* One process of a test of comm. Its numbers are a pure function of the rank, so that every process can compute the
+ * expected result with a plain loop. */
 #ifndef TESTS_COMM_RANK_H
 #define TESTS_COMM_RANK_H
 
@@ -13,7 +13,7 @@
 struct rank {
     enum comm_kind kind;
     struct comm_options options;
-    const char *directory; /* of the store, for files of the test's own */
+    const char *directory; /* of the store; tests may put files there */
 };
 
 #define CHECK(truth, ...)                                                                                              \
@@ -26,13 +26,13 @@ struct rank {
         }                                                                                                              \
     } while (0)
 
-/* Opens comm, or ends the process: 77 where the kind was not built. */
+/* Opens comm, or exits: with 77 if the kind was not built. */
 struct comm *open_rank(const struct rank *rank);
 
 /* Every operation against a plain loop, with counts up to `count_max`. */
 void test_collectives(const struct rank *rank, size_t count_max);
 
-/* What is done to a run, and what each process has to see of it. false: no such fault. */
+/* Injects a fault and checks the error that each process gets. false: no such fault. */
 bool test_fault(const struct rank *rank, const char *fault);
 
 #endif
