@@ -1,5 +1,5 @@
-/* Fibers of one block, one after the other: a fiber runs until it waits for others. A fiber's first turn comes by
- * setcontext, which asks the kernel for the signal mask; later ones by _setjmp, which does not. */
+/* Runs the fibers of one block one at a time, each until it waits for others. A fiber is first entered with setcontext,
+ * which costs a system call for the signal mask, and later with _longjmp, which does not. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 #define THREADS_MAX  1024
 #define STACK_BYTES  (64 << 10)
-#define PLAIN_BYTES  (48 << 10)  /* bytes of shared memory that need no permission */
-#define SHARED_BYTES (227 << 10) /* and with it: compute capability 9.0 */
+#define PLAIN_BYTES  (48 << 10)  /* bytes of shared memory without the attribute */
+#define SHARED_BYTES (227 << 10) /* and with it, at compute capability 9.0 */
 
 struct late_copy {
     void *to;
@@ -26,12 +26,12 @@ struct fiber {
     ucontext_t first;
     jmp_buf turn;
     bool begun, done;
-    size_t barriers, exchanges, warp_barriers; /* that it has come to */
+    size_t barriers, exchanges, warp_barriers; /* that the fiber has reached */
     std::vector<late_copy> copies;
 };
 
 struct warp {
-    size_t complete, arrived; /* exchanges that all lanes came to; lanes at the next one */
+    size_t complete, arrived; /* exchanges that all lanes have reached; lanes at the next one */
     const char *what;
     char slots[2][32 * EMULATED_SLOT];
 };
@@ -44,10 +44,10 @@ static struct fiber fibers[THREADS_MAX];
 static struct warp warps[THREADS_MAX / 32];
 static jmp_buf scheduler;
 static size_t barriers_complete, barrier_arrived, fibers_done;
-static unsigned now; /* the fiber that runs */
+static unsigned now; /* index of the running fiber */
 static void (*running)(const void *);
 static const void *running_arguments;
-static char *shared; /* of the launch; as many bytes as it asked for, so that a sanitizer sees more */
+static char *shared; /* of the launch; exactly the bytes requested, so that a sanitizer finds accesses beyond */
 static size_t shared_used;
 
 static void yield()
@@ -130,7 +130,7 @@ char *emulate_shared(void)
     return shared;
 }
 
-/* A fiber's whole life: one block after the other. */
+/* Body of a fiber: runs the kernel for one block after another. */
 static void live()
 {
     for (;;) {
@@ -157,7 +157,7 @@ static void resume(struct fiber *fiber)
     setcontext(&fiber->first);
 }
 
-/* Lets a warp run as far as it can without the others: to its next barrier, or its end. */
+/* Runs a warp as far as it gets without the others: to its next barrier, or its end. */
 static bool run_warp(unsigned number)
 {
     for (bool any = false;; any = true) {
@@ -179,7 +179,7 @@ static bool run_warp(unsigned number)
     }
 }
 
-/* What stands in __shared__ arrays, of all kernels. */
+/* The __shared__ arrays of all kernels. */
 extern char __start_emulated_shared[], __stop_emulated_shared[];
 
 static void run_block()
@@ -207,7 +207,7 @@ static void run_block()
     }
 }
 
-/* What __launch_bounds__ says; THREADS_MAX where it is missing. */
+/* The maximal threads by __launch_bounds__; THREADS_MAX where it is missing. */
 static int bound_of(const void *kernel)
 {
     static const unsigned char landing[] = {0xf3, 0x0f, 0x1e, 0xfa}, nothing = 0x90; /* endbr64, nop */
@@ -220,7 +220,7 @@ static int bound_of(const void *kernel)
     return warps > 0 ? 32 * warps : THREADS_MAX;
 }
 
-/* Bytes of shared memory that a kernel was permitted. */
+/* Bytes of shared memory that each kernel may use by its attribute. */
 static std::map<const void *, int> permitted;
 
 extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
@@ -231,7 +231,7 @@ extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAtt
     return cudaSuccess;
 }
 
-/* Few, so that a block has several turns where a grid is one wave. */
+/* Few multiprocessors, so that a block of a one-wave grid handles several items. */
 extern "C" cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
 {
     *value = 3;

@@ -1,10 +1,10 @@
-/* Runs the kernels of trainer/cuda on the host, as they are, so that every index, barrier and exchange can be tested
- * where no GPU is: a .cu file is compiled as C++ with this file included first, which stands in for words.cuh, for
- * tensor.cuh and for the few words of CUDA that kernels use. A block's threads are fibers of one real thread. A warp's
- * exchanges wait for all 32 lanes and compare what each is about to do; barriers wait for the block; copies to shared
- * memory that do not wait land as late as they may. So a missing barrier, a divergent exchange or a fragment in the
- * wrong lane shows as a wrong number or an abort. What it does not show: speed, rounding inside the tensor cores, and
- * what only the real compiler does. */
+/* Runs the unchanged kernels of trainer/cuda on the host, so that every index, barrier and exchange can be tested
+ * without a GPU: a .cu file is compiled as C++ with this file included first, which replaces words.cuh, tensor.cuh and
+ * the few CUDA keywords and functions that kernels use. A block's threads are fibers of one real thread. A warp's
+ * exchanges wait for all 32 lanes and check that all are at the same operation; barriers wait for the block;
+ * asynchronous copies to shared memory complete as late as allowed. So a missing barrier, a divergent exchange or a
+ * fragment in the wrong lane shows as a wrong number or an abort. It does not show speed, rounding inside the tensor
+ * cores, or effects of the real compiler. */
 #ifndef TESTS_CUDA_EMULATOR_H
 #define TESTS_CUDA_EMULATOR_H
 
@@ -23,14 +23,14 @@
 #include "tests/cuda/memory.h"
 #include "tests/cuda/toolkit.h"
 
-/* ---- the words of CUDA ---- */
+/* ---- keywords and functions of CUDA ---- */
 
 #undef __global__
 #undef __shared__
 #undef __launch_bounds__
 #define __global__
 #define __shared__ static __attribute__((section("emulated_shared")))
-/* The most threads of a block, where emulate_check finds them: a no-operation at the kernel's entry for every warp. */
+/* Stores the maximal threads of a block where emulate_check finds them: as one nop per warp at the kernel's entry. */
 #define __launch_bounds__(...)        EMULATED_BOUNDS(__VA_ARGS__, 0)
 #define EMULATED_BOUNDS(threads, ...) __attribute__((patchable_function_entry((threads) / 32)))
 
@@ -41,19 +41,19 @@ extern struct emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
 void emulate_barrier(void);
 void emulate_warp_barrier(void);
-/* Leaves `in` for the other lanes, waits for all of them, gives theirs: slot l of EMULATED_SLOT bytes is lane l's.
- * `what` must be the same in all lanes. */
+/* Stores `in` for the other lanes, waits for all of them and returns theirs: slot l of EMULATED_SLOT bytes is from lane
+ * l. `what` must be the same in all lanes. */
 #define EMULATED_SLOT 32
 const char *emulate_exchange(const char *what, const void *in, size_t bytes);
-void emulate_copy(void *to, const void *from, bool live); /* 16 bytes or zeros, not before emulate_landed */
+void emulate_copy(void *to, const void *from, bool live); /* 16 bytes, or zeros if not live; done at emulate_landed */
 void emulate_landed(void);
 char *emulate_shared(void);
-/* Aborts where a card would not launch it. */
+/* Aborts if a GPU would refuse the launch. */
 void emulate_check(const void *kernel, size_t blocks, int threads, size_t shared_bytes);
 void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes);
-/* Which thread goes first: 0 the first one, 1 the last one. Results must not depend on it. */
+/* Which thread runs first: 0 = the first, 1 = the last. Results must not depend on it. */
 extern int emulated_order;
-/* Rows of one 8x8 matrix that share banks with another. */
+/* Count of rows of an 8x8 matrix that share banks with another row of it. */
 extern size_t emulated_conflicts;
 
 static inline void __syncthreads()
@@ -106,7 +106,7 @@ static inline float __int_as_float(int bits)
     return x;
 }
 
-/* ---- words.cuh, and of the runtime what nvcc adds to it for launch.cuh ---- */
+/* ---- words.cuh, and what nvcc adds to the runtime for launch.cuh ---- */
 
 template <typename... parameters>
 static cudaError_t cudaFuncSetAttribute(void (*kernel)(parameters...), enum cudaFuncAttribute attribute, int value)
@@ -143,7 +143,7 @@ template <typename... parameters> static bool emulate_launch(void *context)
     return true;
 }
 
-/* Without a stream: at once. */
+/* Without a stream it runs at once. */
 template <typename... parameters, typename... arguments>
 static void start(void (*kernel)(parameters...), unsigned blocks, int threads, size_t shared_bytes, cudaStream_t stream,
                   arguments... values)
@@ -183,7 +183,7 @@ static inline void copies_landed()
 static inline void emulate_banks(const char *slots)
 {
     for (unsigned matrix = 0; matrix < 4; matrix++) {
-        unsigned banks = 0; /* groups of four */
+        unsigned banks = 0; /* a bit for each group of four banks */
         for (unsigned i = 0; i < 8; i++) {
             const char *row;
             memcpy(&row, slots + (8 * matrix + i) * EMULATED_SLOT, sizeof row);
@@ -193,7 +193,8 @@ static inline void emulate_banks(const char *slots)
     }
 }
 
-/* Row l mod 8 of matrix l / 8 is 8 numbers; r[i] of lane 4g + c becomes numbers 2c, 2c + 1 of row g of matrix i. */
+/* Lane l gives the address of row l mod 8 of matrix l / 8, 8 numbers. r[i] of lane 4g + c becomes numbers 2c and 2c + 1
+ * of row g of matrix i. */
 static inline void load_matrices(uint32_t r[4], const char *row)
 {
     const char *slots = emulate_exchange("ldmatrix", &row, sizeof row);
@@ -219,7 +220,7 @@ static inline void load_matrices_across(uint32_t r[4], const char *row)
         }
 }
 
-/* A and B put together from all lanes' registers, by the PTX manual's figures for m16n8k16. */
+/* Assembles A and B from the registers of all lanes, as drawn in the PTX manual for m16n8k16. */
 template <typename storage>
 __attribute__((no_sanitize("thread"))) static void multiply_add(float d[4], const uint32_t a[4], uint32_t b0,
                                                                 uint32_t b1)

@@ -1,4 +1,4 @@
-/* Every block has pages of its own and ends at one that is never opened. */
+/* Every block has its own pages and ends at a page that is never accessible. */
 #include "tests/cuda/memory.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 
 static struct block {
     char *pages, *memory;
-    size_t open_bytes, bytes; /* pages, but for the last one; of memory, rounded */
+    size_t open_bytes, bytes; /* of the pages, without the last one; of the memory, rounded up */
 } * blocks;
 static size_t count, taken;
 static int inside;
@@ -46,7 +46,7 @@ static void touched(int number, siginfo_t *info, void *context)
                 inside ? "a kernel, copy or product leaves a block of" : "the host touches", at, blocks[i].bytes);
         abort();
     }
-    signal(number, SIG_DFL); /* an ordinary fault: it comes again */
+    signal(number, SIG_DFL); /* not device memory: returning repeats the fault, which ends the process */
 }
 
 void device_lock(void)
@@ -78,7 +78,7 @@ size_t device_free_bytes(void)
     return all > taken ? all - taken : 0;
 }
 
-/* Large pages, so that opening and closing has few of them to go through. */
+/* Aligned for huge pages, so that mprotect has few pages to change. */
 static char *pages_at_large_page(size_t bytes)
 {
     char *all = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,7 +88,7 @@ static char *pages_at_large_page(size_t bytes)
         munmap(all, (size_t)(pages - all));
     if (pages < all + LARGE_PAGE)
         munmap(pages + bytes, (size_t)(all + LARGE_PAGE - pages));
-    (void)madvise(pages, bytes, MADV_HUGEPAGE); /* a wish */
+    (void)madvise(pages, bytes, MADV_HUGEPAGE); /* only a hint */
     return pages;
 }
 

@@ -1,11 +1,11 @@
-/* NCCL on the host, as far as trainer/comm/nccl.c uses it: processes of one machine and the emulated device memory of
- * each (toolkit.c). They meet in a file that all map, which the unique id names. As NCCL does with communicators that
- * do not block, a call only begins something: nothing is in the stream before ncclCommGetAsyncError was asked a few
- * times, and nothing lands before the stream or an event after it is waited for. Wrong use ends the process with a
- * message. Sums are in rank order. What it does not show: whether NCCL does as it is documented, speed, networks.
+/* NCCL on the host, as far as trainer/comm/nccl.c uses it, between processes of one machine with emulated device memory
+ * (memory.c). They meet in a file that all map and that the unique id names. As with non-blocking communicators of
+ * NCCL, a call only begins an operation: it enters the stream after a few calls of ncclCommGetAsyncError, and completes
+ * when the stream or a later event is waited for. Wrong use ends the process with a message. Sums are in rank order. It
+ * does not show speed, networks, or whether NCCL behaves as documented.
  *
- *     EMULATED_NCCL=VERSION     what ncclGetVersion says
- *     EMULATED_NCCL_FAIL=N      the N-th collective of a process fails later, as where a peer is gone */
+ *     EMULATED_NCCL=VERSION     what ncclGetVersion returns
+ *     EMULATED_NCCL_FAIL=N      the N-th collective of a process fails later, as if a peer were gone */
 #include <assert.h>
 #include <fcntl.h>
 #include <nccl.h>
@@ -23,10 +23,10 @@
 #include "tests/cuda/toolkit.h"
 
 #define RANKS_MAX  8
-#define AREA_BYTES ((size_t)80 << 20) /* of one process; the file has holes */
-#define LOOKS      3                  /* at the state of a call until it is done */
+#define AREA_BYTES ((size_t)80 << 20) /* per process; the file is sparse */
+#define LOOKS      3                  /* calls of ncclCommGetAsyncError until a call is done */
 
-/* What a process gives to operation n; data follows. */
+/* The input of a process to operation n; its data follows. */
 struct gift {
     enum { SUM, BROADCAST, GROUP } kind;
     ncclDataType_t type;
@@ -39,7 +39,7 @@ struct gift {
 struct meeting {
     atomic_int joined;
     struct {
-        atomic_size_t wrote, read; /* operations whose gift is there; that were read */
+        atomic_size_t wrote, read; /* operations whose input is written; that were read */
     } ranks[RANKS_MAX];
 };
 
@@ -60,8 +60,8 @@ struct ncclComm {
     struct meeting *meeting; /* NULL: it is being opened */
     char *areas;
     size_t operations;
-    int looks;                /* left until what was called last is done */
-    struct operation *queued; /* then, or NULL */
+    int looks;                /* left until the last call is done */
+    struct operation *queued; /* enters the stream then; or NULL */
     bool closing, aborted, failed;
 };
 
@@ -153,7 +153,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return ncclSuccess;
 }
 
-/* The struct stays: operations in a stream see that it was aborted. */
+/* The struct is not freed: operations in a stream still read `aborted`. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     device_lock();
@@ -241,7 +241,7 @@ static void read_gifts(const struct operation *op)
     }
 }
 
-/* Has every process read, or written, operation n? */
+/* Has every process written (or else read) operation n? */
 static bool all_did(const struct operation *op, size_t n, bool wrote)
 {
     struct meeting *meeting = op->comm->meeting;
@@ -380,7 +380,7 @@ ncclResult_t ncclGroupEnd(void)
     return op ? begin(op) : ncclSuccess;
 }
 
-/* ---- words ---- */
+/* ---- names and texts ---- */
 
 const char *ncclGetErrorString(ncclResult_t result)
 {

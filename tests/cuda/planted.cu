@@ -1,4 +1,4 @@
-/* What planted.h declares. Compiled as the kernels of trainer/cuda are for the emulator. */
+/* What planted.h declares. Compiled for the emulator, as the kernels of trainer/cuda are. */
 #include "tests/cuda/planted.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define THREADS 64
 
-/* An array of the device, gone at the end. */
+/* A device array that its destructor frees. */
 struct memory {
     float *at;
     explicit memory(size_t count) : at((float *)device_take(count * sizeof(float)))
@@ -128,7 +128,7 @@ void planted_lanes_part(bool wrong)
     launch(part, 1, THREADS, 0, NULL, !wrong);
 }
 
-/* Does the second block find what the first one left? */
+/* Unless every_block, the second block reads what the first one left in shared memory. */
 static __global__ void keep(float *to, bool every_block)
 {
     __shared__ float room[THREADS];
@@ -162,7 +162,7 @@ void planted_two_write(bool wrong)
     launch(write_one, 1, THREADS, 0, NULL, numbers.at, wrong);
 }
 
-/* Each thread reads what one of another warp wrote, twice. */
+/* Twice, each thread reads what a thread of another warp wrote. */
 static __global__ void rotate(float *to, bool before, bool between)
 {
     __shared__ float room[THREADS];
@@ -193,7 +193,7 @@ void planted_write_before_barrier(bool wrong)
     launch(rotate, 1, THREADS, 0, NULL, numbers.at, true, !wrong);
 }
 
-/* A warp's lanes need a barrier of their own, though the emulator runs them one after the other. */
+/* Lanes of a warp need __syncwarp between them, although the emulator runs them one after the other. */
 static __global__ void neighbours(float *to, bool together)
 {
     __shared__ float room[THREADS];
@@ -246,7 +246,7 @@ void planted_vector_misaligned(bool wrong)
 
 /* ---- streams ---- */
 
-/* Two streams, an event, and pinned memory of the host. */
+/* Two streams, an event, and pinned host memory. */
 struct card {
     cudaStream_t first, second;
     cudaEvent_t done;

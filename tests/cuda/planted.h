@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Its name, and what the emulator says of it. */
+/* Name of each fault, and the emulator's message. */
 #define PLANTED(WORD)                                                                                                  \
     WORD(host_reads, "the host touches device memory")                                                                 \
     WORD(kernel_leaves, "leaves a block of device memory")                                                             \
@@ -31,7 +31,7 @@ extern "C" {
     WORD(write_not_awaited, "other numbers than it should be")                                                         \
     WORD(read_not_awaited, "other numbers than it should be")
 
-/* planted_NAME(true) does it wrong, planted_NAME(false) does the same right. */
+/* planted_NAME(true) has the fault, planted_NAME(false) does the same work without it. */
 #define PLANTED_DECLARE(name, message) void planted_##name(bool wrong);
 PLANTED(PLANTED_DECLARE)
 #undef PLANTED_DECLARE

@@ -1,8 +1,8 @@
-/* Every access of a kernel to memory, as the compiler tells it: what is compiled with -fsanitize=alignment or
- * -fsanitize=thread calls what stands here instead of those sanitizers' libraries. A vector must lie at a multiple of its
- * size. For each byte of shared memory is known who wrote and who read it last, and after how many barriers, so that two
- * threads that meet there without one between are found whatever their order was, as are reads of what no thread of the
- * block wrote and of copies that have not landed. */
+/* Checks every memory access of a kernel: code compiled with -fsanitize=alignment or -fsanitize=thread calls the
+ * functions here instead of those of the sanitizers' libraries. A vector must be aligned to its size. Each byte of
+ * shared memory has a record of its last writer and readers and of the barriers before them. This finds two threads
+ * that access a byte without a barrier between, in whatever order they ran, reads of bytes that no thread of the block
+ * wrote, and reads before an asynchronous copy has completed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,16 +12,16 @@
 #include "tests/cuda/shadow.h"
 
 #define WARP    32
-#define SEVERAL WARP /* lanes of one warp, as a lane's number */
+#define SEVERAL WARP /* as a lane's number: several lanes of one warp */
 
 struct access {
-    uint32_t barriers, warp_barriers; /* of all blocks and of its warp before it; none: 0 */
+    uint32_t barriers, warp_barriers; /* before this access: of all blocks, and of its warp; 0: no access */
     uint16_t warp, lane;
 };
 
 struct shadow {
-    struct access write, read[2]; /* the last ones; reads of two different warps */
-    uint32_t late;                /* as `barriers`: a copy is under way to it; 0: it landed */
+    struct access write, read[2]; /* the last accesses; reads by two different warps */
+    uint32_t late;                /* `barriers` when an asynchronous copy to it began; 0: no copy is under way */
 };
 
 static struct room {
@@ -30,7 +30,7 @@ static struct room {
 } rooms[2];
 
 static bool inside;
-static struct access self;                     /* who is at work */
+static struct access self;                     /* the running thread */
 static uint32_t first_barriers, last_barriers; /* of this block */
 
 void shadow_block(char *dynamic, size_t dynamic_bytes, char *fixed, size_t fixed_bytes)
@@ -64,7 +64,7 @@ static void say(const char *what, const struct room *room, size_t at)
     abort();
 }
 
-/* No barrier, of the block or of the warp, between it and this access. */
+/* Is there no barrier, of the block or of the warp, between that access and this one? */
 static bool meets(const struct access &other)
 {
     return other.barriers == self.barriers &&
@@ -127,7 +127,7 @@ void shadow_copy(const void *to, size_t bytes, bool lands)
         }
 }
 
-/* ---- what the compiler calls ---- */
+/* ---- called by code that the compiler generates ---- */
 
 extern "C" {
 

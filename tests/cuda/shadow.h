@@ -1,17 +1,18 @@
-/* What is known of each byte of a block's shared memory (shadow.cpp): nothing, without -fsanitize=thread. */
+/* Records of the accesses to each byte of a block's shared memory (shadow.cpp). They do nothing without
+ * -fsanitize=thread. */
 #ifndef TESTS_CUDA_SHADOW_H
 #define TESTS_CUDA_SHADOW_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block begins, with dynamic shared memory and with all that is static. */
+/* A block begins with this dynamic and static shared memory. */
 void shadow_block(char *dynamic, size_t dynamic_bytes, char *fixed, size_t fixed_bytes);
-/* This thread of it goes on, after so many barriers of the block and of its warp. */
+/* This thread of the block continues; the counts are the barriers of the block and of its warp before. */
 void shadow_thread(unsigned thread, size_t barriers, size_t warp_barriers);
-/* No kernel's code runs now. */
+/* No kernel code runs from now on. */
 void shadow_outside(void);
-/* A copy that does not wait begins, or lands. */
+/* An asynchronous copy begins, or completes. */
 void shadow_copy(const void *to, size_t bytes, bool lands);
 
 #endif

@@ -1,9 +1,9 @@
 /* The CUDA runtime's streams, events, copies and memory on the host, as far as trainer/cuda uses them. Kernels, copies,
- * products (toolkit.c) and collectives (nccl.c) are queued in their stream and done when somebody waits: then items of
- * all streams are done in an order that is drawn by EMULATED_SCHEDULE=SEED (0), any that streams and events allow. So
- * host code that reuses memory too early, and streams that share memory without an event, meet in some schedule what
- * they could meet on a card. Copies from pageable memory take the bytes at once, those to it wait; cudaFree waits for
- * all. What goes wrong stands in toolkit.c's head. */
+ * products (toolkit.c) and collectives (nccl.c) are queued in their stream and run when the host waits: then the items
+ * of all streams run in a random order that streams and events allow, drawn from EMULATED_SCHEDULE=SEED (0). So host
+ * code that reuses memory too early, and streams that share memory without an event, fail in some schedule as they
+ * might on a GPU. Copies from pageable memory read the bytes at once, copies to it wait; cudaFree waits for all. The
+ * head of toolkit.c lists the faults that can be injected. */
 #include <assert.h>
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -21,15 +21,16 @@ long toolkit_wish(const char *name)
     return text ? strtol(text, NULL, 10) : -1;
 }
 
-static bool broken; /* a kernel failed: all that waits says so */
-static bool sent;   /* the first step's facts were: of the ops before it some are timed, and so of no fixed number */
+static bool broken; /* a kernel failed: every wait returns an error */
+static bool sent;   /* the first step's record was sent: the ops before it are not counted, because the number of those
+                     * that are timed varies */
 
 static cudaError_t waited(void)
 {
     return broken ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
-cudaError_t cudaGetLastError(void) /* the backend asks once after every op */
+cudaError_t cudaGetLastError(void) /* the backend calls it once after every op */
 {
     static long ops;
     ops += sent;
@@ -47,15 +48,15 @@ struct CUstream_st {
     struct item {
         bool (*call)(void *context);
         void *context;
-    } * items; /* number n at n mod room */
+    } * items; /* item n is at index n mod room */
     size_t room, asked, done;
-    struct CUstream_st *next; /* of all that were ever made: others may wait for what one had */
+    struct CUstream_st *next; /* list of all streams ever made: others may still wait for items of a closed one */
 };
 
 struct CUevent_st {
-    cudaStream_t stream; /* that recorded it last, or NULL */
-    size_t asked;        /* of it by then */
-    float at;            /* by toolkit_clock */
+    cudaStream_t stream; /* the stream that recorded it last, or NULL */
+    size_t asked;        /* items queued in that stream at the time */
+    float at;            /* toolkit_clock when it was reached */
 };
 
 float toolkit_clock;
@@ -70,7 +71,7 @@ static unsigned drawn(unsigned below)
     return (unsigned)((state >> 33) % below);
 }
 
-/* Does the stream's next item, if there is one that can be. */
+/* Runs the stream's next item if there is one that can run. */
 static bool move(cudaStream_t stream)
 {
     if (stream->done == stream->asked)
@@ -82,7 +83,7 @@ static bool move(cudaStream_t stream)
     return true;
 }
 
-/* One item of some stream. It stays with the stream that it served last for a while, so that each gets far ahead. */
+/* Runs one item of some stream. It stays with one stream for a while, so that streams get far ahead of each other. */
 static bool move_one(void)
 {
     static cudaStream_t last;
@@ -100,7 +101,7 @@ static bool move_one(void)
     return false;
 }
 
-/* As far as it comes; true: to `until`. */
+/* Runs items as far as possible. Returns whether the stream has reached item `until`. */
 static bool settle_some(cudaStream_t stream, size_t until)
 {
     device_enter();
@@ -232,7 +233,7 @@ static bool came(void *context)
     return true;
 }
 
-/* For what the event stands for now, whatever it records later. */
+/* Waits for what the event has recorded now, whatever it records later. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     (void)flags;
@@ -310,7 +311,7 @@ struct copy {
     char *to;
     const char *from;
     size_t bytes;
-    char held[]; /* what pageable memory held */
+    char held[]; /* the bytes of pageable memory when it was called */
 };
 
 static bool do_copy(void *context)

@@ -1,6 +1,6 @@
 /* The kernels of trainer/cuda, run on the host by emulator.h, against the CPU backend in doubles. Inputs are rounded to
- * storage first, so what is measured is the kernel's own error. Outputs start as NaN: what a kernel leaves unwritten is
- * seen. Every kernel runs twice, the block's threads in opposite order: the same bits, or a barrier is missing. */
+ * storage first, so the measured error is the kernel's alone. Outputs begin as NaN, which shows missing writes. Every
+ * kernel runs twice, with the block's threads in opposite order: other bits mean a missing barrier. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "trainer/optim/optimizer.h"
 
 extern int emulated_order;        /* emulator.h */
-extern size_t emulated_conflicts; /* the same */
+extern size_t emulated_conflicts; /* emulator.h */
 
 static const struct ops *reference; /* doubles */
 static enum precision precision;    /* of the kernels */
@@ -34,8 +34,8 @@ static double uniform(void) /* -1 to 1 */
 enum kind { STORED, REAL };
 
 struct array {
-    double *values; /* the reference's */
-    void *memory;   /* the kernel's, of `size` bytes a number */
+    double *values; /* of the reference */
+    void *memory;   /* of the kernel: numbers of `size` bytes */
     void *before;   /* a copy to run again from */
     size_t count, size;
 };
@@ -57,7 +57,7 @@ static void put(struct array *a, size_t i, double value)
             precision == PRECISION_FP16 ? fp16_from_float((float)value) : bf16_from_float((float)value);
 }
 
-/* Random up to `scale` in the first `live` numbers, zero after them; with scale 0 what a kernel shall fill: NaN. */
+/* Random up to `scale` in the first `live` numbers, zero after them. With scale 0: NaN, for outputs. */
 static struct array array_of(enum kind kind, size_t live, size_t count, double scale)
 {
     const size_t size = kind == REAL || precision == PRECISION_FP32 ? 4 : 2;
@@ -104,7 +104,7 @@ static void assert_zero_from(const struct array *a, size_t first, const char *wh
             fail_msg("%s is not zero at %zu", what, i);
 }
 
-/* Runs statements that end in kernels' results in `all`, once with each order of threads. */
+/* Runs the statements once with each order of threads and compares the arrays. */
 #define BOTH_ORDERS(arrays, ...)                                                                                       \
     do {                                                                                                               \
         const size_t both_count = sizeof(arrays) / sizeof *(arrays);                                                   \
@@ -127,7 +127,7 @@ static void assert_zero_from(const struct array *a, size_t first, const char *wh
 
 static const struct made_source source = {11, 90, 7};
 
-/* The orders that the backend adds to a batch (trainer/cuda/batch.c), by the plainest means. */
+/* The index arrays that the backend adds to a batch (trainer/cuda/batch.c), computed in the simplest way. */
 static struct cuda_batch orders_of(const struct batch *batch)
 {
     struct cuda_batch made = {.batch = *batch};
@@ -162,7 +162,7 @@ static void orders_release(struct cuda_batch *batch)
     mem_free(batch->by_length);
 }
 
-/* A kernel as the op that it is. */
+/* Calls the kernel of an op. */
 #define KERNEL(op, ...) kernel_##op(NULL, precision, &(struct op##_args){__VA_ARGS__})
 
 static void each_precision(void (*test)(void))
@@ -180,8 +180,8 @@ static void each_precision(void (*test)(void))
 
 /* ---- attention ---- */
 
-/* shift: added to queries, and taken from keys. few: only rows that heads read are queries, in a matrix of their
- * own. */
+/* shift is added to queries and subtracted from keys. few: queries are only the rows that heads read, in a separate
+ * matrix. */
 static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
                          double shift, bool few)
 {
@@ -223,7 +223,8 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
     BOTH_ORDERS(forward,
                 KERNEL(attention, .context = context.memory, .log_sums = log_sums.memory, .q = q.memory, .kv = KV(kv),
                        STRIDES, .batch = &there.batch, .queries = read_there, .shape = &shape, .scratch = scratch));
-    const double wide = shift != 0 && precision == PRECISION_FP32 ? 5 : 1; /* large scores round further */
+    const double wide = shift != 0 && precision == PRECISION_FP32 ? 5 : 1; /* large scores have larger rounding errors
+                                                                            * */
     assert_close(&context, 2 * wide, "context");
     assert_close(&log_sums, 2, "log_sums");
     assert_zero_from(&context, read_live * hidden, "a dead row of context");
@@ -252,10 +253,10 @@ static void attentions(void)
     attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0, false);
     attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0, false);
     attention_of(2, (const int32_t[]){1, 150, 2, 33}, 4, 6554, 1, 0, true);
-    if (precision != PRECISION_FP16) /* bf16's layout */
+    if (precision != PRECISION_FP16) /* the layout for bf16 */
         attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0, false);
     attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4,
-                 false); /* scores near -128, whose exponentials are none */
+                 false); /* scores near -128, whose exponentials underflow */
     assert_int_equal(emulated_conflicts, 0);
 }
 
@@ -296,7 +297,7 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
     assert_zero_from(&y, live * width, "a dead row of norm");
     assert_zero_from(&z, live * width, "a dead row of norm's sum");
 
-    /* The backward pass from exactly the same z and statistics; dx in the place of dy, or dz. */
+    /* The backward pass from exactly the same z and statistics; dx replaces dy, or dz does. */
     for (size_t i = 0; i < z.count; i++)
         z.values[i] = get(&z, i);
     for (size_t i = 0; i < statistics.count; i++)
@@ -394,7 +395,7 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
 static void embeds(void)
 {
     embed_of(64, 90, 0);  /* runs within chunks and over one border */
-    embed_of(1100, 2, 0); /* over many; more columns than one block has */
+    embed_of(1100, 2, 0); /* runs over many chunks; more columns than one block handles */
     embed_of(72, 1, 89);  /* one id alone, the last one */
     embed_of(13, 5, 40);
 }
@@ -436,7 +437,7 @@ static void row_work_of(int32_t hidden)
     BOTH_ORDERS(two, KERNEL(tanh_backward, .dy = dt.memory, .y = t.memory, .rows = rows, .columns = hidden));
     assert_close(&dt, 3, "tanh_backward");
 
-    /* What the products' plain way needs: GELU, a bias, its gradient. */
+    /* The kernels for products without a fused epilogue: GELU, bias, gradient of a bias. */
     struct array b = array_of(REAL, width, width, 1), sums = array_of(REAL, width, width, 1);
     struct array pre = array_of(STORED, total, total, 3), after = array_of(STORED, 0, total, 0);
     const struct ops_limits limits = {rows.total, hidden, 64, 64, 1, 1};
@@ -535,10 +536,11 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
         for (int32_t i = 1; i < vocabulary; i++)
             most = own[i] > own[most] ? i : most;
         labels[row] = row % 3 == 0 ? most : (row * 7919 + 1) % vocabulary;
-        const int32_t twin = row % 2 ? vocabulary - 1 : 0; /* the label's logit before or after it too */
+        const int32_t twin = row % 2 ? vocabulary - 1 : 0; /* another column, before or after the label, with the same
+                                                            * logit */
         put(&logits, (size_t)row * width + (size_t)twin, own[labels[row]]);
         own[twin] = own[labels[row]];
-        for (int32_t i = vocabulary; i < columns; i++) { /* larger than all, and no logit */
+        for (int32_t i = vocabulary; i < columns; i++) { /* padding columns with values larger than every logit */
             put(&logits, (size_t)row * width + (size_t)i, 3 * scale);
             own[i] = 3 * scale;
         }
@@ -568,7 +570,7 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
     release(&logits);
 }
 
-/* Spans and squared errors, and the dropout of rows that are picked. */
+/* Spans and squared errors, and dropout of picked rows. */
 static void task_losses(double factor)
 {
     struct batch batch = made_batch(&source, several, 3, 6);
@@ -583,7 +585,8 @@ static void task_losses(double factor)
     int32_t *labels = mem_array((size_t)rows.live, sizeof *labels);
     for (int32_t i = 0; i < rows.live; i++)
         memcpy(&labels[i], &(const float){(float)i / 2}, sizeof(float));
-    for (int32_t i = 0; i < batch.sequences; i += 2) { /* the label has the largest logit, and before it nobody */
+    for (int32_t i = 0; i < batch.sequences; i += 2) { /* the label has the largest logit, the first one of that value
+                                                        * */
         put(&logits, 2 * (size_t)span->index[i], 5);
         put(&logits, 2 * (size_t)(batch.starts[i] + span->labels[i]) + 1, 5);
         logits.values[2 * span->index[i]] = logits.values[2 * (batch.starts[i] + span->labels[i]) + 1] = 5;
@@ -623,7 +626,7 @@ static void losses(void)
 
 /* ---- updates ---- */
 
-/* Tensors of one chunk and of three, with gaps, at offsets that loads of four like and that they do not. */
+/* Tensors of one chunk and of three, with gaps, at offsets that are and are not aligned for loads of four numbers. */
 enum { COUNT = 2 * PARAM_CHUNK + 1119, CHUNKS = 6, TENSORS = 4 };
 static struct param_chunk chunks[CHUNKS] = {{0, 1003, 0, false},
                                             {1003, 70, 1, true},
@@ -633,7 +636,8 @@ static struct param_chunk chunks[CHUNKS] = {{0, 1003, 0, false},
                                             {1116 + 2 * PARAM_CHUNK, 3, 3, false}};
 static const struct params table = {.count = TENSORS, .total = COUNT - 15, .chunks = chunks, .chunk_count = CHUNKS};
 
-/* An update of every kind: the reference's numbers in `wanted`, the kernels' in `work`, which has host memory too. */
+/* An update by every kind of optimizer: the reference's results in `wanted`, the kernels' in `work`, also in host
+ * memory. */
 struct trial {
     struct array p, m, v, g;
     struct update_memory plain, memory;
@@ -687,7 +691,7 @@ static void run_reference(const struct trial *t, const struct update_step *step)
 
 #define UPDATE(op, ...) kernel_##op(NULL, &(struct op##_args){__VA_ARGS__})
 
-/* In as many ranges as are given, with moments and gradients that begin with their range. */
+/* Updates in the given ranges; moments and gradients begin at the range. */
 static void run_ranges(const struct trial *t, const struct update_step *step, const struct chunk_range *ranges,
                        size_t count)
 {
@@ -720,7 +724,7 @@ static void run_kernels(const struct trial *t, const struct update_step *step)
     run_ranges(t, step, &all, 1);
 }
 
-/* Once more, in three ranges and an empty one, the second of which cuts a tensor: the same bits. */
+/* Repeats the update in three ranges and an empty one, with a border inside a tensor; the bits must be the same. */
 static void assert_ranges_agree(struct trial *t, const struct update_step *step)
 {
     static const struct chunk_range ranges[] = {{4, 6}, {2, 4}, {2, 2}, {0, 2}};
@@ -731,7 +735,7 @@ static void assert_ranges_agree(struct trial *t, const struct update_step *step)
         memcpy(whole[i], all[i]->memory, COUNT * sizeof(float));
         memcpy(all[i]->memory, all[i]->before, COUNT * sizeof(float));
     }
-    memset(t->work.squares, 0xff, CHUNKS * sizeof *t->work.squares); /* NaN, until they are worked out again */
+    memset(t->work.squares, 0xff, CHUNKS * sizeof *t->work.squares); /* NaN until they are computed again */
     memset(t->work.sums, 0xff, 3 * CHUNKS * sizeof *t->work.sums);
     memset(t->work.shares, 0xff, 2 * TENSORS * sizeof *t->work.shares);
     run_ranges(t, step, ranges, sizeof ranges / sizeof *ranges);
@@ -829,8 +833,8 @@ static void updates(void)
 
 /* ---- whole matrices ---- */
 
-/* Momentum, direction, a combination and shift of a matrix of two chunks and a bit, wide or tall, skipped or not. Its
- * kernels read and write momentum at the chunk's place less held_from. */
+/* Momentum, direction, combination and shift of a matrix of a little more than two chunks, wide or tall, with the step
+ * skipped or not. The kernels access momentum at the chunk's offset minus held_from. */
 struct matrix_trial {
     struct param_chunk chunks[3];
     struct param param;
@@ -933,7 +937,7 @@ CASE(loss_is_right, losses)
 CASE(updates_are_right, updates)
 CASE(matrices_are_right, matrices)
 
-/* The same integers as the CPU's, and the same floats back. */
+/* The same integers as on the CPU, and the same floats back. */
 static void gradients_become_integers_and_back(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Is the emulator itself to be trusted? Each fault of planted.h is done right, which must end well in every schedule of
- * the streams, and wrong, which must end the process in one of them with the message that names it. README.md has the
- * table. */
+/* Tests the emulator itself. The correct form of each fault in planted.h must pass in every schedule of the streams;
+ * the wrong form must end the process in at least one schedule, with the message that names the fault. README.md has
+ * the table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct planted {
     void (*run)(bool wrong);
 };
 
-/* Its status, and what it says, in another process. */
+/* Runs it in another process. Returns its status; said = what it wrote to stderr. */
 static int status_of(void (*run)(bool wrong), bool wrong, int schedule, char said[static 1000])
 {
     int ends[2];

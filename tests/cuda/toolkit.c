@@ -1,13 +1,13 @@
-/* The CUDA runtime's facts and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code
- * can be tested whole where no GPU is (streams and memory: streams.c). A product is a plain loop over column-major
- * matrices, its epilogues are as the manual of cublasLtEpilogue_t has them. What it does not show: whether the real
- * library has an algorithm, and speed. Things are, and go wrong, as the environment says:
+/* Device properties of the CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the whole
+ * host code of the backend can be tested without a GPU (streams and memory: streams.c). A product is a plain loop over
+ * column-major matrices; epilogues follow the manual of cublasLtEpilogue_t. It does not show speed, or whether the real
+ * library has an algorithm. Environment variables set its properties and inject faults:
  *
- *     EMULATED_GPUS=N         there are N GPUs (1), of which CUDA_VISIBLE_DEVICES shows some; all are this process's memory
+ *     EMULATED_GPUS=N         there are N GPUs (1), CUDA_VISIBLE_DEVICES shows some; all share one memory
  *     TOOLKIT_FAIL=N:now      the launch of the N-th op after the first send fails
- *     TOOLKIT_FAIL=N:late     its kernel does, which is reported to whoever waits next
- *     TOOLKIT_REFUSE=N        cublasLtMatmul refuses algorithm N, which the heuristics offer
- *     TOOLKIT_SLOW=EPILOGUE   the clock of events takes a product with this cublasLtEpilogue_t, a number, for slow
+ *     TOOLKIT_FAIL=N:late     its kernel fails, which the next wait reports
+ *     TOOLKIT_REFUSE=N        cublasLtMatmul refuses algorithm N, although the heuristics offer it
+ *     TOOLKIT_SLOW=EPILOGUE   by events, a product with this cublasLtEpilogue_t (a number) is slow
  *     TOOLKIT_WRONG=EPILOGUE  such a product has a few wrong results */
 #include <assert.h>
 #include <cublasLt.h>
@@ -24,7 +24,7 @@
 #include "trainer/cpu/fp16.h"
 #include "trainer/optim/update_numbers.h"
 
-/* ---- facts ---- */
+/* ---- properties ---- */
 
 const char *cudaGetErrorString(cudaError_t error)
 {
@@ -35,7 +35,7 @@ const char *cudaGetErrorString(cudaError_t error)
                                                 : "a bad launch";
 }
 
-/* The numbers of the GPUs that this process may see, up to the first that is not there, as the driver reads them. */
+/* Parses CUDA_VISIBLE_DEVICES as the driver does: the numbers of visible GPUs, up to the first that does not exist. */
 static int visible(long numbers[16])
 {
     const char *text = getenv("CUDA_VISIBLE_DEVICES");
@@ -194,7 +194,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 
 /* ---- cuBLASLt: algorithms and products ---- */
 
-/* As the manual wants 16-bit matrices and what goes beside them; what it refuses takes the backend's other way. */
+/* The alignment that the manual requires of 16-bit matrices and auxiliary ones. Products that are refused take the
+ * backend's fallback. */
 static bool serves(const struct operation *operation, const struct matrix *d)
 {
     const bool gelu = operation->aux_row > 0, half = d->type != CUDA_R_32F;
@@ -268,7 +269,7 @@ static double gelu_slope(double x)
     return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-/* What is done to an element of alpha op(A) op(B) + beta C. */
+/* Applies the epilogue to an element of alpha op(A) op(B) + beta C. */
 static double finish(const struct operation *o, const struct matrix *d, size_t row, size_t column, double value)
 {
     const size_t aux = row + column * (size_t)o->aux_row;
@@ -283,7 +284,7 @@ static double finish(const struct operation *o, const struct matrix *d, size_t r
     return value;
 }
 
-/* One product, with copies of all that describes it. */
+/* One product, with copies of its descriptors. */
 struct product {
     struct operation operation;
     struct matrix left, right, out;

@@ -1,4 +1,4 @@
-/* What the files that stand in for CUDA's libraries share beside cuda_runtime_api.h. */
+/* What the files that emulate CUDA's libraries share besides cuda_runtime_api.h. */
 #ifndef TESTS_CUDA_TOOLKIT_H
 #define TESTS_CUDA_TOOLKIT_H
 
@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-/* After what the stream has: `call`, again and again while somebody waits for any stream, until it returns true. Device
- * memory is open to it. */
+/* Queues `call` in the stream. It is called repeatedly, while the host waits for any stream, until it returns true.
+ * Device memory is accessible to it. */
 void toolkit_queue(cudaStream_t stream, bool (*call)(void *context), void *context);
 
-/* Milliseconds that products took so far; all else takes none. */
+/* Milliseconds that all products took so far; nothing else takes time. */
 extern float toolkit_clock;
 
-/* The number that the environment says, or -1. */
+/* The number in an environment variable, or -1. */
 long toolkit_wish(const char *name);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
-/* dstrain_cuda_test: the CUDA backend against the CPU's, in all precisions. Exit code 0: all right; 1: not; 77: there
- * is no NVIDIA driver or card here, nothing was tested.
+/* dstrain_cuda_test: compares the CUDA backend with the CPU backend, in all precisions. Exit code 0: all checks pass;
+ * 1: some fail; 77: there is no NVIDIA driver or GPU, nothing was tested.
  *
  *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--curve FILE]
  *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, optimizers, curve, bits
  *     dstrain_cuda_test --part shapes [--share N] [--tune FILE]
  *     dstrain_cuda_test --make-curve FILE
  *
- * --device cpu tests the tests: the CPU against itself. --share divides the sizes of shapes (by 16 there); --tune
- * times all algorithms of cuBLASLt first, writes their table and checks those. --curve names golden/curve-mini.txt. */
+ * --device cpu compares the CPU with itself, to test the tests. --share divides the sizes of shapes (by 16 there);
+ * --tune first times all algorithms of cuBLASLt, writes the table of choices and checks those. --curve names
+ * golden/curve-mini.txt. */
 #include "tests/cuda/gpu/sides.h"
 
 #include "base/progress.h"

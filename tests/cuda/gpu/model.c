@@ -1,5 +1,5 @@
-/* Whole models on the backend under test: gradients, optimizers, 200 steps beside the CPU's, and the same bits from two
- * runs, from a run that was interrupted, and from other micro-batches nearly so. */
+/* Whole models on the backend under test: gradients, optimizers, 200 steps compared with the CPU's, the same bits from
+ * two runs and from an interrupted one, and nearly the same numbers with other micro-batches. */
 #include <math.h>
 
 #include "tests/cuda/gpu/sides.h"
@@ -23,7 +23,7 @@ static const struct model_config small = {
     .attention_dropout = 0.1,
 };
 
-/* Parameters far from where training begins, so that no gradient is next to nothing. */
+/* Fills parameters with values far from those at initialization, so that no gradient is close to zero. */
 static void fill(struct model *model, struct ops *ops)
 {
     const struct params *params = model_table(model);
@@ -68,7 +68,8 @@ static double *gradients_of(struct model *model, const struct ops *ops)
     return out;
 }
 
-/* The key's bias has no gradient but noise: the softmax does not see it (its error is measured against its weight). */
+/* The gradient of the key's bias is noise, because the softmax does not depend on it. Its error is measured relative to
+ * the gradient of the key's weight. */
 static bool is_noise(const char *name)
 {
     return strstr(name, "attention.self.key.bias") != NULL;
@@ -90,7 +91,7 @@ static void gradients_case(const struct model_config *config, const char *what)
         fill(models[s], OPS(s));
         const struct step_settings settings = made_step(11, 5, &batch, 2);
         model_begin_step(models[s], &settings);
-        model_forward_backward(models[s], &batch, NULL, NULL); /* twice: gradients and sums add up */
+        model_forward_backward(models[s], &batch, NULL, NULL); /* twice: gradients and sums accumulate */
         model_forward_backward(models[s], &batch, NULL, &metrics[s]);
         found[s] = gradients_of(models[s], OPS(s));
     }
@@ -141,7 +142,7 @@ void check_models(void)
 
 /* ---- optimizers: ten steps ---- */
 
-/* One update on one side, and what it came to. */
+/* One update on one side. Returns the step's record. */
 static struct step_record update_side(const struct optimizer *optimizer, enum side s, const struct update_work *work,
                                       const struct update_memory *memory, const struct update *update)
 {
@@ -162,8 +163,8 @@ static bool is_changed(const struct array *array, enum side s, const double *bef
     return changed;
 }
 
-/* An infinite gradient changes nothing and holds back what comes after it; NaN among the losses is the same to a step
- * that does not halt, but for those after it. */
+/* A step with an infinite gradient changes nothing and halts the steps after it. A NaN loss in a step that does not
+ * halt also changes nothing, but later steps go on. */
 static void check_skips(const struct optimizer *optimizer, const struct params *params, const struct update_work *work,
                         struct array flat[5])
 {
@@ -293,7 +294,7 @@ void check_optimizers(void)
     fflush(stdout);
 }
 
-/* ---- training: mini on words that follow each other by rule ---- */
+/* ---- training: the mini model on words that follow each other by a rule ---- */
 
 enum { STEPS = 200, SEQUENCES = 16, LENGTH = 64, WORDS = 24, MASK = 3, VOCABULARY = 1024 };
 
@@ -354,8 +355,8 @@ static void run_close(struct run *run)
     run->ops->close(run->ops);
 }
 
-/* Sequences `first` … of a step: each word follows from the one before it, but for a start and a few slips; one in
- * eight is masked; B is random where its words run backwards. */
+/* `count` sequences of a step from number `first` on. The first word of a sequence is random, each other follows from
+ * the one before; one in eight is masked; a segment B whose words run backwards has the label "random". */
 static struct batch step_batch(uint32_t step, int32_t first, int32_t count)
 {
     const struct random_stream stream = random_stream(8, RANDOM_FRESH, step, 0, 0, 0, 0);
@@ -381,7 +382,7 @@ static struct batch step_batch(uint32_t step, int32_t first, int32_t count)
     return batch;
 }
 
-/* One step of `pieces` micro-batches; the mean masked loss. */
+/* Runs one step of `pieces` micro-batches. Returns the mean masked loss. */
 static double run_step(struct run *run, uint32_t step, int32_t pieces)
 {
     struct model_metrics metrics = {0};
@@ -433,7 +434,7 @@ int make_curve(const char *path)
     return fclose(file);
 }
 
-/* How far a curve may be from the CPU's: rounding grows with the steps. */
+/* Largest allowed distance from the CPU's curve: rounding errors grow with the steps. */
 static double curve_limit(enum precision precision, int step)
 {
     if (precision == PRECISION_FP32)
@@ -470,7 +471,7 @@ void check_curve(enum device_kind device, enum precision precision, const char *
     fflush(stdout);
 }
 
-/* Two runs, one of them in two pieces, another in four micro-batches a step. */
+/* Compares two equal runs, one that is interrupted, and one with four micro-batches per step. */
 void check_same_bits(enum device_kind device, enum precision precision)
 {
     enum { ALL = 12, HALF = 5 };

@@ -1,10 +1,10 @@
 /* Each op against the CPU backend: odd sizes, sizes of real models, lengths 1 to 512, empty masks. Outputs begin as
- * NaN, and every op runs twice on the backend under test: the same bits. */
+ * NaN, and every op runs twice on the backend under test and must give the same bits. */
 #include <math.h>
 
 #include "tests/cuda/gpu/sides.h"
 
-#define FP32 1e-5 /* relative L2 distance that fp32 may have */
+#define FP32 1e-5 /* allowed relative L2 distance in fp32 */
 
 static void *scratch_on[SIDES];
 
@@ -43,7 +43,7 @@ static void compare_bits(const struct array *a, const struct array *b, const cha
 
 /* ---- products ---- */
 
-/* Biases are part of converted memory in a model, and then fused; `converted` makes them so here. */
+/* In a model, biases are in converted memory and can be fused into the product; `converted` does the same here. */
 static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
 {
     const size_t live = (size_t)rows.live, total = (size_t)rows.total, width = (size_t)out, depth = (size_t)in;
@@ -140,7 +140,7 @@ static void check_products(void)
     drop_scratch();
 }
 
-/* ---- ops that want a batch ---- */
+/* ---- ops that need a batch ---- */
 
 struct case_batch {
     struct batch host;
@@ -172,7 +172,7 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
     struct array gain = array_random(width, width, REAL, 1.5), bias = array_random(width, width, REAL, 1);
     struct array y = array_nan(total, STORED), z = array_copy(&x), again = array_nan(total, STORED);
     struct array statistics = array_nan(2 * (size_t)rows.total, REAL);
-    EACH_SIDE (s) /* z in place of x, as in a model; once more, beside it */
+    EACH_SIDE (s) /* z in a buffer of its own; then in place of x, as in a model */
     {
         const struct ops *ops = OPS(s);
         CALL(ops, norm, .y = AT(again), .z = AT(y), .statistics = AT(statistics), .x = AT(x),
@@ -213,7 +213,7 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
         compare_bits(&dz, &dz_again, "norm_backward");
         compare_bits(&dgain, &dgain_again, "dgain");
         compare_bits(&dbias, &dbias_again, "dbias");
-        if (beta == 0) /* in place, where there is no dropout: dx NULL, dz is dy */
+        if (beta == 0) /* in place, without dropout: dx NULL, dz is dy */
             EACH_SIDE (s)
                 CALL(OPS(s), norm_backward, .dz = AT(dy), .dgain = AT(dgain), .dbias = AT(dbias), .dy = AT(dy),
                      .z = AT(z), .statistics = AT(statistics), .gain = AT(gain), .rows = rows, .hidden = hidden,
@@ -319,7 +319,7 @@ static void check_rows(void)
 
     static const int32_t many[] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128};
     struct case_batch full;
-    upload_all(&full, many, 16, 5, 0); /* five words: every sum is long */
+    upload_all(&full, many, 16, 5, 0); /* five word ids: every sum has many terms */
     take_scratch(&(struct ops_limits){2048, 768, 64, 768, 128, 64});
     embed_case(&full, 768, 5);
     norm_case(&full, 768, &drops[1], true);
@@ -329,7 +329,7 @@ static void check_rows(void)
 
 /* ---- attention ---- */
 
-/* few: only rows that heads read are queries, in a matrix of their own; some sequences have none. */
+/* few: queries are only the rows that heads read, in a separate matrix; some sequences have none. */
 static void attention_case(const int32_t *lengths, int32_t count, int32_t heads, const struct dropout *dropout,
                            bool few)
 {
@@ -476,13 +476,13 @@ static void check_loss(void)
 
 /* ---- memory ---- */
 
-/* No piece of 16 MiB is like another. */
+/* A byte for each position; pieces of 16 MiB all differ. */
 static unsigned char byte_at(size_t at)
 {
     return (unsigned char)((at ^ at >> 24) * 2654435761u >> 16);
 }
 
-/* Through map and unmap and back: the same bytes, also where they go in several pieces. */
+/* Bytes written through map and unmap read back the same, also where they are copied in several pieces. */
 static void check_memory(void)
 {
     static const size_t sizes[] = {1, 1000, (size_t)16 << 20, ((size_t)16 << 20) + 1, ((size_t)70 << 20) + 12345};

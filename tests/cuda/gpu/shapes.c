@@ -1,6 +1,6 @@
-/* Products at the sizes of a real training, where the library has other algorithms than at those of ops.c: 64 results
- * of each, at borders and all over, against sums in doubles. Operands are a function of their place (value), so that
- * nothing large is kept or computed on the host. */
+/* Products at the sizes of a real training, where the library uses other algorithms than at those of ops.c: 64 results
+ * of each, at borders and spread over the matrix, against sums in doubles. Operands are a function of their index
+ * (value), so that the host keeps and computes nothing large. */
 #include <math.h>
 
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #define SAMPLES 64
 #define PIECE   ((size_t)1 << 24) /* numbers that the host writes at once */
 
-/* Rows of 264 sequences of 128, or of 528; masked rows are 20 of a sequence. */
+/* Rows of 264 sequences of 128, or of 528; 20 rows per sequence are masked. */
 struct shape {
     int32_t rows, out, in;
 };
@@ -21,7 +21,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Where operands begin in the one block of values that x, dy and pre are taken from. */
+/* Offsets of operands in the one block of values that holds x, dy and pre. */
 #define DY_AT  1024
 #define PRE_AT 2048
 
@@ -35,7 +35,7 @@ static struct {
 
 /* ---- numbers ---- */
 
-/* In (-1, 1), exact in the precision under test; fp32 gets all its bits, so that TF32 would show. */
+/* In (-1, 1), exact in the precision under test; in fp32 all bits are used, so that a product in TF32 would show. */
 static double value(size_t i)
 {
     uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u; /* splitmix64's mixer, shortened */
@@ -77,7 +77,7 @@ static void fill_bias(size_t count)
     for (size_t i = 0; i < count; i++)
         host[i] = (float)value(i);
     ops->unmap(ops->device, s.bias, host, count * ops->real_size, MAP_FILL);
-    CALL(ops, convert, .y = s.rounded, .x = s.bias, .count = count); /* a bias that was converted can be fused */
+    CALL(ops, convert, .y = s.rounded, .x = s.bias, .count = count); /* a converted bias can be fused */
 }
 
 static void *window(size_t at)
@@ -91,14 +91,14 @@ struct expected {
     double value, slack;
 };
 
-/* What storing a number may cost, relative. */
+/* Relative error of storing a number. */
 static double stored_error(void)
 {
     return s.ops->precision == PRECISION_FP32 ? 0x1p-22 : s.ops->precision == PRECISION_BF16 ? 0x1p-7 : 0x1p-10;
 }
 
-/* A sum of `count` terms left(i) right(i), in doubles; added in float it may be off by 2^-14 of the square root of the
- * sum of squares (TF32 is off by 2^-11). */
+/* A sum of `count` terms left(i) right(i), in doubles; in float it may be off by 2^-14 of the square root of the sum of
+ * squares (in TF32 it would be off by 2^-11). */
 static struct expected sum(size_t count, double (*left)(size_t), size_t left_at, size_t left_step,
                            double (*right)(size_t), size_t right_at, size_t right_step)
 {
@@ -116,7 +116,7 @@ static struct expected plus(struct expected e, double added)
     return (struct expected){e.value + added, e.slack};
 }
 
-/* Stored once before and once after the last thing was done to it. */
+/* Adds the error of two roundings: of the value `before` the last operation and of the result. */
 static struct expected stored(struct expected e, double before)
 {
     e.slack += stored_error() * (fabs(e.value) + fabs(before));
@@ -135,7 +135,7 @@ static double gelu_slope(double x, enum gelu kind)
     return (gelu(x + step, kind) - gelu(x - step, kind)) / (2 * step);
 }
 
-/* In 16 bits a GELU may be worked out with functions that are good for those. */
+/* In 16 bits, a GELU may use approximations of that precision. */
 static double gelu_error(void)
 {
     return s.ops->precision == PRECISION_FP32 ? 1e-6 : 0x1p-9;
@@ -157,7 +157,7 @@ static struct expected times_slope(struct expected e, double pre, enum gelu kind
 
 typedef struct expected expect_function(size_t row, size_t column, const void *what);
 
-/* Borders of the matrix and of tiles, then places all over. */
+/* Index of a sample: borders of the matrix and of tiles first, then places spread over it. */
 static size_t sampled(int sample, int axis, size_t count)
 {
     static const size_t marks[] = {0, SIZE_MAX, 127, 128, 255, 256};
@@ -240,7 +240,7 @@ static struct expected expect_input(size_t row, size_t column, const void *what)
     return times_slope(e, value(PRE_AT + row * in + column), kind == 1 ? GELU_TANH : GELU_ERF);
 }
 
-/* What was there came from the same product, so all is doubled. */
+/* The product is added to its own earlier result, so the expected value is doubled. */
 static struct expected expect_input_twice(size_t row, size_t column, const void *what)
 {
     const struct expected e = expect_input(row, column, what);

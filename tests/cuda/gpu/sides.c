@@ -1,4 +1,4 @@
-/* Arrays, numbers and comparisons on several backends (sides.h). */
+/* Implements sides.h. */
 #include "tests/cuda/gpu/sides.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ double side_number(enum side side, const void *memory, enum number number, size_
 {
     const struct ops *ops = opened[side];
     const size_t size = size_on(side, number);
-    double room; /* the largest number that there is */
+    double room; /* large enough for every type */
     ops->send(ops->device, 0, (const char *)memory + i * size, size);
     ops->receive(ops->device, 0, &room, size);
     return get(&room, size, 0);
@@ -79,7 +79,7 @@ static void put(void *memory, size_t size, size_t i, double value)
             precision == PRECISION_FP16 ? fp16_from_float((float)value) : bf16_from_float((float)value);
 }
 
-/* As the side under test holds it. */
+/* The value rounded as the side under test stores it. */
 static double rounded(double value, enum number number)
 {
     uint64_t room;
@@ -157,7 +157,7 @@ struct array array_random(size_t live, size_t count, enum number number, double 
     return array;
 }
 
-/* Each side's own numbers. */
+/* Copies each side's numbers separately. */
 struct array array_copy(const struct array *array)
 {
     struct array copy = array_make(array->count, array->number);
@@ -241,7 +241,7 @@ double distance(const struct array *array, enum side side)
     return size > 0 ? sqrt(error / size) : sqrt(error);
 }
 
-/* fp32: the limit itself. 16 bits: what the same rounding costs the CPU is the yardstick. */
+/* The limit itself in fp32. In 16 bits it depends on the error of the CPU with the same rounding. */
 static double allowed(double limit, double host)
 {
     return precision == PRECISION_FP32 ? limit : 1.5 * host + 1e-3;

@@ -1,11 +1,10 @@
-/* The same work on several backends at once, for tests of one of them. Side EXACT is the CPU in doubles, side HOST
- * the CPU in the precision under test, side TESTED the backend under test. All begin with the same numbers, rounded
- * to that precision; what is compared is each one's distance from EXACT.
+/* Runs the same work on several backends, to test one of them. Side EXACT is the CPU in doubles, side HOST the CPU in
+ * the precision under test, side TESTED the backend under test. All begin with the same numbers, rounded to that
+ * precision; the test compares their distances from EXACT.
  *
  *     EACH_SIDE(s)
  *         OPS(s)->linear(OPS(s)->device, AT(y), AT(x), AT(w), NULL, rows, out, in);
- *     compare(&y, 1e-5, "linear");
- */
+ *     compare(&y, 1e-5, "linear"); */
 #ifndef TESTS_CUDA_GPU_SIDES_H
 #define TESTS_CUDA_GPU_SIDES_H
 
@@ -14,7 +13,7 @@
 
 enum side { EXACT, HOST, TESTED, SIDES };
 
-/* Opens all sides. ERR_RESOURCE: there is no GPU. */
+/* Opens all sides. ERR_RESOURCE if there is no GPU. */
 int sides_open(enum device_kind device, enum precision precision, struct error *err);
 void sides_close(void);
 struct ops *side_ops(enum side side);
@@ -28,11 +27,11 @@ enum number { STORED, REAL, DOUBLE };
 struct array {
     enum number number;
     size_t count;
-    void *memory[SIDES]; /* the sides' */
+    void *memory[SIDES]; /* one for each side */
 };
 #define AT(array) ((array).memory[s])
 
-struct array array_nan(size_t count, enum number number); /* so that what is not written is seen */
+struct array array_nan(size_t count, enum number number); /* so that missing writes are noticed */
 struct array array_zero(size_t count, enum number number);
 /* The first `live` uniform in (-scale, scale), the others zero. */
 struct array array_random(size_t live, size_t count, enum number number, double scale);
@@ -44,7 +43,7 @@ void array_put(struct array *array, const double *values); /* to all sides, roun
 /* Number i of an array in a side's memory. */
 double side_number(enum side side, const void *memory, enum number number, size_t i);
 
-/* Whole numbers in each side's memory. */
+/* Integers in each side's memory. */
 struct index_array {
     int32_t *memory[SIDES];
     size_t count;
@@ -55,16 +54,16 @@ void index_release(struct index_array *array);
 double draw(void); /* uniform in (-1, 1): the same numbers in every run */
 void draw_again(uint32_t seed);
 
-/* Relative L2 distance of what `side` has from EXACT. */
+/* Relative L2 distance between `side` and EXACT. */
 double distance(const struct array *array, enum side side);
-/* Right where it is at most `limit` in fp32, and in 16 bits at most 1.5 times HOST's + 1e-3. Also: zero from `dead`
- * on. */
+/* Checks that the distance is at most `limit` in fp32, and at most 1.5 times HOST's + 1e-3 in 16 bits. The second
+ * checks that an array is zero from `dead` on. */
 void compare(const struct array *array, double limit, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void compare_zero_from(const struct array *array, size_t dead, const char *what);
-/* A number of the same kind. */
+/* The same check for single numbers. */
 void compare_numbers(double exact, double host, double tested, double limit, const char *what);
 
-/* Counts a check and says what failed. */
+/* Counts a check and prints it if it failed. */
 void check(bool right, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int checks_failed(void);
 int checks_done(void);
@@ -72,8 +71,8 @@ int checks_done(void);
 /* ops.c, model.c: the checks themselves, on open sides. `part` names one of ops' parts; NULL: all. */
 void check_ops(const char *part);
 void check_models(void);
-/* shapes.c: products at the sizes of a real training, each divided by `share`. With `tune` among all algorithms that
- * are offered, whose table is written there. */
+/* shapes.c: products at the sizes of a real training, each divided by `share`. With `tune`, times all algorithms that
+ * the library offers and writes their table to that file. */
 int check_shapes(int share, const char *tune, struct error *err);
 /* These open their own backends. */
 void check_curve(enum device_kind device, enum precision precision, const char *golden);
