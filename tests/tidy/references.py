@@ -18,6 +18,7 @@ LAWS = set(re.findall(r"\*\*Law (\d+)", DESIGN))
 SECTIONS = set(re.findall(r"^## (\d+)\.", DESIGN, re.M))
 CODE = {".c", ".h", ".cc", ".cu", ".cuh"}
 FILE = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:c|h|cc|cu|cuh|py|sh|md|cmake|cases|txt|json))(?:\s[^`]*)?`")
+PAIR = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+)\.\[ch\]`")  # `x.[ch]`: x.c and x.h
 # Written by a program, or of another project: no file of ours.
 MADE = re.compile(
     r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|null_odds|"
@@ -79,7 +80,8 @@ for name in names:
             faults.append(f"{name}: {path} does not exist")
     if suffix != ".md":
         continue
-    for path in FILE.findall(text):
+    pairs = [f"{stem}.{end}" for stem in PAIR.findall(text) for end in "ch"]
+    for path in FILE.findall(text) + pairs:
         if not MADE.search(path) and not exists(name, path):
             faults.append(f"{name}: `{path}` does not exist")
     if OPTIONS:
