@@ -1,5 +1,5 @@
-/* Small inputs for the tests of pipeline/dump: bzip2 files of any shape, dumps, and what a reader makes of them as
- * text that can be compared. */
+/* Small inputs for the tests of pipeline/dump: bzip2 files of any shape and dumps; the groups that a reader gives are
+ * written as text, to be compared. */
 #ifndef TESTS_PIPELINE_DUMP_FILES_H
 #define TESTS_PIPELINE_DUMP_FILES_H
 
@@ -26,7 +26,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* A generator of its own, so that inputs never change. */
+/* A separate random generator, so that inputs never change. */
 static UNUSED uint32_t test_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -35,7 +35,7 @@ static UNUSED uint32_t test_random(uint64_t *state)
 
 #define REAL_PATH_BYTES 4096
 
-/* Where a real dump is, if it is there: DS_DATA_DIR, by default beside the project. */
+/* The path of a real dump: in DS_DATA_DIR, by default beside the project. It need not exist. */
 static UNUSED void real_dump(const char *name, char path[REAL_PATH_BYTES])
 {
     const char *folder = getenv("DS_DATA_DIR");
@@ -44,7 +44,7 @@ static UNUSED void real_dump(const char *name, char path[REAL_PATH_BYTES])
 
 /* ------------------------------------------------------------------------------------------------- bzip2 files */
 
-/* Appends one stream. block_bytes > 0: a block ends after so many bytes of text, as libbz2's flush does it. */
+/* Appends one stream. block_bytes > 0: libbz2 is flushed after every block_bytes of text, which ends a block. */
 static UNUSED void add_stream(struct buf *out, struct str text, int level, size_t block_bytes)
 {
     bz_stream stream = {0};
@@ -101,7 +101,7 @@ static UNUSED void add_dump(struct buf *out, unsigned pages, size_t text_bytes, 
 
 /* ------------------------------------------------------------------------------------------------------- files */
 
-/* A file of this process; each takes the place of the one before. Removed by test_file_remove. */
+/* Writes the temporary file of this process, replacing the one before. Removed by test_file_remove. */
 static UNUSED const char *test_file(struct str bytes)
 {
     static char path[64];
@@ -147,14 +147,13 @@ static UNUSED void write_group(struct buf *out, const struct group *group)
     }
 }
 
-/* Called after every piece that is used up. */
+/* Called after each piece, once all its groups were given. */
 struct observer {
     void (*after)(void *context, const struct dump *dump, uint64_t window, const struct buf *out);
     void *context;
 };
 
-/* All groups of the rest of an open dump, beginning with `window`, appended to *out. decode = false leaves all
- * decoding to the cut. */
+/* Appends all groups of an open dump from `window` on to *out. decode = false leaves all decoding to the cut. */
 static UNUSED int read_groups(struct dump *dump, uint64_t window, bool decode, const struct observer *observer,
                               struct buf *out, struct error *err)
 {
@@ -184,7 +183,7 @@ static UNUSED int read_groups(struct dump *dump, uint64_t window, bool decode, c
     return more;
 }
 
-/* The whole file; 0, or -1 with *err. */
+/* Reads the whole file. Returns 0, or -1 with *err. */
 static UNUSED int read_path(const char *path, const struct dump_options *options, struct buf *out, struct error *err)
 {
     struct dump *dump;

@@ -1,11 +1,12 @@
-/* Pages that cost some parser its linear time: for the test that counts steps and the bench that takes the time. */
+/* Patterns of pages that have made, or could make, a parser slower than linear. Used by the test that counts steps and
+ * the benchmark that measures time. */
 #ifndef TESTS_PIPELINE_HOSTILE_H
 #define TESTS_PIPELINE_HOSTILE_H
 
 #include "base/str.h"
 
 // clang-format off
-/* They are repeated. All are UTF-8: the caller of the extraction sees to that. */
+/* A page repeats one of them. All are UTF-8, because the extraction only gets well-formed text. */
 static const char *const hostile[] = {
     "{{", "}}", "{{{", "{{{{{", "{", "}", "[[", "]]", "[[[", "[", "]", "<", ">", "<b>", "<ref>", "<ref name=\"",
     "<ref ", "</ref>", "<!--", "-->", "<!-- ", "\n\n<!--", "'", "''", "''' ''", "'''a ''b\n", "{|", "\n{|", "\n|}",
@@ -41,7 +42,7 @@ static const char *const hostile[] = {
     "\xCC\x81", "\xF0\x9F\x98\x80", "\xC2\xA0", "\xEF\xBC\x88\xEF\xBC\x89", "\r\n", "\t",
 };
 
-/* The head, the unit as often as there is room, the middle, the closing as often again, the tail. */
+/* A page is the head, the unit as often as there is room, the middle, the closing as often as the unit, the tail. */
 static const struct hostile_shape {
     const char *head, *unit, *middle, *closing, *tail;
 } hostile_shapes[] = {

@@ -1,4 +1,4 @@
-/* libbz2's verdict, which is everybody's: ours is held to it. */
+/* Decodes with libbz2, the reference for our decoder. */
 #ifndef TESTS_PIPELINE_LIBBZ2_H
 #define TESTS_PIPELINE_LIBBZ2_H
 
@@ -7,7 +7,7 @@
 
 #include <bzlib.h>
 
-/* What libbz2 makes of a file of streams: 0 and the text, or -1. Zero bytes may follow. */
+/* Decodes a file of streams with libbz2. Returns 0 and the text, or -1. Zero bytes may follow the streams. */
 __attribute__((unused)) static int decode_all(struct str bytes, struct buf *text)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* How many words a document has, for --min-words: runs between blanks; of ideographs and kana every one. */
+/* The number of words of a document, for --min-words: runs between blanks, and each ideograph or kana. */
 #include "pipeline/article.h"
 #include "pipeline/text/words/languages.h"
 
@@ -38,7 +38,7 @@ static void words_are_counted(void **state)
     assert_words("word", 1);
     assert_words("three words, here", 3);
     assert_words("  blanks\taround  ", 2);
-    assert_words("one\xe3\x80\x80two", 2); /* U+3000, the blank of ideographs */
+    assert_words("one\xe3\x80\x80two", 2); /* U+3000, the ideographic space */
     assert_words("\xe5\xb1\xb1\xe3\x81\xae", 2);
     assert_words("\xe5\xb1\xb1run\xe5\xb1\xb1", 3);
     assert_int_equal(fate_of("word", 0), PAGE_KEPT);

@@ -1,5 +1,5 @@
-/* Our decoder of blocks against libbz2, at every level of this machine: the same text and end from every block that
- * ours takes, whole, damaged or forged; encoders' blocks are taken. */
+/* Our block decoder against libbz2, at every CPU level of this machine: the same text and end for every block that ours
+ * accepts, whether good, damaged or forged; it accepts the blocks that encoders write. */
 #include "tests/pipeline/dump_files.h"
 
 #include "base/bz/block.h"
@@ -29,7 +29,7 @@ static const uint8_t *data(const struct buf *buf)
     return (const uint8_t *)buf->data;
 }
 
-/* Decodes the block at bit 32 at all levels. Where ours has a verdict it is that of libbz2. Returns ours. */
+/* Decodes the block at bit 32 at all CPU levels and compares each result with libbz2's. Returns ours. */
 static enum bzip2_result compare(const struct buf *file, uint32_t level, size_t text_max)
 {
     struct buf ours = {0}, theirs = {0};
@@ -61,7 +61,7 @@ static enum bzip2_result compare(const struct buf *file, uint32_t level, size_t 
     return first;
 }
 
-/* Texts of every kind, by number: letters, few runs, many runs, a period, one byte, many values. */
+/* Makes a text of one kind: letters, few runs, many runs, a period, one byte value, many values. */
 #define KINDS 9
 static void make_text(struct buf *text, unsigned kind, size_t size)
 {
@@ -101,7 +101,7 @@ static void what_encoders_write_is_taken(void **state)
     buf_release(&file);
 }
 
-/* Runs of every length at the end and elsewhere; with 255 and 256 values libbz2 must do it. */
+/* Runs of every length at the end and elsewhere. Blocks with 255 or 256 byte values are left to libbz2. */
 static void odd_blocks_are_left_to_libbz2(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned co
     }
 }
 
-/* Decodes without asking for CRC and end; where that gives a text, both are written into the block. */
+/* Decodes without checking CRC and end. If there is a text, writes its CRC and the end into the block. */
 static bool forge(struct buf *file, size_t size_max)
 {
     const struct block_stages *stages = block_stages(VECTOR_BASE);
@@ -158,7 +158,7 @@ static bool forge(struct buf *file, size_t size_max)
     return true;
 }
 
-/* Flipped bits after the CRC, and then the CRC and the end that fit what comes out: libbz2 reads the same. */
+/* Bits after the CRC are flipped, then CRC and end are made to match the decoded text. libbz2 must read the same. */
 static void forged_blocks_give_the_text_of_libbz2(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void forged_blocks_give_the_text_of_libbz2(void **state)
             buf_reset(&forged);
             buf_add_str(&forged, buf_str(&file));
             for (unsigned flips = 1 + i % 3; flips > 0; flips--) {
-                /* half of them in the head, where the tables are */
+                /* for half of the files only bits of the head, which has the tables */
                 const uint64_t bits = (file.size - 14 - 10) * 8, some = i % 2 && bits > 700 ? 700 : bits;
                 const uint64_t bit = 14 * 8 + test_random(&random) % some;
                 forged.data[bit / 8] ^= (char)(0x80 >> bit % 8);
@@ -195,7 +195,7 @@ static void forged_blocks_give_the_text_of_libbz2(void **state)
 
 struct writing {
     struct buf *file;
-    unsigned free; /* bits of its last byte */
+    unsigned free; /* unused bits of its last byte */
 };
 
 static void add_bits(struct writing *to, uint32_t value, unsigned count)
@@ -209,8 +209,8 @@ static void add_bits(struct writing *to, uint32_t value, unsigned count)
     }
 }
 
-/* A block that needs as many bits as one can: all codes of 20 bits, selectors that cannot be longer and more than can
- * be used, 900,000 symbols; and `detours` steps that the lengths of codes take down and up again. */
+/* Makes a block of the maximal number of bits: codes of 20 bits, selectors of maximal length and number (more than are
+ * used), 900,000 symbols. In addition, the coded lengths go down and up again `detours` times. */
 static void make_long_block(struct buf *file, unsigned detours)
 {
     struct writing to = {file, 0};
@@ -228,7 +228,7 @@ static void make_long_block(struct buf *file, unsigned detours)
     for (unsigned table = 0; table < TABLES_MAX; table++) {
         add_bits(&to, 20, 5);
         for (unsigned i = 0; i < detours; i++)
-            add_bits(&to, 14, 4); /* one less, one more */
+            add_bits(&to, 14, 4); /* length - 1, length + 1 */
         for (unsigned symbol = 0; symbol < 256; symbol++)
             add_bits(&to, 0, 1);
     }
@@ -236,10 +236,10 @@ static void make_long_block(struct buf *file, unsigned detours)
         add_bits(&to, 2 + test_random(&random) % 253, 20);
     add_bits(&to, 255, 20); /* the end */
     for (unsigned i = 0; i < 12; i++)
-        add_bits(&to, 0, 8); /* room for what stands after */
+        add_bits(&to, 0, 8); /* room for the end of the stream */
 }
 
-/* The largest block without detours is read whole (BZIP2_BLOCK_BYTES_MAX), and detours cost room only. */
+/* The largest block without detours fits into BZIP2_BLOCK_BYTES_MAX; one with detours is larger and is accepted too. */
 static void the_longest_block_is_taken(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void ends_and_noise_are_refused(void **state)
     add_stream(&file, buf_str(&text), 1, 0);
     const size_t size = file.size;
     for (file.size = 12; file.size < size; file.size++) {
-        struct buf cut = {0}; /* its own memory, so that a sanitizer sees its end */
+        struct buf cut = {0}; /* separate memory, so that a sanitizer finds reads past its end */
         buf_add_str(&cut, buf_str(&file));
         const enum bzip2_result result = compare(&cut, 1, SIZE_MAX / 2);
         assert_true(result != BZIP2_DONE || file.size > size - 6);
@@ -277,7 +277,7 @@ static void ends_and_noise_are_refused(void **state)
         for (size_t at = 10; at < size; at++)
             file.data[at] = (char)test_random(&random);
         if (i % 2)
-            memcpy(file.data + 14, "\0\0\0\0\x80\0\0\xff\xff\x50\x01\xff", 12); /* a head that promises */
+            memcpy(file.data + 14, "\0\0\0\0\x80\0\0\xff\xff\x50\x01\xff", 12); /* the beginning of a valid head */
         compare(&file, 1 + i % 9, SIZE_MAX / 2);
     }
     buf_release(&text);

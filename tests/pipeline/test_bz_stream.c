@@ -1,4 +1,5 @@
-/* A whole file of bzip2: the text of every stream, cut anywhere, with any bit turned, and longer than is allowed. */
+/* A bzip2 file read whole: text of every stream; files cut anywhere, with any bit flipped, or with more text than
+ * allowed. */
 #include "tests/pipeline/dump_files.h"
 
 #include "base/bz/stream.h"
@@ -34,7 +35,7 @@ static void all_streams_are_read(void **state)
     make_text(&text, 700000);
     make_file(&file, &text);
     assert_true(bzip2_begins(buf_str(&file)));
-    for (int zeros = 0; zeros < 3; zeros++) { /* which some tapes and tools append */
+    for (int zeros = 0; zeros < 3; zeros++) { /* some tapes and tools append zeros */
         assert_int_equal(unpack(buf_str(&file), text.size, &out, &err), 0);
         assert_same((struct str){out.data + 4, out.size - 4}, buf_str(&text));
         buf_add_byte(&file, 0);
@@ -51,7 +52,7 @@ static void all_streams_are_read(void **state)
     buf_release(&out);
 }
 
-/* A cut is whole only between streams; a bit that is turned is never taken for text that was not there. */
+/* A file cut between streams is accepted, any other cut is an error. A flipped bit never gives a different text. */
 static void a_cut_and_a_bit_are_noticed(void **state)
 {
     (void)state;
@@ -78,7 +79,7 @@ static void a_cut_and_a_bit_are_noticed(void **state)
         }
         file.data[bit / 8] ^= (char)(0x80 >> bit % 8);
     }
-    assert_true(taken > 0 && taken < 60); /* levels, and the bits up to a border */
+    assert_true(taken > 0 && taken < 60); /* bits of a level, and padding bits */
     buf_release(&text);
     buf_release(&file);
     buf_release(&out);

@@ -4,7 +4,7 @@
 
 #include "pipeline/dump/bzip2.h"
 
-/* Text that is not all alike: words, runs, bytes. */
+/* Makes a varied text: words, runs, bytes. */
 static void make_text(struct buf *text, size_t size, uint64_t seed)
 {
     uint64_t random = seed;
@@ -40,7 +40,7 @@ static void a_magic_is_found_at_every_bit(void **state)
     for (uint64_t at = 0; at <= 8 * 20 - 48; at++) {
         for (int fill = 0; fill < 2; fill++) {
             uint8_t bytes[20];
-            memset(bytes, fill ? 0x35 : 0, sizeof(bytes)); /* a byte of the magic: looked at closer */
+            memset(bytes, fill ? 0x35 : 0, sizeof(bytes)); /* a byte of the magic, to reach the exact comparison */
             for (unsigned i = 0; i < 48; i++) {
                 unsigned bit = BZIP2_MAGIC_BLOCK >> (47 - i) & 1;
                 uint8_t mask = (uint8_t)(0x80 >> (at + i) % 8);
@@ -57,7 +57,7 @@ static void a_magic_is_found_at_every_bit(void **state)
     }
 }
 
-/* Follows the blocks of one stream and compares with the text it was made of. Returns the number of blocks. */
+/* Follows the blocks of one stream and compares the result with its original text. Returns the number of blocks. */
 static unsigned follow(struct str text, int level, size_t block_bytes, size_t before)
 {
     struct buf file = {0}, out = {0};
@@ -97,14 +97,15 @@ static void blocks_decode_to_the_text(void **state)
         make_text(&text, 250000, seed);
         assert_true(follow(buf_str(&text), 1, 0, 0) >= 2);
         assert_int_equal(follow(buf_str(&text), 9, 0, 5), 1);
-        assert_int_equal(follow((struct str){text.data, 5000}, 9, 100, 3), 50); /* 50 blocks at all bits */
+        assert_int_equal(follow((struct str){text.data, 5000}, 9, 100, 3), 50); /* 50 blocks, which begin at all bits of
+                                                                                 * a byte */
         assert_int_equal(follow((struct str){text.data, 1}, 9, 0, 0), 1);
         assert_int_equal(follow((struct str){text.data, 40}, 1, 1, 0), 40);
         buf_release(&text);
     }
 }
 
-/* A block needs what shows its end: the magic after it, up to the byte that this ends in. */
+/* A block needs the magic after it, including the last byte that the magic touches. */
 static void short_input_is_short(const char *decoder)
 {
     struct buf text = {0}, file = {0}, out = {0};
@@ -167,7 +168,7 @@ static void no_flipped_bit_changes_the_text(void **state)
         file.data[bit / 8] ^= (char)(0x80 >> bit % 8);
         if (bzip2_decode(&memory, data(&file), file.size, 32, 1, 10000, &out, &block) == BZIP2_DONE) {
             assert_same(buf_str(&out), buf_str(&text));
-            /* outside of the block, or in a table's unused place */
+            /* a bit inside the block, in an unused part of a table */
             same += bit >= 32 && bit < whole.end;
         } else {
             assert_int_equal(out.size, 0);
@@ -190,11 +191,11 @@ static void a_block_too_long_is_refused(void **state)
     make_text(&text, 150000, 2);
     add_stream(&file, buf_str(&text), 2, 0);
     buf_add_text(&out, "kept");
-    /* for its level */
+    /* too long for its level */
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 1, SIZE_MAX / 2, &out, &block), BZIP2_DAMAGED);
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 2, SIZE_MAX / 2, &out, &block), BZIP2_DONE);
     out.size = 4;
-    /* for the room there is */
+    /* too long for the room */
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 2, 149999, &out, &block), BZIP2_LONG);
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 2, 0, &out, &block), BZIP2_LONG);
     assert_int_equal(out.size, 4);

@@ -1,13 +1,13 @@
-/* The verdict on bzip2 files of every shape: the same text as libbz2, or an error that names the byte; whatever the
- * window. */
+/* Results for bzip2 files of every shape: the same text as libbz2, or an error that names the byte, with every window
+ * size. */
 #include "tests/pipeline/dump_files.h"
 
 #include "pipeline/dump/bzip2.h"
 
 static const size_t windows[] = {13, 100, 4096, 1 << 20};
 
-/* Reads with all window sizes, and with all decoding left to the cut. Returns 0 where all give the text's own groups,
- * -1 where all fail with the same error; anything else fails the test. */
+/* Reads with all window sizes, also with all decoding left to the cut. Returns 0 if all succeed, with the groups of the
+ * plain text, or -1 if all fail with the same error; anything else fails the test. */
 static int verdict(struct str file, struct str text, struct error *err)
 {
     struct buf expected = {0}, got = {0};
@@ -32,7 +32,8 @@ static int verdict(struct str file, struct str text, struct error *err)
         else
             err->kind = ERR_NONE;
         if (result == 0 && windows[i] == 1 << 20)
-            assert_same(buf_str(&got), buf_str(&expected)); /* one window: as the plain text */
+            assert_same(buf_str(&got), buf_str(&expected)); /* with one window, the groups are those of the plain text
+                                                             * */
     }
     buf_release(&expected);
     buf_release(&got);
@@ -63,7 +64,7 @@ static struct buf make_dump(unsigned pages)
     return text;
 }
 
-/* Every second part of the text is a stream of its own. */
+/* Adds the text in streams of `part` bytes. */
 static void add_streams(struct buf *file, struct str text, size_t part, size_t block_bytes)
 {
     for (size_t at = 0; at < text.size; at += part) {
@@ -148,7 +149,7 @@ static void every_truncation_is_named(void **state)
         } else {
             add_stream(&file, buf_str(&text), 1, 333);
         }
-        for (size_t size = 4; size < file.size; size++) { /* less is text */
+        for (size_t size = 4; size < file.size; size++) { /* a shorter file is taken for text */
             struct error err;
             struct dump_options options = small_options(size % 2 ? 64 : 1 << 20);
             if (read_bytes((struct str){file.data, size}, &options, &got, &err) == 0) {
@@ -165,7 +166,7 @@ static void every_truncation_is_named(void **state)
     buf_release(&got);
 }
 
-/* A flipped bit (in every byte at least two) is found, or it is one that says nothing (padding, an unused table). */
+/* A flipped bit (at least two in every byte) is found, unless it has no meaning (padding, an unused table). */
 static void every_flipped_bit_is_found_or_harmless(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void a_wrong_stream_crc_is_named(void **state)
     buf_release(&file);
 }
 
-/* A stream whose header is changed to a lower level than its block needs. */
+/* The header of a stream is changed to a lower level than its block needs. */
 static void a_block_above_its_streams_level_is_refused(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void a_block_above_its_streams_level_is_refused(void **state)
     size_t second = file.size;
     add_stream(&file, (struct str){text.data + 1000, text.size - 1000}, 3, 0);
     assert_accepted(buf_str(&file), buf_str(&text));
-    file.data[second + 3] = '9'; /* more than it needs */
+    file.data[second + 3] = '9'; /* a higher level than needed */
     assert_accepted(buf_str(&file), buf_str(&text));
     file.data[second + 3] = '1';
     assert_refused(buf_str(&file), "longer than the header of its stream allows", second + 4);
@@ -241,7 +242,7 @@ static void a_block_above_its_streams_level_is_refused(void **state)
 
 struct bits {
     struct buf bytes;
-    unsigned used; /* of the last byte */
+    unsigned used; /* bits */
 };
 
 static void bits_add(struct bits *bits, uint64_t value, unsigned count)
@@ -253,8 +254,8 @@ static void bits_add(struct bits *bits, uint64_t value, unsigned count)
     }
 }
 
-/* The same stream, of one block, with `count` more selectors, which a decoder passes over: in their bits a block's
- * magic can be written, because it has no three ones in a row. */
+/* Returns the one-block stream with a block's magic planted `count` times in superfluous selectors, which a decoder
+ * skips. This works because the magic has no three ones in a row. */
 static struct buf plant_in_selectors(struct str stream, unsigned count)
 {
     const uint8_t *from = (const uint8_t *)stream.data;
@@ -264,7 +265,7 @@ static struct buf plant_in_selectors(struct str stream, unsigned count)
     for (unsigned i = 0; i < 16; i++)
         groups += (unsigned)bzip2_bits(from, stream.size, at + i, 1);
     at += 16 + 16 * groups;
-    assert_true(bzip2_bits(from, stream.size, at, 3) >= 3); /* tables: then two ones in a row are a selector */
+    assert_true(bzip2_bits(from, stream.size, at, 3) >= 3); /* at least 3 tables, so that "110" is a valid selector */
     unsigned selectors = (unsigned)bzip2_bits(from, stream.size, at + 3, 15);
     for (uint64_t i = 0; i < at + 3; i++)
         bits_add(&out, bzip2_bits(from, stream.size, i, 1), 1);
@@ -304,7 +305,7 @@ static void magics_inside_a_block_are_passed_over(void **state)
     buf_release(&peer);
 }
 
-/* The same stream, whose first code's lengths begin with `detours` steps up and down again. */
+/* Returns the stream with code lengths of the first table that first go up and down `detours` times. */
 static struct buf plant_detours(struct str stream, unsigned detours)
 {
     const uint8_t *from = (const uint8_t *)stream.data;
@@ -351,8 +352,7 @@ static void a_block_is_at_most_three_megabytes(void **state)
     buf_release(&got);
 }
 
-/* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here after a broken
- * one. */
+/* A valid block inside bytes that are not a block, as an attacker would plant it. */
 static void planted_blocks_are_not_taken(void **state)
 {
     (void)state;
@@ -360,9 +360,9 @@ static void planted_blocks_are_not_taken(void **state)
     add_stream(&file, buf_str(&text), 9, 0);
     add_stream(&planted, STR("<page>planted</page>"), 9, 0);
     size_t end = file.size;
-    buf_add(&file, planted.data + 1, planted.size - 1); /* without its B: garbage, but a good block in it */
+    buf_add(&file, planted.data + 1, planted.size - 1); /* without its B: garbage that contains a valid block */
     assert_refused(buf_str(&file), "other bytes follow", end);
-    /* Many false starts: the decode gives up on the window, the chain does not. */
+    /* Many false magics: the parallel decoding gives up on the window, the chain does not. */
     buf_reset(&file);
     add_stream(&file, (struct str){text.data, 50}, 9, 0);
     end = file.size;
@@ -411,7 +411,7 @@ static void a_bomb_stays_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bomb_stays_small), /* first: it looks at the peak of memory */
+        cmocka_unit_test(a_bomb_stays_small), /* first, because it checks the peak of memory */
         cmocka_unit_test(streams_of_every_shape_are_one_text),
         cmocka_unit_test(empty_streams_and_zero_padding_are_fine),
         cmocka_unit_test(trailing_garbage_is_named),

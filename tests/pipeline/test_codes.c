@@ -1,4 +1,4 @@
-/* Codes of languages: what is one, and what is near to what is none. */
+/* Language codes: which are valid, and which code is suggested for an invalid one. */
 #include "pipeline/text/words/codes.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* A whole input: what it is, which group a page is in, and that threads, pipes and restarts change nothing. */
+/* A whole input: its kind, the group of each page, and that threads, pipes and restarts change nothing. */
 // labels: threads
 #include "tests/pipeline/dump_files.h"
 
@@ -36,7 +36,8 @@ static void the_siteinfo_is_read(void **state)
     assert_true(str_equal(info->namespaces[2].name, STR("Datei")));
     dump_close(dump);
 
-    assert_int_equal(dump_open(&dump, test_file(STR("<mediawiki><page>")), &options, &err), 0); /* an old, bare one */
+    assert_int_equal(dump_open(&dump, test_file(STR("<mediawiki><page>")), &options, &err), 0); /* an old dump without
+                                                                                                 * <siteinfo> */
     assert_int_equal(dump_siteinfo(dump)->namespace_count, 0);
     assert_false(dump_siteinfo(dump)->case_sensitive);
     dump_close(dump);
@@ -143,7 +144,8 @@ static int read_all(struct dump *dump, uint64_t number, struct error *err)
     return result;
 }
 
-/* The verdict on a window is its own: damage is no way around it, and a reader that begins there finds it too. */
+/* The expansion limit holds for each window: salvage does not avoid it, and a reader that begins at the window finds it
+ * too. */
 static void a_bomb_is_refused_where_it_stands(void **state)
 {
     (void)state;
@@ -168,7 +170,7 @@ static void a_bomb_is_refused_where_it_stands(void **state)
     struct dump_options options = small_options(WINDOW);
     for (unsigned choice = 0; choice < 8; choice++) {
         options.salvage = choice & 1;
-        options.ratio_text_min = choice & 2 ? 3 * BOMB : 2 * BOMB; /* the pages of the window are before the bomb */
+        options.ratio_text_min = choice & 2 ? 3 * BOMB : 2 * BOMB; /* the window's pages, too, are before the bomb */
         options.ratio_max = choice & 4 ? 3 * BOMB : 100;
         const bool refused = !(choice & 4);
         assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
@@ -203,7 +205,7 @@ static void content_tells_the_kind(void **state)
         if (i % 2 && (c->bytes.size == 0 || c->error == ERR_UNSAFE || strstr(c->hint, "download")))
             continue;
         if (i % 2)
-            add_stream(&file, c->bytes, 9, 3); /* the same inside bzip2 */
+            add_stream(&file, c->bytes, 9, 3); /* the same bytes inside bzip2 */
         else
             buf_add_str(&file, c->bytes);
         int result = dump_open(&dump, test_file(buf_str(&file)), &options, &err);
@@ -240,7 +242,7 @@ static void what_cannot_be_opened_is_a_usage_error(void **state)
     buf_release(&tar);
 }
 
-/* Somebody writes the file anew while it is read: an error that says where, not the bytes of a buffer. */
+/* A file that is truncated while it is read gives an error with the offset, not stale bytes of a buffer. */
 static void a_file_that_becomes_shorter_is_an_error(void **state)
 {
     (void)state;
@@ -282,7 +284,8 @@ static void a_byte_order_mark_is_no_text(void **state)
 
 /* ------------------------------------------------------------------------------------------------------ groups */
 
-/* What the groups must be, worked out the slow way: the file's blocks one after the other, and where <page> stands. */
+/* Computes the expected groups the slow way: from the file's blocks, one after the other, and the positions of
+ * <page>. */
 static void expect_groups(struct str file, size_t window_bytes, struct buf *expected)
 {
     struct buf text = {0}, body = {0};
@@ -351,7 +354,7 @@ static void a_page_is_in_the_group_of_its_blocks_window(void **state)
     buf_release(&expected);
 }
 
-/* What a peek gives stands in the groups too; of a file that is one window it is all of them. */
+/* The records of a peek are also in the groups; for a file of one window they are all of them. */
 static void a_peek_gives_whole_records(void **state)
 {
     (void)state;
@@ -368,7 +371,7 @@ static void a_peek_gives_whole_records(void **state)
         else
             buf_add_str(&file, buf_str(&text));
         if (shape >= 2)
-            file.data[file.size - 40] ^= 1; /* damage is no business of a peek */
+            file.data[file.size - 40] ^= 1; /* a peek ignores damage */
         for (size_t window = 300; window < 1 << 20; window *= 9) {
             struct dump_options options = small_options(window);
             size_t seen = 0;
@@ -406,7 +409,7 @@ static void the_hash_is_of_every_byte(void **state)
     add_dump(&text, 2, 50, 1);
     for (size_t i = 0; i < 3; i++) {
         if (i == 2)
-            text.data[text.size - 1] = ' '; /* after everything that is read as records */
+            text.data[text.size - 1] = ' '; /* a byte after the last record */
         assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
         assert_int_equal(read_groups(dump, 0, true, NULL, &out, &err), 0);
         if (i == 0)
@@ -461,9 +464,9 @@ static void another_sum_is_told_at_the_end(void **state)
 
 struct states {
     struct dump_state state[4000];
-    size_t out_size[4000]; /* of the groups that were out then */
+    size_t out_size[4000]; /* bytes of groups given until then */
     size_t count;
-    size_t from; /* window of the first */
+    size_t from; /* window of the first state */
 };
 
 static void keep_state(void *context, const struct dump *dump, uint64_t window, const struct buf *out)
@@ -494,8 +497,8 @@ static void assert_same_state(const struct dump_state *a, const struct dump_stat
     assert_memory_equal(a->sum.state, b->sum.state, sizeof a->sum.state);
 }
 
-/* From the state after every piece: exactly the groups that had not come out, and the same states and hash as without
- * the restart, so that a restart of a restart is covered too. */
+/* A restart from the state after every piece gives exactly the remaining groups, and the same states and hash as
+ * without the restart. Equal states cover the restart of a restart. */
 static void assert_restarts(const char *path, const struct dump_options *options)
 {
     static struct states whole, rest;
@@ -555,8 +558,8 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
             struct dump_options options = small_options(window);
             options.sha256 = window % 3 ? sum_of(buf_str(&file)) : NULL;
             assert_restarts(path, &options);
-            options.page_bytes_max = 300;  /* one is skipped */
-            options.group_bytes_max = 200; /* several parts */
+            options.page_bytes_max = 300;  /* one page is skipped */
+            options.group_bytes_max = 200; /* groups of several parts */
             assert_restarts(path, &options);
         }
     }
@@ -564,7 +567,7 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
     buf_release(&file);
 }
 
-/* The journal of a start that knew no sum has none. */
+/* A state from a start without --sha256 has no sum; the restart computes it from the beginning of the file. */
 static void a_sum_is_made_up_for(void **state)
 {
     (void)state;
@@ -620,7 +623,7 @@ static void text_and_jsonl_restart_too(void **state)
     buf_release(&file);
 }
 
-/* Salvage too goes on from any state with what was missing: gaps that begin, last or end at a window's border. */
+/* Salvage also restarts from any state: gaps begin at, span, or end at a window's border. */
 static void salvage_restarts(void **state)
 {
     (void)state;
@@ -789,7 +792,7 @@ static void threads_change_nothing(void **state)
     add_dump(&text, 200, 2000, 6);
     add_stream(&file, buf_str(&text), 1, 5000);
     struct dump_options options = small_options(2000);
-    options.piece_bytes_max = 6000; /* cut has some to decode itself */
+    options.piece_bytes_max = 6000; /* the cut has to decode some blocks itself */
     options.group_bytes_max = 4000;
     assert_int_equal(read_bytes(buf_str(&file), &options, &expected, &err), 0);
     for (size_t threads = 1; threads <= 8; threads *= 2) {
@@ -812,7 +815,7 @@ static void threads_change_nothing(void **state)
     buf_release(&expected);
 }
 
-/* Or else the groups would be worked on one after the other. */
+/* Otherwise groups would not be processed in parallel. */
 static void a_piece_gives_its_group_at_one_call(void **state)
 {
     (void)state;
@@ -869,7 +872,7 @@ static void the_english_sample_is_whole(void **state)
     for (size_t window = 1u << 30; window >= 10000; window /= 1000) {
         struct dump_options options = small_options(window);
         assert_int_equal(read_path(path, &options, &out, &err), 0);
-        /* the groups' own lines left out */
+        /* without the lines of the groups */
         buf_reset(&small);
         for (const char *at = buf_text(&out), *end = out.data + out.size; at < end;) {
             const char *next = memmem(at, (size_t)(end - at), "\n== file", 8);

@@ -1,4 +1,4 @@
-/* The arithmetic of {{#expr:}}: what comes out, and that no expression is read for ever. */
+/* The arithmetic of {{#expr:}}: results, and that every expression ends in bounded time. */
 #include "pipeline/text/templates/expr.h"
 
 #include <math.h>
@@ -171,7 +171,7 @@ static void conditions_hold_for_what_is_not_zero(void **state)
     }
 }
 
-/* `count` times a unit, and "1" after it. */
+/* Reads an expression of `count` units, followed by `after`. */
 static struct expr read_repeated(const char *unit, size_t count, const char *after)
 {
     struct buf text = {0};
@@ -193,7 +193,7 @@ static void what_is_too_deep_is_an_error(void **state)
     assert_string_equal(read_repeated("1+", 10000, "1").text, "10001");
 }
 
-/* Bits in any order: a value and no error, or an error and no value. */
+/* Random sequences of tokens give a value and no error, or an error and no value. */
 static void any_mixture_is_read(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Inputs read in parts: however they are cut, interrupted and cut again, the same groups, hashes and errors as in one
- * go. */
+/* Inputs read in parts: divided, interrupted and divided again, they give the same groups, hashes and errors as read in
+ * one go. */
 #include "tests/pipeline/dump_files.h"
 
 #include "base/belt.h"
@@ -28,7 +28,7 @@ static int remove_directory(void **state)
 
 /* ------------------------------------------------------------------------------------------------------ reading */
 
-/* What an extent has given, and how much of it when its journal was written. */
+/* The groups that an extent has given, and their bytes when its journal was written. */
 struct given {
     uint64_t first;
     struct buf text;
@@ -84,7 +84,7 @@ static struct given *given_of(struct world *world, uint64_t first)
 
 enum { INTERRUPTED = 1 };
 
-/* One belt over the feed, by hand. */
+/* Runs the steps of a belt over the feed, one after the other. */
 static int run_feed(struct world *world, struct feed *feed, struct given *part, struct error *err)
 {
     struct feed_job job = {0};
@@ -115,7 +115,7 @@ static int run_feed(struct world *world, struct feed *feed, struct given *part, 
     return result;
 }
 
-/* As reading.c does it. */
+/* Does a task as reading.c does. */
 static int run_task(struct world *world, const struct extent_task *task, struct error *err)
 {
     struct collector *collector = &world->collector;
@@ -126,7 +126,7 @@ static int run_task(struct world *world, const struct extent_task *task, struct 
     const struct extent *extent = &collector->extent;
     const struct place place = extent_place(extent);
     if (place_compare(place, inputs_place(&world->inputs, task->first)) == 0 && extent->state.next_part == 0)
-        part->saved = 0; /* begun, or begun again */
+        part->saved = 0; /* at its beginning, for the first time or again */
     part->text.size = part->saved;
     assert_int_equal(feed_begin(&feed, place, &extent->state, err), 0);
     int result = run_feed(world, &feed, part, err);
@@ -161,7 +161,7 @@ static int read_round(struct world *world, uint32_t cut_in, struct buf *out, str
     const size_t count = extents_share(&extents, cut_in, tasks);
     int result = 0;
     for (size_t i = 0; i < count; i++) {
-        const size_t other = (i * 7 + 3) % count; /* in any order */
+        const size_t other = (i * 7 + 3) % count; /* in mixed order */
         struct extent_task task = tasks[other];
         assert_true(task.rank < cut_in);
         tasks[other] = tasks[i];
@@ -187,7 +187,7 @@ static int read_round(struct world *world, uint32_t cut_in, struct buf *out, str
     return result == 0 && count == 0 ? 2 : result;
 }
 
-/* All of it by `parts` processes, interrupted every `patience` jobs (0: never), then cut again in one more. */
+/* Reads everything in `parts` parts, interrupted every `patience` jobs (0: never), then divided into one part more. */
 static int read_in_parts(struct world *world, uint32_t parts, unsigned patience, struct buf *out, struct error *err)
 {
     int result = INTERRUPTED;
@@ -197,13 +197,13 @@ static int read_in_parts(struct world *world, uint32_t parts, unsigned patience,
         assert_true(rounds < 3000);
         world->patience = patience;
         result = read_round(world, anew ? parts++ % 7 + 1 : 1, out, err);
-        patience += patience > 0; /* it gets somewhere */
+        patience += patience > 0; /* so that it ends */
     }
     return result < 0 ? -1 : 0;
 }
 
-/* The same in one go and in parts: groups and hashes, or the error. Returns how many extents were joined, and
- * removed. */
+/* Reads in one go and in parts and compares groups and hashes, or the error. Returns how many extents were joined, and
+ * how many removed. */
 static struct world compare_parts(const char *const *paths, size_t count, const struct dump_options *options,
                                   unsigned patience)
 {
@@ -238,7 +238,8 @@ static struct world compare_bytes(struct str bytes, const struct dump_options *o
 
 /* ------------------------------------------------------------------------------------------------------- inputs */
 
-/* A dump in one of four shapes: plain, one stream of small blocks, streams, streams and a stream of many blocks. */
+/* Writes a dump in one of four shapes: plain, one stream of small blocks, streams, streams and a stream of many
+ * blocks. */
 static void make_shape(int shape, struct str text, struct buf *file)
 {
     buf_reset(file);
@@ -288,12 +289,12 @@ static void parts_give_what_the_whole_gives(void **state)
                 }
             }
     }
-    assert_true(joined > 3 * removed); /* else parts were useless */
+    assert_true(joined > 3 * removed); /* most parts are usable */
     buf_release(&text);
     buf_release(&file);
 }
 
-/* Windows so small that tags, magics and trailers lie in several, and many hold no text at all. */
+/* Windows so small that tags, magics and trailers span several, and many have no text at all. */
 static void tiny_windows_are_parts_too(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void tiny_windows_are_parts_too(void **state)
     buf_release(&file);
 }
 
-/* Two dumps end to end, and what comes after the last </mediawiki>. */
+/* Two dumps one after the other, with text after the last </mediawiki>. */
 static void the_end_of_a_dump_may_be_anywhere(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void several_files_are_one_row(void **state)
     make_text(&text);
     for (int i = 0; i < FILES_MAX; i++) {
         make_shape(i, buf_str(&text), &file);
-        if (i == 1) { /* one that cannot be divided */
+        if (i == 1) { /* an input that cannot be divided */
             buf_reset(&file);
             for (unsigned line = 0; line < 200; line++)
                 buf_addf(&file, "Line %u.\n%s", line, line % 5 ? "" : "\n");
@@ -407,7 +408,7 @@ static uint64_t bit_at(struct str bytes, uint64_t bit)
     return bzip2_bits((const uint8_t *)bytes.data, bytes.size, bit, 1);
 }
 
-/* A stream without its header, of one small block that holds a page, in whose bits no six ones stand in a row. */
+/* Returns a stream of one small block with a page, whose bits after the header have no six ones in a row. */
 static struct buf false_block(void)
 {
     struct buf stream = {0}, text = {0};
@@ -429,8 +430,8 @@ static struct buf false_block(void)
     return stream;
 }
 
-/* A stream of one block of six tables, with more selectors, which a decoder passes over: in their bits (runs of up to
- * five ones, each ended by a zero) stands a whole false block. */
+/* Returns the stream (one block with six tables) with a whole false block planted in superfluous selectors, which a
+ * decoder skips. Selectors are runs of up to five ones, each ended by a zero. */
 static struct buf plant_block(struct str stream, struct str block)
 {
     struct bits out = {0};
@@ -455,7 +456,7 @@ static struct buf plant_block(struct str stream, struct str block)
     for (uint64_t i = 32; i < (uint64_t)block.size * 8; i++)
         bits_add(&out, bit_at(block, i), 1);
     bits_add(&out, 0, 1);
-    uint64_t end = (uint64_t)stream.size * 8; /* without the bits that fill its last byte */
+    uint64_t end = (uint64_t)stream.size * 8; /* without the padding bits of its last byte */
     while (bzip2_bits((const uint8_t *)stream.data, stream.size, end - 80, 48) != BZIP2_MAGIC_END)
         end--;
     for (; at < end; at++)
@@ -463,7 +464,7 @@ static struct buf plant_block(struct str stream, struct str block)
     return out.bytes;
 }
 
-/* Good blocks with right CRCs inside true blocks: a part that begins there takes one for the truth, and is read
+/* Valid blocks with correct CRCs inside real blocks: a part that begins at one follows the wrong chain, and is read
  * again. */
 static void planted_blocks_fool_nobody(void **state)
 {
@@ -530,7 +531,7 @@ static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
     for (uint32_t i = 0; i < 8; i++)
         assert_int_equal(tasks[i].rank, i / 4);
     extents_release(&extents);
-    assert_int_equal(extents_read(&extents, &err), 0); /* from their journals */
+    assert_int_equal(extents_read(&extents, &err), 0); /* they are read from their journals */
     assert_int_equal(extents.count, 8);
     extents.limit = 5;
     assert_false(extents_divide(&extents));
@@ -538,7 +539,7 @@ static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
     world_close(&world);
 
     const char *const wrong[] = {"", "{}", "{\"extent_version\": 1}", "{}"};
-    for (size_t i = 0; i < 4; i++) { /* the last one after the end of the row */
+    for (size_t i = 0; i < 4; i++) { /* the last one is beyond the last window */
         char *journal = spill_journal_path(directory, i < 3 ? 0 : row), *folder = path_join(directory, SPILL_NAME);
         assert_int_equal(path_make_directory(folder, &err), 0);
         assert_int_equal(file_write_all(journal, wrong[i], strlen(wrong[i]), &err), 0);

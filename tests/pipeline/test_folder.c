@@ -1,4 +1,4 @@
-/* Folders of parts: names, their order, what is refused, lists of sums. */
+/* Folders of parts: names, their order, refused folders, lists of checksums. */
 #include "pipeline/folder.h"
 
 #include "base/file.h"
@@ -51,7 +51,7 @@ static int clear(void **state)
     return path_remove(directory, &err);
 }
 
-/* The names of the parts, with a blank after each. */
+/* Expects these names of parts, each followed by a blank. */
 static void expect(const char *wanted)
 {
     struct error err;

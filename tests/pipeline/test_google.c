@@ -45,7 +45,7 @@ static void draws_as_python(void **state)
     assert_memory_equal(items, order, sizeof order);
 }
 
-/* The same of seeds with one and two words: the first word, and the 2,000th, after three turns of the state. */
+/* The same for seeds of one and two words: the first word, and the 2,000th, after the state was renewed three times. */
 static void seeds_of_any_size(void **state)
 {
     (void)state;
@@ -72,13 +72,13 @@ static void one_choice_draws_too(void **state)
     (void)state;
     struct twister twister = seeded(12345), other = seeded(12345);
     assert_int_equal(twister_between(&twister, 3, 3), 3);
-    /* One bit at a time until it is 0: the first words begin with 0x6a, 0xbb. */
+    /* A choice from one value draws single bits until one is 0. The first words begin with 0x6a and 0xbb. */
     assert_true(twister_word(&other) >> 31 == 0);
     assert_int_equal(twister_word(&twister), twister_word(&other));
     assert_true(twister_word(&twister) >> 31 == 0);
     twister = seeded(12345);
     twister_word(&twister);
-    twister_between(&twister, 3, 3); /* a word that begins with 1 is drawn past */
+    twister_between(&twister, 3, 3); /* a word whose first bit is 1 is skipped */
     assert_int_equal(twister_word(&twister), 3522623596u);
     uint32_t item = 7;
     struct twister same = twister;
@@ -116,7 +116,7 @@ static const char pieces_text[] =
     "[PAD] [UNK] [CLS] [SEP] [MASK] the a cat dog sat ran on mat log big small ##s ##ing run jump . , and in red blue "
     "house tree bird sang old man sea";
 
-/* One sentence a line, an empty line between documents. */
+/* One sentence per line, an empty line between documents. */
 static const char *const text[] = {"The cat sat on the mat.",
                                    "A big dog ran in the red house.",
                                    "The bird sang.",
@@ -234,7 +234,7 @@ static void make(bool whole_words, uint64_t seed, struct listing *listing)
     for (size_t i = 0; i < made.count; i++)
         listing->lines[places[i]] = made.lines[i];
 
-    /* Every call gives the same. */
+    /* A second call gives the same. */
     struct listing again = {.vocab = vocab};
     assert_true(instances_make(instances, list, &again));
     assert_int_equal(again.count, made.count);

@@ -1,4 +1,5 @@
-/* Of a few sentences, and of the sentences of the tests of the splitter, the language is told; of less none is. */
+/* The language is guessed from a few sentences, and from the cases of the splitter's tests; shorter text gives no
+ * guess. */
 #include "pipeline/text/words/guess.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@ static void a_few_sentences_tell_their_language(void **state)
 {
     (void)state;
     static const struct {
-        const char *code, *text; /* code NULL: none is clear */
+        const char *code, *text; /* code NULL: no guess */
     } cases[] = {
         {"en",
          "The ship was built in the north of the country. It is the largest of its kind, and was sold to a firm."},

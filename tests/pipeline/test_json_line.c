@@ -1,4 +1,4 @@
-/* json_line.h: what is taken and refused, beside jansson's verdict on the same line, and what the members say. */
+/* json_line.h: which lines are accepted, compared with jansson, and the values of members. */
 #include "pipeline/json_line.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ static bool taken(struct str line, struct json_member *member)
     struct json_member none = {.name = "none"};
     struct str text = STR("");
     const bool result = json_line_read(&scratch, line, member ? member : &none, 1, &arena);
-    if (result && member && member->kind == MEMBER_TEXT) { /* it is to outlive the arena */
+    if (result && member && member->kind == MEMBER_TEXT) { /* must outlive the arena */
         text = (struct str){mem_alloc(member->text.size), member->text.size};
         memcpy((char *)text.data, member->text.data, text.size);
     }
@@ -71,7 +71,7 @@ static void takes_what_is_json(void **state)
         STR("{\"a\":0.000001e314}"),
         STR("{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\ude00\\u0000\"}"),
         STR("{\"a\":\"\x7f\xc3\xa9\"}"),
-        STR("{\"costarring\":1,\"liquid\":2}"), /* of one hash */
+        STR("{\"costarring\":1,\"liquid\":2}"), /* names of equal hash */
         STR("{\"a\":1,\"A\":1,\"\\u0061a\":1}"),
         STR("{\"\xc3\xa9\":1,\"e\":2}"),
         STR("{\"b\":{\"a\":1},\"a\":{\"a\":1,\"b\":{\"a\":1}}}"),
@@ -208,7 +208,7 @@ static void says_what_was_asked(void **state)
     }
 }
 
-/* `depth` containers, a value in the innermost or none. */
+/* A line of `depth` nested containers, with or without a value in the innermost one. */
 static struct buf nested(size_t depth, const char *open, const char *value, char close)
 {
     struct buf line = {0};
@@ -239,12 +239,12 @@ static void goes_as_deep_as_jansson(void **state)
     }
 }
 
-/* Two equal ones among many keys are found wherever they stand. */
+/* Two equal keys among many are found at any position. */
 static void finds_equal_keys(void **state)
 {
     (void)state;
     for (unsigned count = 1; count < 70; count++)
-        for (unsigned twin = 0; twin <= count; twin += 7) { /* twin == count: none is */
+        for (unsigned twin = 0; twin <= count; twin += 7) { /* twin == count: no key is equal */
             struct buf line = {0};
             for (unsigned i = 0; i < count; i++)
                 buf_addf(&line, "%c\"k%u\":{\"k1\":0}", i ? ',' : '{', i * 7919 % 1000);
@@ -254,7 +254,7 @@ static void finds_equal_keys(void **state)
         }
 }
 
-/* The tree of such a line took 45 times its size. */
+/* The tree that an earlier version built from such a line took 45 times its size. */
 static void many_values_take_no_memory(void **state)
 {
     (void)state;

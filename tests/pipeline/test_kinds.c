@@ -48,7 +48,7 @@ static void lists(void **state)
     static const struct example examples[] = {
         {"en", "List of rivers of Finland", "A."},
         {"en", "Lists of mountains", "A."},
-        {"en", "list of rivers", "A."}, /* a wiki whose titles keep their case */
+        {"en", "list of rivers", "A."}, /* a wiki with case-sensitive titles */
         {"en", "Index of Albania-related articles", "A."},
         {"en", "Outline of chess", "A."},
         {"en", "Rivers of Finland", "A.\n==See also==\n* b\n[[Category:Lists of rivers|Finland]]"},
@@ -90,7 +90,7 @@ static void stubs(void **state)
         {"en", "A", "A is b.\n\n{{stub}}"},
         {"en", "A", "A is b.\n==References==\n{{reflist}}\n{{Finland-geo-stub|date=2001}}"},
         {"en", "A", "{{ US_bio-stub }} A."},
-        {"xx", "A", "A.\n{{river-stub}}"}, /* the English ones hold everywhere */
+        {"xx", "A", "A.\n{{river-stub}}"}, /* English names are valid in every language */
         {"de", "A", "A.\n{{Stub}}"},
         {"fr", "A", "{{Ébauche|rivière}} A."},
         {"fr", "A", "{{ébauche de géographie}} A."},
@@ -123,7 +123,7 @@ static void what_only_looks_like_one(void **state)
         {"en", "A", "A. <!-- {{stub}} --> <nowiki>{{stub}}</nowiki>"},
         {"en", "A", "A. {{stubby}} {{ticket stub}}"},
         {"en", "A", "A.\n== B ==\n{{section-stub}}"},
-        {"en", "A", "A. {{quote|a {{stub}} b}}"}, /* inside of another */
+        {"en", "A", "A. {{quote|a {{stub}} b}}"}, /* inside another template */
         {"de", "Liste Pilz", "A party."},
         {"de", "Listenplatz", "A."},
         {"fr", "Liste électorale", "A."},

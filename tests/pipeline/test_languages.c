@@ -1,4 +1,4 @@
-/* The tables of languages.c, tags.c and entities.c: their order, on which every look-up relies, and the look-ups. */
+/* The tables of languages.c, tags.c and entities.c: their sort order, which every lookup needs, and the lookups. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/words/languages.h"
@@ -72,7 +72,7 @@ static void languages_are_found_by_any_of_their_names(void **state)
     assert_int_equal(language_find(STR("xx"))->starters.count, 0);
 }
 
-/* What stands in each Wikipedia for References, External links, See also, Further reading, Notes, Sources. */
+/* The headings in each Wikipedia for References, External links, See also, Further reading, Notes, Sources. */
 static void every_language_knows_its_sections_and_disambiguations(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* What the beginning of text tells: the form of every kind of file that people have, and what must not be taken for
- * another. */
+/* The form of a text file is guessed from its beginning: common forms of files, and forms that must not be confused. */
 #include "tests/pipeline/dump_files.h"
 
 #include "pipeline/look.h"
@@ -57,7 +56,7 @@ static void the_form_of_text_is_recognised(void **state)
                 "ja", FORM_WRAPPED);
 }
 
-/* Where a document is longer than what is looked at, it may be longer than what can be read as one. */
+/* A document that is longer than the examined beginning may be longer than the largest document. */
 static void many_lines_without_an_empty_one_are_documents(void **state)
 {
     (void)state;

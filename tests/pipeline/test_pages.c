@@ -1,9 +1,9 @@
-/* Text to records: what a record is, and that nothing depends on how the text came in pieces. */
+/* Text to records: the borders of records, which do not depend on how the text is cut into spans. */
 #include "tests/pipeline/dump_files.h"
 
 #include "pipeline/dump/pages.h"
 
-/* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. 0, or -1 from pages_end. */
+/* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Returns what pages_end returns. */
 static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
                const struct dump_options *options, struct buf *out)
 {
@@ -36,7 +36,7 @@ static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_
     return result;
 }
 
-/* In one window, spans of every size: always `expected`. */
+/* Expects `expected` from one window, with spans of every size. */
 static void assert_cut(enum input_kind kind, struct str text, const struct dump_options *options, const char *expected)
 {
     struct buf out = {0};
@@ -118,7 +118,7 @@ static void long_records_are_skipped_and_counted(void **state)
                &options,
                "== file 3 window 0 part 0 records 3 oversize 1\n-- 20\n<page>1234567</page>\n-- 14\n<page>too long\n-- "
                "14\n<page>1</page>\n");
-    options.page_bytes_max = 6; /* of text: with the blanks that end it */
+    options.page_bytes_max = 6; /* in text, trailing blanks count */
     assert_cut(INPUT_TEXT, STR("1234\n\n123456\n7\n\n\n1\n2\n\n"), &options,
                "== file 3 window 0 part 0 records 2 oversize 1\n-- 4\n1234\n-- 3\n1\n2\n");
     assert_cut(INPUT_JSONL, STR("12345678\n12345\n1234567"), &options,
@@ -142,8 +142,8 @@ static void a_long_group_goes_on_as_parts(void **state)
                "== file 3 window 0 part 2 records 1 oversize 0\n-- 1\n3\n");
 }
 
-/* For windows of every size: record by record, the group is the window in which its first byte stands, in the order
- * of the text; and spans of any size give the same. */
+/* For windows of every size, a record's group is the window of its first byte, and records are in the order of the
+ * text. Spans of any size give the same. */
 static void a_record_is_in_the_group_where_it_begins(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* pairs.c: what Google's filling rule promises, and where ours differs on purpose. */
+/* pairs.c: the properties of Google's filling rule, and where ours differs on purpose. */
 #include "base/random.h"
 #include "pipeline/pairs/pairs.h"
 
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Ids are unique over the group, so a range tells where it came from. */
+/* Ids are unique in the group, so a range shows its origin. */
 static void add(struct documents *documents, uint64_t id, bool valid, const size_t *sizes, size_t count)
 {
     documents_begin(documents, id, valid);
@@ -65,7 +65,7 @@ static void every_pair_fits_and_comes_from_its_documents(void **state)
                 assert_int_equal(pair->is_random_next, pair->document_b != d);
                 if (!pair->is_random_next)
                     assert_true(pair->b >= pair->a + pair->a_size);
-                /* held-out and training text never meet in a training pair */
+                /* a pair never has both held-out and training text */
                 if (!documents.items[d].valid)
                     assert_false(documents.items[pair->document_b].valid);
                 else if (pair->is_random_next)
@@ -77,7 +77,7 @@ static void every_pair_fits_and_comes_from_its_documents(void **state)
     documents_release(&documents);
 }
 
-/* A pair has bytes between its fields, so memcmp would not do. */
+/* Compares by field, because memcmp would include padding. */
 static bool same_pair(const struct sample_pair *a, const struct sample_pair *b)
 {
     return a->a == b->a && a->a_size == b->a_size && a->b == b->b && a->b_size == b->b_size &&
@@ -99,7 +99,7 @@ static void a_document_depends_on_its_name_alone(void **state)
         for (size_t i = 0; i < one.count; i++)
             assert_true(same_pair(&one.items[i], &all.items[before + i]));
     }
-    /* and another name gives other pairs */
+    /* another window gives other pairs */
     struct pair_options other = plain;
     other.window = 1;
     struct pairs others = {0};
@@ -115,7 +115,7 @@ static void a_document_depends_on_its_name_alone(void **state)
     documents_release(&documents);
 }
 
-/* Chunks of several sentences are random-next half of the time; those of one sentence always. */
+/* Half of the chunks of several sentences get a random next, and all chunks of one sentence do. */
 static void half_of_the_pairs_are_random(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void short_targets_come_at_their_rate(void **state)
         sizes[i] = 5;
     for (uint32_t d = 0; d < 2000; d++)
         add(&documents, d, false, sizes, 40);
-    /* A true next fills the target; a random one may end with its document. */
+    /* Only pairs with a true next count, because a random next may end with its document before the target. */
     size_t shortened = 0, all = 0;
     for (uint32_t d = 0; d < documents.count; d++) {
         pairs_reset(&pairs);
@@ -173,7 +173,7 @@ static void a_group_of_one_document_takes_the_true_next(void **state)
     struct documents documents = {0};
     struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){40, 40, 40, 40, 40, 40, 40}, 7);
-    add(&documents, 2, true, (size_t[]){9}, 1); /* no partner for the training document */
+    add(&documents, 2, true, (size_t[]){9}, 1); /* held out, so no partner for the training document */
     pairs_of_document(&documents, 0, &plain, &pairs);
     assert_true(pairs.count >= 2);
     for (size_t i = 0; i < pairs.count; i++)
@@ -220,7 +220,7 @@ static void a_lone_sentence_is_split_and_a_lone_piece_dropped(void **state)
     documents_release(&documents);
 }
 
-/* Where sentences fill a chunk, and what is left of it, to the piece, none of them is cut. */
+/* Where sentences fill both a chunk and its remainder exactly, none of them is cut. */
 static void sentences_that_fit_exactly_are_not_cut(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void sentences_that_fit_exactly_are_not_cut(void **state)
     }
     assert_true(pairs.count > 200);
 
-    /* Targets of 2 to room pieces: what they take, they keep. */
+    /* Short targets, from 2 pieces up: every piece is in a pair or counted as dropped. */
     documents_reset(&documents);
     pairs_reset(&pairs);
     options = (struct pair_options){.kind = PAIRS_SOP, .length = 6, .short_seq_prob = MILLION, .seed = 1};
@@ -290,7 +290,7 @@ static void truncation_takes_from_both_ends(void **state)
         front += pair->a % 300;
         back += 300 - (pair->a + pair->a_size) % 300;
     }
-    /* as much at the front as at the back, within a few per cent */
+    /* pieces are cut from the front as often as from the back, within 10 % */
     assert_true(front > back * 9 / 10 && back > front * 9 / 10);
     pairs_release(&pairs);
     documents_release(&documents);
@@ -298,7 +298,7 @@ static void truncation_takes_from_both_ends(void **state)
 
 /* ---- sentence order ---- */
 
-/* `successes` of n tosses of a coin of this chance: chi-square with one degree of freedom, at 99.9 %. */
+/* Asserts that `successes` of n trials fit this probability: chi-square with one degree of freedom, at 99.9 %. */
 static void assert_share(size_t successes, size_t n, double chance)
 {
     const double expected = (double)n * chance, off = (double)successes - expected;
@@ -326,13 +326,13 @@ static void sentence_order_is_of_one_document(void **state)
         assert_true(lies_in(&documents, pair->document_a, pair->a, pair->a_size));
         assert_true(lies_in(&documents, pair->document_a, pair->b, pair->b_size));
         assert_true(first_end <= second);
-        if (pair->a_size + pair->b_size < 125) /* nothing was taken off */
+        if (pair->a_size + pair->b_size < 125) /* nothing was cut off */
             assert_int_equal(first_end, second);
         cut += first_end < second;
         front += pair->is_random_next != (pair->a < pair->b);
         swapped += pair->is_random_next;
     }
-    assert_int_equal(front, pairs.count); /* the label says which way round */
+    assert_int_equal(front, pairs.count); /* the label is the order of the segments */
     assert_true(cut > 0);
     assert_share(swapped, pairs.count, 0.5);
     pairs_release(&pairs);
@@ -379,7 +379,8 @@ static uint32_t next_of_split(const struct documents *documents, uint32_t index)
     return index;
 }
 
-/* Every id of the split once, in order; no segment too long; those that are short for no reason are counted. */
+/* Asserts that the segments have every id of the split once, in order, and that none is too long. *free_to_be counts
+ * the segments that did not have to end where they do, *shortened those of them that are not full. */
 static void check_split(const struct documents *documents, bool valid, const struct pair_options *options,
                         const struct pairs *pairs, size_t *shortened, size_t *free_to_be)
 {
@@ -406,7 +407,7 @@ static void check_split(const struct documents *documents, bool valid, const str
                 at = document < documents->count ? document_start(documents, document) : SIZE_MAX;
             }
         }
-        const bool whole = last != document; /* ends where its last document does */
+        const bool whole = last != document; /* the segment ends with its last document */
         assert_int_equal(pair->document_b, last);
         assert_true(options->packed || pair->document_b == pair->document_a);
         assert_true(tokens >= 1 && tokens <= room);
@@ -443,7 +444,7 @@ static void segments_lose_nothing(void **state)
                 pairs_reset(&pairs);
                 pairs_of_split(&documents, valid, &options, &pairs);
                 check_split(&documents, valid, &options, &pairs, &shortened, &free_to_be);
-                if (packed && !valid && lengths[l] == 128) /* one of the 125 short lengths is the whole one */
+                if (packed && !valid && lengths[l] == 128) /* one of the 125 random lengths is the full one */
                     assert_share(shortened, free_to_be, 0.1 * 124 / 125);
             }
     pairs_release(&pairs);
@@ -456,9 +457,9 @@ static void a_packed_segment_ends_where_no_piece_would_fit(void **state)
     struct documents documents = {0};
     struct pairs pairs = {0};
     struct pair_options options = {.kind = PAIRS_NONE, .packed = true, .length = 16, .seed = 1};
-    add(&documents, 1, false, (size_t[]){5, 6}, 2);   /* and [SEP], 2 of the next: 14 */
-    add(&documents, 2, true, (size_t[]){50}, 1);      /* of the other split */
-    add(&documents, 3, false, (size_t[]){2 + 13}, 1); /* 13 leave room for [SEP] alone */
+    add(&documents, 1, false, (size_t[]){5, 6}, 2);   /* with [SEP] and 2 pieces of document 3: 14 */
+    add(&documents, 2, true, (size_t[]){50}, 1);      /* in the other split */
+    add(&documents, 3, false, (size_t[]){2 + 13}, 1); /* 13 pieces leave room for [SEP] only */
     add(&documents, 4, false, (size_t[]){1}, 1);
     add(&documents, 5, false, (size_t[]){1}, 1);
     pairs_of_split(&documents, false, &options, &pairs);

@@ -1,4 +1,4 @@
-/* recipe.c: what the option table cannot check, and the defaults that depend on other options. */
+/* recipe.c: checks beyond the option table, and defaults that depend on other options. */
 #include "base/random.h"
 #include "pipeline/dataset_recipe.h"
 
@@ -29,7 +29,7 @@ static void predictions_follow_length_and_probability(void **state)
     struct dataset_recipe recipe;
     struct error err = {0};
     assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
-    assert_int_equal(recipe.predictions[0], 20); /* 19.2 up to a multiple of 4 */
+    assert_int_equal(recipe.predictions[0], 20); /* 19.2, rounded up to a multiple of 4 */
     assert_int_equal(recipe.predictions[1], 80); /* 76.8 */
     settings.mask_prob = 0;
     assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
@@ -86,7 +86,7 @@ static void accents_by_case_vocabulary_and_language(void **state)
 {
     (void)state;
     assert_true(strips(false, ACCENTS_AUTO, false, true));
-    assert_true(strips(false, ACCENTS_AUTO, false, false)); /* a given vocabulary: BERT's own rule */
+    assert_true(strips(false, ACCENTS_AUTO, false, false)); /* with a given vocabulary, BERT's rule holds */
     assert_true(strips(false, ACCENTS_AUTO, true, true));
     assert_false(strips(false, ACCENTS_AUTO, true, false)); /* learned for another language */
     assert_false(strips(true, ACCENTS_AUTO, false, true));
@@ -139,7 +139,8 @@ static void the_profile_is_named_where_it_is_not_hf(void **state)
     }
 }
 
-/* Datasets made before these options existed keep their bytes: only what differs from the default is named. */
+/* Only options that differ from the default are in the manifest, so that datasets made before these options existed
+ * keep their bytes. */
 static void pairs_and_masks_are_named_where_they_differ(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The page of `dsdata report`: text from files cannot leave its place, the page stays small and is XHTML to a parser
- * that knows nothing of it, and its figures are those of the samples. */
+/* The page of `dsdata report`: text from files is escaped, the page stays small and is well-formed XHTML to a generic
+ * parser, and its figures are those of the samples. */
 #include "tests/shards/tiny.h"
 
 #include "base/html.h"
@@ -36,7 +36,7 @@ static void text_is_escaped(void **state)
 
 /* ------------------------------------------------------------------------------------------------ the page */
 
-/* What a page may consist of: whatever else appears was put there by a text. */
+/* The only elements of a page: any other must come from unescaped text. */
 static const char elements[] = " html head meta title style body header h1 h2 h3 p bdi dl dt dd div nav a details "
                                "summary table caption thead tbody tr th td code main section ol li b i span figure "
                                "figcaption svg rect ul ruby rt footer ";
@@ -105,7 +105,7 @@ static void write_dataset(const char *directory, struct manifest *m, const struc
     assert_ok(manifest_write(m, directory, &tiny_err));
 }
 
-/* `times` times the same text. */
+/* The text repeated `times` times. */
 static char *repeated(const char *text, size_t times)
 {
     struct buf out = {0};
@@ -115,7 +115,7 @@ static char *repeated(const char *text, size_t times)
     return out.data;
 }
 
-/* Everything that a name or a piece can be, as often and as long as files can have it. */
+/* Hostile names and pieces, in the largest number and length that files can have. */
 static void fill_hostile(struct manifest *m, struct buf *vocab, struct buf *build)
 {
     static const char *const evil[] = {
@@ -163,7 +163,7 @@ static void hostile_text_stays_text(void **state)
     struct buf vocab = {0}, build = {0}, page = {0}, again = {0};
     (void)state;
     fill_hostile(&m, &vocab, &build);
-    write_dataset(directory, &m, &vocab, 4000); /* long ones */
+    write_dataset(directory, &m, &vocab, 4000); /* long samples */
     tiny_write(directory, BUILD_NAME, build.data, build.size);
     assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
@@ -193,7 +193,7 @@ static void read_figures(struct figures *figures, struct manifest *manifest, con
     mem_free(path);
 }
 
-/* Samples 0 to `samples` - 1 counted once more, from the rule that made them. */
+/* Counts samples 0 to `samples` - 1 from the rule that made them, and compares. */
 static void check_length(const struct length_figures *f, uint64_t samples)
 {
     const struct manifest_length *length = f->length;
@@ -273,7 +273,7 @@ static void a_large_split_is_sampled(void **state)
     read_figures(&figures, &manifest, directory);
     const struct length_figures *f = &figures.lengths[0];
     assert_int_equal(f->samples, FIGURES_SAMPLES);
-    /* Lengths are 5 to 16, equally often; a third is random: the runs see them so. */
+    /* Lengths are 5 to 16, equally often, and a third of the samples has a random next: the estimate must show both. */
     assert_in_range(f->tokens, FIGURES_SAMPLES * 104 / 10, FIGURES_SAMPLES * 106 / 10);
     assert_in_range(f->elsewhere, FIGURES_SAMPLES * 33 / 100, FIGURES_SAMPLES * 34 / 100);
     figures_release(&figures);

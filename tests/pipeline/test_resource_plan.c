@@ -1,4 +1,4 @@
-/* What fits into --memory: threads, depth and the seal's loads. */
+/* Threads, depth of the belt and loads of the seal that fit into --memory. */
 #include "pipeline/resource_plan.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #define MIB (1ull << 20)
 
-static const struct inputs none; /* which need no memory of their own */
+static const struct inputs none; /* inputs that need no memory */
 
 static struct resource_plan plan_of(size_t threads, uint64_t memory)
 {
@@ -45,7 +45,7 @@ static void depth_shrinks_before_the_crew(void **state)
 {
     (void)state;
     assert_int_equal(plan_of(4, 4096 * MIB).depth, 8);
-    const struct resource_plan plan = plan_of(4, (224 + 4 * 24 + 5 * 40) * MIB); /* five jobs of four threads */
+    const struct resource_plan plan = plan_of(4, (224 + 4 * 24 + 5 * 40) * MIB); /* five jobs for four threads */
     assert_int_equal(plan.threads, 4);
     assert_int_equal(plan.depth, 5);
 }

@@ -1,5 +1,5 @@
-/* --salvage: whatever byte of a file is damaged, wherever it is cut, the records away from that place come out whole,
- * in their groups, and the damage is counted. */
+/* --salvage: with any byte damaged, or the file cut anywhere, the records elsewhere are read completely, in their
+ * groups, and the damage is counted. */
 #include "tests/pipeline/dump_files.h"
 
 enum { PAGES = 30, PAGE_BYTES = 400, BLOCK_BYTES = 500 };
@@ -8,8 +8,8 @@ struct salvaged {
     size_t records, gaps, cut;
 };
 
-/* Reads a damaged file; every record must be one of the `whole` text, in its order. False where its head is damaged,
- * which is an error even here. */
+/* Reads a damaged file; every record must be in the `whole` text, in the same order. Returns false if the head is
+ * damaged, which is an error even with --salvage. */
 static bool salvage(struct str file, enum input_kind kind, size_t window, struct str whole, struct salvaged *seen)
 {
     struct dump_options options = small_options(window);
@@ -63,8 +63,8 @@ static void make_dump(struct buf *text, struct buf *file, size_t stream_bytes)
                    1, BLOCK_BYTES);
 }
 
-/* A page of the text lies in at most two blocks, a block touches at most three pages, and one more may be open
- * before. */
+/* A page spans at most two blocks, a block touches at most three pages, and one more may have begun before: 4 pages are
+ * lost at most. */
 static void pages_around_a_flipped_byte_are_whole(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void pages_around_a_flipped_byte_are_whole(void **state)
             file.data[at] ^= (char)(1 << at % 8);
         }
         assert_true(opened > file.size / 31 * 2);
-        assert_true(harmless < opened / 50); /* bits that fill a stream's last byte */
+        assert_true(harmless < opened / 50); /* padding bits of a stream's last byte */
         buf_release(&text);
         buf_release(&file);
     }
@@ -116,7 +116,7 @@ static void what_stands_before_a_cut_is_whole(void **state)
                 continue;
             assert_true(seen.gaps == 1 || (seen.gaps == 0 && seen.records == PAGES && size + 20 > bytes.size));
             assert_true(seen.records >= before);
-            if (!compressed) { /* the page that was begun and not ended is counted */
+            if (!compressed) { /* an unfinished page is counted */
                 const struct str left = {bytes.data, size};
                 assert_int_equal(seen.records, count_of(left, "</page>"));
                 assert_int_equal(seen.cut, count_of(left, "<page>") - seen.records);

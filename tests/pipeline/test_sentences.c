@@ -1,4 +1,4 @@
-/* Sentences: the rules (sentences.cases), and what holds for any text. */
+/* Sentences: the rules (sentences.cases), and properties for any text. */
 #include "base/file.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/sentences/sentences_marks.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-/* The input of a case: " | " is the blanks between sentences, "|" is nothing. */
+/* Adds the input of a case: " | " becomes the blank between sentences, "|" becomes nothing. */
 static void add_input(struct buf *input, struct str line)
 {
     for (size_t i = 0; i < line.size; i++)
@@ -19,7 +19,7 @@ static void add_input(struct buf *input, struct str line)
             i++;
 }
 
-/* The case's line without the blanks at its marks, which sentences do not have. */
+/* Adds the line of a case without the blanks around its marks. */
 static void add_expected(struct buf *expected, struct str line)
 {
     while (line.size > 0) {
@@ -55,7 +55,7 @@ static bool case_holds(struct str language, struct str line)
     return holds;
 }
 
-/* Runs a file of cases; of those under one heading, `misses` may not hold. `told`: says how many there are of each. */
+/* Runs a file of cases; under each heading, up to `misses` may fail. `told`: prints the counts of each heading. */
 static void run_cases(const char *name, size_t misses, bool told, size_t *count, size_t *languages)
 {
     struct buf file = {0};
@@ -95,7 +95,7 @@ static void cases_are_split(void **state)
     assert_true(count >= 300);
 }
 
-/* 19 of 20 in each: what script and grammar leave open may be missed. */
+/* 19 of 20 in each language: rules without knowledge of meaning may miss ambiguous cases. */
 static void every_language_is_split(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void paragraphs_are_never_joined(void **state)
     sentences_release(&sentences);
 }
 
-/* Splits `text` and checks what must hold of any sentences: in order, inside the text, nothing but blanks between. */
+/* Splits `text` and checks that sentences are in order, inside the text, with only blanks between them. */
 static size_t check(struct str text, const char *lang)
 {
     struct sentences sentences = {0};
@@ -151,7 +151,8 @@ static void repeat(struct buf *text, const char *unit, size_t bytes)
         buf_add_text(text, unit);
 }
 
-/* Thai has no full stop: beyond 400 bytes a blank between two clauses ends a sentence, but not one beside a number. */
+/* Thai has no full stop: a sentence longer than 400 bytes ends at a blank between clauses, but not at one beside a
+ * number. */
 static void clauses_of_thai_are_cut(void **state)
 {
     (void)state;
@@ -163,7 +164,7 @@ static void clauses_of_thai_are_cut(void **state)
     for (size_t i = 0; i < sentences.count; i++)
         assert_true(sentences.items[i].size <= 400 && (sentences.items[i].size >= 100 || i + 1 == sentences.count));
     sentences_release(&sentences);
-    assert_int_equal(check(buf_str(&text), "en"), 2); /* only where blanks part clauses */
+    assert_int_equal(check(buf_str(&text), "en"), 2); /* only in languages where blanks separate clauses */
     repeat(&text, "ปี 2423 ", 1000);
     assert_int_equal(check(buf_str(&text), "th"), 1);
     repeat(&text, "เด็ก ๆ", 1000);
@@ -205,7 +206,7 @@ static size_t count_held(const char *before, unsigned times, const char *end)
     return count;
 }
 
-/* Quotations and brackets hold what they contain together, up to 600 bytes: one that is longer was never closed. */
+/* Quotations and brackets keep their sentences together up to 600 bytes; a longer one counts as never closed. */
 static void long_quotations_and_brackets_hold_nothing(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void long_quotations_and_brackets_hold_nothing(void **state)
     }
     for (unsigned times = 1; times * 11 < 590; times += 10)
         assert_int_equal(count_held("He came (as he said. ", times, "Enough.) Then he left."), 2);
-    /* The first stops see no end of the bracket, the last ones no beginning. */
+    /* From the first full stops, the end of the bracket is too far away; from the last ones, its beginning is. */
     assert_int_equal(count_held("He came (as he said. ", 120, "Enough.) Then he left."), 120 + 3);
     struct buf text = {0};
     repeat(&text, "and it was so ", 700);
@@ -257,7 +258,7 @@ static void any_text_is_split(void **state)
     buf_release(&text);
 }
 
-/* Each would take minutes if anything were looked through again and again. */
+/* Each of these would take minutes with a quadratic scan. */
 static void hostile_text_takes_linear_time(void **state)
 {
     (void)state;

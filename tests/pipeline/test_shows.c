@@ -1,4 +1,4 @@
-/* The verbs that read a dataset: show, export, verify. Their output is caught in a file. */
+/* The verbs that read a dataset: show, export, verify. Their output is redirected to a file. */
 #include "tests/shards/tiny.h"
 
 #include "pipeline/dsdata_settings.h"
@@ -16,7 +16,7 @@ static const struct opt_program program = {.name = "test", .rows = rows};
 
 static struct buf caught; /* stdout of the last verb */
 
-/* Runs a verb on `path` with stdout in a file. */
+/* Runs a verb on `path` with stdout redirected to a file. */
 static int run(int (*verb)(void *, struct opt_paths, struct error *), struct dsdata_settings settings, const char *path,
                const char *directory, bool sample_given)
 {
@@ -155,7 +155,7 @@ static void show_tells_the_facts(void **state)
 
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, *state, *state, false), 0);
     assert_non_null(strstr(caught.data, "17 samples"));
-    assert_non_null(strstr(caught.data, "a ?[31m.xml")); /* nothing reaches the terminal raw */
+    assert_non_null(strstr(caught.data, "a ?[31m.xml")); /* control characters are escaped */
     assert_null(strchr(caught.data, '\x1b'));
 }
 
@@ -229,7 +229,8 @@ static void verify_says_where_and_how_to_rebuild(void **state)
     assert_non_null(strstr(tiny_err.file, "seq16/valid-00000-of-00001.dss"));
     assert_non_null(strstr(tiny_err.hint, "dsdata build INPUT... --out "));
     assert_non_null(strstr(tiny_err.hint, " --fresh"));
-    assert_null(strstr(tiny_err.hint, "it's.xml")); /* what build.json says is nothing to type */
+    assert_null(strstr(tiny_err.hint, "it's.xml")); /* untrusted text of build.json is not part of a suggested command
+                                                     * */
     bytes.data[4100] ^= 1;
     tiny_write(*state, "seq16/valid-00000-of-00001.dss", bytes.data, bytes.size);
     buf_release(&bytes);

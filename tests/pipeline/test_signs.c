@@ -1,4 +1,4 @@
-/* Bitmaps of signs: every level of this machine gives what the base level gives, and that is what the set says. */
+/* Bitmaps of signs: every CPU level of this machine gives the same as the base level, and that agrees with the set. */
 #include "pipeline/text/markup/signs.h"
 
 #include "base/cpu.h"
@@ -64,7 +64,7 @@ static void all_levels_find_the_same(void **state)
     }
 }
 
-/* Of texts of every size, at addresses of their own so that a byte too many is noticed. */
+/* For texts of every size, in separate allocations so that a sanitizer finds reads past the end. */
 static void the_next_sign_is_that_of_a_loop(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* spill.c and seal.c: whatever goes in comes out once, in the order of its key, in shards of equal count. */
+/* spill.c and seal.c: every entry comes out once, in the order of its key, in shards of equal count. */
 // labels: threads
 #include "base/file.h"
 #include "base/mem.h"
@@ -46,7 +46,7 @@ static struct shard_layout layout(void)
     return shard_layout_make(SEQ, 4, VOCAB);
 }
 
-/* Entry i: a key by name, and a record whose document_a is i. */
+/* Entry i: a random key, and a record whose document_a is i. */
 static void make_entry(uint32_t i, bool same_key, char *out)
 {
     const struct shard_layout l = layout();
@@ -75,7 +75,7 @@ static struct manifest make_manifest(uint64_t samples, uint32_t shards)
     return manifest;
 }
 
-/* Spills of `extents` extents, the entries dealt out among them; bytes[extents] [buckets]. */
+/* Writes the spills of `extents` extents, to which entries are assigned in turn; bytes[extents] [buckets]. */
 static void spill_entries(uint32_t samples, const struct spill_set sets[2], uint32_t extents, bool same_key,
                           uint64_t (*bytes)[SPILL_BUCKETS_MAX + 1])
 {
@@ -99,10 +99,10 @@ struct round {
     uint64_t load_bytes;
     size_t threads;
     bool same_key;
-    uint32_t extents, shares; /* 0: one */
+    uint32_t extents, shares; /* 0 means 1 */
 };
 
-/* Seals entries share by share, and checks order and completeness. Returns the first hash. */
+/* Seals entries share by share, and checks order and completeness. Returns the hash of the first shard. */
 static uint64_t round_trip(struct round round)
 {
     static uint64_t bytes[8][SPILL_BUCKETS_MAX + 1];
@@ -152,7 +152,7 @@ static uint64_t round_trip(struct round round)
             memcpy(&key, entry, sizeof key);
             assert_true(key >= last_key);
             if (same_key)
-                assert_int_equal(number, count); /* equal keys: by name */
+                assert_int_equal(number, count); /* equal keys: in the order of their names */
             last_key = key;
         }
         shard_close(&shard);
@@ -172,11 +172,11 @@ static void the_order_is_global_whatever_the_buckets(void **state)
     (void)state;
     const uint64_t hash = round_trip((struct round){5000, 3, 0, 1u << 30, 1, false, 0, 0});
     assert_true(hash == round_trip((struct round){5000, 3, 3, 1u << 30, 2, false, 0, 0}));
-    assert_true(hash == round_trip((struct round){5000, 3, 1, 20000, 2, false, 0, 0})); /* buckets in slices */
+    assert_true(hash == round_trip((struct round){5000, 3, 1, 20000, 2, false, 0, 0})); /* buckets are read in slices */
     assert_true(hash == round_trip((struct round){5000, 3, 6, 20000, 1, false, 0, 0}));
 }
 
-/* Loads of many blocks, and blocks of many loads. */
+/* Loads that span many blocks, and blocks that span many loads. */
 static void blocks_on_the_borders_of_loads_are_whole(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void the_spills_of_one_extent_are_removed(void **state)
     assert_int_equal(path_list(&list, folder, &err), 0);
     assert_int_equal(list.count, 2 * 3 + 1);
     path_list_release(&list);
-    assert_true(spill_remove_all(directory, &err) < 0); /* what is not ours stays */
+    assert_true(spill_remove_all(directory, &err) < 0); /* a foreign file stays */
     assert_int_equal(path_list(&list, folder, &err), 0);
     assert_int_equal(list.count, 1);
     path_list_release(&list);
@@ -243,8 +243,8 @@ static void the_spills_of_one_extent_are_removed(void **state)
     mem_free(journal);
 }
 
-/* An extent's journal is off the disk before the files that it speaks of go: after a power loss between the two, no
- * journal promises what is not there. */
+/* The journal of an extent is removed and synced before its spills are removed, so that after a power loss no journal
+ * refers to missing files. */
 static void a_journal_goes_before_its_spills(void **state)
 {
     (void)state;
@@ -277,8 +277,8 @@ static void a_journal_goes_before_its_spills(void **state)
     buf_release(&expected);
 }
 
-/* A bucket that is larger than a load is read once for each slice, and a load holds no more than it may: nothing else
- * keeps --memory, for the shards are the same either way. */
+/* A bucket larger than a load is read once for each slice. Only the count of reads shows that loads keep to --memory,
+ * because the shards are the same either way. */
 static void a_large_bucket_is_sealed_in_slices(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
     assert_memory_equal(end, again, sizeof end);
     spill_close(&spill);
 
-    /* a file that is shorter than promised is no basis to go on from */
+    /* a file shorter than its journal says cannot be continued */
     end[0] += entry_bytes;
     assert_true(spill_open(&spill, directory, 7, &set, 1, end, &err) < 0);
     assert_int_equal(err.kind, ERR_VERIFY);
@@ -332,7 +332,7 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
     mem_free(entry);
 }
 
-/* A write that stops half way, or a sync that fails, is the last one, though the disk has room again. */
+/* After a short write or a failed sync, every later sync fails, even if the disk has room again. */
 static void a_failure_is_final(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void a_failure_is_final(void **state)
         file_fault_set((struct file_fault){0});
         assert_int_equal(spill_sync(&spill, none, &err), -1);
         spill_close(&spill);
-        assert_int_equal(spill_open(&spill, directory, 9, &set, 1, end, &err), 0); /* goes on from what was synced */
+        assert_int_equal(spill_open(&spill, directory, 9, &set, 1, end, &err), 0); /* continues from the last sync */
         assert_int_equal(spill_add(&spill, 0, entry, sizeof entry, &err), 0);
         assert_int_equal(spill_sync(&spill, end, &err), 0);
         assert_int_equal(end[0], sizeof entry);
@@ -391,7 +391,7 @@ static void wrong_counts_are_found(void **state)
         assert_int_equal(err.kind, ERR_VERIFY);
         manifest_release(&manifest);
     }
-    struct load load = {.last = UINT64_MAX}; /* and a file that became shorter since */
+    struct load load = {.last = UINT64_MAX}; /* and a file that was truncated since */
     const struct spills spills = {directory, sets, 2, &(struct seal_extent){0, bytes}, 1};
     char *path = spill_path(directory, 0, 0, 0);
     assert_int_equal(load_read(&load, &spills, 1u << 20, &err), 0);
@@ -430,7 +430,7 @@ static void a_journal_comes_back_as_it_went(void **state)
         assert_true(journal_read(&back, directory, &err) < 0);
         assert_int_equal(err.kind, ERR_VERIFY);
     }
-    /* Whole, but of another version. */
+    /* Complete, but of another version. */
     static const char whole[] = "{\"journal_version\": %d, \"stage\": 1, \"identity\": {}, \"bucket_bits\": []}";
     char text[sizeof whole + 8];
     for (int version = 1; version <= 3; version++) {

@@ -1,4 +1,4 @@
-/* Which names cost most: exact while everything fits, within the stated bound when it does not, and the same after a
+/* The names with the most bytes: exact while all names fit, within the stated bound otherwise, and the same after a
  * journal. */
 #include "base/mem.h"
 #include "base/random.h"
@@ -46,7 +46,7 @@ static void names_are_ordered_by_bytes_then_by_name(void **state)
     tally_release(&tally);
 }
 
-/* Name i of an endless row of names, whose bytes fall as 1/i: as those of templates do. */
+/* Name number i. The bytes of names fall as 1/i, as those of templates do. */
 static struct str name_of(uint32_t i, char out[32])
 {
     return (struct str){out, (size_t)snprintf(out, 32, "name %u", i)};
@@ -56,7 +56,7 @@ static struct str name_of(uint32_t i, char out[32])
 #define GROUPS 200u
 #define HITS   2000u
 
-/* Draws of one group into a tally, and exactly into truth[NAMES]. */
+/* Adds the draws of one group to a tally, and to the exact counts in truth[NAMES]. */
 static void draw(struct tally *tally, uint32_t group, uint64_t *truth)
 {
     const struct random_stream draws = random_stream(7, RANDOM_PAIR, group, 0, 0, 0, 0);
@@ -101,7 +101,7 @@ static void what_is_forgotten_is_bounded(void **state)
     tally_release(&group);
 }
 
-/* As a group full of hostile names is merged. */
+/* A group full of hostile names is merged. */
 static void merged_losses_add_up(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Renderings of templates: the tables are in order; a user's file is read, its mistakes are told with their line. */
+/* Renderings of templates: the tables are in order; a user's file is read, and its mistakes are reported with their
+ * line. */
 #include "base/file.h"
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/renderings.h"
@@ -65,7 +66,7 @@ static void tables_are_searched_by_halves(void **state)
     assert_string_equal(country_of(STR("USA"), STR("ko")), "미국");
 }
 
-/* Every unit's own outputs are units of the same quantity. */
+/* The default outputs of every unit are units of the same quantity. */
 static void units_lead_to_units(void **state)
 {
     (void)state;
@@ -141,9 +142,10 @@ static void a_file_adds_renderings(void **state)
 {
     (void)state;
     shows("a = $1 ($2)\n", "{{a|''x''|[[y|z]]}}.", "x (z).\n");
-    shows("a = $1 ($2)\n", "{{a|x}}.", "x.\n");                          /* a gap is mended */
-    shows("a = $2, $1, $2", "{{a|''x''&amp;|[[y|z]]}}.", "z, x&, z.\n"); /* again, and out of order */
-    shows("a = $1 $1", "{{a|{{a|{{a|x}}}}}}.", "x x.\n");                /* a template shows once */
+    shows("a = $1 ($2)\n", "{{a|x}}.", "x.\n");                          /* the text around a missing argument is tidied
+                                                                          * */
+    shows("a = $2, $1, $2", "{{a|''x''&amp;|[[y|z]]}}.", "z, x&, z.\n"); /* repeated, and in another order */
+    shows("a = $1 $1", "{{a|{{a|{{a|x}}}}}}.", "x x.\n");                /* a template is not rendered inside itself */
     shows("a = ${k|1}{ – $2}", "{{a|x}}, {{a|x|k=y|2=z}}.", "x, y – z.\n");
     shows("a =\nconvert = $1 leagues\n", "b {{a|x}} {{convert|5|km}}", "b 5 leagues\n");
     shows("a = \\$\\{$1\\}", "{{a|5}}", "${5}\n");
@@ -153,22 +155,22 @@ static void a_file_adds_renderings(void **state)
     shows("a = $1", "{{a", "{{a\n");
     shows("a => B\nb = $1!\nc => a", "{{a|x}} {{c|y}}", "x! y!\n");
     shows("a => a", "b {{a|x}} c", "b c\n");
-    shows("a => Nowrap", "b {{a|x}}", "b x\n"); /* one of ours */
+    shows("a => Nowrap", "b {{a|x}}", "b x\n"); /* an alias of a built-in template */
     shows("a = @convert\nb = @number", "{{a|10|km|mi}}, {{b|1234}}", "10 kilometres (6.2 mi), 1,234\n");
-    shows("a = @box\nnowrap = @box", "b {{a|x}} {{nowrap|c}}", "b c\n"); /* a mark leaves our rows in force */
+    shows("a = @box\nnowrap = @box", "b {{a|x}} {{nowrap|c}}", "b c\n"); /* @box does not override built-in rows */
     shows("a = ${1=none}, ${k|2=nor}", "{{a}}; {{a|x}}; {{a|x|y}}", "none, nor; x, nor; x, y\n");
     shows("a = {#if $1|($1)|{#if $2|[$2]|-}}", "{{a|x}} {{a||y}} {{a}}", "(x) [y] -\n");
     shows("a = {#ifeq $1|x|same|other}", "{{a|x}} {{a|y}}", "same other\n");
-    shows("a = {#ifeq $1|x|same|other}", "b {{a|{{unknown}}}} c", "b c\n"); /* a value that nobody knows */
+    shows("a = {#ifeq $1|x|same|other}", "b {{a|{{unknown}}}} c", "b c\n"); /* an unknown value */
     shows("a = {#switch $1|p=P|q|r=R{, $2}|#default=D}", "{{a|p}} {{a|q|z}} {{a|r}} {{a|s}}", "P R, z R D\n");
     shows("a = {#expr $1*2} {#ifexpr $1>2|more|less} {#num $1}", "{{a|1000}} {{a|1}}", "2000 more 1,000 2 less 1\n");
     shows("a = {#lc $1} {#uc $1} {#lcfirst $1} {#ucfirst $1}", "{{a|ÉCo}} {{a|éCo}}",
           "éco ÉCO éCo ÉCo éco ÉCO éCo ÉCo\n");
-    shows("a = {#uc $1}", "b {{a|x {{nowrap|''y''}}}} c", "b x y c\n"); /* who knows what it shows */
+    shows("a = {#uc $1}", "b {{a|x {{nowrap|''y''}}}} c", "b x y c\n"); /* its text is not known */
     shows("a = {#switch {#lc $1}|y=Y|#default=D}", "{{a|Y}} {{a|z}} b", "Y D b\n");
     shows("a = {#title }, {#time Y|3 May 1999}, {#time Y.m|$1}", "{{a|2001-02-03}}", "X, 1999, 2001.02\n");
-    shows("a = {#now Y}{#time Y|}", "b {{a}} c", "b c\n"); /* nobody says when the page was saved */
-    shows("a = x {#if |}", "{{a}}y", "x y\n");             /* keeps a blank at the end */
+    shows("a = {#now Y}{#time Y|}", "b {{a}} c", "b c\n"); /* the page has no timestamp */
+    shows("a = x {#if |}", "{{a}}y", "x y\n");             /* an empty {#if} keeps the blank before it */
     shows("a = \\@b\\|c", "{{a}}", "@b|c\n");
 }
 

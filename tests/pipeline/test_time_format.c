@@ -1,4 +1,4 @@
-/* {{#time:}} and numbers in words: what comes out. */
+/* Results of {{#time:}} and of numbers in words. */
 #include "pipeline/text/templates/number_words.h"
 #include "pipeline/text/templates/time_format.h"
 

@@ -1,12 +1,12 @@
-/* gzip, Zstandard and xz: the text of a file is read as the plain file would be, whatever the units it is packed in and
- * however it is read; damage, truncation and what is too large are told with the byte, and passed over by --salvage. */
+/* gzip, Zstandard and xz: a file is read as the plain file would be, for any division into units and any way of
+ * reading. Damage, truncation and excessive size are errors that name the byte; --salvage skips damage. */
 #include "tests/pipeline/dump_files.h"
 
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
-/* The last one is gzip as bgzip writes it: a member tells its bytes. */
+/* The last one is gzip as bgzip writes it: each member has its size. */
 enum { GZIP, ZSTD, XZ, BGZIP, PACKINGS };
 static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ, CONTAINER_GZIP};
 
@@ -15,7 +15,7 @@ static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZS
 static void add_gzip(struct buf *out, struct str text, bool tells)
 {
     z_stream stream = {0};
-    uint8_t extra[] = {'X', 'Y', 1, 0, 9, 'B', 'C', 2, 0, 0, 0}; /* another field before its own */
+    uint8_t extra[] = {'X', 'Y', 1, 0, 9, 'B', 'C', 2, 0, 0, 0}; /* another field before bgzip's */
     gz_header header = {.extra = extra, .extra_len = sizeof extra, .os = 255};
     const size_t from = out->size;
     assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -73,7 +73,7 @@ static void add_unit(struct buf *out, struct str text, size_t packing)
         add_xz(out, text);
 }
 
-/* The text as `units` units of equal length. */
+/* Packs the text as `units` units of equal length. */
 static void pack(struct buf *out, struct str text, size_t packing, size_t units)
 {
     buf_reset(out);
@@ -129,7 +129,7 @@ static void its_hash_and_size_are_those_of_the_text(void **state)
         assert_int_equal(dump_stored_bytes(dump), file.size);
         assert_int_equal(dump_bytes(dump), 0);
         assert_int_equal(dump_windows(dump), 0);
-        if (i % 2) /* at once, or after it was read */
+        if (i % 2) /* before it was read, or only after */
             assert_int_equal(dump_measure(dump, &err), 0);
         assert_true(read_groups(dump, 0, true, NULL, &out, &err) >= 0);
         assert_int_equal(dump_measure(dump, &err), 0);
@@ -143,7 +143,7 @@ static void its_hash_and_size_are_those_of_the_text(void **state)
     buf_release(&out);
 }
 
-/* Keeps the state after one window, and what had come out by then. */
+/* Keeps the state after one window, and the bytes of groups given until then. */
 struct stop {
     uint64_t window;
     struct dump_state state;
@@ -176,7 +176,8 @@ static void reading_goes_on_from_any_window(void **state)
             buf_reset(&rest);
             assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
             assert_true(read_groups(dump, 0, true, &observer, &whole, &err) >= 0);
-            assert_int_equal(dump_restore(dump, &stop.state, &err), 0); /* wound back, after its end */
+            assert_int_equal(dump_restore(dump, &stop.state, &err), 0); /* back to that window, after the end was
+                                                                         * reached */
             assert_true(read_groups(dump, stop.state.next_window, true, NULL, &rest, &err) >= 0);
             dump_close(dump);
             const struct str tail = {whole.data + stop.size, whole.size - stop.size};
@@ -201,7 +202,7 @@ static void a_cut_file_is_truncated_wherever_it_ends(void **state)
         for (size_t size = MAGIC_BYTES_MAX; size < file.size; size++) {
             assert_int_equal(read_bytes((struct str){file.data, size}, &options, &out, &err), -1);
             assert_int_equal(err.kind, ERR_INPUT);
-            assert_non_null(strstr(err.text, "truncated")); /* the file, or at a unit's end the dump */
+            assert_non_null(strstr(err.text, "truncated")); /* the file, or (if cut at the end of a unit) the dump */
         }
     }
     buf_release(&text);
@@ -240,7 +241,7 @@ static void a_wrong_byte_is_told_or_means_nothing(void **state)
     buf_release(&out);
 }
 
-/* Five units, one of them damaged in its middle: the records of the others come, and the place is counted once. */
+/* Five units, one of them damaged in the middle: the records of the others are read, and one gap is counted. */
 static void salvage_goes_on_with_the_next_unit(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void salvage_goes_on_with_the_next_unit(void **state)
         buf_addf(&text, "{\"text\": \"line %u has %u words\"}\n", line, line * 7919 % 1000);
     for (size_t i = 0; i < PACKINGS; i++) {
         pack(&file, buf_str(&text), i, 5);
-        for (size_t bad = 1; bad < 5; bad++) { /* the first one has the head */
+        for (size_t bad = 1; bad < 5; bad++) { /* not the first one, which has the head */
             struct buf broken = {0};
             buf_add_str(&broken, buf_str(&file));
             memset(broken.data + file.size * (2 * bad + 1) / 10, 'x', 40);
@@ -274,8 +275,7 @@ static void salvage_goes_on_with_the_next_unit(void **state)
     buf_release(&out);
 }
 
-/* More units than are decoded at a time, long ones, empty ones, and some that are many times as long as they are
- * stored. */
+/* More units than are decoded at a time: long ones, empty ones, and some that expand many times. */
 static void many_units_are_one_stream(void **state)
 {
     (void)state;

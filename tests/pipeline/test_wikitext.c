@@ -1,5 +1,5 @@
-/* Wikitext → text: what shows (wikitext.cases), what the page is, that every byte has one fate, and that hostile pages
- * cost no more than others. */
+/* Wikitext → text: the visible text (wikitext.cases), the kind of page, one fate for every byte, and the same cost for
+ * hostile pages as for others. */
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -34,8 +34,8 @@ static void count_letters(struct str text, int64_t sign, int64_t letters[256])
             letters[(unsigned char)text.data[at]] += sign;
 }
 
-/* A trace has every byte of the page once, from left to right, with the fates that the facts count, and its kept steps
- * show the letters of the text: tidying takes none. */
+/* A trace has every byte of the page once, from left to right, with the fates that the facts count. Its kept steps have
+ * the letters of the text, because tidying removes no letters. */
 static void check_trace(const struct trace *trace, const struct wikitext_facts *facts, struct str page, struct str text)
 {
     uint64_t bytes[FATES] = {0};
@@ -232,11 +232,11 @@ static void every_byte_has_one_fate(void **state)
     assert_int_equal(facts.bytes[FATE_COMMENT], 10);
     assert_int_equal(facts.bytes[FATE_HEADING], 7);
     assert_int_equal(facts.bytes[FATE_REFERENCE], 12);
-    assert_int_equal(facts.bytes[FATE_KEPT], 3); /* the sum is asserted by wikitext_read, on every page */
+    assert_int_equal(facts.bytes[FATE_KEPT], 3); /* wikitext_read asserts the sum on every page */
     assert_int_equal(facts.bytes[FATE_MENDED], 1);
 }
 
-/* Words on both sides, in one paragraph that is kept. */
+/* A hole has words on both sides, in a paragraph that is kept. */
 static void holes_stand_in_sentences(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void holes_stand_in_sentences(void **state)
     buf_release(&out);
 }
 
-/* Neither left out nor holes, and told apart. */
+/* Unknown templates with whole sentences are counted apart from holes. */
 static void sentences_of_unknown_templates_are_counted(void **state)
 {
     (void)state;
@@ -341,8 +341,9 @@ static void check_steps(struct wikitext *wikitext, struct str text, struct buf *
     assert_true(out->size <= 4 * text.size + 64);
 }
 
-/* Linear: a bound of steps per byte that holds on pages of 64 KiB and of 256 KiB holds on all. Pairs of patterns, with
- * something between, found what single ones did not; on 4 KiB a quadratic cost passes the bound already. */
+/* Checks linear cost: one bound of steps per byte on pages of 64 KiB and of 256 KiB. Pairs of patterns, with something
+ * between, have found faults that single ones did not; they use 4 KiB, where a quadratic cost already exceeds the
+ * bound. */
 static void hostile_pages_cost_no_more_steps(void **state)
 {
     (void)state;
@@ -378,7 +379,7 @@ static void hostile_pages_cost_no_more_steps(void **state)
     buf_release(&out);
 }
 
-/* All openings up, then all closings down: deeper than any stack we keep. */
+/* Nested deeper than any stack of the parser: all openings, then all closings. */
 static void deep_nesting_ends(void **state)
 {
     (void)state;
@@ -399,7 +400,7 @@ static void deep_nesting_ends(void **state)
     buf_release(&out);
 }
 
-/* What is computed is at most four times as long as what it is computed from. */
+/* Computed text is at most four times as long as its source. */
 static void computed_text_does_not_grow(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static bool is_clean(struct str text)
     return utf8_valid(text) && (text.size == 0 || text.data[text.size - 1] == '\n');
 }
 
-/* Bits of markup in any order: asserts hold, and the text is UTF-8 in paragraphs. */
+/* Random sequences of markup: asserts hold, and the text is UTF-8 in paragraphs. */
 static void any_mixture_of_markup_is_read(void **state)
 {
     (void)state;

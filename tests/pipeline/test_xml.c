@@ -1,4 +1,4 @@
-/* One <page> → struct page: the schemas of many years, and XML that is broken or hostile. */
+/* One <page> → struct page: schemas of many years, and broken or hostile XML. */
 #include "pipeline/text/xml/xml.h"
 
 #include "base/random.h"
@@ -139,7 +139,7 @@ static void malformed_pages_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (parse(bad[i]) != -1)
             fail_msg("accepted: %s", bad[i]);
-    assert_int_equal(parse("<page><id>18446744073709551615</id></page>"), 0); /* and the parser goes on */
+    assert_int_equal(parse("<page><id>18446744073709551615</id></page>"), 0); /* and the parser still works */
     assert_true(page.id == UINT64_MAX);
 }
 
@@ -168,7 +168,7 @@ static void other_xml_is_read_as_what_it_is(void **state)
     assert_str(page.text, "ad");
 }
 
-/* And the page after it is read: none pays for the memory that another asked for. */
+/* The page after it is still read: a memory limit that one page reached does not affect others. */
 static void deep_nesting_is_refused(void **state)
 {
     (void)state;
@@ -181,7 +181,7 @@ static void deep_nesting_is_refused(void **state)
     buf_add_text(&fragment, "</page>");
     arena_reset(&arena);
     assert_int_equal(page_parse(parser, buf_str(&fragment), &arena, &page), -1);
-    assert_int_equal(parse("<page><title><![CDATA[a]]></title></page>"), 0); /* expat's */
+    assert_int_equal(parse("<page><title><![CDATA[a]]></title></page>"), 0); /* read by expat */
     buf_release(&fragment);
 }
 
@@ -194,8 +194,8 @@ static bool is_same(const struct page *a, const struct page *b)
            a->ns == b->ns && a->has_ns == b->has_ns && a->is_redirect == b->is_redirect;
 }
 
-/* Do both roads give the same for a fragment? */
-static bool roads_agree(struct str fragment)
+/* Do the fast path and expat give the same for a fragment? */
+static bool parsers_agree(struct str fragment)
 {
     static struct page_parser *expat;
     struct page other;
@@ -224,7 +224,7 @@ static const char exported[] =
     "\xC3\xA9\xE4\xB8\xAD\xEF\xBC\x8C\xF0\x9F\x98\x80&lt;/ref&gt; and a longer run of plain text that goes on</text>\n"
     "      <sha1>z</sha1>\n    </revision>\n  </page>";
 
-static void both_roads_give_the_same(void **state)
+static void the_fast_path_and_expat_agree(void **state)
 {
     (void)state;
     static const char *const fragments[] = {
@@ -264,20 +264,20 @@ static void both_roads_give_the_same(void **state)
         "<page/>x",
     };
     for (size_t i = 0; i < sizeof fragments / sizeof *fragments; i++)
-        if (!roads_agree(str_of(fragments[i])))
+        if (!parsers_agree(str_of(fragments[i])))
             fail_msg("expat reads otherwise: %s", fragments[i]);
     for (size_t size = 0; size < sizeof exported; size++)
-        assert_true(roads_agree((struct str){exported, size}));
+        assert_true(parsers_agree((struct str){exported, size}));
     for (unsigned byte = 0; byte < 256; byte++) {
         char text[64];
         const size_t size =
             (size_t)snprintf(text, sizeof text, "<page><title>0123456%cabcdefghijklmnop</title></page>", byte);
-        assert_true(roads_agree((struct str){text, utf8_repair(text, size, NULL)}));
+        assert_true(parsers_agree((struct str){text, utf8_repair(text, size, NULL)}));
     }
-    roads_agree(STR(""));
+    parsers_agree(STR(""));
 }
 
-static void both_roads_give_the_same_of_a_dump(void **state)
+static void the_fast_path_and_expat_agree_of_a_dump(void **state)
 {
     (void)state;
     struct buf xml = {0};
@@ -294,16 +294,16 @@ static void both_roads_give_the_same_of_a_dump(void **state)
     for (const char *at = xml.data; (at = memmem(at, (size_t)(end - at), "<page>", 6)); pages++) {
         const char *close = memmem(at, (size_t)(end - at), "</page>", 7);
         assert_non_null(close);
-        assert_true(roads_agree(str_range(at, close + 7)));
+        assert_true(parsers_agree(str_range(at, close + 7)));
         at = close;
     }
     assert_true(pages > 10);
-    roads_agree(STR(""));
+    parsers_agree(STR(""));
     buf_release(&xml);
 }
 
-/* Bytes of an exported page put, cut out and doubled at random places. */
-static void both_roads_give_the_same_of_damaged_pages(void **state)
+/* Bytes of an exported page are overwritten, removed and repeated at random positions. */
+static void the_fast_path_and_expat_agree_on_damaged_pages(void **state)
 {
     (void)state;
     static const char bytes[] = "<>&;/\"'= \n\r\t\x01:!?-]a0\xEF\xBF\xBE\xC3\xA9";
@@ -329,10 +329,10 @@ static void both_roads_give_the_same_of_damaged_pages(void **state)
                 size += count;
             }
         }
-        if (!roads_agree((struct str){text, utf8_repair(text, size, NULL)}))
+        if (!parsers_agree((struct str){text, utf8_repair(text, size, NULL)}))
             fail_msg("expat reads otherwise, turn %u: %.*s", turn, (int)size, text);
     }
-    roads_agree(STR(""));
+    parsers_agree(STR(""));
 }
 
 int main(void)
@@ -347,9 +347,9 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(other_xml_is_read_as_what_it_is),
         cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(both_roads_give_the_same),
-        cmocka_unit_test(both_roads_give_the_same_of_a_dump),
-        cmocka_unit_test(both_roads_give_the_same_of_damaged_pages),
+        cmocka_unit_test(the_fast_path_and_expat_agree),
+        cmocka_unit_test(the_fast_path_and_expat_agree_of_a_dump),
+        cmocka_unit_test(the_fast_path_and_expat_agree_on_damaged_pages),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
