@@ -1,4 +1,4 @@
-/* Made-up batches and models for the trainer's tests and benchmark. */
+/* Synthetic batches and models for the trainer's tests and benchmark. */
 #ifndef TESTS_TRAINER_MADE_H
 #define TESTS_TRAINER_MADE_H
 
@@ -26,8 +26,8 @@ static inline int32_t made_rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
-/* A batch of sequences number first … first + count - 1 of an endless made-up text; sequence n is the same in every
- * batch. lengths[i] is that of sequence first + i. Freed by made_batch_release. */
+/* A batch of sequences first … first + count - 1 of an endless synthetic text; sequence n is the same in every batch.
+ * lengths[i] is the length of sequence first + i. Freed by made_batch_release. */
 static inline struct batch made_batch(const struct made_source *source, const int32_t *lengths, int32_t first,
                                       int32_t count)
 {
@@ -76,7 +76,7 @@ static inline struct batch made_batch(const struct made_source *source, const in
     return batch;
 }
 
-/* Makes its batch of rows that heads read, as pack_finish does. */
+/* Fills batch->read, the rows that heads read, as pack_finish does. */
 static inline void made_read(struct batch *batch)
 {
     struct batch *read = mem_clear(1, sizeof *read);
@@ -97,7 +97,7 @@ static inline void made_read(struct batch *batch)
             for (int32_t i = 0; i < batch->heads[h].live; i++)
                 if (batch->heads[h].index[i] == row && i >= read->heads[h].live) {
                     batch->heads[h].index[i] = read->tokens;
-                    read->heads[h].live = i + 1; /* named anew */
+                    read->heads[h].live = i + 1; /* renumbered */
                     reads = true;
                 }
         if (!reads)
@@ -133,7 +133,7 @@ static inline void made_batch_release(struct batch *batch)
     }
 }
 
-/* Room for exactly this batch. */
+/* A budget for exactly this batch. */
 static inline struct model_budget made_budget(const struct batch *batch)
 {
     int32_t longest = 1;
@@ -147,7 +147,7 @@ static inline struct model_budget made_budget(const struct batch *batch)
     return budget;
 }
 
-/* A step with dropout that has `times` such batches. */
+/* Settings of a step with dropout that has `times` such batches. */
 static inline struct step_settings made_step(uint32_t seed, uint32_t step, const struct batch *batch, int times)
 {
     struct step_settings settings = {.seed = seed, .step = step, .dropout = true, .loss_scale = 1};
@@ -178,7 +178,7 @@ static inline struct ops *made_ops(enum precision precision, enum cpu_level leve
     return made_backend(&(struct cpu_options){.precision = precision, .level = level, .threads = threads});
 }
 
-/* bf16 as machines with tiles multiply it. */
+/* The backend with bf16 products of oneDNN, as on machines with tiles. */
 static inline struct ops *made_library_ops(unsigned threads)
 {
     return made_backend(

@@ -1,5 +1,5 @@
-/* A made-up libnvidia-ml.so.1: DS_STUB_GPUS devices, each of which has used 1.5 J more at every question.
- * DS_STUB_FAILS=init|count|device|energy: that call fails; back: the counter goes back. */
+/* A stub of libnvidia-ml.so.1: DS_STUB_GPUS devices, each of which reports 1.5 J more at every call.
+ * DS_STUB_FAILS=init|count|device|energy: that call fails; back: the counter decreases. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* What a run reads of one dataset or of a mixture, for tests/flow/dsshards_mixture.py: the samples [FIRST, FIRST +
- * COUNT) of its endless sequence, one JSON array a line: dataset, number in it, ids, tokens of A, places of masks,
- * their labels, whether B is random.
+/* Prints what a run reads from one dataset or from a mixture, for tests/flow/dsshards_mixture.py: samples [FIRST, FIRST
+ * + COUNT) of its endless sequence, one JSON array per line: dataset, sample number, ids, tokens of A, positions of
+ * masks, their labels, whether B is random.
  *
  *     read_mixture SEQ SEED auto|stored|fresh shuffled|straight FIRST COUNT DIR[=WEIGHT]… */
 #include <inttypes.h>

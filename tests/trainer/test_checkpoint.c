@@ -1,4 +1,5 @@
-/* Checkpoints: equal state gives equal bytes, any damage is found and named, a crash at any call leaves a whole one. */
+/* Checkpoints: equal state gives equal bytes, any damage is found and reported, a crash at any call leaves a complete
+ * checkpoint. */
 #include "tests/shards/tiny.h"
 
 #include <sys/wait.h>
@@ -64,7 +65,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The run's newest checkpoint verifies and holds this fixture's state and memory. */
+/* The run's newest checkpoint is valid and has this fixture's state and memory. */
 static void expect_whole(const struct fixture *f, uint64_t step)
 {
     enum model_source source;
@@ -102,7 +103,7 @@ static void what_is_saved_comes_back(void **state)
     assert_int_equal(source, SOURCE_CHECKPOINT);
     assert_string_equal(files, directory);
     mem_free(files);
-    /* The same step once more (a crash before `latest`): equal bytes in its place. */
+    /* The same step once more (a crash before `latest`): equal bytes replace it. */
     struct buf before = tiny_read(directory, "state.json");
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     struct buf after = tiny_read(directory, "state.json");
@@ -138,7 +139,8 @@ static void old_ones_go(void **state)
     const uint64_t before = file_calls(FILE_CHANGES);
     assert_ok(checkpoint_keep(f->run, 6, 3, 0, err));
     assert_int_equal(checkpoints(f), 3);
-    /* Renamed, emptied of its seven files and removed, so that not even a power loss brings it back: two syncs. */
+    /* A checkpoint is renamed, its seven files are removed, then the folder; two syncs, so that it does not reappear
+     * after a power loss. */
     assert_int_equal(file_calls(FILE_CHANGES), before + 1 + 7 + 1 + 2);
 }
 
@@ -158,12 +160,13 @@ static void every_nth_stays(void **state)
         assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 3, err));
     assert_int_equal(checkpoints(f), 2);
     assert_true(has(f, "step-00000003") && has(f, "step-00000006"));
-    assert_ok(checkpoint_keep(f->run, 4, 1, 0, err)); /* one that is later than the step is not of the last */
+    assert_ok(checkpoint_keep(f->run, 4, 1, 0, err)); /* a checkpoint later than this step does not count as one of the
+                                                       * last */
     assert_true(has(f, "step-00000003") && has(f, "step-00000006"));
     assert_ok(checkpoint_keep(f->run, 6, 1, 0, err));
     assert_int_equal(checkpoints(f), 1);
 
-    tiny_write(f->run, BEST_NAME, "step-00000003\n", 14); /* which is gone */
+    tiny_write(f->run, BEST_NAME, "step-00000003\n", 14); /* a checkpoint that was removed */
     assert_int_equal(checkpoint_best(f->run), 0);
     tiny_write(f->run, BEST_NAME, "step-00000006\n", 14);
     assert_int_equal(checkpoint_best(f->run), 6);
@@ -184,7 +187,7 @@ static void any_damage_is_found_and_named(void **state)
         for (size_t at = 0; at < bytes.size; at += stride) {
             const char was = bytes.data[at];
             if (i == 6 && (was == ' ' || was == '\n'))
-                continue; /* blanks between the keys mean nothing */
+                continue; /* blanks between keys have no meaning */
             bytes.data[at] ^= 1;
             tiny_write(directory, names[i], bytes.data, bytes.size);
             tiny_err = (struct error){0};
@@ -238,7 +241,7 @@ static void a_survey_names_all_damage(void **state)
     mem_free(directory);
 }
 
-/* A newer program may have written keys that this one would misread: no damage, but nothing for this one. */
+/* A newer program may have written keys that this one would misread: a mismatch, not damage. */
 static void a_newer_state_is_a_mismatch(void **state)
 {
     (void)state;
@@ -252,7 +255,7 @@ static void a_newer_state_is_a_mismatch(void **state)
     json_decref(json);
 }
 
-/* A state.json with one key changed and the hash that fits it; its own hash does not tell. */
+/* A state.json with one key changed and the matching hash, so that the hash does not reveal the change. */
 static void check_changed(const struct fixture *f, const char *key, json_t *value, bool taken)
 {
     struct checkpoint_state read;
@@ -287,7 +290,7 @@ static void values_of_another_kind_are_refused_whatever_the_hash(void **state)
     check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -2, "patience", 1), false);
 }
 
-/* Writes a state.json with a valid hash, as an attacker would who wants other files opened or odd names shown. */
+/* Writes a state.json with a valid hash, as an attacker would to have other files opened or odd names shown. */
 static void names_in_a_checkpoint_are_plain(void **state)
 {
     static const char *const names[] = {"../config.json", "/etc/passwd", "a\nb", "\x1b[2J"};
@@ -324,7 +327,8 @@ static void latest_names_a_step_and_nothing_else(void **state)
     assert_fails(checkpoint_locate("no/such/run", &source, &files, err), ERR_USAGE);
 }
 
-/* The second save dies before its n-th call, for every n: the first or the second is whole, and the next save works. */
+/* The second save is killed before its n-th call, for every n: the first or the second checkpoint is complete, and the
+ * next save works. */
 static void a_crash_anywhere_leaves_a_whole_one(void **state)
 {
     struct fixture *f = *state;
@@ -358,10 +362,10 @@ static void a_crash_anywhere_leaves_a_whole_one(void **state)
     f->state.step = 9;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
     expect_whole(f, 9);
-    assert_int_equal(checkpoints(f), 1); /* and nothing else is left */
+    assert_int_equal(checkpoints(f), 1); /* and no other files */
 }
 
-/* The same for calls that fail: an error comes back, nothing half is left. */
+/* The same for calls that fail: there is an error, and no partial checkpoint remains. */
 static void a_full_disk_leaves_a_whole_one(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* The queue of comm over a library that does what a test says, and the arithmetic of bytes. Real processes:
+/* The queue of comm over a fake library that tests control, and the count of bytes on the wire. Real processes:
  * tests/comm. */
 // labels: threads
 #include <math.h>
@@ -14,14 +14,14 @@
 
 #include "trainer/comm/library.h"
 
-/* ----------------------------------------------------------------------------------------------- a false library */
+/* ----------------------------------------------------------------------------------------------- a fake library */
 
-/* A sum takes a turn, which the test gives, and adds 1 for each operation that was done before. */
+/* A sum waits until the test allows it, and adds 1 for each operation done before. */
 static struct {
     sem_t turns;
-    pthread_t thread; /* that opened it */
+    pthread_t thread; /* the thread that opened it */
     int opens, sums, aborts, closes;
-    int fails_at; /* the number of the sum; -1: none */
+    int fails_at; /* number of the sum that fails; -1: none */
     bool well, refuses;
 } false_one;
 
@@ -275,8 +275,8 @@ static void what_is_not_built_says_so(void **state)
 
 /* ---------------------------------------------------------------------------------------------------- wire bytes */
 
-/* What all processes send together does not depend on how a ring or a tree is laid: size - 1 processes have to get a
- * broadcast, and each part of a sum goes round twice but for one station. */
+/* The total that all processes send does not depend on the ring or tree: a broadcast must reach size - 1 processes, and
+ * each part of a sum makes 2 (size - 1) hops. */
 static void all_together_send_what_arrives(void **state)
 {
     static const size_t counts[] = {0, 1, 2, 7, 1000, 4096, 1 << 20, (1 << 20) + 1, 12345678};
@@ -302,7 +302,7 @@ static void all_together_send_what_arrives(void **state)
     }
 }
 
-/* Half of what floats need, and at most two numbers more where parts are not equal. */
+/* Half the bytes of floats, and at most two numbers more where parts are not equal. */
 static void a_sum_in_bf16_sends_half(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Energy of a made-up machine: a folder as Linux's powercap has it, and a library in place of NVML. */
+/* Energy of a fake machine: a folder like Linux's powercap, and a stub of NVML. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void a_counter_that_starts_anew_goes_on(void **state)
     energy_open(&energy, folder, NULL);
     count("intel-rapl:0", 671150);
     assert_joules(&energy, 1.0);
-    count("intel-rapl:0", 262143328850); /* the largest value is one */
+    count("intel-rapl:0", 262143328850); /* the largest value is valid */
     assert_joules(&energy, 1.0 + 262142.6577);
     count("intel-rapl:0", 0);
     assert_joules(&energy, 1.0 + 262142.6577);
@@ -161,10 +161,10 @@ static void what_cannot_be_read_is_silent(void **state)
     assert_silent(folder, NULL);
     put("intel-rapl:1", "max_energy_range_uj", "1000000000000");
     snprintf(path, sizeof path, "%s/intel-rapl:1/energy_uj", folder);
-    assert_int_equal(chmod(path, 0), 0); /* as for all but root */
+    assert_int_equal(chmod(path, 0), 0); /* unreadable, as for users other than root */
     if (geteuid() != 0)
         assert_silent(folder, NULL);
-    assert_int_equal(remove(path), 0); /* and as root, who reads everything */
+    assert_int_equal(remove(path), 0); /* root can read it anyway, so it is removed */
     assert_silent(folder, NULL);
     assert_int_equal(mkdir(path, 0777), 0);
     assert_silent(folder, NULL);
@@ -231,7 +231,7 @@ static void a_library_that_fails_is_silent(void **state)
     setenv("DS_STUB_GPUS", "65", 1);
     assert_silent(NULL, STUB);
     setenv("DS_STUB_GPUS", "1", 1);
-    assert_silent(NULL, "libm.so.6"); /* no such functions */
+    assert_silent(NULL, "libm.so.6"); /* a library without these functions */
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         setenv("DS_STUB_FAILS", calls[i], 1);
         assert_silent(NULL, STUB);

@@ -1,4 +1,4 @@
-/* Sums of heads as means, and what is said of them. */
+/* Means from the sums of heads, and the text that reports them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* TensorBoard's event file: what is cut when a run goes on, and that nothing foreign stays. That others can read it,
- * tests/flow/train_seen.sh shows. */
+/* TensorBoard's event file: events after the resumed step and foreign bytes are cut. tests/flow/train_seen.sh checks
+ * that other readers can read it. */
 #include "tests/shards/tiny.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static void write_line(struct events *events, uint64_t step, bool valid)
     assert_ok(events_write(events, &line, err));
 }
 
-/* Records in the file; it holds nothing else. */
+/* The number of records in the file, which must have nothing else. */
 static int records(const char *directory)
 {
     struct buf text = tiny_read(directory, EVENTS_NAME);
@@ -90,7 +90,7 @@ static void only_finite_numbers_are_written(void **state)
     assert_true(str_find(buf_str(&text), STR("learning_rate")) != SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("valid/learning_rate")) == SIZE_MAX);
     assert_true(str_find(buf_str(&text), STR("nsp_loss")) == SIZE_MAX);
-    assert_true(str_find(buf_str(&text), STR("grad_norm")) == SIZE_MAX); /* no float */
+    assert_true(str_find(buf_str(&text), STR("grad_norm")) == SIZE_MAX); /* not a finite float */
     buf_release(&text);
 }
 
@@ -111,7 +111,7 @@ static void damage_is_cut(void **state)
     buf_release(&whole);
 }
 
-/* Whole records with messages that are not ours, alone and after the version. */
+/* Complete records with foreign messages, alone and after the version. */
 static void foreign_events_are_cut(void **state)
 {
     static const struct str messages[] = {{"", 0},

@@ -1,4 +1,4 @@
-/* Tables of text, pairs of pieces, scores: what a task of GLUE is made of before a model sees it, and afterwards. */
+/* GLUE tasks before and after the model: tables of text, pairs of pieces, scores. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ static bool near(double a, double b)
     return fabs(a - b) < 1e-12;
 }
 
-/* Worked out by hand: 3 true positives, 1 false positive, 2 false negatives, 4 true negatives. */
+/* Computed by hand: 3 true positives, 1 false positive, 2 false negatives, 4 true negatives. */
 static void classes_are_scored_as_defined(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void a_task_has_its_own_columns(void **state)
     static const uint32_t ids[] = {2, 5, 6, 3, 6, 3};
     assert_true(first->length == 6 && first->a_length == 4 && first->label == 1 && first->token == 0);
     assert_memory_equal(set.samples.ids, ids, sizeof ids);
-    assert_int_equal(set.samples.items[1].length, 7); /* the quote is a piece that is not known */
+    assert_int_equal(set.samples.items[1].length, 7); /* the quote is an unknown piece */
     glue_set_release(&set);
     assert_int_equal(read_rows("sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\t3.25\n", &set, &err), 0);
     memcpy(&number, &set.samples.items[0].label, sizeof number);

@@ -1,6 +1,6 @@
 /* The model against PyTorch: losses, last hidden rows and every gradient of tests/golden/model-tiny.safetensors, which
  * scripts/golden_model.py wrote (there the sequences are padded, here they are packed). fp32 within fixed bounds; bf16
- * within what PyTorch's own bf16 is off by, tensor by tensor: an absolute bound would hide mistakes. */
+ * within twice the error of PyTorch's own bf16, tensor by tensor: an absolute bound would hide mistakes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void copy_column(int32_t *to, const char *name, int32_t count)
     memcpy(to, tensor->data, (size_t)count * sizeof *to);
 }
 
-/* A made-up batch of the same lengths, filled with the golden one. */
+/* A synthetic batch of the same lengths, overwritten with the golden one. */
 static struct batch golden_batch(void)
 {
     int32_t lengths[16];
@@ -86,7 +86,7 @@ static int compare_doubles(const void *a, const void *b)
     return *(const double *)a < *(const double *)b ? -1 : 1;
 }
 
-/* What PyTorch's bf16 is off by in the middle of all tensors: the floor of the yardstick. */
+/* The median error of PyTorch's bf16 over all tensors, the lower limit of allowed errors. */
 static double median_bf16_error(const struct params *params)
 {
     double *errors = mem_array(params->count, sizeof *errors);
@@ -104,14 +104,14 @@ static double median_bf16_error(const struct params *params)
 static double bound_of(const char *name, enum precision precision, double median)
 {
     if (precision == PRECISION_FP64)
-        return 1e-6; /* the file has floats */
+        return 1e-6; /* the file has fp32 */
     if (precision == PRECISION_FP32)
         return strstr(name, "LayerNorm") ? 1e-4 : strcmp(name, "hidden") == 0 ? 1e-5 : 5e-5;
     float *theirs = floats_of("bf16.", name, 1);
     const double error = (double)*theirs > median ? (double)*theirs : median;
     mem_free(theirs);
     const double bound = 2 * error + 1e-3; /* not 1.5: our residual stream is 16 bits wide, theirs 32 */
-    return precision == PRECISION_FP16 ? bound / 4 : bound; /* it has three bits more */
+    return precision == PRECISION_FP16 ? bound / 4 : bound; /* fp16 has three bits more */
 }
 
 static double size_of_gradient(const char *prefix, const char *name, size_t count)
@@ -119,7 +119,7 @@ static double size_of_gradient(const char *prefix, const char *name, size_t coun
     char key[96];
     snprintf(key, sizeof key, "%s", name);
     char *at = strstr(key, "key.bias");
-    if (at) { /* its true gradient is zero: measured against the weight's */
+    if (at) { /* its true gradient is zero: error relative to the weight's gradient */
         snprintf(at, sizeof key - (size_t)(at - key), "key.weight");
         count *= count;
     }
@@ -143,7 +143,7 @@ static void check_tensor(const char *name, const float *ours, const char *prefix
         fail_msg("%s: relative error %g, allowed %g", name, error, bound);
 }
 
-/* Closes it. */
+/* Compares all with the golden file and closes the backend. */
 static void check_backend(struct ops *ops)
 {
     const enum precision precision = ops->precision;

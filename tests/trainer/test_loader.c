@@ -1,5 +1,5 @@
 // labels: threads
-/* The order and the packing of what training sees. */
+/* The order of samples in training, and their packing. */
 #include "tests/shards/tiny.h"
 
 #include "trainer/data/loader.h"
@@ -47,7 +47,7 @@ static void assert_same_sequence(const struct sequence *a, const struct sequence
     }
 }
 
-/* Is this the record of the dataset? */
+/* Asserts that the sequence is this record of the dataset. */
 static void assert_is_record(const struct sequence *sequence, const struct dataset *dataset, uint64_t index)
 {
     struct sample sample = sample_make(&dataset->layout);
@@ -67,7 +67,8 @@ static void assert_is_record(const struct sequence *sequence, const struct datas
     sample_release(&sample);
 }
 
-/* Is sequence s of the batch this one, with number `number`? rows [HEAD_KINDS]: those of each head before it. */
+/* Asserts that sequence s of the batch is this one, with number `number`. rows [HEAD_KINDS]: the rows of each head
+ * before it. */
 static void check_sequence(const struct batch *batch, int32_t s, int32_t *rows, const struct sequence *sequence,
                            uint32_t number)
 {
@@ -106,7 +107,7 @@ static void check_dead_rows(const struct batch *batch)
     }
 }
 
-/* The rows that heads read are those that have a label of any head, and every head finds its own among them. */
+/* The rows that heads read are those that have a label of any head, and the rows of every head are among them. */
 static void check_read_rows(const struct batch *batch, const struct sequence *sequences)
 {
     const struct batch *read = batch->read;
@@ -139,9 +140,9 @@ static void check_read_rows(const struct batch *batch, const struct sequence *se
         assert_true(batch->read_index[row] == -1 && read->sequence_of[row] == -1 && read->positions[row] == 0);
 }
 
-/* Reads everything: whatever the cut, it is the share of samples first, first + 1, … of the endless sequence, each with
- * its place in the whole batch as its number, and the share's counts stand in its first micro-batch already. Returns
- * the number of micro-batches. */
+/* Reads all micro-batches. For any division they have the share of samples first, first + 1, … of the endless sequence.
+ * A sample's number is its position in the whole batch, and the first micro-batch has the counts of the whole share.
+ * Returns the number of micro-batches. */
 static size_t check_run(const struct loader_options *options)
 {
     const struct source *source = options->source;
@@ -206,7 +207,7 @@ static void any_micro_batch_cuts_the_same_samples(void **state)
         options.count = 3 * source.samples + 1;
         check_run(&options);
     }
-    assert_int_equal(check_run(&options), 13); /* micro-batch 4 is the batch */
+    assert_int_equal(check_run(&options), 13); /* a micro-batch of 4 is the whole batch */
 }
 
 static void a_run_goes_on_at_any_sample(void **state)
@@ -232,13 +233,13 @@ static void a_share_is_a_part_of_every_batch(void **state)
                 check_run(&options);
     options.share_from = 2;
     options.share_to = 3;
-    options.count = 18; /* four whole batches, and one that ends where the share would begin */
+    options.count = 18; /* four whole batches, and one that ends before the share */
     assert_int_equal(check_run(&options), 4);
     options.count = 19;
     assert_int_equal(check_run(&options), 5);
 }
 
-/* Sums of sizes, which grow from A to B and then stay. */
+/* Sizes grow from A to B and then stay; batch_plan_samples is their sum. */
 static void batches_grow_as_planned(void **state)
 {
     (void)state;
@@ -272,7 +273,7 @@ static void growing_batches_take_every_sample_once(void **state)
     const struct source source = shard_source(&reading);
     struct loader_options options = options_for(&source, 2);
     options.plan = (struct batch_plan){2, 4, 6};
-    for (options.step = 0; options.step < 8; options.step++) { /* it goes on at any step */
+    for (options.step = 0; options.step < 8; options.step++) { /* resumed at any step */
         options.first = batch_plan_samples(&options.plan, options.step);
         options.count = batch_plan_samples(&options.plan, 9) - options.first;
         check_run(&options);
@@ -280,7 +281,7 @@ static void growing_batches_take_every_sample_once(void **state)
     options.step = options.first = 0;
     options.count = batch_plan_samples(&options.plan, 9);
     uint32_t places[3];
-    for (options.step = 0; options.step < 7; options.step++) { /* shares of two are a cut of every batch */
+    for (options.step = 0; options.step < 7; options.step++) { /* two shares divide every batch */
         for (uint32_t i = 0; i < 3; i++)
             places[i] = loader_place(&options, 2 * i);
         assert_int_equal(places[0], 0);
@@ -332,7 +333,7 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
 {
     const struct dataset *dataset = *state;
     struct shard_reading reading = reading_of(dataset);
-    reading.shuffled = false; /* so that sample k mod n is the same text in every epoch */
+    reading.shuffled = false; /* so that sample k has the text of sample k mod n */
     reading.masks = MASKS_AUTO;
     const struct source source = shard_source(&reading);
     struct sequence stored = sequence_make(&source.room), fresh = sequence_make(&source.room),
@@ -340,7 +341,7 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
     uint32_t differing = 0, changed = 0;
     for (uint64_t k = 0; k < dataset->samples; k++) {
         const struct marks *before = &stored.marks[HEAD_MASKED];
-        fetch(&source, k, &stored); /* the first epoch: as on disk */
+        fetch(&source, k, &stored); /* in the first epoch as on disk */
         assert_is_record(&stored, dataset, k);
         fetch(&source, k + dataset->samples, &fresh);
         const struct marks *one = &fresh.marks[HEAD_MASKED], *other = &again.marks[HEAD_MASKED];
@@ -354,7 +355,7 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
         restore(&stored);
         assert_memory_equal(fresh.ids, stored.ids, stored.length * 4);
     }
-    assert_true(differing >= 5 && changed >= 5); /* the second epoch is no longer as on disk */
+    assert_true(differing >= 5 && changed >= 5); /* the second epoch differs */
     reading.masks = MASKS_STORED;
     fetch(&source, 3 + dataset->samples, &stored);
     assert_is_record(&stored, dataset, 3);
@@ -363,7 +364,7 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
     sequence_release(&again);
 }
 
-/* By the sample's number, from one share to the other; more than the records have room for. */
+/* The share of masks changes linearly with the sample's number; it may be more than records have room for. */
 static void fresh_masks_take_the_share_that_is_asked_for(void **state)
 {
     const struct dataset *dataset = *state;
@@ -375,7 +376,7 @@ static void fresh_masks_take_the_share_that_is_asked_for(void **state)
     reading.count = 100;
     const struct source source = shard_source(&reading);
     struct sequence sequence = sequence_make(&source.room);
-    assert_int_equal(source.room.marks[HEAD_MASKED], 13); /* 16 tokens, 0.8 of them */
+    assert_int_equal(source.room.marks[HEAD_MASKED], 13); /* 0.8 of 16 tokens */
     assert_true(dataset->layout.predictions < 13);
     for (uint64_t k = 0; k < 130; k++) {
         const double share = k < 10 ? 0.8 : k < 110 ? 0.8 - 0.6 * (k - 10) / 100 : 0.2;
@@ -436,7 +437,7 @@ static void closing_early_is_fine(void **state)
     loader_close(NULL);
 }
 
-/* What tiny_sample makes, as a sequence. */
+/* Converts the sample of tiny_sample to a sequence. */
 static void make_sequence(const struct shard_layout *layout, uint64_t n, struct sequence *sequence)
 {
     struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
@@ -479,7 +480,7 @@ static void what_does_not_fit_is_left(void **state)
     sequence_release(&sequence);
 }
 
-/* Whatever is packed, there are few row counts, the largest of them is the budget's own, and rows beyond are dead. */
+/* Packing gives few different row counts; the largest is the budget's, and rows after the live ones are dead. */
 static void rows_come_in_few_shapes(void **state)
 {
     const struct dataset *dataset = *state;
@@ -497,7 +498,8 @@ static void rows_come_in_few_shapes(void **state)
         pack_clear(&batch);
         for (int32_t n = 0; n < count && fits; n++)
             fits = pack_add(&batch, &limits, &sequences[n], (uint32_t)n);
-        memset(batch.read->starts, -1, (size_t)count * sizeof *batch.read->starts); /* the last batch's are right too */
+        memset(batch.read->starts, -1, (size_t)count * sizeof *batch.read->starts); /* stale numbers, which must be
+                                                                                     * overwritten */
         pack_finish(&batch, &limits);
         check_read_rows(&batch, sequences);
         const int32_t rows[3] = {batch.token_rows, batch.heads[HEAD_MASKED].total, batch.read->token_rows};
@@ -514,7 +516,7 @@ static void rows_come_in_few_shapes(void **state)
         for (int32_t i = batch.heads[HEAD_MASKED].live; i < batch.heads[HEAD_MASKED].total; i++)
             assert_true(batch.heads[HEAD_MASKED].index[i] == -1 && batch.heads[HEAD_MASKED].labels[i] == -1);
     }
-    assert_int_equal(last[0], 3008); /* no multiple of the step, which is 128 */
+    assert_int_equal(last[0], 3008); /* not a multiple of the step between shapes, which is 128 */
     for (int i = 0; i < 3; i++)
         assert_in_range(shapes[i], 2, PACK_SHAPES);
     pack_release(&batch);
@@ -522,7 +524,7 @@ static void rows_come_in_few_shapes(void **state)
         sequence_release(&sequences[i]);
 }
 
-/* A head that reads all rows needs none named. */
+/* A head that reads all rows needs no list of rows. */
 static void all_rows_are_read_where_a_head_wants_them(void **state)
 {
     const struct dataset *dataset = *state;

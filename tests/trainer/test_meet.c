@@ -1,5 +1,5 @@
-/* Processes that meet: how they find each other, what they tell each other, and what all learn when one is killed,
- * stands still, fails or never comes. Each test forks its processes; what became of them stands in shared memory. */
+/* The rendezvous: how processes find each other and exchange values, and the error that all get when one is killed,
+ * hangs, fails or never comes. Each test forks its processes; their results are in shared memory. */
 // labels: threads
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@
 
 /* Memory that the processes of a test share. */
 static struct shared {
-    struct error errors[RANKS_MAX]; /* kind ERR_NONE: it went well */
+    struct error errors[RANKS_MAX]; /* kind ERR_NONE: success */
     int codes[RANKS_MAX];           /* exit code, or 128 + signal */
     double seconds[RANKS_MAX];      /* from `event` to the end */
     _Atomic double event;
@@ -105,7 +105,7 @@ static void says(unsigned slot, const char *words)
         fail_msg("process %u: \"%s\" does not hold \"%s\"", slot, shared->errors[slot].text, words);
 }
 
-/* N processes of one body at one place. */
+/* Starts N processes that run the same body at one rendezvous. */
 static void start_all(uint32_t size, const char *rendezvous, body *run)
 {
     for (uint32_t rank = 0; rank < size; rank++)
@@ -131,7 +131,8 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------ meeting, talking */
+/* ------------------------------------------------------------------------------------------------ meeting and
+ * exchange */
 
 static char pattern(uint32_t rank, size_t i)
 {
@@ -166,7 +167,8 @@ static int exchange_some(struct meet *meet, uint32_t rank, unsigned turn, struct
     return result;
 }
 
-/* Everybody sets a value, reads that of all others, exchanges blocks. The last sets late: the others have to wait. */
+/* Every process sets a value, reads those of all others and exchanges blocks. The last one sets its value late, so that
+ * the others wait. */
 static int talk(struct meet *meet, uint32_t rank, struct error *err)
 {
     const uint32_t size = meet_size(meet);
@@ -205,7 +207,7 @@ static void they_meet_by_file(void **state)
         set_up(state);
         start_all(size, file_name, talk);
         all_are(0);
-        assert_false(path_exists(file_name)); /* removed when all were there */
+        assert_false(path_exists(file_name)); /* removed once all have joined */
     }
 }
 
@@ -250,7 +252,7 @@ static void children_get_a_socket_and_a_number(void **state)
     all_are(0);
 }
 
-/* As a broadcast of MPI does. */
+/* Stands for a broadcast of MPI. */
 static int carry(void *context, void *bytes, size_t size, struct error *err)
 {
     (void)err;
@@ -277,7 +279,7 @@ static void what_started_us_may_carry_the_address(void **state)
     all_are(0);
 }
 
-/* -------------------------------------------------------------------------------------------------- odd beginnings */
+/* -------------------------------------------------------------------------------------------------- unusual starts */
 
 static void write_file(uint64_t number, unsigned port)
 {
@@ -298,7 +300,7 @@ static void a_stale_file_is_waited_over(void **state)
     start_with(options_of(0, 3, file_name), talk);
     all_are(0);
 
-    /* rank 0 of another run answers, and has another number */
+    /* rank 0 of another run answers, with another number */
     set_up(NULL);
     char other[80], *text;
     struct buf says_other = {0};
@@ -325,7 +327,7 @@ static void a_stale_file_is_waited_over(void **state)
         assert_int_equal(shared->codes[i], 0);
 }
 
-/* It greets as rank 0 does, but with a number of its own. */
+/* The impostor greets as rank 0 does, but with another number. */
 static void an_impostor_is_not_trusted(void **state)
 {
     (void)state;
@@ -361,7 +363,7 @@ static int dial(uint16_t port)
     return fd;
 }
 
-/* More of them than the door has room for, and what they say is never trusted. */
+/* More strangers than rank 0 keeps connections for; their input is never trusted. */
 static void strangers_cannot_block_it(void **state)
 {
     (void)state;
@@ -374,10 +376,10 @@ static void strangers_cannot_block_it(void **state)
         fds[i] = dial(port);
         static const char http[] = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
         static const char giant[] = "\x01\0\0\0\xff\xff\xff\xff";
-        static const char hello[] = "\x01\0\0\0\x60\0\0\0dsmeet\r\n\x01\0\0\0\x07\0\0\0\x03\0\0\0"; /* and no more */
+        static const char hello[] = "\x01\0\0\0\x60\0\0\0dsmeet\r\n\x01\0\0\0\x07\0\0\0\x03\0\0\0"; /* incomplete */
         const char *text[] = {http, giant, hello, ""};
         const size_t size[] = {sizeof http - 1, sizeof giant - 1, sizeof hello - 1, 0};
-        const int which = i % 2 + (i < 100 ? 0 : 2); /* those that stay come last */
+        const int which = i % 2 + (i < 100 ? 0 : 2); /* those that stay connected come last */
         if (size[which])
             (void)!send(fds[i], text[which], size[which], MSG_NOSIGNAL);
     }
@@ -477,9 +479,9 @@ static void who_asks_again_is_no_nuisance(void **state)
     all_are(0);
 }
 
-/* ---------------------------------------------------------------------------------------------------- what happens */
+/* ---------------------------------------------------------------------------------------------------- failures */
 
-/* Goes on until it hears of a failure. */
+/* Continues until a failure is reported. */
 static int work(struct meet *meet, struct error *err)
 {
     for (uint64_t i = 0; i < 2000 && !meet_has_failed(meet); i++) {
@@ -495,7 +497,7 @@ static int be_killed(struct meet *meet, uint32_t rank, struct error *err)
 {
     meet_move(meet, 41, "bucket %u", 3u);
     TRY(exchange_some(meet, rank, 0, err));
-    sleep_ms(1300); /* so that the report has left */
+    sleep_ms(1300); /* so that the report is sent */
     if (rank == victim) {
         shared->event = clock_now();
         raise(SIGKILL);
@@ -679,7 +681,7 @@ static void who_takes_no_note_is_ended(void **state)
 static int leave_early(struct meet *meet, uint32_t rank, struct error *err)
 {
     if (rank == 1) {
-        sleep_ms(victim ? 0 : 400); /* before or after the others give */
+        sleep_ms(victim ? 0 : 400); /* before or after the others contribute */
         return 0;
     }
     sleep_ms(victim ? 400 : 0);
@@ -711,7 +713,7 @@ static void who_waits_is_not_to_blame(void **state)
     for (uint32_t i = 0; i < 3; i++)
         peers[i] =
             (struct peer){.rank = i, .here = true, .host = "h", .heard = 100, .report = {.begun = true, .place = "p"}};
-    /* All move. Then no process moves and none waits: long work. */
+    /* All make progress. Then none does and none waits: a long computation. */
     assert_int_equal(judge(peers, 3, 101, 60, &who, &err), 0);
     assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
     peers[2].report.waits = true;
@@ -727,7 +729,7 @@ static void who_waits_is_not_to_blame(void **state)
     assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, NOBODY);
     assert_non_null(strstr(err.text, "for each other"));
-    assert_int_equal(judge(peers, 3, 100, 0, &who, &err), 0); /* never */
+    assert_int_equal(judge(peers, 3, 100, 0, &who, &err), 0); /* 0: never */
     peers[2].heard = 40;                                      /* silent; it waited when it was last heard */
     assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, 2);

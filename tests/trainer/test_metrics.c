@@ -1,4 +1,4 @@
-/* metrics.jsonl: whole lines, and every step once. */
+/* metrics.jsonl: complete lines, and every step once. */
 #include "tests/shards/tiny.h"
 
 #include <errno.h>
@@ -64,13 +64,14 @@ static void lines_after_the_checkpoint_are_cut(void **state)
     expect(*state, "1 2 3 3v 4 5 ", 9, false);
     expect(*state, "1 2 3 3v ", 3, true);
     assert_ok(metrics_open(&metrics, *state, 3, &past, err));
-    write_line(&metrics, 4, false); /* goes on after them */
+    write_line(&metrics, 4, false); /* continues after them */
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 ", 4, false);
     expect(*state, "", 0, false);
 }
 
-/* The least loss wins, the first of equal ones; losses count with the seven digits of a line; no number never wins. */
+/* The lowest loss is the best, the first of equal ones; losses are compared with the seven digits of a line; a
+ * non-finite one is never the best. */
 static void the_best_evaluation_is_found_again(void **state)
 {
     static const double losses[] = {3, (double)NAN, 2.50000001, 2.5, 2.75};
@@ -167,8 +168,8 @@ static void an_interval_is_a_mean_over_labels(void **state)
     assert_true(fabs(means.values[2] - 25.0 / 90) < 1e-15 && means.values[3] == 0.5);
 }
 
-/* A power loss removes what is not synced. A step's line may be lost; an evaluation that was reported and its event may
- * not, and nothing from before a checkpoint. */
+/* A power loss removes what is not synced. The line of a step may be lost, but not a reported evaluation and its event,
+ * nor anything before a checkpoint. */
 static void evaluations_are_synced_and_the_rest_when_asked(void **state)
 {
     const struct evaluation means = {.loss = 2.5};
@@ -186,7 +187,8 @@ static void evaluations_are_synced_and_the_rest_when_asked(void **state)
         assert_fails(metrics_sync(&metrics, err), ERR_RESOURCE);
     }
     assert_ok(metrics_sync(&metrics, err));
-    file_fault_set((struct file_fault){.at = 2, .kind = FILE_FAULT_ERRNO, .number = EIO}); /* the event's sync */
+    file_fault_set((struct file_fault){.at = 2, .kind = FILE_FAULT_ERRNO, .number = EIO}); /* the sync of the event file
+                                                                                            * */
     assert_fails(metrics_write(&metrics, &line, err), ERR_RESOURCE);
     file_fault_set((struct file_fault){0});
     metrics_close(&metrics);

@@ -1,4 +1,4 @@
-/* Whose turn it is, where several datasets are mixed, and what is read then. */
+/* Mixtures of datasets: which dataset each sample comes from, and which sample of it. */
 #include "tests/shards/tiny.h"
 
 #include "base/random.h"
@@ -28,8 +28,8 @@ static const struct {
     {16, {1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 };
 
-/* Two periods: every prefix keeps the proportions, each dataset's samples come once each and in their order, and what
- * is computed for any one place is what comes when they are counted. */
+/* In two periods, every prefix keeps the proportions, the samples of each dataset come once and in order, and the
+ * direct computation for a position agrees with counting. */
 static void check(const uint32_t *weights, uint32_t count)
 {
     struct mixture mixture;
@@ -50,7 +50,7 @@ static void check(const uint32_t *weights, uint32_t count)
         assert_int_equal(had[d], 2 * weights[d]);
         assert_int_equal(mixture_count(&mixture, d, 2 * (uint64_t)period), 2 * weights[d]);
     }
-    /* Far away it is the same period again. */
+    /* Positions far away repeat the same period. */
     const uint64_t far = (uint64_t)1 << 40;
     for (uint64_t n = far * mixture.period; n < far * mixture.period + 50; n++) {
         const struct mixture_place place = mixture_at(&mixture, n);
@@ -101,14 +101,14 @@ static void weights_become_whole_numbers(void **state)
     assert_int_equal(weights[1], 3);
     assert_true(mixture_weights((const uint64_t[]){333333333, 333333333, 333333333}, 3, weights));
     assert_int_equal(weights[2], 1);
-    /* A third as Python prints it is no third any more: millionths, the largest remainder first. */
+    /* A third as Python prints it is not exactly a third: millionths, the largest remainder first. */
     assert_true(mixture_weights((const uint64_t[]){333333333, 666666667}, 2, weights));
     assert_int_equal(weights[0], 333333);
     assert_int_equal(weights[1], 666667);
     assert_true(mixture_weights((const uint64_t[]){2513345679, 812345678}, 2, weights));
     assert_int_equal((uint64_t)weights[0] * MIXTURE_PERIOD / (weights[0] + weights[1]), 755736);
     assert_true(mixture_weights((const uint64_t[]){1000000003, 1}, 2, weights) == false);
-    assert_true(mixture_weights((const uint64_t[]){1, 1000000}, 2, weights)); /* one more than a period has */
+    assert_true(mixture_weights((const uint64_t[]){1, 1000000}, 2, weights)); /* the sum is one more than a period */
     assert_int_equal(weights[0] + weights[1], MIXTURE_PERIOD);
     /* The first of equal remainders is rounded up. */
     assert_true(mixture_weights((const uint64_t[]){494587, 494587, 2078006}, 3, weights));
@@ -162,7 +162,7 @@ static void each_dataset_walks_its_own_epochs(void **state)
         assert_memory_equal(mixed.ids, own.ids, own.length * sizeof *own.ids);
         assert_int_equal(source.number(source.context, k), one->number(one->context, next[d]));
         seen[d][source.number(source.context, k)]++;
-        if (++next[d] % one->samples == 0) /* an epoch of its own has ended: every sample once more */
+        if (++next[d] % one->samples == 0) /* the end of an epoch of this dataset: every sample once more */
             for (uint64_t i = 0; i < one->samples; i++)
                 assert_int_equal(seen[d][i], next[d] / one->samples);
     }
@@ -171,7 +171,7 @@ static void each_dataset_walks_its_own_epochs(void **state)
     sequence_release(&own);
 }
 
-/* The same records in both: only the stream tells them apart. */
+/* Both have the same records and differ only by their random stream. */
 static void no_two_datasets_share_their_masks(void **state)
 {
     struct fixture *f = *state;
@@ -205,19 +205,19 @@ static void evaluations_take_every_dataset(void **state)
     assert_int_equal(source.borders[2], a);
     assert_int_equal(source.part(source.context, a - 1), 0);
     assert_int_equal(source.part(source.context, a), 2);
-    assert_int_equal(source.part(source.context, a + b), 0); /* begins anew */
+    assert_int_equal(source.part(source.context, a + b), 0); /* starts over */
     assert_int_equal(source.number(source.context, a), f->mixed.sources[1].number(f->mixed.sources[1].context, 0));
     source = chained_source(&chain, (a + b) / 2);
     assert_in_range(source.samples, (a + b) / 2 - 1, (a + b) / 2);
     assert_int_equal(source.borders[1], a * ((a + b) / 2) / (a + b));
     const double mean = (double)(f->a.length->tokens + f->b.length->tokens) / (double)(a + b);
     assert_true(fabs((double)source.tokens / (double)source.samples - mean) < 2);
-    source = chained_source(&chain, 1); /* at least one of each */
+    source = chained_source(&chain, 1); /* at least one sample of each */
     assert_int_equal(source.samples, 2);
 }
 
-/* A run that goes on with another's position, its shares of masks falling: what each dataset has of it, and its
- * streams. */
+/* A run that continues from another's position, with a falling share of masks: the part of each dataset, and their
+ * random streams. */
 static void a_run_is_divided_among_its_datasets(void **state)
 {
     struct fixture *f = *state;
@@ -257,7 +257,7 @@ static void a_run_is_divided_among_its_datasets(void **state)
     }
     pretraining_release(&pretraining);
 
-    datasets.count = 1; /* as if there were no mixtures */
+    datasets.count = 1; /* one dataset is read as without mixtures */
     const struct task one = pretraining_task(&pretraining, &datasets, &recipe, 10000);
     assert_int_equal(run[0].first, 20);
     assert_int_equal(run[0].count, 100);

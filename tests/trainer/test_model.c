@@ -1,5 +1,5 @@
-/* The model against itself: every gradient against finite differences in double, and what must not change it:
- * micro-batches, threads, neighbours in the batch. Comparison with PyTorch is in test_golden.c. */
+/* The model against itself: every gradient against finite differences in double; micro-batches, threads and neighbours
+ * in the batch must not change results. Comparison with PyTorch is in test_golden.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static struct model *open_model(const struct model_config *config, const struct 
     return open_model_with(config, ops, batch, 0);
 }
 
-/* Parameters far from their initial values, where every tensor matters; padding stays zero. */
+/* Sets parameters far from their initial values, so that every tensor has an effect; padding stays zero. */
 static void fill_params(struct model *model, const struct ops *ops, float matrices, float vectors)
 {
     const struct params *params = model_table(model);
@@ -82,12 +82,12 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
 }
 
 #ifdef __SANITIZE_ADDRESS__
-#define ENTRIES 10 /* of each tensor; more would be slow under the sanitizers, which look for other things */
+#define ENTRIES 10 /* checked in each tensor; more would be slow under sanitizers */
 #else
 #define ENTRIES 50
 #endif
 
-/* Central differences: the step's error is about 1e-11 times the third derivative, that of rounding 1e-10. */
+/* Central differences: the truncation error is about 1e-11 times the third derivative, the rounding error 1e-10. */
 static double slope_of(struct model *model, const struct batch *batch, double *value)
 {
     const double at = *value, step = 1e-5;
@@ -129,12 +129,13 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
             error += (slope - gradients[at]) * (slope - gradients[at]);
             size += gradients[at] * gradients[at];
         }
-        /* A constant added to all keys shifts all scores of a query alike: the true gradient of key.bias is 0. */
+        /* A constant added to all keys shifts all scores of a query equally, so the true gradient of key.bias is 0. */
         if (strstr(param->name, "key.weight"))
             key_weight = size;
         if (strstr(param->name, "key.bias"))
             size = key_weight;
-        /* A constant added to all rows shifts all of a span's scores alike: measured against the tensor before it. */
+        /* A constant added to all rows shifts all scores of a span equally: the error is relative to the tensor before
+         * it. */
         if (model_has(config, HEAD_SPAN) &&
             (strstr(param->name, "1.output.LayerNorm.bias") || strstr(param->name, "outputs.bias")))
             size = before;
@@ -151,7 +152,7 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
     ops->close(ops);
 }
 
-/* A model of that order; with ORDER_PRE and layers to spare, steps from 5 on drop some of them. */
+/* A model of that norm order. With `drops` and ORDER_PRE, steps from 5 on drop some layers. */
 static struct model_config config_of(enum norm_order order, int32_t layers, bool drops)
 {
     struct model_config config = small;
@@ -208,14 +209,14 @@ static void gradients_of_classes_and_spans_are_slopes(void **state)
     }
 }
 
-/* Losses, hits and gradients of a training pass over sequences 0 to 15, in doubles. */
+/* Losses, hits and gradients (as doubles) of a training pass over sequences 0 to 15. */
 static double *all_of_a_pass(const struct model_config *config, int32_t recompute_every, bool few, size_t *size)
 {
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     const struct made_source source = {3, config->vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 16);
     if (!model_has(config, HEAD_NEXT))
-        batch.heads[HEAD_NEXT].live = batch.heads[HEAD_NEXT].total = 0; /* and a sequence of one token has no row */
+        batch.heads[HEAD_NEXT].live = batch.heads[HEAD_NEXT].total = 0; /* then a sequence of one token has no row */
     struct model *model = open_model_with(config, ops, &batch, recompute_every);
     if (few)
         made_read(&batch);
@@ -237,7 +238,7 @@ static double *all_of_a_pass(const struct model_config *config, int32_t recomput
     return all;
 }
 
-/* Computed for the rows that heads read alone, the last layer gives what it gives computed for all. */
+/* The last layer gives the same whether it is computed for all rows or only for those that heads read. */
 static void the_last_layer_is_computed_where_it_is_read(void **state)
 {
     (void)state;
@@ -292,13 +293,13 @@ static double difference(const float *a, const float *b, size_t count)
     return sqrt(error / size);
 }
 
-/* Copies each range of gradients when it is called final. */
+/* Copies each range of gradients when it is reported as final. */
 struct finals {
     const float *gradients;
     float *copy;    /* [size] */
-    size_t down_to; /* where the range before this one began */
+    size_t down_to; /* start of the previous range */
     size_t ranges;
-    bool follows; /* each range ended there */
+    bool follows; /* each range ended at down_to */
 };
 
 static void copy_final(void *context, size_t from, size_t to)
@@ -310,10 +311,10 @@ static void copy_final(void *context, size_t from, size_t to)
     finals->ranges++;
 }
 
-/* Memory for gradients that the model does not have: written only until it is final. */
+/* Memory for gradients outside the model, which may be written only until it is final. */
 struct placed {
     float *gradients;  /* [size] */
-    size_t final_from; /* of this pass */
+    size_t final_from; /* in this pass */
 };
 
 static void *place(void *context, size_t element)
@@ -330,7 +331,7 @@ static void note_final(void *context, size_t from, size_t to)
     placed->final_from = from;
 }
 
-/* Two passes write the same numbers where the listener places them. */
+/* Two passes write the same gradients to the memory that the listener provides. */
 static void check_placed(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
                          const struct step_settings *settings, const float *wanted)
 {
@@ -405,12 +406,12 @@ static void gradients_that_are_final_do_not_change(void **state)
     made_batch_release(&batch);
 }
 
-/* What is said of the table of words when the heads are done. */
+/* Word rows reported after the heads are done. */
 struct early {
     struct word_rows *rows;
     const float *gradients;
     float *copy;  /* [final] */
-    size_t final; /* elements from the start */
+    size_t final; /* final elements from the start of the table */
     uint32_t calls;
 };
 
@@ -429,7 +430,7 @@ static const struct batch *copy_words(void *context, const struct batch *batch)
     return word_rows_batch(early->rows, batch);
 }
 
-/* Rows of words that no input names are final after the heads, and moving the others aside changes no bit. */
+/* Rows of words that are not in the input are final after the heads; moving the other rows changes no bit. */
 static void words_that_no_input_names_are_final_early(void **state)
 {
     (void)state;
@@ -451,7 +452,8 @@ static void words_that_no_input_names_are_final_early(void **state)
             memcpy(usual, gradients, size * sizeof *usual);
     }
     assert_int_equal(early.calls, 1);
-    assert_in_range(early.final, (size_t)small.hidden, 55 * (size_t)small.hidden); /* some words are there, not all */
+    assert_in_range(early.final, (size_t)small.hidden, 55 * (size_t)small.hidden); /* some words are in the batch, not
+                                                                                    * all */
     assert_memory_equal(early.copy, gradients, early.final * sizeof *early.copy);
     assert_true(memcmp(usual, gradients, size * sizeof *usual) != 0);
     word_rows_back(early.rows);
@@ -481,7 +483,7 @@ static void micro_batches_change_only_rounding(void **state)
             struct model_metrics parts = {0};
             float *sum = gradients_in_parts(ops, config, size, &parts);
             assert_true(difference(sum, whole, params.size) < limit);
-            assert_true(difference(sum, whole, params.size) > 0); /* else it was the same computation */
+            assert_true(difference(sum, whole, params.size) > 0); /* otherwise the computation would be the same */
             assert_int_equal(one.heads[HEAD_MASKED].count, parts.heads[HEAD_MASKED].count);
             assert_int_equal(one.tokens, parts.tokens);
             assert_true(fabs(one.heads[HEAD_MASKED].loss - parts.heads[HEAD_MASKED].loss) <
@@ -549,8 +551,8 @@ static void recomputation_and_threads_change_no_bit(void **state)
     }
 }
 
-/* A step whose coins keep all layers is that of a model without layer drop, divided branches apart: with theta 1
- * nothing is divided either. An evaluation has all layers, whole. */
+/* With theta 1 no layer is dropped and no branch is divided, so a step equals that of a model without layer drop. An
+ * evaluation uses all layers undivided. */
 static void layers_that_never_drop_change_nothing(void **state)
 {
     (void)state;
@@ -602,7 +604,7 @@ static void theta_falls_as_published(void **state)
     assert_true(layer_drop_theta(&theirs, 1) == 1);
 }
 
-/* Three steps with updates; returns the parameters. */
+/* Runs three steps with updates and returns the parameters. */
 static float *parameters_after_steps(enum precision precision, unsigned threads, size_t *size)
 {
     struct model_config config;
@@ -636,7 +638,7 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     *size = params->size;
     float *result = mem_array(params->size, sizeof *result);
     memcpy(result, memory.params, params->size * sizeof *result);
-    /* Padding is where it was. */
+    /* Padding is unchanged. */
     const struct param *word = &params->items[PARAM_WORD];
     for (size_t i = word->offset + word->count; i < params->items[PARAM_POSITION].offset; i++)
         assert_true(result[i] == 0 && ((const float *)memory.gradients)[i] == 0);
@@ -656,7 +658,7 @@ static void bits_do_not_depend_on_threads(void **state)
     for (int i = 0; i < 2; i++) {
         size_t size;
         float *one = parameters_after_steps(precisions[i], 1, &size);
-        for (unsigned threads = 2; threads <= 33; threads += 31) { /* many cut some sums otherwise */
+        for (unsigned threads = 2; threads <= 33; threads += 31) { /* many threads divide some sums differently */
             float *several = parameters_after_steps(precisions[i], threads, &size);
             assert_memory_equal(one, several, size * sizeof *one);
             mem_free(several);
@@ -717,7 +719,7 @@ static void spy_attention(struct device *device, const struct attention_args *ar
 
 static void spy_dropout(struct device *device, const struct dropout_args *args)
 {
-    bool again = false; /* the backward pass drops by the same op what the forward pass did */
+    bool again = false; /* the backward pass uses the same op with the same name */
     for (size_t i = 0; i < spied.count; i++)
         again |= spied.by_dropout[i] && spied.seen[i].name == args->dropout->name;
     if (!again && args->dropout->threshold > 0) {
@@ -727,8 +729,8 @@ static void spy_dropout(struct device *device, const struct dropout_args *args)
     spied.ops->dropout(device, args);
 }
 
-/* Masks are drawn from seed, step and the name of a place: no two places of a pass have one in common, and each has the
- * share that is its own. */
+/* Dropout masks are drawn from seed, step and the name of a place in the model. No two places of a pass share a name,
+ * and each has its own probability. */
 static void each_place_has_its_own_dropout(void **state)
 {
     (void)state;
@@ -747,7 +749,7 @@ static void each_place_has_its_own_dropout(void **state)
     size_t attentions = 0;
     for (size_t i = 0; i < spied.count; i++) {
         const struct dropout *dropout = &spied.seen[i];
-        const uint32_t names = (uint32_t)small.heads; /* attention adds the head to it */
+        const uint32_t names = (uint32_t)small.heads; /* attention adds the head's number to the name */
         attentions += spied.of_attention[i];
         assert_int_equal(dropout->threshold, lround(65536 * (spied.of_attention[i] ? 0.2 : 0.1)));
         assert_true(dropout->key[0] == 11 && dropout->key[1] == 5);
@@ -815,7 +817,7 @@ static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **stat
     ops->close(ops);
 }
 
-/* Rows of a sequence are what they are alone: no neighbour, no dead row shows through. */
+/* The rows of a sequence are the same as without other sequences and dead rows. */
 static void sequences_do_not_see_each_other(void **state)
 {
     (void)state;
@@ -890,8 +892,8 @@ static void the_plan_counts_every_byte(void **state)
     assert_string_equal(plan.rows[0].name, "params");
     assert_true(plan.rows[0].bytes / 4 >= 110106428 && plan.rows[0].bytes / 4 < 110200000);
     assert_true(plan.bytes > 2000000000 && plan.bytes < 3000000000);
-    /* A forward pass of one sequence of 128 tokens of base is 2 * 85 M * 128 and attention, less what 107 rows save in
-     * the last layer: 2 * 5.9 M each. */
+    /* The forward pass of one sequence of 128 tokens in the base model takes 2 * 85 M * 128 operations plus attention,
+     * minus 2 * 5.9 M for each of 107 rows that the last layer skips. */
     assert_true(fabs(model_flops(&config, 128, (const double[HEAD_KINDS]){20, 1}) / 6.60e10 - 1) < 0.02);
 
     /* Of twelve layers, three keep their activations; of the others every third keeps its output. */

@@ -1,4 +1,4 @@
-/* Weights under Hugging Face's names, today's and older ones; models from config.json. */
+/* Weights under Hugging Face's names, current and older ones; models from config.json. */
 #include "tests/shards/tiny.h"
 
 #include "trainer/config.h"
@@ -27,7 +27,7 @@ struct fixture {
     struct params params;
     struct arena names;
     float *weights, *other;
-    struct tensor *tensors; /* of weights, [params.count + 4] */
+    struct tensor *tensors; /* [params.count + 4] */
 };
 
 static int set_up(void **state)
@@ -113,7 +113,7 @@ static void older_names_are_read(void **state)
         "module.bert.encoder.layer.0.intermediate.dense_act.weight";
     tensor_named(f, "bert.encoder.layer.0.output.LayerNorm.weight")->name = "encoder.layer.0.output.LayerNorm.gamma";
     tensor_named(f, "bert.pooler.dense.bias")->name = "module.bert.pooler.dense_act.bias";
-    /* A tied copy next to its original is passed over; alone it counts. */
+    /* A tied copy is ignored if its original exists, and used otherwise. */
     f->tensors[count++] = *tensor_named(f, "bert.embeddings.word_embeddings.weight");
     f->tensors[count - 1].name = "cls.predictions.decoder.weight";
     tensor_named(f, "cls.predictions.bias")->name = "cls.predictions.decoder.bias";
@@ -143,7 +143,7 @@ static void absent_heads_are_drawn_and_named(void **state)
     names_report_release(&report);
 
     f->tensors[0] = f->tensors[--count];
-    write_tensors(f, count); /* without the word embedding it is no model */
+    write_tensors(f, count); /* the word embedding is missing */
     assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.text, "word_embeddings"));
     names_report_release(&report);
@@ -260,7 +260,7 @@ static void a_config_comes_back(void **state)
     }
     assert_string_equal(config_name(&read, name), "1x8");
 
-    /* What is not plain BERT is read back too, and is nobody else's model_type. */
+    /* Models other than plain BERT are read back too; their model_type is not one of another library. */
     static const char *const names[] = {"1x8", "1x8-preln", "1x8-lnlarge"};
     for (int order = ORDER_POST; order <= ORDER_LARGE; order++) {
         config.order = (enum norm_order)order;

@@ -1,5 +1,5 @@
-/* The compression of 1-bit Adam: the golden numbers of DeepSpeed's all-reduce; and, with arguments, as a program that
- * does what many processes would, for tests/flow/onebit_like_numpy.py:
+/* The compression of 1-bit Adam against golden numbers of DeepSpeed's all-reduce. With arguments, the program simulates
+ * several processes, for tests/flow/onebit_like_numpy.py:
  *
  *     trainer_onebit SIZE GROUP STEPS COUNT…   tensors of COUNT elements; floats on stdin: p, v, then for each step and
  *                                              process its gradients; on stdout, for each step and process, bits and
@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "trainer/optim/onebit.h"
 
-/* A table of `tensors` vectors and matrices side by side, the even ones with decay. */
+/* A table of `tensors` tensors, the even ones with decay. */
 static void make_table(struct params *table, size_t tensors, const size_t *counts)
 {
     size_t chunk = 0;
@@ -39,13 +39,13 @@ static void make_table(struct params *table, size_t tensors, const size_t *count
     }
 }
 
-/* All processes of a run, in one. */
+/* All processes of a run, simulated in one. */
 struct team {
     struct params table;
     struct onebit_layout layout;
-    struct onebit_update update; /* params, first and second are the same in all */
+    struct onebit_update update; /* params, first and second are shared by all */
     float **errors, **served;
-    uint8_t **sent, *bits; /* of each; of all */
+    uint8_t **sent, *bits; /* sent by each; result for all */
     float **alphas, *sigmas;
 };
 
@@ -88,7 +88,7 @@ static void close_team(struct team *t)
     onebit_layout_release(&t->layout);
 }
 
-/* An update with the gradients of each process. */
+/* One update, with the gradients of each process. */
 static void step(struct team *t, float *const *gradients)
 {
     const struct onebit_layout *l = &t->layout;
@@ -118,8 +118,8 @@ static void close_to(float is, double wanted)
     assert_true(fabs((double)is - wanted) <= 1e-6 * wanted);
 }
 
-/* Two rounds of DeepSpeed's compressed all-reduce, of 16 numbers in each of two processes: beta1 0 makes m_i of
- * them. */
+/* Two rounds of DeepSpeed's compressed all-reduce of 16 numbers in each of two processes. With beta1 = 0, the gradients
+ * become m_i. */
 static void group_is_deepspeeds(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void groups_are_padded(void **state)
     }
 }
 
-/* Every chunk is served once, whole, and parts are as equal as chunks allow. */
+/* Every chunk is served once and undivided, and parts are as equal as chunks allow. */
 static void chunks_have_one_server(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void chunks_have_one_server(void **state)
     }
 }
 
-/* A zero is sent as plus, and its error is minus the scale: DeepSpeed's sign().add(1).bool(). */
+/* A zero is sent as plus, with minus the scale as its error, as DeepSpeed's sign().add(1).bool() does. */
 static void zero_is_sent_as_plus(void **state)
 {
     (void)state;
@@ -213,8 +213,8 @@ static void zero_is_sent_as_plus(void **state)
     close_team(&t);
 }
 
-/* What had no gradient before second moments froze stays where it is, also if one comes later, keeps no error, and does
- * not change its neighbours' scale. */
+/* A parameter without a gradient until the second moments freeze does not change, even if it gets gradients later; it
+ * has no error and does not change the scale of others. */
 static void what_has_no_gradient_stays(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void what_has_no_gradient_stays(void **state)
         t.update.rate = 0.1;
         t.update.epsilon = 1e-8;
         for (int i = 0; i < 40; i++) {
-            ((float *)t.update.second)[i] = i < 21 && i % 2 == 0 ? 1 : 0; /* of the second tensor nothing */
+            ((float *)t.update.second)[i] = i < 21 && i % 2 == 0 ? 1 : 0; /* all zero in the second tensor */
             own[0][i] = own[1][i] = i % 2 == 0 && i < 21 ? 2 : 5;
             t.update.params[i] = 3;
         }

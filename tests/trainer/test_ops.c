@@ -1,6 +1,6 @@
-/* Every op of the CPU backend, in every number type and at every level this processor has, against its definition in
- * plain doubles. Inputs are rounded to storage first, so what is measured is the op's own error. Outputs start as NaN:
- * what an op leaves unwritten, dead rows included, is seen. */
+/* Every op of the CPU backend, in every number type and at every level of this processor, against its definition in
+ * doubles. Inputs are rounded to storage first, so the measured error is the op's alone. Outputs begin as NaN, which
+ * shows missing writes, also in dead rows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void put(void *memory, size_t size, size_t i, double value)
         ((uint16_t *)memory)[i] = half_from_float((float)value);
 }
 
-/* An array on both sides: as the backend has it, and as doubles. */
+/* An array in the backend's type, and as doubles. */
 struct array {
     void *memory;
     double *values;
@@ -86,7 +86,7 @@ static void release(struct array *array)
     mem_free(array->values);
 }
 
-/* Relative L2 error of what the backend wrote; NaN where it wrote none. */
+/* Relative L2 error of the backend's array; NaN if part of it is unwritten. */
 static double error_of(const struct array *array)
 {
     double error = 0, size = 0;
@@ -98,7 +98,7 @@ static double error_of(const struct array *array)
     return size > 0 ? sqrt(error / size) : sqrt(error);
 }
 
-/* Rounding of one stored number, and of some hundred terms of a sum. */
+/* The error of rounding one stored number, and of a sum of some hundred terms. */
 static double limit(const struct array *array)
 {
     return array->size == 8         ? 1e-13
@@ -160,7 +160,7 @@ static double gelu_slope_plain(double x, enum gelu gelu)
     return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
 }
 
-/* Keeps the keyed dropout's word: ops.h. */
+/* The factor of keyed dropout as ops.h defines it. */
 static double keep_plain(const struct dropout *dropout, uint32_t name, uint32_t number, uint32_t position,
                          uint32_t column)
 {
@@ -252,7 +252,7 @@ static void products(void)
     product_of_size(261, 320, 130, 65);
     product_of_size(7, 64, 1100, 12);
     product_of_size(1090, 1152, 20, 30);
-    product_of_size(98, 128, 70, 800); /* sums wait between pieces of k, in several strips and panels */
+    product_of_size(98, 128, 70, 800); /* sums in several pieces of k, strips and panels */
 }
 
 static void products_are_right(void **state)
@@ -279,7 +279,7 @@ static void gelu_keeps_its_tail(void **state)
         CALL(opened, gelu_backward, .dy = slope, .pre = x, .rows = rows, .columns = 1, .gelu = gelu);
         for (int i = 0; i < COUNT; i++) {
             const double size =
-                gelu == GELU_ERF ? gelu_plain((double)x[i], gelu) : /* tanh's own form cancels */
+                gelu == GELU_ERF ? gelu_plain((double)x[i], gelu) : /* the definition with tanh cancels */
                     (double)x[i] / (1 + exp(-2 * sqrt(2 / M_PI) * ((double)x[i] + 0.044715 * pow((double)x[i], 3))));
             assert_true(fabs((double)y[i] - size) <= 6e-6 * fabs(size));
             assert_true(fabs((double)slope[i] - gelu_slope_plain((double)x[i], gelu)) <= 6e-7);
@@ -314,7 +314,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
             z.values[at] = x.values[at] * keep_plain(&dropout, 6, batch->numbers[batch->sequence_of[r]],
                                                      (uint32_t)batch->positions[r], (uint32_t)i) +
                            residual.values[at];
-            const double rounded = get(z.memory, small, at); /* what the statistics are of */
+            const double rounded = get(z.memory, small, at); /* the statistics are of the rounded numbers */
             mean += rounded / (double)hidden;
         }
         for (size_t i = 0; i < hidden; i++)
@@ -355,7 +355,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
     assert_zero_from(&dx, live * hidden, "a dead row of norm_backward");
     assert_zero_from(&dz, live * hidden, "a dead row of norm_backward");
 
-    /* The same on top of what is there, its dx in place of dy. */
+    /* The same with results added, and dx in place of dy. */
     struct array sum = random_array(live * hidden, total * hidden, small, 1);
     memcpy(dx.memory, dy.memory, total * hidden * small);
     for (size_t r = 0; r < live; r++)
@@ -397,8 +397,8 @@ static void norm_is_right(void **state)
     each_backend(norms);
 }
 
-/* What attention has: of `queries` one matrix [R, hidden], and of `batch` one of keys and values [T, 2 hidden]; or both
- * in one [T, 3 hidden], where kv begins `hidden` numbers after q. */
+/* Inputs of attention: a matrix [R, hidden] of queries and one of keys and values [T, 2 hidden]; or one [T, 3 hidden]
+ * with all, where kv begins `hidden` numbers after q. */
 struct attended {
     struct array *q, *kv, *dq, *dkv, *context, *dcontext;
     size_t kv_from, q_stride, kv_stride; /* numbers */
@@ -590,7 +590,7 @@ static void losses(void)
     CALL(ops, loss, .sums = sums, .logits = logits, .labels = (const int32_t[]){1}, .rows = (struct rows){1, 1},
          .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
     assert_true(sums[1] == 0 && fabs(sums[0] - log(4)) < 1e-6);
-    /* A NaN is not lost on the way. */
+    /* A NaN is propagated. */
     put(logits, ops->storage_size, 3, (double)NAN);
     CALL(ops, loss, .sums = sums, .logits = logits, .labels = (const int32_t[]){1}, .rows = (struct rows){1, 1},
          .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
@@ -599,7 +599,8 @@ static void losses(void)
     mem_free(scratch);
 }
 
-/* Softmax over `count` values of a column of two: their slopes times factor into `slopes`, and the loss of `label`. */
+/* Softmax over `count` values of a column of two: stores the slopes times factor in `slopes` and returns the loss of
+ * `label`. */
 static double softmax_plain(const double *logits, size_t count, size_t label, double factor, double *slopes, bool *hit)
 {
     double sum = 0;
@@ -626,7 +627,7 @@ static void span_losses(void)
         const size_t labels[2] = {(size_t)span->index[s] - first, (size_t)span->labels[s]};
         bool hit[2];
         for (size_t end = 0; end < 2; end++) {
-            if (s % 2) /* right, and at the label first */
+            if (s % 2) /* the prediction is right, and is the first of equal ones */
                 for (size_t i = 0; i < count; i++) {
                     const size_t at = 2 * (first + i) + end;
                     const double value = i == labels[end] || i + 1 == count ? 4 : logits.values[at];
@@ -670,7 +671,7 @@ static void square_losses(void)
         loss += distance * distance;
         logits.values[i] = 0.5 * distance;
     }
-    for (int i = 0; i < 2; i++) /* the second time with a factor */
+    for (int i = 0; i < 2; i++) /* first without, then with a factor */
         CALL(ops, square_loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = {5, 64},
              .factor = i * 0.25);
     assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000);
@@ -776,13 +777,13 @@ static void drops(void)
     CALL(ops, dropout, .y = x.memory, .x = x.memory, .batch = &batch, .rows = {batch.tokens, batch.token_rows},
          .hidden = (int32_t)hidden, .dropout = &dropout);
     assert_close(&x, 1, "dropout");
-    for (size_t i = 0; i < x.count; i++) /* the choice itself is exact */
+    for (size_t i = 0; i < x.count; i++) /* picking rows is exact */
         assert_true((get(x.memory, ops->storage_size, i) == 0) == (x.values[i] == 0));
     const double count = (double)(live * hidden), share = kept / count;
     assert_true(fabs(share - (1 - 6554.0 / 65536)) < 4 * sqrt(0.09 / count));
     release(&x);
 
-    /* Rows of some tokens, into others. */
+    /* Rows of picked tokens. */
     const struct head_batch *picked = &batch.heads[HEAD_MASKED];
     const size_t rows = (size_t)picked->live, total = (size_t)picked->total;
     struct array from = random_array(rows * hidden, total * hidden, ops->storage_size, 1);
@@ -840,7 +841,8 @@ static void bf16_rounds_to_even_and_keeps_nan(void **state)
     }
 }
 
-/* Every number of fp16 comes back; halfway between two, the even one wins; beyond the last there is infinity. */
+/* Every number of fp16 converts back to itself; a number halfway between two is rounded to even; beyond the largest
+ * there is infinity. */
 static void fp16_rounds_to_even_and_keeps_nan(void **state)
 {
     (void)state;
@@ -887,7 +889,7 @@ static void precisions_have_their_rows(void **state)
     assert_int_equal(precision_named("fp8"), PRECISION_FP32);
 }
 
-/* The device as run.json records it: the same text since the first runs. */
+/* The device as recorded in run.json; existing runs have this text. */
 static void a_device_is_recorded_without_its_threads(void **state)
 {
     (void)state;
@@ -904,17 +906,18 @@ static void a_device_is_recorded_without_its_threads(void **state)
     assert_string_equal(card.name, "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3), 132 multiprocessors");
 }
 
-/* Integers of gradients against llrint, and back; what cannot be added is refused and leaves the sum alone. */
+/* Gradients as integers, against llrint, and back. Numbers that cannot be added are refused and leave the sum
+ * unchanged. */
 static void fixed_sums(void)
 {
-    const size_t count = 70001; /* more than a task, and no multiple of anything */
+    const size_t count = 70001; /* more than one task, and not a round number */
     const double unit = 0x1p44 / 8, limit = 0x1p55;
     struct array gradients = random_array(count, count, ops->real_size, 1e-3);
     int64_t *sums = mem_clear(count, sizeof *sums), refused = 0;
     put(gradients.memory, gradients.size, 0, 0x1p-42);      /* 0.5: to even, 0 */
     put(gradients.memory, gradients.size, 1, 3 * 0x1p-42);  /* 1.5: to even, 2 */
     put(gradients.memory, gradients.size, 2, -3 * 0x1p-42); /* -1.5 */
-    put(gradients.memory, gradients.size, 3, 1000.0 * 8);   /* large, and no rounding in a float */
+    put(gradients.memory, gradients.size, 3, 1000.0 * 8);   /* large and exact in a float */
     for (size_t i = 0; i < count; i++) {
         gradients.values[i] = get(gradients.memory, gradients.size, i);
         sums[i] = (int64_t)i - 35000;

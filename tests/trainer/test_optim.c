@@ -1,4 +1,4 @@
-/* Optimizers, schedules, clipping and the loss scale against numbers worked out beforehand in double. */
+/* Optimizers, schedules, clipping and the loss scale against precomputed numbers in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static const struct optimizer *plain(const char *type)
 
 static const double no_losses[STEP_SUMS];
 
-/* One update of p = (1, -2, 3) by g = (.1, -.2, .4), rate 1e-3, decay .01: the numbers of appendix A6.1. */
+/* One update of p = (1, -2, 3) by g = (.1, -.2, .4) with rate 1e-3 and decay .01. */
 static void check_update(struct optimizer optimizer, const double expected[3])
 {
     const double start[3] = {1, -2, 3}, slopes[3] = {0.1, -0.2, 0.4};
@@ -49,7 +49,7 @@ static void check_update(struct optimizer optimizer, const double expected[3])
                      &work, &(struct update){1, 1e-3, 0, 8, true, no_losses});
     for (int i = 0; i < 3; i++)
         assert_true(fabs(p[i] - expected[i]) < 1e-13);
-    assert_true(p[3] == 77); /* outside of every chunk */
+    assert_true(p[3] == 77); /* outside every chunk */
     optimizer_work_release(&work, ops);
     ops->close(ops);
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
@@ -104,7 +104,7 @@ static const struct params four = {
 static const size_t seen[] = {0, 2, 17, 32, 64, 64 + 16383, 64 + 16384, 64 + 16389};
 
 struct golden {
-    const struct optimizer_type *type; /* NULL: a schedule's */
+    const struct optimizer_type *type; /* NULL for a schedule */
     struct optimizer optimizer;
     double clipping;
     struct schedule schedule;
@@ -123,7 +123,7 @@ static void set_field(const struct json_field *fields, void *holder, const char 
         *(bool *)field = strcmp(text, words ? words[1] : "1") == 0;
 }
 
-/* "key=value": what the file says of an optimizer; what is its kind's own stands in the kind's table. */
+/* Sets a "key=value" of an optimizer in the golden file; keys of one kind are in the kind's table. */
 static void set_optimizer(struct golden *golden, const char *key, const char *text)
 {
     static const struct json_field common[] = {
@@ -174,7 +174,7 @@ static void begin_case(char *line, struct golden *golden)
     }
 }
 
-/* The made-up weights and gradients of the script, in double and in float. */
+/* The synthetic weights and gradients of the script, in double and in float. */
 struct trial {
     struct ops *ops;
     double *p, *g, *m, *v;
@@ -224,7 +224,7 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     for (int i = 0; i < 4; i++)
         *all[i] = mem_aligned(FLAT * sizeof(double));
     struct golden golden = {0};
-    int types[TYPES_MAX] = {0}, schedules[SCHEDULE_KINDS] = {0}; /* rows of numbers that each has */
+    int types[TYPES_MAX] = {0}, schedules[SCHEDULE_KINDS] = {0}; /* count of golden rows of each */
     for (char line[1000], name[1000]; fgets(line, sizeof line, file);) {
         if (line[0] > '9') {
             strcpy(name, line);
@@ -258,12 +258,12 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     trial.ops->close(trial.ops);
 }
 
-/* ---- torch.optim.Muon's own numbers (scripts/golden_muon.py) ---- */
+/* ---- numbers of torch.optim.Muon (scripts/golden_muon.py) ---- */
 
 enum { MUON_MAX = 1024 };
 struct muon_case {
     int rows, columns, steps;
-    double rate, error; /* relative, of PyTorch's bf16 */
+    double rate, error; /* error: relative, of PyTorch's bf16 */
     struct optimizer optimizer;
     double wanted[MUON_MAX];
 };
@@ -291,7 +291,7 @@ static bool muon_read(FILE *file, struct muon_case *c)
     return true;
 }
 
-/* How far off the changes of a matrix are, relative to their size. */
+/* Error of the changes of a matrix, relative to their size. */
 static double muon_error(const struct muon_case *c, enum precision precision, enum cpu_level level)
 {
     const size_t count = (size_t)c->rows * (size_t)c->columns;
@@ -330,8 +330,8 @@ static double muon_error(const struct muon_case *c, enum precision precision, en
     return sqrt(off / change);
 }
 
-/* In double PyTorch's numbers; in bf16 twice as far from them as PyTorch comes, at most: it rounds a product and what
- * is added to it once, we twice. */
+/* In double, the numbers of PyTorch. In bf16, at most twice the error of PyTorch's bf16, because PyTorch rounds a
+ * product and its addend once, and we round twice. */
 static void muon_is_pytorchs(void **state)
 {
     (void)state;
@@ -398,9 +398,9 @@ static void bits_do_not_depend_on_threads(void **state)
 
 /* ---- ranges ---- */
 
-/* The parts of four processes, one of which has nothing; a cut goes through a tensor, but not for who updates whole
- * matrices. Each has moments and gradients of its part alone, in memory of that size, and knows of the others what is
- * brought to it: squares and sums. */
+/* The parts of four processes, one of them empty. One border is inside a tensor, except for optimizers that update
+ * whole matrices. Each process has only the moments and gradients of its part, in memory of that size; squares and sums
+ * of the other parts are exchanged. */
 enum { PARTS = 4 };
 static const struct chunk_range *parts_of(const struct optimizer *optimizer)
 {
@@ -412,7 +412,7 @@ static const struct chunk_range *parts_of(const struct optimizer *optimizer)
 struct part {
     struct update_work work;
     struct update_memory memory;
-    size_t held; /* numbers of moments and gradients */
+    size_t held; /* count of moments, and of gradients */
 };
 
 static void part_begin(struct part *part, enum optimizer_kind kind, const struct ops *ops, struct chunk_range range,
@@ -438,7 +438,8 @@ static void part_end(struct part *part, const struct ops *ops)
     mem_free((void *)part->memory.gradients);
 }
 
-/* Copies to every process what each computed for its chunks, `each` doubles per chunk; what none computed is NaN. */
+/* Copies the results of each process for its chunks, `each` doubles per chunk, to all processes; chunks without a
+ * result become NaN. */
 static void exchange(const struct chunk_range *parts, double *const of_parts[PARTS], size_t each)
 {
     double all[15];
@@ -471,7 +472,7 @@ static void update_in_parts(const struct optimizer *optimizer, const struct ops 
         optimizer_apply(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
 }
 
-/* Three updates of every optimizer, whole and in parts, from the same numbers: not a bit differs. */
+/* Three updates by every optimizer, whole and in parts, from the same numbers: the bits are equal. */
 static void parts_give_the_bits_of_the_whole(void **state)
 {
     (void)state;
@@ -535,7 +536,7 @@ static void assert_option(const struct opt_program *program, const char *option,
     opts_release(program, &settings, &parsed);
 }
 
-/* Each kind has a row that says it is this kind; its choice on the command line is it, and is recorded as it. */
+/* The row of each kind names this kind, the command line's choice of that name selects it, and its record names it. */
 static void every_kind_has_its_row(void **state)
 {
     (void)state;
@@ -563,7 +564,7 @@ static void every_kind_has_its_row(void **state)
 
 /* ---- norms and clipping ---- */
 
-/* The device's record of gradients, without an update. */
+/* The device's record for gradients, without an update. */
 static struct step_record record_of(const struct ops *ops, const struct update_work *work, const void *gradients)
 {
     const struct update_step step = {.loss_scale = 1};
@@ -609,7 +610,7 @@ static void norm_is_that_of_all_parameters(void **state)
     params_release(&params);
 }
 
-/* The factor for gradients of this norm, with their loss scale in them. */
+/* The factor for gradients of this norm, which include the loss scale. */
 static double clip_factor(double norm, double norm_max, double loss_scale)
 {
     struct step_record record = {0};
@@ -661,7 +662,7 @@ static void held_close(struct held *held)
     held->ops->close(held->ops);
 }
 
-/* Queues update `number`; whether it changed anything. */
+/* Queues update `number`. Returns whether it changed anything. */
 static bool changes(struct held *held, const struct optimizer *optimizer, uint64_t number, bool halts,
                     const double *sums)
 {
@@ -693,18 +694,18 @@ static void what_comes_to_no_number_changes_nothing(void **state)
         held.now[3][64 + PARAM_CHUNK + 2] = -INFINITY;
         assert_false(changes(&held, optimizer, 2, false, no_losses)); /* skipped … */
         held.now[3][64 + PARAM_CHUNK + 2] = kept;
-        assert_true(changes(&held, optimizer, 2, false, no_losses)); /* … and over */
+        assert_true(changes(&held, optimizer, 2, false, no_losses)); /* … only that one */
         assert_false(changes(&held, optimizer, 3, true, lost));      /* halted … */
         assert_false(changes(&held, optimizer, 4, true, no_losses));
         assert_false(changes(&held, optimizer, 5, false, no_losses));
         assert_true(isfinite(held.work.record->norm) && held.work.record->halted);
         CALL(held.ops, clear, .memory = held.work.record, .bytes = sizeof *held.work.record);
-        assert_true(changes(&held, optimizer, 3, true, no_losses)); /* … until that is taken back */
+        assert_true(changes(&held, optimizer, 3, true, no_losses)); /* … until the record is cleared */
         held_close(&held);
     }
 }
 
-/* ---- schedules: what the golden file does not reach ---- */
+/* ---- schedules: cases that are not in the golden file ---- */
 
 static double rate_at(enum schedule_kind kind, double warmup, uint64_t steps, uint64_t update)
 {
@@ -715,7 +716,8 @@ static double rate_at(enum schedule_kind kind, double warmup, uint64_t steps, ui
 static void our_schedules_end_well(void **state)
 {
     (void)state;
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1) - 0.02) < 1e-15); /* counted from 1: never 0 at first */
+    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1) - 0.02) < 1e-15); /* counted from 1, so the first rate is
+                                                                               * not 0 */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 100, 1000, 50) - 1) < 1e-15);   /* a warm-up in steps */
     assert_true(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1000) == 0);
     assert_true(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1500) == 0);
@@ -723,7 +725,7 @@ static void our_schedules_end_well(void **state)
     assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 1000)) < 1e-14);
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 1000, 1000, 1000) - 2) < 1e-14); /* warm-up to the last step */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 4000, 1000, 1000) - 0.5) < 1e-14);
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.6, 1000, 800) - 1) < 1e-14); /* half of what is left */
+    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.6, 1000, 800) - 1) < 1e-14); /* half of the remaining steps */
 
     struct schedule wsd = {.kind = SCHEDULE_WSD, .rate = 2, .warmup = 0.1, .decay = 100, .steps = 1000};
     assert_true(fabs(schedule_rate(&wsd, 50) - 1) < 1e-15);
@@ -734,8 +736,8 @@ static void our_schedules_end_well(void **state)
     assert_true(schedule_rate(&wsd, 1000) == 2);
 }
 
-/* 1-bit Adam's second moments freeze after the update that was named, or when their norm stands still, which is not
- * asked while the rate still rises. */
+/* The second moments of 1-bit Adam freeze after the given update, or when their norm stops changing, which is not
+ * checked during warm-up. */
 static void moments_freeze_when_they_stand_still(void **state)
 {
     (void)state;
@@ -751,7 +753,7 @@ static void moments_freeze_when_they_stand_still(void **state)
 
     waits.freeze_step = 0;
     waits.freeze_ratio = 0.96;
-    waits.beta2 = 0.999; /* looks at every 1,000th */
+    waits.beta2 = 0.999; /* checks every 1,000th update */
     freeze = (struct freeze_state){0};
     static const double norms[] = {1, 1, 2, 2.01};
     for (uint64_t i = 0; i < 4; i++) {
@@ -769,7 +771,8 @@ static void check_rate(const struct schedule *schedule, uint64_t update, double 
         fail_msg("%s at %d: %.12g is not %.12g", schedule_types[schedule->kind].name, (int)update, is, expected);
 }
 
-/* Golden numbers, from the originals by hand; bing_bert's step n is update n + 1, DeepSpeed's index i update i + 2. */
+/* Golden numbers, computed by hand from the original formulas; bing_bert's step n is update n + 1, DeepSpeed's index i
+ * is update i + 2. */
 static void schedules_of_others_give_their_numbers(void **state)
 {
     (void)state;
@@ -807,7 +810,7 @@ static void schedules_of_others_give_their_numbers(void **state)
     s = (struct schedule){.kind = SCHEDULE_WARMUP, .rate = 1e-3, .warmup = 1000, .steps = 1};
     assert_true(schedule_rate(&s, 1) == 0 && schedule_rate(&s, 2) == 0);
     check_rate(&s, 1 + 2, 1.0034e-4, 1e-4);
-    s.warmup = 1; /* as 2, for there is no logarithm to the base of 1 */
+    s.warmup = 1; /* same as 2, because there is no logarithm to base 1 */
     assert_true(schedule_rate(&s, 2) == 0 && schedule_rate(&s, 1 + 2) == 1e-3);
     s.warmup = 1000;
     check_rate(&s, 10 + 2, 3.47131e-4, 1e-5);
@@ -895,7 +898,7 @@ static void scales_halve_and_double(void **state)
     (void)state;
     struct scaler_settings plain_rule = scaler_defaults(), patient, still;
     plain_rule.window = 3;
-    /* Good steps are counted after the overflow; before any, step 3 doubles. Hysteresis is not looked at. */
+    /* Good steps are counted from the last overflow; before any, step 3 doubles. Hysteresis is not used. */
     play(plain_rule, "+++++++", (const int[]){16, 16, 16, 17, 17, 17, 18});
     play(plain_rule, "x++++x+", (const int[]){15, 15, 15, 15, 16, 15, 15});
     patient = plain_rule;
@@ -923,7 +926,7 @@ static void only_the_patient_rule_gives_up(void **state)
     struct scaler_state scaler = scaler_begin(&settings);
     assert_false(scaler_exhausted(&settings, &scaler));
     settings.patient = true;
-    assert_false(scaler_exhausted(&settings, &scaler)); /* one overflow may still come */
+    assert_false(scaler_exhausted(&settings, &scaler)); /* one more overflow is allowed */
     scaler_update(&settings, &scaler, 0, true);
     assert_true(scaler_exhausted(&settings, &scaler));
 }

@@ -1,8 +1,8 @@
 /* Every norm order, GELU and head size, with and without layer drop, against PyTorch: tests/golden/order-*.safetensors,
- * which scripts/golden_orders.py wrote. The weights are no part of the files: both sides make them from names. Each
+ * which scripts/golden_orders.py wrote. The weights are not in the files: both sides compute them from names. Each
  * tensor is compared by its norm and a selection of entries (all, of small ones); with and without recomputation, whole
- * and in micro-batches of one sequence, some of which have no masked token. bf16 may be off by twice what PyTorch's is:
- * an absolute bound would hide mistakes. */
+ * and in micro-batches of one sequence, some of which have no masked token. bf16 may have twice the error of PyTorch's
+ * bf16: an absolute bound would hide mistakes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 #include "trainer/cpu/bf16.h"
 #include "trainer/keep/safetensors.h"
 
-#define STRIDE 7919 /* of the selected entries, as the script has it */
+#define STRIDE 7919 /* between selected entries, as in the script */
 
 struct golden {
     struct safetensors file;
     struct model_config config;
     uint32_t seed, step;
     struct batch batch;
-    double median; /* of PyTorch's bf16 errors: the floor of the yardstick */
+    double median; /* of PyTorch's bf16 errors, the lower limit of allowed errors */
 };
 
 /* Integers or floats of the file; the caller mem_free's them. */
@@ -74,7 +74,7 @@ static void take_config(struct golden *golden)
     mem_free(drop);
 }
 
-/* A made-up batch of the same lengths, filled with the golden one. */
+/* A synthetic batch of the same lengths, overwritten with the golden one. */
 static void take_batch(struct golden *golden)
 {
     int32_t lengths[16];
@@ -165,7 +165,7 @@ static double entry_of(const void *values, size_t at, size_t size)
 static double bound_of(const char *name, enum precision precision, double theirs, double median)
 {
     if (precision == PRECISION_FP64)
-        return 1e-6; /* the file has floats */
+        return 1e-6; /* the file has fp32 */
     if (precision == PRECISION_FP32)
         return strcmp(name, "hidden") == 0 ? 1e-5 : strstr(name, "LayerNorm") ? 1e-4 : 5e-5;
     return 2 * (theirs > median ? theirs : median) + 1e-3; /* not 1.5: our stream is 16 bits wide, theirs 32 */
@@ -223,7 +223,7 @@ static void check_model(const struct golden *golden, struct model *model, const 
                      params->items[i].count, precision);
 }
 
-/* Sequence `number` of a batch, as a batch: views into it, and arrays of its own for what is counted from 0. */
+/* Sequence `number` of a batch as a batch: views into it, and new arrays for indices that begin at 0. */
 static struct batch one_of(const struct batch *all, int32_t number)
 {
     const int32_t from = all->starts[number], length = all->starts[number + 1] - from;

@@ -1,4 +1,4 @@
-/* The table of parameters: names, shapes, places, first values. */
+/* The table of parameters: names, shapes, offsets, initial values. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void tensors_stand_apart_and_qkv_together(void **state)
         assert_true(params.items[i].offset - end < 128 * 128); /* a gap, or padding of the vocabulary */
         end = params.items[i].offset + params.items[i].count;
         assert_ptr_equal(params_find(&params, params.items[i].name), &params.items[i]);
-        assert_ptr_equal(params.places[i], &params.items[i]); /* a plain BERT lacks none */
+        assert_ptr_equal(params.places[i], &params.items[i]); /* a plain BERT has all of them */
         assert_int_equal(params.items[i].decay, params.items[i].dimensions == 2);
         assert_int_equal(params.items[i].hidden,
                          params.items[i].dimensions == 2 && strstr(params.items[i].name, ".encoder.layer."));
@@ -148,7 +148,7 @@ static void first_values_are_named(void **state)
     params_release(&large);
 }
 
-/* Names and first values of DeepSpeed's BERT, and the names of transformers otherwise. */
+/* Names and initial values of DeepSpeed's BERT; otherwise the names of transformers. */
 static void the_orders_have_their_tensors(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void the_orders_have_their_tensors(void **state)
     params_release(&large);
 }
 
-/* The variance of a normal distribution cut off at two deviations is 0.774 of the whole one's. */
+/* The variance of a normal distribution truncated at two deviations is 0.774 of that of the full one. */
 static void truncated_values_end_at_two_deviations(void **state)
 {
     (void)state;

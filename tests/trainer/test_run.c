@@ -1,4 +1,4 @@
-/* Which run lives in a directory: the same command finds it, another one is told what differs. */
+/* The run of a directory: the same command continues it; another command gets an error that names the difference. */
 #include "tests/shards/tiny.h"
 
 #include "trainer/run.h"
@@ -38,7 +38,7 @@ static void the_name_is_of_what_the_run_is(void **state)
     assert_int_equal(strlen(first), strlen("runs/base-128-5b81d4"));
     assert_memory_equal(first, "runs/base-128-", 14);
     assert_string_not_equal(first, second);
-    assert_string_equal(first, third); /* whatever the order of keys */
+    assert_string_equal(first, third); /* for any order of keys */
     mem_free(first);
     mem_free(second);
     mem_free(third);
@@ -74,7 +74,7 @@ static void another_run_is_refused_with_the_differences(void **state)
     run_close(&run);
     assert_non_null(strstr(tiny_err.text, "lr 0.0001 (now 0.0002)"));
     assert_null(strstr(tiny_err.text, "layers"));
-    assert_int_equal(visit(directory, identity, false, false), RUN_RESUMED); /* nothing was changed */
+    assert_int_equal(visit(directory, identity, false, false), RUN_RESUMED); /* the run is unchanged */
     mem_free(directory);
     json_decref(identity);
     json_decref(another);
@@ -114,7 +114,7 @@ static void one_process_at_a_time_and_no_trace_of_a_failed_start(void **state)
     run_close(&second);
     assert_true(path_is_directory(directory));
     run_close(&run);
-    assert_false(path_exists(directory)); /* nothing began */
+    assert_false(path_exists(directory)); /* no run was started */
     mem_free(directory);
     json_decref(identity);
 }
@@ -128,7 +128,7 @@ static void seconds_of_a_save_come_back(void **state)
     assert_ok(run_start(&run, 0, "fp32", json_object(), json_object(), err));
     for (uint64_t step = 1; step <= 300; step++)
         assert_ok(run_saved(&run, step, (double)step * 0.5, err));
-    assert_ok(run_saved(&run, 290, 1000.25, err)); /* another past */
+    assert_ok(run_saved(&run, 290, 1000.25, err)); /* as if resumed from another step */
     run_close(&run);
     assert_ok(run_open(&run, directory, identity, false, &moved, err));
     assert_true(run_seconds(&run, 290) == 1000.25);
@@ -156,7 +156,7 @@ static void an_unfinished_run_beside_this_one_is_named(void **state)
     buf_reset(&out);
     run_similar(second, foreign, &out);
     assert_int_equal(out.size, 0);
-    run_similar(first, identity, &out); /* not itself */
+    run_similar(first, identity, &out); /* the run itself does not count */
     assert_int_equal(out.size, 0);
     run_similar("no/such/place", identity, &out);
     run_similar("nowhere", identity, &out);

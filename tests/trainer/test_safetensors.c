@@ -1,4 +1,4 @@
-/* The reader and writer of safetensors: what was written comes back, and no file makes the reader look outside it. */
+/* The reader and writer of safetensors: written tensors are read back, and no file makes the reader read outside it. */
 #include "tests/shards/tiny.h"
 
 #include <math.h>
@@ -133,7 +133,7 @@ static void hostile_headers_are_refused(void **state)
         {"{\"a\":{}}", 0, ERR_UNSAFE},
         {"{}", 1, ERR_VERIFY},                                          /* appended */
         {"{\"a\":" ENTRY("F32", "[2]", "0", "8") "}", 7, ERR_VERIFY},   /* cut off */
-        {"{\"a\":" ENTRY("F32", "[2]", "4", "12") "}", 12, ERR_UNSAFE}, /* a hole before */
+        {"{\"a\":" ENTRY("F32", "[2]", "4", "12") "}", 12, ERR_UNSAFE}, /* a gap before it */
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "8", "12") "}", 12, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[2]", "0", "8") ",\"b\":" ENTRY("F32", "[1]", "4", "8") "}", 8, ERR_UNSAFE},
@@ -193,7 +193,8 @@ static void a_length_that_lies(void **state)
     mem_free(path);
 }
 
-/* Cut anywhere, a good file is refused; with any byte of its header changed it is refused or stays inside itself. */
+/* A valid file cut anywhere is refused. With any byte of its header changed, it is refused or all tensors are inside
+ * the file. */
 static void damage_anywhere(void **state)
 {
     const float values[6] = {1, 2, 3, 4, 5, 6};

@@ -1,4 +1,4 @@
-/* Shares of a batch, buckets of gradients, rows of words: what all processes must cut alike. */
+/* Shares of a batch, buckets of gradients, rows of words: all processes must divide them in the same way. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,11 +28,11 @@ static void shares_are_known_ones(void **state)
         {256, {ONE}, 1, {256}},
         {256, {ONE, ONE, ONE, ONE}, 4, {64, 64, 64, 64}},
         {10, {ONE, ONE, ONE}, 3, {4, 3, 3}},         /* equal remainders: the lowest rank */
-        {11, {ONE, ONE, ONE}, 3, {4, 4, 3}},         /* each once */
+        {11, {ONE, ONE, ONE}, 3, {4, 4, 3}},         /* each rank at most one more */
         {256, {ONE, 3 * ONE}, 2, {64, 192}},         /* 1 : 3 */
         {7, {ONE, 2 * ONE, 4 * ONE}, 3, {1, 2, 4}},  /* exactly */
         {10, {ONE, 2 * ONE, 4 * ONE}, 3, {1, 3, 6}}, /* 1.43, 2.86, 5.71 */
-        {100, {0, ONE, 0, ONE}, 4, {0, 50, 0, 50}},  /* a weight of nothing has an empty share */
+        {100, {0, ONE, 0, ONE}, 4, {0, 50, 0, 50}},  /* a weight of 0 has an empty share */
         {2, {ONE, ONE, ONE}, 3, {1, 1, 0}},          /* fewer units than ranks */
         {0, {ONE, ONE}, 2, {0, 0}},                  /* no unit at all */
         {1, {333333, 666667}, 2, {0, 1}},            /* fractions */
@@ -70,7 +70,7 @@ static void no_share_is_off_by_one(void **state)
     }
 }
 
-/* Shares follow speeds where the slowest gains. */
+/* Shares follow speeds if that helps the slowest. */
 static void shares_follow_speeds(void **state)
 {
     (void)state;
@@ -80,12 +80,12 @@ static void shares_follow_speeds(void **state)
     assert_true(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
     assert_true(borders[0] == 0 && borders[1] == 16 && borders[2] == 24 && borders[3] == 28);
     assert_false(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
-    /* The slow ones keep one each, which the fastest gives. */
+    /* Slow ranks keep one unit each, taken from the fastest. */
     assert_true(adapt_divide(8, (const double[]){100, 1, 100, 100}, 4, few));
     assert_true(few[0] == 0 && few[1] == 1 && few[2] == 6 && few[3] == 7 && few[4] == 8);
 }
 
-/* A median of ten steps, at first after ten and then after a hundred. */
+/* The median of ten steps; due after ten steps at first, then after a hundred. */
 static void speeds_are_medians(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void check_buckets(const char *name, uint64_t most)
         chunk_to = bucket->chunk_from;
     }
     assert_true(to == 0 && chunk_to == 0 && group == (size_t)params.layers + 1);
-    /* No bucket waits for gradients of another group. */
+    /* No bucket spans two groups of gradients. */
     for (int32_t layer = 0; layer <= params.layers; layer++) {
         const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_heads(&params);
         size_t i = 0;
@@ -146,12 +146,12 @@ static void buckets_cover_flat_memory(void **state)
     check_buckets("tiny", 0);
     check_buckets("base", 0);
     check_buckets("1.5b", 0); /* layers of several buckets */
-    check_buckets("1.5b", 1); /* no more of them than may be under way */
+    check_buckets("1.5b", 1); /* at most as many as may be under way at once */
     check_buckets("base", 1 << 24);
 }
 
-/* Pieces of a bucket follow each other, begin with a chunk, and are as equal as a chunk allows; packed, they follow
- * each other too. */
+/* The pieces of a bucket are contiguous, begin at a chunk, and are as equal as chunks allow; packed, they are
+ * contiguous too. */
 static void check_pieces(const char *name, uint32_t size)
 {
     struct model_config config;
@@ -193,7 +193,7 @@ static void pieces_cover_every_bucket(void **state)
     (void)state;
     for (uint32_t size = 1; size <= 5; size++)
         check_pieces("tiny", size);
-    check_pieces("tiny", 40); /* empty ones */
+    check_pieces("tiny", 40); /* some pieces are empty */
     check_pieces("base", 7);
     check_pieces("1.5b", 64);
 }
@@ -216,8 +216,8 @@ static void small_models_have_a_bucket_a_group(void **state)
 
 #define RANKS 3
 
-/* All processes move the same rows to the same places: unmarked rows stand first. Then the rows are moved back. `own`
- * ids are of each rank. */
+/* All processes move the same rows to the same places, unmarked rows first, and then move them back. Each rank has
+ * `own` ids. */
 static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t own)
 {
     const size_t rows = params->items[1].offset / (size_t)params->items[0].shape[1],
@@ -231,7 +231,7 @@ static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t
     struct comm_work work = {0};
     uint8_t *marks = mem_clear(RANKS, rows);
     size_t unmarked = rows, bytes = 0;
-    for (uint32_t r = 0; r < RANKS; r++) { /* what each would tell */
+    for (uint32_t r = 0; r < RANKS; r++) { /* the marks of each rank */
         struct word_rows *one = word_rows_open(params, table, r, RANKS);
         batches[r] = (struct batch){.tokens = own, .token_rows = own, .ids = ids[r]};
         work = word_rows_tell(one, own > 0 ? &batches[r] : NULL);

@@ -1,4 +1,5 @@
-/* The parent of --processes N. This program starts itself: as a child it does what its first argument says. */
+/* The parent of --processes N. The test program starts itself; as a child it runs the action named by its first
+ * argument. */
 // labels: threads
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +96,7 @@ static int child_main(char **argv)
 
 struct parent {
     pid_t pid;
-    int out, err; /* what all of them print on stdout and stderr */
+    int out, err; /* stdout and stderr of all of them */
 };
 
 static void start(struct parent *parent, struct launch launch, const char *what, uint32_t victim)
@@ -111,7 +112,7 @@ static void start(struct parent *parent, struct launch launch, const char *what,
         struct error error = {0};
         char *argv[] = {(char *)"program", (char *)what, rank, NULL};
         snprintf(rank, sizeof rank, "%u", victim);
-        setpgid(0, 0); /* so that all of them can be signalled */
+        setpgid(0, 0); /* so that a signal can be sent to all of them */
         dup2(out[1], STDOUT_FILENO);
         dup2(err[1], STDERR_FILENO);
         alarm(60);
@@ -180,7 +181,7 @@ static void children_are_ranks_that_meet(void **state)
     }
 }
 
-/* Two commands of two processes each meet at a FILE. */
+/* Two commands with two processes each meet at one FILE. */
 static void commands_of_several_machines_meet(void **state)
 {
     (void)state;
@@ -231,12 +232,12 @@ static void a_killed_child_is_named(void **state)
         says_once(outcome.err, words);
     }
     struct outcome outcome;
-    run(ranks(1), "kill", 0, &outcome); /* nobody is there to tell */
+    run(ranks(1), "kill", 0, &outcome); /* there is no other process to report it */
     assert_int_equal(outcome.code, ERR_PEER);
     says_once(outcome.err, "rank 0 was ended by signal 9");
 }
 
-/* The others are still at the door. */
+/* The other processes are still waiting to meet. */
 static void who_fails_before_the_meeting_ends_it(void **state)
 {
     (void)state;
@@ -248,7 +249,7 @@ static void who_fails_before_the_meeting_ends_it(void **state)
     assert_true(clock_now() - from < 20);
 }
 
-/* No process has joined the meeting: the others are asked to stop, which is not a stop of the run. */
+/* No process has joined the meeting yet. The others are asked to stop, which does not count as a stop of the run. */
 static void who_is_killed_before_the_meeting_is_named(void **state)
 {
     (void)state;
@@ -265,7 +266,7 @@ static void who_is_killed_before_the_meeting_is_named(void **state)
 static void await_ready(const struct parent *parent)
 {
     char text[8];
-    assert_int_equal(read(parent->out, text, 6), 6); /* all have met then */
+    assert_int_equal(read(parent->out, text, 6), 6); /* then all have met */
     sleep_ms(200);
 }
 
@@ -285,7 +286,8 @@ static void a_stop_is_handed_on(void **state)
     }
 }
 
-/* As from a terminal, or to a step of Slurm: that is one request, and not the second one that leaves at once. */
+/* A signal to the whole group, as from a terminal or Slurm, is one request and not a second one that ends processes at
+ * once. */
 static void a_signal_to_all_counts_once(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Losses in; which of them are spikes out. */
+/* Which losses of a sequence count as spikes. */
 #include "tests/shards/tiny.h"
 
 #include "base/random.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Around 5, evenly spread over a tenth. */
+/* A loss around 5, uniform within 0.1. */
 static double noise(uint32_t i)
 {
     const struct random_stream stream = random_stream(1, RANDOM_FRESH, 0, 0, 0, 0, 0);
@@ -38,7 +38,7 @@ static void a_jump_is_one(void **state)
     assert_true(spikes_add(&spikes, 201, 5.5, &mean, &deviations));
     assert_true(fabs(mean - 5.05) < 0.01);
     assert_true(fabs(deviations - (5.5 - 5.05) / (0.1 / sqrt(12))) < 2);
-    assert_false(add(&spikes, 202, 4.0)); /* far below is good news */
+    assert_false(add(&spikes, 202, 4.0)); /* far below is not a spike */
     assert_true(add(&spikes, 203, 9.0));
     assert_int_equal(spikes.count, 2);
     assert_int_equal(spikes.largest_step, 203);
@@ -59,7 +59,7 @@ static void the_largest_stays_the_largest(void **state)
     assert_true(spikes.largest == largest);
 }
 
-/* The deviation is that of a sample, with n - 1. */
+/* The deviation is that of a sample, with divisor n - 1. */
 static void deviations_are_those_of_a_sample(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void deviations_are_those_of_a_sample(void **state)
     assert_true(fabs(deviations - 2 / sqrt(n / (n - 1))) < 1e-12);
 }
 
-/* A level that stays is news once, or a few times: then it is what the window holds. */
+/* A lasting new level counts as a spike a few times, until the window consists of it. */
 static void a_new_level_becomes_usual(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void too_few_and_none(void **state)
         assert_false(spikes_add(&spikes, i, i == 20 ? 1e9 : noise(i), &mean, &deviations));
         assert_true(isnan(deviations));
     }
-    for (uint32_t i = 0; i < 2 * SPIKES_WINDOW; i++) /* the same loss again and again, and numbers that are none */
+    for (uint32_t i = 0; i < 2 * SPIKES_WINDOW; i++) /* a constant loss, and non-finite ones */
         assert_false(add(&spikes, 100 + i, 3));
     assert_false(add(&spikes, 500, (double)NAN));
     assert_false(add(&spikes, 501, HUGE_VAL));

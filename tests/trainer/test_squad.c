@@ -1,5 +1,5 @@
-/* Questions into windows, logits into answers, answers into scores. What transformers makes of thousands of them is
- * compared by tests/flow/tasks_like_hf.py; here are the cases that each rule is about. */
+/* Questions to windows, logits to answers, answers to scores: one case for each rule. tests/flow/tasks_like_hf.py
+ * compares thousands of them with transformers. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static void release(struct text *text, struct squad_file *file, struct squad_fea
     unlink(FILE_NAME);
 }
 
-static const struct squad_limits limits = {11, 3, 64}; /* 6 pieces of the context in a window */
+static const struct squad_limits limits = {11, 3, 64}; /* 6 pieces of context per window */
 
 static void a_long_context_has_several_windows(void **state)
 {
@@ -80,7 +80,7 @@ static void a_long_context_has_several_windows(void **state)
     release(&text, &file, &f);
 }
 
-/* An answer that ends one piece after a window is not in it. */
+/* An answer that ends one piece after a window is not in that window. */
 static void an_answer_across_a_border_is_in_one_window(void **state)
 {
     (void)state;
@@ -97,8 +97,8 @@ static void an_answer_across_a_border_is_in_one_window(void **state)
     release(&text, &file, &f);
 }
 
-/* Each piece of a window's length is worth a hundredth of a piece of what stands around: piece 190 has 59 to the right
- * of it in the first window, 60 to the left of it in the second, which is 125 shorter. */
+/* A window's score for a piece is its context on the shorter side plus 0.01 times the window's length. Piece 190 has 59
+ * pieces to its right in the first window, and 60 to its left in the second, which is 125 shorter. */
 static void a_long_window_is_better_than_a_short_one(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void an_answer_is_narrowed_to_its_own_pieces(void **state)
     make("a (b) c", "b", 3, &limits, true, &text, &file, &f); /* the word is "(b)" */
     assert_true(f.count == 1 && f.samples.items[0].token == 4 + 2 && f.samples.items[0].label == 4 + 2);
     release(&text, &file, &f);
-    make("a bx c", "x", 3, &limits, true, &text, &file, &f); /* inside a word: all of it */
+    make("a bx c", "x", 3, &limits, true, &text, &file, &f); /* inside a word: the whole word */
     assert_true(f.count == 1 && f.samples.items[0].token == 4 + 1 && f.samples.items[0].label == 4 + 2);
     release(&text, &file, &f);
     make("a b c", "d", 2, &limits, true, &text, &file, &f);
@@ -144,8 +144,8 @@ static void answers_are_stretches_of_the_original(void **state)
     check_original("b", "(B),", false, "B");
     check_original("cafe", "Caf\xc3\xa9", false, "Caf\xc3\xa9");
     check_original("cafe", "le Cafe\xcc\x81!", false,
-                   "le Cafe\xcc\x81!");             /* another number of code points: all of it */
-    check_original("##x b", "ax b", false, "ax b"); /* not found: all of it */
+                   "le Cafe\xcc\x81!");             /* another number of code points: the whole text */
+    check_original("##x b", "ax b", false, "ax b"); /* not found: the whole text */
     check_original("B", "(B),", true, "B");
     check_original("b", "(B),", true, "(B),");
 }
@@ -167,7 +167,8 @@ static void the_best_spans_become_text_once(void **state)
     struct squad_file file;
     struct squad_features f;
     make("A (b) a", "b", 3, &(struct squad_limits){16, 8, 64}, false, &text, &file, &f);
-    /* [CLS] a ? [SEP] a ( b ) a [SEP]: the largest are outside the context, backwards, or a text that was chosen */
+    /* [CLS] a ? [SEP] a ( b ) a [SEP]: the largest logits are outside the context, backwards, or for a text that was
+     * already chosen */
     const float begin[9] = {9, 0, 0, 0, 3, 0, 4, 0, 2}, end[9] = {0, 9, 0, 0, 1, 0, 5, 4, 1};
     const struct given given[] = {{begin, end}};
     const struct logits_source source = {window, given};
@@ -233,7 +234,7 @@ static void f1_counts_common_words(void **state)
     assert_true(squad_f1(STR("x"), STR(""), true) == 0);
 }
 
-/* Odds up to -2 let in the right answer; those up to -1 also a wrong one, which changes nothing. */
+/* A threshold of -2 admits the right answer; one of -1 also admits a wrong one, which does not change the score. */
 static void the_first_of_equal_thresholds_is_the_best(void **state)
 {
     (void)state;
@@ -263,7 +264,7 @@ static void the_first_of_equal_thresholds_is_the_best(void **state)
     unlink(FILE_NAME);
 }
 
-/* ---- files that are not as they should be ---- */
+/* ---- invalid files ---- */
 
 static const char whole[] =
     "{\"version\": \"1.1\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"a \\u00e9 b\\ud83d\\ude42 "
@@ -271,7 +272,7 @@ static const char whole[] =
     "\"qas\": [{\"id\": \"one\", \"question\": \"a?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 4}]}, "
     "{\"id\": \"two\", \"question\": \"c?\", \"answers\": [{\"text\": \"c\", \"answer_start\": 7}]}]}]}]}";
 
-/* ERR_NONE: it is taken. */
+/* ERR_NONE: it is accepted. */
 static enum error_kind read_bytes(const char *bytes, size_t size, struct error *err)
 {
     struct squad_file file;
@@ -291,7 +292,7 @@ static void a_file_that_is_cut_anywhere_is_refused(void **state)
     assert_int_equal(read_bytes(whole, sizeof whole - 1, &err), ERR_NONE);
     for (size_t size = 0; size < sizeof whole - 1; size++)
         assert_int_equal(read_bytes(whole, size, &err), ERR_INPUT);
-    for (size_t at = 0; at < sizeof whole - 1; at++) { /* a byte that is none of JSON's, or of UTF-8 */
+    for (size_t at = 0; at < sizeof whole - 1; at++) { /* a byte that is invalid in JSON, or in UTF-8 */
         char other[sizeof whole];
         memcpy(other, whole, sizeof whole);
         other[at] = '\xff';
@@ -301,7 +302,7 @@ static void a_file_that_is_cut_anywhere_is_refused(void **state)
     }
 }
 
-/* The whole file with `from` replaced; refused with those words. */
+/* The valid file with `from` replaced must be refused with these words. */
 static void refused_with(const char *from, const char *to, const char *words)
 {
     struct error err;

@@ -39,7 +39,7 @@ static void copy_column(int32_t *to, const char *name)
 
 #define SEQUENCES 7
 
-/* A made-up batch of the same lengths, filled with the golden one; labels as the head has them. */
+/* A synthetic batch of the same lengths, overwritten with the golden one; labels in the form of the head. */
 static struct batch golden_batch(enum head_kind head, int32_t labels)
 {
     int32_t lengths[SEQUENCES], starts[SEQUENCES];
@@ -75,7 +75,7 @@ static double norm_of(const float *values, size_t count)
     return sqrt(sum);
 }
 
-/* Their true gradients are zero, so they are measured against that of the word embedding. */
+/* Their true gradients are zero, so errors are relative to the gradient of the word embedding. */
 static bool is_zero(const char *name, enum head_kind head)
 {
     return strstr(name, "key.bias") ||

@@ -1,4 +1,4 @@
-/* The tokenizer beside a model's weights: what a checkpoint writes is read back, and cuts text as it was cut. */
+/* The tokenizer files of a checkpoint: they are read back, and text is tokenized as before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define FOLDER "test_text.d"
 #define VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nCafé\nCafe\ncafé\ncafe\n中\n中国\n"
 
-/* The files of a checkpoint, for text that is cut so. */
+/* Writes the files of a checkpoint for a tokenizer with these settings. */
 static void write_files(const struct tokenizer_words *words)
 {
     struct tokenizer_files files;

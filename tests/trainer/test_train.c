@@ -1,5 +1,5 @@
-/* The loop over steps, on a CPU that is taken for a device which is late: what a step came to is heard after the next
- * one. Nothing of what remains may tell the difference. */
+/* The loop over steps, on a CPU that acts as a late device: the record of a step arrives after the next step was
+ * queued. The files of the run must not show the difference. */
 #include "tests/shards/tiny.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@
 static struct error *const err = &tiny_err;
 static struct opt_program program; /* main sets it */
 
-/* ---- a training, as a command line has it ---- */
+/* ---- a training from a command line ---- */
 
 #define ARGUMENTS 40
 struct command {
@@ -25,7 +25,7 @@ struct command {
     struct team team;
 };
 
-static bool silent; /* the keeper of a run */
+static bool silent; /* whether the run has the silent keeper */
 
 /* `more` ends with NULL. */
 static int command_open(struct command *command, const char *directory, const char *out, const char *const *more)
@@ -61,11 +61,11 @@ static void command_close(struct command *command)
         mem_free(command->argv[i]);
 }
 
-static struct ops plain;                /* of the run under way */
+static struct ops plain;                /* of the running run */
 static void (*tamper)(struct ops *ops); /* changes the backend of a run before it begins; NULL: nothing is done */
 static float last_params[1 << 16];      /* of the last run */
 
-/* The whole run, from wherever it stands; its error's kind, or -1 where there was none. */
+/* Runs to the end from the last checkpoint. Returns the kind of its error, or -1 without one. */
 static int run(const char *directory, const char *out, bool late, const char *const *more)
 {
     struct command command;
@@ -105,7 +105,7 @@ static void assert_same_end(const char *directory, const char *a, const char *b)
     assert_same_file(directory, a, b, "checkpoints/step-00000009/state.json");
 }
 
-/* Lines of metrics without what a clock said. */
+/* The lines of metrics without values that depend on the clock. */
 static json_t *metrics_of(const char *directory, const char *out)
 {
     char *name = path_join(out, METRICS_NAME);
@@ -151,7 +151,7 @@ static void late_facts_leave_the_same_run(void **state)
     assert_same_end(*state, "at-once", "fewer");
 }
 
-/* A process beside the one that writes: it computes the same, evaluates as often, and leaves nothing. */
+/* A rank other than the one that writes: it computes the same, evaluates as often, and writes no files. */
 static void a_silent_keeper_changes_no_bit_and_writes_nothing(void **state)
 {
     static float params[sizeof last_params / sizeof *last_params];
@@ -169,7 +169,7 @@ static void a_silent_keeper_changes_no_bit_and_writes_nothing(void **state)
     mem_free(path);
 }
 
-/* Every step is in the metrics once and in order, also the last one before a stop. */
+/* Every step is in the metrics once and in order, including the last one before a stop. */
 static void a_stop_and_a_resume_lose_no_line(void **state)
 {
     assert_int_equal(RUN("whole", false, "--eval-every", "100"), -1);
@@ -195,7 +195,7 @@ static void fp16_hears_of_an_overflow_at_once(void **state)
     json_decref(lines);
 }
 
-/* The step, its tensors and its samples are the same, though another step was queued after it. */
+/* The reported step, tensors and samples are the same, although another step was queued after it. */
 static void a_non_finite_step_is_diagnosed_all_the_same(void **state)
 {
     assert_int_equal(RUN("wild", false, WILD), (int)ERR_NUMERIC);
@@ -245,7 +245,7 @@ static void what_comes_after_it_is_not_applied(void **state)
     assert_same_metrics(*state, "broken", "broken-late", 4);
 }
 
-/* A signal comes while a step is queued after another whose facts are not known. */
+/* A signal arrives while a step is queued and the record of the step before has not arrived. */
 static void squares_signal(struct device *device, const struct squares_args *args)
 {
     static int calls;
@@ -259,7 +259,7 @@ static void signal_at_4(struct ops *ops)
     ops->squares = squares_signal;
 }
 
-/* A signal comes in the first of step 6's two micro-batches, while step 5 is queued. */
+/* A signal arrives in the first of step 6's two micro-batches, while step 5 is queued. */
 static void norm_backward_signal(struct device *device, const struct norm_backward_args *args)
 {
     if (args->dropout && args->dropout->threshold > 0 && args->dropout->key[1] == 6 && !stop_requested())
@@ -272,7 +272,7 @@ static void signal_in_6(struct ops *ops)
     ops->norm_backward = norm_backward_signal;
 }
 
-/* In a process of its own, because a request to stop cannot be withdrawn. */
+/* Runs in a separate process, because a request to stop cannot be withdrawn. */
 static int signalled(char *directory, const char *when)
 {
     void *const made = directory, *const *state = &made;
@@ -305,7 +305,7 @@ static void a_signal_saves_the_last_step_that_was_queued(void **state)
     disturb(state, "inside", 5);
 }
 
-/* ---- what a step asks of the device ---- */
+/* ---- calls of the device per step ---- */
 
 static int maps, waits, allocations, sends, receives;
 
@@ -336,7 +336,7 @@ static void counted_send(struct device *device, int slot, const void *memory, si
 static void counted_receive(struct device *device, int slot, void *host, size_t bytes)
 {
     receives++;
-    assert_true(receives < sends); /* the slot of a step before the last one */
+    assert_true(receives < sends); /* the slot is that of an earlier step, not of the last one sent */
     plain.receive(device, slot, host, bytes);
 }
 

@@ -1,5 +1,5 @@
-/* Verdicts on made-up moments of a run of 100 steps. Each row changes a few things of the moment that orders
- * nothing. */
+/* Verdicts for moments of a run of 100 steps. Each row changes a few members of a moment whose verdict is just to go
+ * on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,13 +12,13 @@
 
 #define NEVER UINT64_MAX
 
-/* After step 42, twenty of which are not saved; the clock stands at 1000 s. */
+/* After step 42, of which the last twenty are not saved; the clock is at 1000 s. */
 #define RULES .steps = 100, .save_every = {.seconds = 600}, .evaluates = true, .deadline = INFINITY
 #define MOMENT                                                                                                         \
     .step = 42, .saved_step = 22, .tried_step = 22, .evaluated_step = NEVER, .now = 1000, .saved_clock = 900,          \
     .step_seconds = 10, .save_seconds = 5, .evaluation_seconds = 30
 
-/* Later members win over those of RULES and MOMENT: that is what the rows are for. */
+/* Later initializers override those of RULES and MOMENT on purpose. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Winitializer-overrides"
@@ -90,7 +90,7 @@ static const struct row {
     {"stop after the last step", {RULES, .stop_at = 100}, {MOMENT, .step = 100}, BOTH},
     {"stop later", {RULES, .stop_at = 43}, {MOMENT}, STEP},
 
-    /* 1.5 × (10 + 5) s are ahead, 1.5 × (20 + 5) with a queued step */
+    /* time needed: 1.5 × (10 + 5) s, or 1.5 × (20 + 5) s with a queued step */
     {"time for a step and a save", {RULES, .deadline = 1022.6}, {MOMENT}, STEP},
     {"no time for both", {RULES, .deadline = 1022.5}, {MOMENT}, {.save = true, .stop = STOP_TIME}},
     {"no time, saved", {RULES, .deadline = 1022.5}, {MOMENT, .saved_step = 42}, {.stop = STOP_TIME}},
@@ -160,8 +160,8 @@ static void moments(void **state)
     }
 }
 
-/* A whole run by verdicts alone: what they order is done at once, so every turn must change something. Steps take 2 s,
- * saves 3 s, evaluations 20 s; the save of step 30 fails and is passed over. */
+/* A whole run driven by verdicts. Each verdict is carried out at once, so every turn must change something. Steps take
+ * 2 s, saves 3 s, evaluations 20 s; the save of step 30 fails and is skipped. */
 static void a_run_ends(void **state)
 {
     (void)state;
