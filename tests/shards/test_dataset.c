@@ -1,4 +1,4 @@
-/* A dataset directory opened as a reader does. */
+/* Opening a dataset directory as a reader does. */
 #include "tests/shards/tiny.h"
 
 #include "shards/dataset.h"
@@ -26,7 +26,7 @@ static void samples_come_in_the_order_of_shards(void **state)
     check_split(directory, 16, SPLIT_TRAIN, 17);
     check_split(directory, 16, SPLIT_VALID, 2);
     check_split(directory, 32, SPLIT_TRAIN, 4);
-    check_split(directory, 32, SPLIT_VALID, 0); /* an empty split is no error */
+    check_split(directory, 32, SPLIT_VALID, 0); /* an empty split is not an error */
     check_split(directory, 0, SPLIT_TRAIN, 17); /* the shortest */
 }
 
@@ -58,7 +58,7 @@ static void what_does_not_belong_is_refused(void **state)
     expect_open(directory, ERR_VERIFY, second);
     tiny_write(directory, second, two.data, two.size - 1); /* cut off */
     expect_open(directory, ERR_VERIFY, second);
-    tiny_write(directory, second, one.data, one.size); /* another one of this dataset */
+    tiny_write(directory, second, one.data, one.size); /* another shard of this dataset */
     expect_open(directory, ERR_MISMATCH, second);
 
     tiny_manifest(&manifest); /* the same shape, other samples */
@@ -75,7 +75,7 @@ static void what_does_not_belong_is_refused(void **state)
 
     tiny_write(directory, VOCAB_NAME, TINY_VOCAB "more\n", sizeof(TINY_VOCAB) + 4);
     expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
-    char other[] = TINY_VOCAB; /* as long, but other pieces */
+    char other[] = TINY_VOCAB; /* the same length, other pieces */
     other[sizeof other - 3] = 's';
     tiny_write(directory, VOCAB_NAME, other, sizeof other - 1);
     expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
@@ -91,7 +91,7 @@ static void what_does_not_belong_is_refused(void **state)
     buf_release(&two);
 }
 
-/* Opening reads no records; the damaged one is found when it is used, and the others can be. */
+/* Opening reads no records. A damaged record is found when it is read; the others can be read. */
 static void damage_in_records_is_found_in_use(void **state)
 {
     const char *directory = *state;
@@ -112,7 +112,7 @@ static void damage_in_records_is_found_in_use(void **state)
     buf_release(&bytes);
 }
 
-/* A reader that lays masks by word needs to know which pieces continue one; others do not. */
+/* A reader that masks whole words needs to know which pieces continue a word; others do not. */
 static void the_pieces_that_continue_words(void **state)
 {
     struct dataset dataset;

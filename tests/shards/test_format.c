@@ -1,4 +1,4 @@
-/* The bytes of a header, and how samples lie in shards. */
+/* The bytes of a header, and the layout of samples in shards. */
 #include "tests/shards/tiny.h"
 
 static struct shard_header good_header(void)
@@ -24,7 +24,8 @@ static void sizes_of_the_usual_records(void **state)
     assert_int_equal(shard_layout_make(512, 80, 30522).record_bytes, 24 + 1024 + 160 + 160);
     assert_int_equal(shard_layout_make(128, 20, 65535).id_bytes, 2);
     assert_int_equal(shard_layout_make(128, 20, 65536).id_bytes, 4);
-    assert_int_equal(shard_layout_make(17, 1, 10).record_bytes, 64); /* 24 + 34 + 2 + 2, up to a multiple of 8 */
+    assert_int_equal(shard_layout_make(17, 1, 10).record_bytes, 64); /* 24 + 34 + 2 + 2, rounded up to a multiple of 8
+                                                                      * */
 }
 
 static void finished_header_is_whole(void **state)
@@ -39,7 +40,7 @@ static void finished_header_is_whole(void **state)
     assert_int_equal(shard_file_bytes(&header), 4096 + 360000 + 8 + 48);
 }
 
-/* Whatever number stands in a field: either it is refused, or the sizes that follow from it do not overflow. */
+/* Any number in a field is refused, or the sizes computed from it do not overflow. */
 static void hostile_fields_are_refused_or_harmless(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* manifest.json both ways, and texts that someone else wrote. */
+/* Writing and reading of manifest.json, and manifests of foreign origin. */
 #include "tests/shards/tiny.h"
 
 static struct buf good_text(void)
@@ -14,7 +14,7 @@ static struct buf good_text(void)
     return text;
 }
 
-/* Gives the text the root_hash that fits it. */
+/* Writes the matching root_hash into the text. */
 static void seal_text(struct buf *text)
 {
     const size_t at = strlen("{\n\"root_hash\": \"");
@@ -27,7 +27,7 @@ static void seal_text(struct buf *text)
     assert_true(manifest_intact(buf_str(text)));
 }
 
-/* The good text with one part replaced, and the root_hash of that. */
+/* The good text with one part replaced, with the matching root_hash. */
 static struct buf changed_text(const char *from, const char *to)
 {
     struct buf text = good_text(), changed = {0};
@@ -122,7 +122,7 @@ static void values_out_of_range_are_refused(void **state)
         {"\"vocab_size\": 10", "\"vocab_size\": 1e400"},
         {"\"vocab_size\": 10", "\"vocab_size\": 99999999999999999999"},
         {"\"vocab_size\": 10", "\"vocab_size\": \"10\""},
-        {"\"vocab_size\": 10", "\"vocab_size\": 70000"}, /* then the shards have other sizes */
+        {"\"vocab_size\": 10", "\"vocab_size\": 70000"}, /* the sizes of shards do not match */
         {"\"mask\": 4", "\"mask\": 10"},
         {"\"cased\": false", "\"cased\": 0"},
         {"\"accents\": \"strip\"", "\"accents\": \"Strip\""},
@@ -137,9 +137,9 @@ static void values_out_of_range_are_refused(void **state)
         {"\"options\": {", "\"options\": [], \"else\": {"},
         {"\"kept\": 17", "\"kept\": true"},
         {"\"redirect\": 5", "\"redirect\": -5"},
-        {"\"redirect\": 5", "\"redirected\": 5"}, /* then the bytes are another reason's */
+        {"\"redirect\": 5", "\"redirected\": 5"}, /* the bytes belong to another reason */
         {"\"text\": {", "\"text\": [], \"else\": {"},
-        {"\"bytes\": 6501", "\"bytes\": 6500"}, /* it must add up */
+        {"\"bytes\": 6501", "\"bytes\": 6500"}, /* the sums do not match */
         {"\"bytes\": 6501", "\"bytes\": 6502"},
         {"\"markup\": 381", "\"markup\": -381"},
         {"\"markup\": 381", "\"markup\": 9223372036854775807"},
@@ -195,7 +195,7 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
-/* Three shards of two samples: one would be empty. The lengths are wrong, whatever the list of shards says. */
+/* Three shards for two samples: one would be empty. The lengths are refused regardless of the list of shards. */
 static void an_empty_shard_is_refused(void **state)
 {
     (void)state;

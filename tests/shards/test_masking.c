@@ -1,4 +1,4 @@
-/* Masks: how many, where, and what the model sees there. */
+/* Masks: their number, their positions, and the ids that replace the masked ones. */
 #include "tests/shards/tiny.h"
 
 #include "shards/masking.h"
@@ -6,7 +6,7 @@
 static const struct mask_rules rules = {
     .vocab_size = 1000, .cls = 101, .sep = 102, .mask = 103, .millionths = 150000, .predictions = 20};
 
-/* [CLS] 60 pieces [SEP] 65 pieces [SEP], ids of their own at each position. */
+/* [CLS] 60 pieces [SEP] 65 pieces [SEP], a different id at each position. */
 static void fill(struct sample *sample, uint32_t length, uint32_t index)
 {
     sample->length = length;
@@ -56,7 +56,7 @@ static void masks_are_in_their_places(void **state)
     sample_release(&before);
 }
 
-/* The same draws, chosen the slow way. */
+/* The same positions, chosen the slow way from the same draws. */
 static void the_smallest_keys_win(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void everything_may_be_masked(void **state)
     mask_sample(&stream, 0, &all, &sample);
     assert_int_equal(sample.masked, 13);
     mask_restore(&sample);
-    sample.length = sample.a_length = 1; /* nothing but [CLS] */
+    sample.length = sample.a_length = 1; /* [CLS] only */
     mask_sample(&stream, 0, &all, &sample);
     assert_int_equal(sample.masked, 0);
     sample_release(&sample);
@@ -111,7 +111,7 @@ static double chi_square(const unsigned *seen, const double *expected, size_t co
     return sum;
 }
 
-/* With a fixed seed these are facts, not chances; the bounds are the 99.9 % points of chi-square. */
+/* With a fixed seed the result never varies; the bounds are the 99.9 % points of chi-square. */
 static void shares_are_as_the_paper_says(void **state)
 {
     (void)state;
@@ -133,7 +133,7 @@ static void shares_are_as_the_paper_says(void **state)
         }
     }
     assert_int_equal(total, SAMPLES * 19);
-    /* A random piece is the original or [MASK] once in 1,000 each. */
+    /* A random piece is the original with probability 1/1,000, and [MASK] with the same. */
     const double t = total;
     const double kinds_expected[3] = {t * (0.8 + 0.1 / 1000), t * (0.1 + 0.1 / 1000), t * 0.1 * 998 / 1000};
     double places_expected[LENGTH - 3], pieces_expected[10];
@@ -160,7 +160,7 @@ static struct mask_rules word_rules(void)
     return words;
 }
 
-/* As fill, with words of 1 to `longest` pieces by chance; fixed: all of them are that long. */
+/* As fill, with words of 1 to `longest` pieces at random; fixed: all words have `longest` pieces. */
 static void fill_words(struct sample *sample, uint32_t length, uint32_t index, uint32_t longest, bool fixed)
 {
     const struct random_stream stream = random_stream(99, RANDOM_MASK, 0, 0, 0, length, 0);
@@ -179,7 +179,7 @@ static void fill_words(struct sample *sample, uint32_t length, uint32_t index, u
     }
 }
 
-/* Is this the first piece of a word? */
+/* Is piece i the first of a word? */
 static bool begins(const struct sample *sample, uint32_t i)
 {
     const uint32_t id = sample->ids[i], before = i > 0 ? sample->ids[i - 1] : rules.cls;
@@ -210,7 +210,7 @@ static void pieces_that_continue_words_are_found(void **state)
     mem_free(bits);
 }
 
-/* The same draws, chosen the slow way: words by rising draws, those that still fit. */
+/* The same words, chosen the slow way: in the order of their draws, those that still fit. */
 static void whole_words_in_the_order_of_their_draws(void **state)
 {
     (void)state;
@@ -225,7 +225,8 @@ static void whole_words_in_the_order_of_their_draws(void **state)
         uint32_t room = mask_count(length, 150000, 20), marked = 0;
         fill_words(&before, length, n, 1 + n % 7, false);
         if (n % 5 == 0)
-            before.ids[before.a_length] = 900; /* its word was cut off: a word of its own, not one with A's last */
+            before.ids[before.a_length] = 900; /* a continuation piece at the start of B, which does not join A's last
+                                                * word */
         fill_words(&sample, length, n, 1 + n % 7, false);
         memcpy(sample.ids, before.ids, length * sizeof *sample.ids);
         mask_sample(&stream, n, &words, &sample);
@@ -255,7 +256,7 @@ static void whole_words_in_the_order_of_their_draws(void **state)
         mask_restore(&sample);
         assert_same_sample(&sample, &before);
     }
-    assert_true(skipped > 100); /* the test has seen words that did not fit */
+    assert_true(skipped > 100); /* some words did not fit */
     sample_release(&sample);
     sample_release(&before);
 }
@@ -276,7 +277,7 @@ static void a_word_that_does_not_fit_stays(void **state)
     sample_release(&sample);
 }
 
-/* Without longer words, by word is by token. */
+/* Where all words have one piece, masking by word equals masking by token. */
 static void words_of_one_piece_are_pieces(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void words_of_one_piece_are_pieces(void **state)
     sample_release(&b);
 }
 
-/* Words of two pieces: each word as often as any other, and the two pieces draw for themselves. */
+/* With words of two pieces, each word is masked equally often, and each piece has its own draw for its replacement. */
 static void shares_of_whole_words(void **state)
 {
     (void)state;
@@ -329,7 +330,7 @@ static void shares_of_whole_words(void **state)
     unsigned by_word[WORDS], word = 0;
     for (int i = 0; i < 9; i++)
         kinds_expected[i] = total * share[i / 3] * share[i % 3];
-    for (int i = 1; i < LENGTH - 1; i += i == 61 ? 3 : 2) /* over [SEP] */
+    for (int i = 1; i < LENGTH - 1; i += i == 61 ? 3 : 2) /* 3 skips [SEP] */
         by_word[word++] = places[i];
     assert_int_equal(word, WORDS);
     for (int i = 0; i < WORDS; i++)
@@ -339,7 +340,7 @@ static void shares_of_whole_words(void **state)
     sample_release(&sample);
 }
 
-/* Datasets depend on these draws: a change here needs another text_version. */
+/* Datasets depend on these draws: a change needs another text_version. */
 static void the_masks_never_change(void **state)
 {
     (void)state;
@@ -366,7 +367,7 @@ static void the_masks_never_change(void **state)
     sample_release(&sample);
 }
 
-/* Else the masks of an epoch would be the stored ones of some window. */
+/* Otherwise the masks of an epoch would equal the stored ones of some window. */
 static void fresh_masks_are_not_drawn_as_stored_ones_are(void **state)
 {
     (void)state;

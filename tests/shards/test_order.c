@@ -31,7 +31,7 @@ static void shards_are_read_one_after_the_other(void **state)
         last = shard;
         in_place += sample == i;
     }
-    assert_in_range(changes, 10, 10 + 3); /* the three records more come at the end */
+    assert_in_range(changes, 10, 10 + 3); /* the three extra records come at the end */
     assert_true(in_place < 20);
 }
 
@@ -48,7 +48,7 @@ static void epochs_and_seeds_have_their_own_order(void **state)
     assert_true(same_epoch < 30 && same_seed < 30);
 }
 
-/* The records that are left over come from shards in an order of their own, not that of the shards before. */
+/* The remaining records come from shards in an independent order, not in that of the shards before. */
 static void shards_of_left_over_records_have_their_own_order(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void without_shuffling_it_is_file_order(void **state)
         assert_int_equal(order_sample(&order, i, i), i);
 }
 
-/* A run is resumed by its place in this order: a change here breaks every run that stands on a disk. */
+/* A run is resumed by its position in this order: a change breaks every existing run. */
 static void the_order_never_changes(void **state)
 {
     (void)state;

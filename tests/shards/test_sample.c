@@ -9,7 +9,7 @@ static void round_trip(uint32_t seq, uint32_t predictions, uint32_t vocab_size)
     struct sample in = sample_make(&layout), out = sample_make(&layout);
     uint8_t *record = mem_alloc(layout.record_bytes + 1u);
     for (uint64_t n = 0; n < 40; n++)
-        for (size_t shift = 0; shift < 2; shift++) { /* not aligned, too */
+        for (size_t shift = 0; shift < 2; shift++) { /* also unaligned */
             tiny_sample(&layout, n, &in);
             in.ids[1] = vocab_size - 1;
             memset(record, 0xAA, layout.record_bytes + 1u);
@@ -47,7 +47,7 @@ static void a_record_has_these_bytes(void **state)
                                   .positions = positions,
                                   .labels = labels};
     const uint8_t expected[72] = {8, 7, 6,  5, 4, 3, 2, 1, 9, 0, 0, 0, 0,        0, 0,
-                                  0, 6, 0,  4, 0, 1, 0, 1, 0, /* head */
+                                  0, 6, 0,  4, 0, 1, 0, 1, 0, /* header */
                                   2, 0, 43, 1, 4, 0, 3, 0, 7, 0, 3, 0, [56] = 2, 1, [62] = 2};
     uint8_t record[72];
     assert_int_equal(layout.record_bytes, sizeof(record));
@@ -84,8 +84,8 @@ static void each_field_is_checked(void **state)
             {20, 5, false},  {20, 65535, false}, {20, 0, true},  /* masked */
             {22, 2, false},  {22, 1, true},                      /* is_random_next */
             {24, 10, false}, {24, 9, true},      {42, 10, false},
-            {44, 10, true},                                      /* ids; after the length none is looked at */
-            {56, 10, false}, {58, 65535, false}, {60, 10, true}, /* labels; after masked none is looked at */
+            {44, 10, true},                                      /* ids; those after the length are not checked */
+            {56, 10, false}, {58, 65535, false}, {60, 10, true}, /* labels; those after `masked` are not checked */
             {64, 3, false},  {64, 4, false},     {66, 1, false},
             {66, 10, false}, {66, 9, true}, /* positions: 1, 3 */
         };
@@ -103,7 +103,7 @@ static void each_field_is_checked(void **state)
             fail_msg("case %zu: %s", i, fault ? fault : "accepted");
     }
     record_encode(&layout, &sample, record);
-    set16(record + 20, 5); /* one more than there is room for */
+    set16(record + 20, 5); /* one more than fits */
     assert_string_equal(record_decode(&layout, record, &out), "a sample has more masked tokens than the header allows");
     sample_release(&out);
 }
@@ -114,7 +114,8 @@ static void random_bytes_stay_in_bounds(void **state)
     const struct random_stream stream = random_stream(1, RANDOM_PAIR, 0, 0, 0, 0, 0);
     const struct shard_layout layout = shard_layout_make(16, 4, 65536);
     struct sample out = sample_make(&layout);
-    uint8_t *record = mem_alloc(layout.record_bytes); /* of its own, so that the address sanitizer sees its ends */
+    uint8_t *record = mem_alloc(layout.record_bytes); /* a separate allocation, so that the address sanitizer sees its
+                                                       * ends */
     unsigned accepted = 0;
     for (uint32_t n = 0; n < 20000; n++) {
         for (uint32_t i = 0; i < layout.record_bytes; i += 4) {

@@ -1,5 +1,5 @@
 // labels: threads
-/* Shards written and read back, and what becomes of damaged and hostile ones. */
+/* Shards written and read back; damaged and hostile ones are refused. */
 #include "tests/shards/tiny.h"
 
 #include "shards/reader.h"
@@ -80,7 +80,7 @@ static void threads_share_a_shard(void **state)
     tiny_remove(directory);
 }
 
-/* Opens the file and reads all of it; the kind of the first error. */
+/* Opens the file and reads all of it. Returns the kind of the first error. */
 static enum error_kind read_through(const char *path)
 {
     struct error err = {0};
@@ -124,7 +124,7 @@ static void no_damage_gets_through(void **state)
     tiny_remove(directory);
 }
 
-/* Headers and footers whose hashes are right, made by someone who wants us to read outside the file. */
+/* Headers and footers with valid hashes, made to cause reads outside the file. */
 static void hostile_headers_are_refused(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void hostile_headers_are_refused(void **state)
             *(kind == ERR_NONE ? &harmless : &refused) += 1;
             buf_release(&changed);
         }
-    assert_true(refused > 200 && harmless > 50); /* a seed, say, may be anything */
+    assert_true(refused > 200 && harmless > 50); /* some fields, such as the seed, may have any value */
     for (size_t at = bytes.size - SHARD_FOOTER_BYTES; at < bytes.size - 8; at += 8)
         for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
             struct shard_footer footer;
@@ -186,7 +186,7 @@ static void hostile_headers_are_refused(void **state)
     tiny_remove(directory);
 }
 
-/* A record that is out of range although all hashes are right. */
+/* A record with a value out of range, although all hashes are valid. */
 static void hostile_records_are_refused(void **state)
 {
     (void)state;
@@ -227,14 +227,14 @@ static void a_newer_version_says_update(void **state)
     tiny_write(directory, "a.dss", bytes.data, bytes.size);
     assert_fails(shard_open(&shard, path, &tiny_err), ERR_MISMATCH);
     assert_non_null(strstr(tiny_err.hint, "update"));
-    tiny_write(directory, "a.dss", bytes.data, 12); /* whatever else it holds */
+    tiny_write(directory, "a.dss", bytes.data, 12); /* regardless of the rest */
     assert_fails(shard_open(&shard, path, &tiny_err), ERR_MISMATCH);
     buf_release(&bytes);
     mem_free(path);
     tiny_remove(directory);
 }
 
-/* Versions count from 1; a header that says 0 is damaged, whatever its hash says. */
+/* Versions begin at 1; a header with version 0 is damaged, even if its hash is valid. */
 static void version_0_is_none(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void version_0_is_none(void **state)
     tiny_remove(directory);
 }
 
-/* A record that runs over the end of a block is no better than the worse of the two blocks. */
+/* A record that spans two blocks is refused if either block is damaged. */
 static void both_blocks_of_a_record_are_checked(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void not_a_shard_at_all(void **state)
     (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     struct shard shard;
-    assert_fails(shard_open(&shard, path, &tiny_err), ERR_USAGE); /* not there */
+    assert_fails(shard_open(&shard, path, &tiny_err), ERR_USAGE); /* missing */
     assert_fails(shard_open(&shard, directory, &tiny_err), ERR_USAGE);
     tiny_write(directory, "a.dss", "", 0);
     assert_fails(shard_open(&shard, path, &tiny_err), ERR_VERIFY);
@@ -311,7 +311,7 @@ static int write_shard(const char *path, const struct shard_header *header, stru
     return writer_commit(&writer, NULL, NULL, err);
 }
 
-/* Each state-changing call fails once: there is an error, and nothing is left of the file. */
+/* Each state-changing call fails once: there is an error, and no file remains. */
 static void a_failed_write_leaves_nothing(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void a_failed_write_leaves_nothing(void **state)
             break;
         assert_int_equal(err.kind, ERR_RESOURCE);
         assert_ok(path_list(&left, directory, &tiny_err));
-        /* Once it is renamed, only the directory's fsync may fail: then the whole file may stand there. */
+        /* After the rename only the directory's fsync can fail: then the complete file may exist. */
         assert_true(left.count == 0 || (left.count == 1 && strcmp(left.names[0], "a.dss") == 0));
         if (left.count)
             assert_int_equal(path_remove(path, &tiny_err), 0);

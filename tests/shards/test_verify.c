@@ -1,4 +1,4 @@
-/* Whatever is damaged in a dataset is found, and said where. */
+/* Any damage in a dataset is found and located. */
 #include "tests/shards/tiny.h"
 
 #include "shards/verify.h"

@@ -1,5 +1,5 @@
-/* A dataset small enough to damage every byte of it: two lengths, train and valid, a vocabulary of a few pieces. Static
- * functions, as each test is one program. */
+/* A dataset small enough to damage every byte of it: two lengths, train and valid, a vocabulary of a few pieces. The
+ * functions are static because each test is one program. */
 #ifndef TESTS_SHARDS_TINY_H
 #define TESTS_SHARDS_TINY_H
 
@@ -25,7 +25,7 @@
 #define TINY_PIECES 10u
 
 static struct error tiny_err;
-static enum mask_kind tiny_masking = MASKS_TOKEN; /* of the datasets that are made from here on */
+static enum mask_kind tiny_masking = MASKS_TOKEN; /* kind of the datasets made from here on */
 
 #define assert_ok(call)                                                                                                \
     do {                                                                                                               \
@@ -33,7 +33,7 @@ static enum mask_kind tiny_masking = MASKS_TOKEN; /* of the datasets that are ma
             fail_msg("%s: %s: %s", #call, tiny_err.file, tiny_err.text);                                               \
     } while (0)
 
-/* The call fails with this kind and says something. */
+/* The call must fail with this kind and a message. */
 #define assert_fails(call, wanted)                                                                                     \
     do {                                                                                                               \
         tiny_err = (struct error){0};                                                                                  \
@@ -59,7 +59,7 @@ __attribute__((unused)) static void tiny_remove(char *directory)
     mem_free(directory);
 }
 
-/* Sample n of a set, from arithmetic alone, so that a reader can be checked against it. */
+/* Sample n of a set, computed from n, so that a reader can be checked against it. */
 __attribute__((unused)) static void tiny_sample(const struct shard_layout *layout, uint64_t n, struct sample *sample)
 {
     sample->length = 5 + (uint32_t)(n % (layout->seq - 4));
@@ -171,7 +171,7 @@ __attribute__((unused)) static void tiny_dataset(const char *directory)
     manifest_release(&manifest);
 }
 
-/* A file under attack: its bytes in memory, to change and put back. */
+/* Reads a file, so that a test can change its bytes and write them back. */
 __attribute__((unused)) static struct buf tiny_read(const char *directory, const char *name)
 {
     struct buf bytes = {0};
@@ -181,8 +181,8 @@ __attribute__((unused)) static struct buf tiny_read(const char *directory, const
     return bytes;
 }
 
-/* In place, on purpose: tests write tens of thousands of these, and a file system may sync a file that was cut to
- * nothing and written anew. */
+/* Writes in place, because tests do this tens of thousands of times, and a file system may sync a file that is
+ * truncated and rewritten. */
 __attribute__((unused)) static void tiny_write(const char *directory, const char *name, const void *data, size_t size)
 {
     char *path = path_join(directory, name);
@@ -196,7 +196,7 @@ __attribute__((unused)) static void tiny_write(const char *directory, const char
     mem_free(path);
 }
 
-/* A test's state is a directory with that dataset in it. */
+/* A test's state is the path of a directory with that dataset. */
 __attribute__((unused)) static int tiny_set_up(void **state)
 {
     char *directory = tiny_directory();

@@ -1,4 +1,4 @@
-/* For the tests of the tokenizer: cmocka, and vocabularies made on the spot. */
+/* Helpers for tests of the tokenizer: cmocka, and vocabularies made from a string. */
 #ifndef TESTS_TOKENIZER_HELP_H
 #define TESTS_TOKENIZER_HELP_H
 
@@ -15,7 +15,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* A vocabulary of pieces separated by blanks; the specials that are not among them come after. */
+/* A vocabulary of pieces separated by blanks; special tokens that are missing are added at the end. */
 UNUSED static struct vocab *vocab_of(const char *pieces)
 {
     struct buf text = {0};

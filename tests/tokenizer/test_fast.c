@@ -1,5 +1,5 @@
-/* The fast ways against slow ones that say what they compute: blocks of ASCII against a look at each byte, ids from
- * memory against words that are normalised and cut one by one, on hostile texts, and the trie against a list. */
+/* Fast paths against simple implementations, on hostile texts: blocks of ASCII against single bytes, cached ids against
+ * words that are normalised and cut one by one, the trie against a list. */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/memory.h"
@@ -43,7 +43,7 @@ static void a_block_is_what_its_bytes_are(void **state)
     }
 }
 
-/* What the texts are made of: what ends a run, joins two, goes, falls apart, or is ill-formed. */
+/* Parts of the texts: letters that end a run, join two, are deleted, decompose, or are ill-formed. */
 static const char *const parts[] = {
     " ",          " ",       "  ",       "\t",        "\n",           "\r\n",       ".",          ",",
     "[MASK]",     "\x01",    "\x7F",     "\x0B",      "\u00A0",       "\u3000",     "\u2028",     "\u00AD",
@@ -55,7 +55,7 @@ static const char *const parts[] = {
     "unwanted",   "RUNNING", "moon",     "caf\u00E9", "\u00C9cole",   "1984",       "x",
 };
 
-/* Sizes around those where something changes: halves of a key, a key, a block, the longest words. */
+/* Sizes around the limits in the code: half a key, a key, a block, the longest words. */
 static const size_t sizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 99, 100, 101, 199, 200, 201};
 
 static void add_part(struct buf *text)
@@ -101,7 +101,7 @@ static void check_options(const struct vocab *vocab, const struct tokenizer_opti
         struct buf text = {0};
         for (uint32_t i = draw(40); i > 0; i--)
             add_part(&text);
-        char *const exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read after the end */
+        char *const exact = mem_alloc(text.size); /* so that a sanitizer finds a read past the end */
         if (text.size)
             memcpy(exact, text.data, text.size);
         ids.count = slow.ids.count = 0;
@@ -137,7 +137,7 @@ static void ids_are_those_of_the_words(void **state)
     vocab_close(vocab);
 }
 
-/* A run of 16 bytes and a longer one that begins with it, with the same place in memory: neither is taken for the
+/* A run of 16 bytes and a longer one that begins with it, in the same slot of the cache: neither is taken for the
  * other, whichever was there before. */
 static void runs_that_begin_alike_are_kept_apart(void **state)
 {
@@ -194,7 +194,8 @@ static bool naive_pieces(const struct vocab *vocab, struct str word, struct ids 
     return true;
 }
 
-/* Against a search through the list; bytes are few, so that nodes of the trie have many children and lie close. */
+/* Against a search through the list. The pieces use few bytes, so that nodes of the trie have many children and are
+ * packed densely. */
 static void pieces_are_the_longest(void **state)
 {
     (void)state;

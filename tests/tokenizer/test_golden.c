@@ -1,6 +1,6 @@
-/* Against what Hugging Face `tokenizers` gave (scripts/golden_tokenizer.py) and what Google's program gives by our own
- * statement of it (scripts/golden_google.py): ids of a list of texts, and checksums of the words of texts made of every
- * code point. */
+/* Against golden files of Hugging Face `tokenizers` (scripts/golden_tokenizer.py) and of a reimplementation of Google's
+ * program (scripts/golden_google.py): ids of a list of texts, and checksums of the words of texts made of every code
+ * point. */
 #include "tests/tokenizer/help.h"
 
 #define BLOCK 0x1000u
@@ -22,7 +22,7 @@ static struct buf golden(const char *name)
     return text;
 }
 
-/* The next line after *at, with a NUL in the place of its LF; NULL at the end. */
+/* The next line after *at, with its LF replaced by a NUL; NULL at the end. */
 static char *next_line(char **at)
 {
     char *line = *at, *newline = line ? strchr(line, '\n') : NULL;
@@ -33,7 +33,7 @@ static char *next_line(char **at)
     return line;
 }
 
-/* \\ and \xHH. In place. */
+/* Replaces \\ and \xHH, in place. */
 static struct str unescape(char *text)
 {
     char *to = text;
@@ -119,7 +119,7 @@ static void cases_have_these_ids_by_google(void **state)
     check_cases("google-cases.txt", PROFILE_GOOGLE);
 }
 
-/* CRC-32 as zlib has it. */
+/* CRC-32 as in zlib. */
 static uint32_t crc_table[256];
 
 static void make_crc_table(void)
@@ -144,7 +144,7 @@ static void add_word(void *crc, struct str word)
     add_bytes(crc, "\n", 1);
 }
 
-/* As point_text() in the scripts: the code point stands between these. */
+/* As point_text() in the scripts: the code point is put between these. */
 static const char *const between_hf[] = {"", " a", "b ", "\u0327\u0301", " E\u0301", NULL};
 static const char *const between_google[] = {"",         " a", "b ",       "\u0327\u0301",  " E\u0301", " a\u03A3",
                                              " a\u03A3", "a ", "\u03A3 a", "\u03A3 \u03A3", NULL};

@@ -1,11 +1,11 @@
-/* Learning a vocabulary, in both ways: what they promise, and what the result must not depend on; greedy also against
- * the algorithm written down naively (tests/flow/vocab_bpe.py does it for bpe). */
+/* Learning a vocabulary with both algorithms: their guarantees, and what the result must not depend on. Greedy is also
+ * compared with a naive implementation (tests/flow/vocab_bpe.py does it for bpe). */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/coverage.h"
 #include "tokenizer/learn.h"
 
-static enum learn_algorithm algorithm; /* of the running group */
+static enum learn_algorithm algorithm; /* used by the running group of tests */
 
 static int greedy(void **state)
 {
@@ -83,7 +83,8 @@ static void the_layout_is_that_of_published_models(void **state)
     assert_int_equal(vocab->cls, 101);
     assert_int_equal(vocab->sep, 102);
     assert_int_equal(vocab->mask, 103);
-    assert_piece(vocab, 104, "."); /* letters by code point; what stands alone has no inner form */
+    assert_piece(vocab, 104, "."); /* letters in the order of code points; a letter that is always a whole word has no
+                                    * ## form */
     assert_piece(vocab, 105, "a");
     assert_false(has(vocab, "##.") || has(vocab, "##\u4E2D"));
     assert_true(has(vocab, "\u4E2D") && has(vocab, "\u0436") && has(vocab, "##\u0436") && has(vocab, "##a"));
@@ -104,7 +105,7 @@ static void the_result_depends_on_the_counts_alone(void **state)
 {
     (void)state;
     struct word_counts *counts[3] = {random_words(3000, 0), random_words(3000, 1), word_counts_open(16 << 20)};
-    for (size_t i = word_counts_size(counts[0]); i-- > 0;) { /* backwards, through merging */
+    for (size_t i = word_counts_size(counts[0]); i-- > 0;) { /* backwards, by merging */
         struct word_counts *one = word_counts_open(0);
         uint64_t n;
         const struct str word = word_counts_word(counts[0], i, &n);
@@ -125,7 +126,8 @@ static void the_result_depends_on_the_counts_alone(void **state)
         word_counts_close(counts[i]);
 }
 
-/* The definition, letter by letter: count every row from every cut; long ones first, take counts from beginnings. */
+/* The definition, letter by letter: count every row of letters from every cut; from the longest on, subtract the count
+ * of each row from those it begins with. */
 #define ROWS 40000
 struct row {
     char text[40];
@@ -207,7 +209,7 @@ static void pieces_are_those_of_the_definition(void **state)
         struct vocab *vocab = learn(counts, sizes[s], 0, &report);
         const size_t wanted = sizes[s] - LEARN_SPECIALS - 2 * report.letters;
         size_t found[2];
-        for (int higher = 1; higher >= 0; higher--) { /* one more gives too few, the threshold enough */
+        for (int higher = 1; higher >= 0; higher--) { /* a threshold one higher gives too few pieces, this one enough */
             row_count = 0;
             for (int round = 0; round < 4; round++)
                 naive_round(counts, (int64_t)report.threshold + higher, round == 0);
@@ -243,14 +245,14 @@ static void little_text_gives_fewer_pieces(void **state)
     word_counts_add(counts, STR("a"), 1);
     word_counts_add(counts, STR("bond"), 1);
     vocab = learn(counts, 30522, 0, &report);
-    assert_int_equal(vocab->count, LEARN_SPECIALS + 10); /* the letters: what occurs once is no piece */
+    assert_int_equal(vocab->count, LEARN_SPECIALS + 10); /* only the letters: a row that occurs once is not a piece */
     vocab_close(vocab);
     word_counts_add(counts, STR("bond"), 1);
     word_counts_add(counts, STR("bondo"), 1);
     vocab = learn(counts, 30522, 0, &report);
     assert_true(has(vocab, "bond") && !has(vocab, "bondo"));
     assert_int_equal(report.pieces, vocab->count);
-    if (algorithm == LEARN_GREEDY) { /* then, to fill up, what longer pieces took all counts from */
+    if (algorithm == LEARN_GREEDY) { /* rows whose counts all went to longer pieces fill up the vocabulary */
         assert_piece(vocab, LEARN_SPECIALS + 10, "bond");
         assert_piece(vocab, LEARN_SPECIALS + 11, "##nd");
         assert_piece(vocab, LEARN_SPECIALS + 12, "##ond");
@@ -264,12 +266,12 @@ static void rare_letters_are_left_out(void **state)
 {
     (void)state;
     struct word_counts *counts = word_counts_open(1 << 20);
-    for (uint32_t i = 0; i < 2000; i++) { /* ideographs, the later the rarer */
+    for (uint32_t i = 0; i < 2000; i++) { /* ideographs of falling frequency */
         char letter[4];
         const unsigned size = utf8_write(0x4E00 + i, letter);
         word_counts_add(counts, (struct str){letter, size}, 10000 - i);
     }
-    word_counts_add(counts, STR("\u4E00\u55DA"), 1); /* one that is kept and one that is not */
+    word_counts_add(counts, STR("\u4E00\u55DA"), 1); /* one of them is kept, the other is not */
     struct learn_report report;
     struct vocab *vocab = learn(counts, 5000, 0, &report);
     assert_int_equal(report.letters, 1000);
@@ -295,7 +297,7 @@ static void no_room_is_an_error(void **state)
     word_counts_close(counts);
 }
 
-/* Rare pieces and rare letters are left out where that is asked for, and only then. */
+/* Rare pieces and rare letters are left out only if options say so. */
 static void frequency_and_alphabet_are_bounded(void **state)
 {
     (void)state;
@@ -352,7 +354,7 @@ static void hostile_words_do_no_harm(void **state)
     word_counts_close(counts);
 }
 
-/* What was learned tokenizes its own text without an unknown word. */
+/* A learned vocabulary tokenizes its own text without unknown words. */
 static void learned_words_are_known(void **state)
 {
     (void)state;
@@ -374,7 +376,7 @@ static void learned_words_are_known(void **state)
     word_counts_close(counts);
 }
 
-/* Where all words are equally rare, as many as there is room for are learned from, whatever their order. */
+/* If all words are equally rare, as many as fit into memory are used, regardless of their order. */
 static void of_equally_rare_words_some_are_learned(void **state)
 {
     (void)state;

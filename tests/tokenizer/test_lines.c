@@ -1,4 +1,4 @@
-/* What `dsdata tokenize` prints. */
+/* The output of `dsdata tokenize`. */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/lines.h"

@@ -1,4 +1,4 @@
-/* The queue of pairs against a plain table that is searched from end to end. */
+/* The queue of pairs against a table that is searched linearly. */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/pair_queue.h"
@@ -52,7 +52,7 @@ static void the_first_is_the_most_frequent(void **state)
             assert_true(first->left == left && first->right == right && first->count == table[left][right]);
             const uint32_t number = pair_queue_take(&queue);
             assert_int_equal(number, numbers[left][right]);
-            pair_queue_subtract(&queue, number, table[left][right]); /* nothing: it is out already */
+            pair_queue_subtract(&queue, number, table[left][right]); /* no effect: the pair is already out */
             pair_queue_drop(&queue, number);
             table[left][right] = 0;
         }
@@ -69,7 +69,7 @@ static void the_first_is_the_most_frequent(void **state)
     pair_queue_release(&queue);
 }
 
-/* Counts beyond 32 bits; numbers of pairs that are gone are used again. */
+/* Counts beyond 32 bits; numbers of removed pairs are reused. */
 static void counts_are_large_and_memory_small(void **state)
 {
     (void)state;

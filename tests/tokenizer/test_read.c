@@ -1,4 +1,5 @@
-/* A tokenizer's files: which of them is read, what they say of case, accents and ideographs, what is refused. */
+/* The files of a tokenizer: which of them is read, their settings for case, accents and ideographs, and which are
+ * refused. */
 #include "tests/tokenizer/help.h"
 
 #include "base/file.h"
@@ -52,7 +53,7 @@ static void a_lone_vocabulary_says_nothing(void **state)
 {
     (void)state;
     put(names[0], VOCAB);
-    for (int i = 0; i < 2; i++) { /* the file, and its folder */
+    for (int i = 0; i < 2; i++) { /* by its file, and by its folder */
         const struct tokenizer_facts facts = good(i ? FOLDER : names[0], 7);
         assert_false(facts.said);
         assert_false(facts.words.cased);
@@ -69,7 +70,7 @@ static void a_config_beside_it_says_how_text_is_cut(void **state)
     struct tokenizer_facts facts = good(FOLDER, 7);
     assert_true(facts.said);
     assert_true(facts.words.cased);
-    assert_false(facts.words.strip_accents); /* as the case, where nothing else is said */
+    assert_false(facts.words.strip_accents); /* by default it follows the case */
     put(names[1], "{\"strip_accents\": false, \"tokenize_chinese_chars\": false}");
     facts = good(FOLDER, 7);
     assert_false(facts.words.cased);

@@ -1,4 +1,4 @@
-/* Text to words to pieces: published vectors, the order of the steps, and what must not depend on anything. */
+/* Text to words to pieces: published vectors, the order of the steps, and results that must not depend on state. */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/wordpiece.h"
@@ -25,7 +25,7 @@ static void published_vectors(void **state)
 static void each_step_is_done_in_its_order(void **state)
 {
     (void)state;
-    /* Deleted characters join; the controls VT, FF, NEL are deleted, not white space. */
+    /* Deleted characters join their neighbours; the controls VT, FF and NEL are deleted, not white space. */
     assert_string_equal(words_of(STR("a\0b\x0B"
                                      "c\xC2\x85"
                                      "d\u00ADe\u200Df\uFFFDg\uE000h\uFEFF"),
@@ -37,21 +37,21 @@ static void each_step_is_done_in_its_order(void **state)
     /* U+0130 becomes i, with the dot where accents are kept. */
     assert_string_equal(words_of(STR("\u0130I\u0131"), false, true), "ii\u0131");
     assert_string_equal(words_of(STR("\u0130\u0130x"), false, false), "i\u0307i\u0307x");
-    /* A decomposition that holds punctuation. */
+    /* A decomposition that contains punctuation. */
     assert_string_equal(words_of(STR("a\u2260b"), false, true), "a|=|b");
     assert_string_equal(words_of(STR("a\u2260b"), false, false), "a\u2260b");
     assert_string_equal(words_of(STR("a\u037Eb \u1FEF"), false, true), "a|;|b|`");
-    /* Hangul falls apart only where accents are stripped; kana loses its voice. */
+    /* Hangul decomposes only where accents are stripped; kana loses its voicing mark. */
     assert_string_equal(words_of(STR("\uAC01 \u304C"), false, true), "\u1100\u1161\u11A8|\u304B");
     assert_string_equal(words_of(STR("\uAC01"), true, false), "\uAC01");
-    /* Compatibility ideographs stand alone, then decompose. */
+    /* Compatibility ideographs become separate words, then decompose. */
     assert_string_equal(words_of(STR("a\uF900\u8C48"), false, true), "a|\u8C48|\u8C48");
     assert_string_equal(words_of(STR("a\uF900"), true, false), "a|\uF900");
-    /* The gap at U+2B820 that the model has. */
+    /* The gap at U+2B820 in BERT's ranges of ideographs. */
     assert_string_equal(words_of(STR("a\U0002B81Fb"), true, false), "a|\U0002B81F|b");
     assert_string_equal(words_of(STR("a\U0002B820b"), true, false), "a\U0002B820b");
     assert_string_equal(words_of(STR("a\U0002B920b"), true, false), "a|\U0002B920|b");
-    /* Marks that are not nonspacing stay, in canonical order: 302E (class 224) goes after 1D165 (216). */
+    /* Marks that are not nonspacing stay, in canonical order: U+302E (class 224) comes after U+1D165 (216). */
     assert_string_equal(words_of(STR("a\u302E\U0001D165"), false, true), "a\U0001D165\u302E");
     assert_string_equal(words_of(STR("a\u302E\U0001D165"), true, false), "a\u302E\U0001D165");
     assert_string_equal(words_of(STR("a\u0301"), true, false), "a\u0301");
@@ -68,7 +68,7 @@ static const char *google_words_of(struct str text, bool cased, bool strip)
 static void a_final_sigma_is_final_by_google_alone(void **state)
 {
     (void)state;
-    /* The whole token between white space counts; ignorable letters and deleted ones are looked through. */
+    /* The context is the whole token between white space; ignorable and deleted letters are skipped. */
     const struct {
         const char *text, *words;
     } cases[] = {
@@ -95,7 +95,7 @@ static void a_final_sigma_is_final_by_google_alone(void **state)
                         "a\uE000b|\u1C89|a|\U0002B820|b|a|\u2E52|b");
 }
 
-/* Memory of runs must not keep what a sigma's neighbours decided. */
+/* The cache of runs must not keep a form of sigma that depended on its neighbours. */
 static void remembered_runs_forget_no_sigma(void **state)
 {
     (void)state;
@@ -159,8 +159,8 @@ static void a_word_has_at_most_100_letters(void **state)
         size_t times, ids;
     } cases[] = {
         {"a", 99, 99},         {"a", 100, 100},     {"a", 101, 1},         {"a", 200, 1},
-        {"\u00E9", 100, 100},  {"\u00E9", 101, 1},  {"a\u0301", 100, 100}, /* counted after the marks have gone */
-        {"\uAC00", 50, 100},   {"\uAC00", 51, 1},                          /* and after Hangul has fallen apart */
+        {"\u00E9", 100, 100},  {"\u00E9", 101, 1},  {"a\u0301", 100, 100}, /* counted after marks are removed */
+        {"\uAC00", 50, 100},   {"\uAC00", 51, 1},                          /* and after Hangul is decomposed */
         {"a\u00AD", 100, 100}, {"a\u00AD", 101, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -179,7 +179,7 @@ static void a_word_has_at_most_100_letters(void **state)
     vocab_close(vocab);
 }
 
-/* What a state has seen before must not matter, nor where in memory the text ends. */
+/* Results must not depend on earlier texts, nor on where in memory the text ends. */
 static void memory_never_changes_a_result(void **state)
 {
     (void)state;

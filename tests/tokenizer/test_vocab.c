@@ -179,7 +179,8 @@ static void limits_hold(void **state)
     buf_release(&text);
 }
 
-/* Google: both ends are stripped as Python strips, ill-formed bytes go, empty lines stay to the end. */
+/* By Google's rules both ends of a line are stripped as by Python, ill-formed bytes are dropped, and empty lines are
+ * kept. */
 static void lines_by_googles_rules(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void lines_by_googles_rules(void **state)
     assert_piece(vocab, 6, "");
     assert_piece(vocab, 7, "ab");
     assert_piece(vocab, 9, "");
-    /* A dataset's own copy comes back as it is. */
+    /* The copy in a dataset reads back unchanged. */
     struct vocab *own;
     assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
     assert_int_equal(vocab_read(&own, FILE_NAME, VOCAB_OWN, &err), 0);

@@ -1,4 +1,4 @@
-/* Counting words: exact while there is room, bounded and the same for the same calls beyond. */
+/* Counting words: exact while they fit into memory; beyond that, bounded and the same for the same calls. */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/word_counts.h"
@@ -23,7 +23,7 @@ static void counts_are_exact(void **state)
             snprintf(word, sizeof word, "w%u", i);
             word_counts_add(counts, str_of(word), i);
         }
-    assert_int_equal(word_counts_size(counts), 49999); /* w0 was added no times */
+    assert_int_equal(word_counts_size(counts), 49999); /* w0 was added 0 times */
     assert_int_equal(word_counts_forgotten(counts), 0);
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
@@ -92,7 +92,7 @@ static void memory_is_bounded(void **state)
         word_counts_add(counts, str_of(word), 1);
     }
     assert_true(word_counts_size(counts) < 4000);
-    assert_true(mem_calls() - calls < 2000); /* one scratch table each time room is made, and a few doublings */
+    assert_true(mem_calls() - calls < 2000); /* one scratch table each time memory is freed, and a few doublings */
     for (unsigned i = 0; i < 100; i++) {
         snprintf(word, sizeof word, "often%u", i);
         assert_int_equal(count_of(counts, word), 10000);
@@ -106,7 +106,7 @@ static void memory_is_bounded(void **state)
     word_counts_close(counts);
 }
 
-/* No word is rare and they do not fit into memory: all counts are dropped, more than once. */
+/* No word is rare and they do not fit into memory: all counts are dropped, several times. */
 static void memory_is_bounded_where_no_word_is_rare(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void memory_is_bounded_where_no_word_is_rare(void **state)
     }
     assert_true(sum + word_counts_forgotten(counts) == UINT64_C(50000) * 1000000);
 
-    /* What was forgotten before a merge is not forgotten by it. */
+    /* A merge keeps the totals of words dropped before. */
     struct word_counts *all = word_counts_open(256 << 10);
     const uint64_t forgotten = word_counts_forgotten(counts);
     assert_true(forgotten > 0);
