@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fine-tuning and its relatives against transformers 4 and PyTorch on the CPU, one thread each, fp32: the table of
-trainer/tune/README.md.
+docs/BENCHMARKS.md.
 
     bench_tune.py DATA [--bin build/release] [--model base|mini] [--rounds 2] [--rows features,train,...]
 
