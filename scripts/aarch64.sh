@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds both programs and the tests for aarch64 and runs them under qemu: the tests of the rooms, and whole programs, among
-# them the root hashes of tests/golden, which are those of x86-64. Nothing is installed: Debian's arm64 libraries are
-# fetched into the folder.
+# Builds both programs and the tests for aarch64 and runs them under qemu: unit tests, and whole programs, whose root
+# hashes must be those of x86-64 in tests/golden. Installs nothing: Debian's arm64 libraries are downloaded to the
+# folder.
 #
 #     scripts/aarch64.sh [DIR]       in DIR (build/aarch64 where there is none)
 #
 # Needs, on a Debian: apt-get install gcc-aarch64-linux-gnu qemu-user-static cmake ninja-build python3. Takes an hour or
-# two on two cores. Exit 77: one of them is missing.
+# two on two cores. Exits with 77 if one of them is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mkdir -p "${1:-build/aarch64}" && cd "${1:-build/aarch64}" && pwd)
 sysroot=$work/sysroot
 libraries=(libc6-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev libutf8proc-dev libjansson-dev
     libxxhash-dev libcmocka-dev)
-# Not the tests whose programs start others: a kernel that does not hand aarch64 files to qemu refuses that.
+# Without tests whose programs start others, which needs a kernel that runs aarch64 files with qemu.
 flows=(samples golden_roots tokenize vocab vocab_check salvage tfrecord fill_mask score)
 left_out='^trainer_(spawn|train)$'
 
@@ -21,7 +21,7 @@ for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb ninja;
     command -v $program >/dev/null || { echo "$program is not installed: skipped"; exit 77; }
 done
 
-# apt with lists, cache and architecture of its own: the machine's are left alone.
+# Runs apt with separate lists, cache and architecture, so that those of the machine do not change.
 fetch_libraries() {
     local apt=$work/apt link target
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
@@ -51,7 +51,7 @@ CONF
     touch "$sysroot/complete"
 }
 
-# What tests/flow takes for a build folder: programs that start qemu.
+# Makes a build folder for tests/flow, with programs that start qemu.
 write_starters() {
     local program
     mkdir -p "$work/starters"

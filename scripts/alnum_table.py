@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes trainer/tune/alnum.h: the ranges of code points beyond ASCII that Python's str.isalnum() takes, for the word borders of
-its regular expressions. In: the Unicode of the Python that runs it (3.11 has 14.0). Out: the file."""
+"""Writes trainer/tune/alnum.h: the ranges of code points beyond ASCII for which Python's str.isalnum() is true, as
+needed for the word borders of its regular expressions. In: the Unicode data of the running Python (3.11 has 14.0).
+Out: the file."""
 import pathlib
 import unicodedata
 

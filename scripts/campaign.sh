@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Breaks dsdata and dstrain on purpose, in every way we know, and prints how much of it was lost: nothing should be. The test
-# suite does a small share of this every time; the whole takes some hours on two cores,
-# most of them for train_faults.
+# Injects all known kinds of faults into dsdata and dstrain and prints how often data was lost, which should be never.
+# The test suite runs a small part of this; all of it takes some hours on two cores, most of them for train_faults.
 #
 #     scripts/campaign.sh              all of it
 #     scripts/campaign.sh 0.1          a tenth

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The whole road in about three minutes of two cores: a dump becomes shards, a small BERT learns from them, and fills in
-# text that it has never seen.
+# Everything in about three minutes on two cores: builds shards from a dump, trains a small BERT on them, and lets it
+# fill in text that it has never seen.
 #
 #     scripts/demo.sh                the sample wiki in samples/
 #     scripts/demo.sh [--yes] DUMP   another dump (.xml.bz2 or .xml), e.g. one from dumps.wikimedia.org
 #
-# Everything it makes lies in demo-out/, which is made anew each time. Before it installs packages it asks; --yes says
-# yes, and so does a standard input that is no terminal.
+# All output goes to demo-out/, which is replaced each time. It asks before it installs packages; --yes, or a standard
+# input that is not a terminal, answers yes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ run() {
     "$@"
 }
 
-# Packages that are missing, after a question.
+# Installs missing packages, after asking.
 install_packages() {
     local missing answer
     missing=$(scripts/setup.sh --missing)
@@ -66,9 +66,9 @@ build_programs() {
     ls -l "$bin/dsdata" "$bin/dstrain"
 }
 
-# The sample is small: a tenth is held out so that there is something to test on, and the vocabulary holds little more
-# than letters, so that every piece occurs often enough to be learned in minutes. No pairs: next sentences of 43 pages
-# would only be learned by heart.
+# The sample is small: a tenth is held out so that there is enough to test on, and the vocabulary has little more than
+# letters, so that every piece occurs often enough to be learned in minutes. There are no pairs, because the model would
+# memorize the next sentences of 43 pages.
 build_shards() {
     section "From the dump to shards"
     local vocabulary=300
@@ -79,14 +79,14 @@ build_shards() {
     run "$bin/dsdata" report "$dataset" --out "$out/report.html"
 }
 
-# Fresh masks, drawn anew in every epoch, take the place of dropout: the same text is never the same question twice.
+# Fresh masks in every epoch replace dropout: the same text is never masked in the same way twice.
 train() {
     section "Training a small BERT, $steps steps"
     run "$bin/dstrain" --shards "$dataset" --out "$run" --model tiny --batch 128 --steps "$steps" --lr 1.5e-3 \
         --warmup 0.05 --dropout 0 --masks fresh --eval-every 100 --log-every 5
 }
 
-# The loss curve out of metrics.jsonl, one JSON object a line, as a picture in the terminal; all curves as a page.
+# Draws the loss curve of metrics.jsonl (one JSON object per line) in the terminal, and writes a page with all curves.
 curve() {
     section "The loss of masked pieces, step by step"
     awk -v columns=68 -v rows=12 '
@@ -123,7 +123,7 @@ curve() {
     run "$bin/dstrain" report "$run" --out "$out/training.html"
 }
 
-# Text of pages that the training has not seen, as the model fills it in.
+# Shows held-out text as the model fills it in.
 fill_in() {
     section "Held-out text, filled in: [right], [wrong≠what was there]"
     if ! grep -q '"split":"valid"' "$run/metrics.jsonl"; then
@@ -133,7 +133,7 @@ fill_in() {
     run "$bin/dstrain" eval "$run" --show 10 2>"$out/eval.log" || { cat "$out/eval.log"; exit 1; }
 }
 
-# A sentence of the sample wiki with letters to find.
+# Asks for masked letters in a sentence of the sample wiki.
 ask() {
     section "A sentence with letters to find: fill-mask"
     run "$bin/dstrain" fill-mask "$run" --top 3 "Th[MASK] rings ar[MASK] what everybody remembers." 2>"$out/ask.log" ||

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Fine-tunes one model as the tutorials that this project began from did, and prints its figures beside theirs.
+# Fine-tunes one model with the settings of published tutorials, and prints its scores next to theirs.
 #
 #     scripts/finetune_seeds.sh CKPT DATA OUT [OPTION…]
 #
 # CKPT: a run, a checkpoint or a Hugging Face directory. DATA: train-v1.1.json and dev-v1.1.json of SQuAD, there or in
-# squad/, and GLUE's folders (CoLA …), there or in glue/; what is missing is left out. OUT: a folder for the runs; the same
-# command again goes on where it stopped. Options go to every dstrain (--device cuda, say). DSTRAIN names the program.
+# squad/, and GLUE's folders (CoLA …), there or in glue/; missing ones are skipped. OUT: a folder for the runs; the same
+# command continues where it stopped. Options are passed to every dstrain (e.g. --device cuda). DSTRAIN names the
+# program.
 #
-# Theirs: SQuAD 1.1 of BERT-large (batch 24), and of whole-word BERT-large (batch 96, no decay, 1-bit Adam from update 400
-# on; where dstrain computes on CUDA, for which that is not built, Adam); GLUE of BERT-base and of one with progressive layer dropping, a learning rate for each task.
+# The published scores: SQuAD 1.1 of BERT-large (batch 24), and of whole-word BERT-large (batch 96, no decay, 1-bit Adam
+# from update 400 on; here plain Adam on CUDA, which has no 1-bit Adam); GLUE of BERT-base and of one with progressive
+# layer dropping, with a learning rate for each task.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' >&2; exit 2; }
 ckpt=$1 data=$2 out=$3
@@ -31,7 +33,7 @@ squad_as() {
     done=$((done + 1))
 }
 
-# glue_as TASK FOLDER LEARNING_RATE [OPTION…]: batch 32, 5 epochs, length 128, as their script.
+# glue_as TASK FOLDER LEARNING_RATE [OPTION…]: batch 32, 5 epochs, length 128, as in their script.
 glue_as() {
     local task=$1 folder=$2 rate=$3
     shift 3
@@ -65,7 +67,7 @@ python3 - "$out" <<'PYTHON'
 import json, pathlib, sys
 
 out = pathlib.Path(sys.argv[1])
-# What ran, how its scores are called, theirs: one published figure, or that of BERT-base and that with layer drop.
+# The run, the names of its scores, the published ones: one score, or that of BERT-base and that with layer drop.
 rows = [("squad-24", ["f1"], "90.5 (large)"), ("squad-96", ["exact_match", "f1"], "87.26/93.32 (large, whole-word)"),
         ("rte", ["acc"], "67.8, 69.3"), ("mrpc", ["f1", "acc"], "88.0/86.0, 86.6/84.3"),
         ("sts-b", ["pearson", "spearmanr"], "89.5/89.2, 90.0/89.6"), ("cola", ["mcc"], "52.5, 55.8"),

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Downloads the newest dump of a wiki, checks its sums and says how to build a dataset of it.
+# Downloads the newest dump of a wiki, checks its checksums and prints the command that builds a dataset from it.
 #
 #     scripts/get_dump.sh WIKI [DATE]        fiwiki, simplewiki, enwiki …; DATE as 2026-11-01
 #
 # In:  https://dumps.wikimedia.org (or DUMPS_URL, a mirror): the newest complete content file export of the wiki, or where
 #      there is none its newest pages-articles dump.
 # Out: ./WIKI-DATE/ with the parts and SHA256SUMS, or ./WIKI-YYYYMMDD-pages-articles.xml.bz2; on standard output the
-#      command to type. A download that was interrupted (FILE.part) goes on when the same command is typed again.
-# Exit codes: 0 done, 2 no such wiki or dump, 3 a file differs from its sum, 7 the network or the disk.
+#      command to type. The same command continues an interrupted download (FILE.part).
+# Exit codes: 0 done, 2 no such wiki or dump, 3 a file does not match its checksum, 7 the network or the disk.
 set -euo pipefail
 
 base=${DUMPS_URL:-https://dumps.wikimedia.org}
@@ -20,12 +20,12 @@ leave() {
     exit "$code"
 }
 
-# fetch URL: its text; fails where there is none.
+# fetch URL: prints its text; fails if it does not exist.
 fetch() {
     curl --silent --show-error --fail --location --retry 3 "$1"
 }
 
-# Is this URL there?
+# Does this URL exist?
 is_there() {
     curl --silent --fail --location --retry 3 --output /dev/null --head "$1"
 }
@@ -40,7 +40,7 @@ has_sum() {
     [ "$("$2" "$1" | cut -d' ' -f1)" = "$3" ]
 }
 
-# download URL FILE PROGRAM DIGEST: the file, complete and checked.
+# download URL FILE PROGRAM DIGEST: downloads the file and checks it.
 download() {
     local url=$1 file=$2 program=$3 digest=$4 try
     if [ -f "$file" ]; then
@@ -58,7 +58,7 @@ download() {
         echo "download   $file$([ "$try" = 1 ] || echo ", try $try")" >&2
         curl --silent --show-error --fail --location --retry 5 --retry-delay "${GET_DUMP_DELAY:-5}" --continue-at - \
             --output "$file.part" "$url" && continue
-        # The server cannot go on in the middle, or has less than what stands here: from the beginning.
+        # The server cannot resume, or its file is shorter than ours: start over.
         case $? in 22 | 33 | 36) rm -f "$file.part" ;; esac
     done
     if [ -f "$file.part" ] && has_sum "$file.part" "$program" "$digest"; then
@@ -88,7 +88,7 @@ get_export() {
     echo "dsdata build $folder/ --out $folder-shards"
 }
 
-# get_articles DATE: the older kind. 1 where it is not complete.
+# get_articles DATE: the older kind of dump. Returns 1 if it is not complete.
 get_articles() {
     local url=$base/$wiki/$1 file=$wiki-$1-pages-articles.xml.bz2 digest
     digest=$(fetch "$url/$wiki-$1-md5sums.txt" 2>/dev/null | awk -v file="$file" '$2 == file {print $1}')

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/google-*.txt by our own statement of what Google's tokenization.py does on Python 3.11, profile
-google. Its Unicode is Python's, so it needs Python 3.11 (Unicode 14) itself.
+"""Writes tests/golden/google-*.txt with a reimplementation of Google's tokenization.py on Python 3.11, for profile
+google. Its Unicode data is Python's, so this script needs Python 3.11 (Unicode 14).
 
     scripts/golden_google.py [OUT]           OUT: default tests/golden
 
-google-cases.txt   a text and its ids with tokenizer-vocab.txt for each way of normalising
-google-points.txt  per block of 4,096 code points a CRC-32 of the words of texts made of each code point
+google-cases.txt a text and its ids with tokenizer-vocab.txt for each way of normalising google-points.txt per block
+of 4,096 code points a CRC-32 of the words of texts made of each code point
 """
 import functools
 import pathlib
@@ -32,13 +32,14 @@ def cleaned(letter):
 
 @functools.cache
 def spaced(letter):
-    """Punctuation stands alone."""
+    """Puts blanks around punctuation."""
     ascii_symbol = "!" <= letter <= "~" and not letter.isalnum()
     return f" {letter} " if ascii_symbol or unicodedata.category(letter).startswith("P") else letter
 
 
 def words_of(text, cased, strip):
-    """A string to its words. Google ties accents to case; here they are apart, each step in its place."""
+    """Splits a string into words. Google ties accents to case; here they are separate options, with the steps in the
+    same order."""
     words = []
     for word in "".join(map(cleaned, text)).split():
         if not cased:
@@ -50,7 +51,7 @@ def words_of(text, cased, strip):
 
 
 def pieces_of(word, vocab):
-    """The longest piece that fits, again and again; [UNK] where none does."""
+    """Repeatedly takes the longest piece that fits; [UNK] if none does."""
     if len(word) > LETTERS_MAX:
         return ["[UNK]"]
     pieces = []
@@ -91,7 +92,7 @@ def read_vocab(path):
 
 
 def long_words():
-    """Around 100 and 200 letters: before and after marks have gone and Hangul has fallen apart."""
+    """Words of around 100 and 200 letters, before and after marks are removed and Hangul is decomposed."""
     for letter in "lé각中😀.":
         for count in (66, 67, 99, 100, 101, 199, 200, 201):
             yield (letter * count).encode()
@@ -101,7 +102,7 @@ def long_words():
 
 
 def point_text(point):
-    """What hf is asked about, and the code point at every place near a sigma."""
+    """The text for profile hf, plus the code point at every place near a sigma."""
     char = chr(point)
     return f"{tokenizer_texts.point_text(point)} aΣ{char} aΣ{char}a {char}Σ a{char}Σ Σ{char}Σ"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/model-tiny.safetensors: a small BERT's weights, one packed batch, and what PyTorch makes of them.
+"""Writes tests/golden/model-tiny.safetensors: a small BERT's weights, one packed batch, and PyTorch's results.
 
-In: nothing but a seed. Out: weights, batch, last hidden rows, losses, every gradient (worked out in double), and for
-each gradient the relative error of PyTorch's own bf16 autocast, which is the yardstick for ours. Needs torch, transformers,
-safetensors. Run it when the model's mathematics changes, and read the difference in the numbers that tests print."""
+In: only a seed. Out: weights, batch, last hidden rows, losses, every gradient (computed in double), and for each
+gradient the relative error of PyTorch's bf16 autocast, which bounds the error allowed for ours. Needs torch,
+transformers, safetensors. Run it when the model's mathematics changes, and check the errors that the tests print."""
 import pathlib
 import sys
 

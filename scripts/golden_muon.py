@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/muon.txt: what torch.optim.Muon makes of a wide, a tall and a square matrix. Its products are in
-bf16 whatever the weights are; here its own code runs in double as well, by leaving that conversion out. So each case has
-exact numbers, and the relative error of PyTorch's bf16, which is the yardstick for ours. In: nothing. Needs torch 2.9 or
-later."""
+"""Writes tests/golden/muon.txt: updates by torch.optim.Muon of a wide, a tall and a square matrix. Its products are
+always in bf16; here its code also runs in double, without that conversion. So each case has exact numbers, and the
+relative error of PyTorch's bf16, which bounds the error allowed for ours. In: nothing. Needs torch 2.9 or later."""
 import pathlib
 
 import torch
@@ -19,8 +18,8 @@ CASES = [
 
 
 def made(index, step):
-    """Number `index` of the weights (step 0) or of the gradient of a step, from -1 to 1: full rank, and easy to say in
-    any language."""
+    """Number `index` of the weights (step 0) or of the gradient of a step, from -1 to 1: full rank, and easy to
+    reproduce in any language."""
     x = (index + 100_003 * step + 1) * 2_654_435_761 % 2**32
     x = (x ^ x >> 15) * 739_982_445 % 2**32
     x = (x ^ x >> 12) * 695_872_825 % 2**32
@@ -42,7 +41,7 @@ def train(rows, columns, settings, dtype):
 
 
 def stated(rows, columns, settings):
-    """The same by the statement of golden_optim.py."""
+    """The same, computed by golden_optim.py."""
     s = dict(settings, match=settings["adjust_lr_fn"] == "match_rms_adamw")
     p = [made(i, 0) for i in range(rows * columns)]
     m = [0.0] * len(p)

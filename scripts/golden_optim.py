@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/optimizers.txt: twenty updates of every optimizer and the rates of every schedule, from their
-formulas, each stated here on its own in double precision. In: nothing. Out: lines of settings and numbers, which
-tests/trainer/test_optim.c repeats. Needs no packages."""
+"""Writes tests/golden/optimizers.txt: twenty updates of every optimizer and the rates of every schedule, computed
+from their formulas in double precision, independently of our code. In: nothing. Out: lines of settings and numbers,
+which tests/trainer/test_optim.c reproduces. Needs no packages."""
 import math
 import pathlib
 
-# Four tensors: decayed, spared (a bias), all zero at first, and one that ends after a chunk of 16,384 elements.
+# Four tensors: one with decay, one without (a bias), one that starts at zero, and one longer than a chunk of 16,384
+# elements.
 SIZES = [3, 2, 2, 16390]
 DECAYED = [True, False, True, True]
-HIDDEN = [(3, 1), None, None, (10, 1639)]  # what of it is a hidden matrix
+HIDDEN = [(3, 1), None, None, (10, 1639)]  # shapes of hidden matrices
 STEPS, RATE = 20, 0.02
 SEEN = [(0, 0), (0, 2), (1, 1), (2, 0), (3, 0), (3, 16383), (3, 16384), (3, 16389)]
 
@@ -99,7 +100,7 @@ def transposed(a):
 
 
 def orthogonal_step(s, rate, p, g, m, decay, shape):
-    """Muon's of a matrix: torch/optim/_muon.py, Jordan et al. 2024; match: Liu et al. 2025."""
+    """Muon's step for a matrix: torch/optim/_muon.py, Jordan et al. 2024; match: Liu et al. 2025."""
     rows, columns = shape
     mu = s["momentum"]
     for i, x in enumerate(g):
@@ -121,7 +122,7 @@ def orthogonal_step(s, rate, p, g, m, decay, shape):
 
 
 def muon(s, p, g, m, v, t, decay, shape):
-    """Hidden matrices; the rest as Adam does, at a rate of its own."""
+    """Muon for hidden matrices, and Adam with a separate rate for the rest."""
     if shape:
         words = dict(s, match=s["adjust_lr_fn"] == "match_rms_adamw")
         orthogonal_step(words, RATE, p, g, m, decay, shape)
@@ -130,7 +131,7 @@ def muon(s, p, g, m, v, t, decay, shape):
 
 
 def run(update, s):
-    """Twenty updates; what the seen elements are after each."""
+    """Runs twenty updates; returns the checked elements after each."""
     p = [[weight(t, i) for i in range(n)] for t, n in enumerate(SIZES)]
     m, v = [[0.0] * n for n in SIZES], [[0.0] * n for n in SIZES]
     for step in range(1, STEPS + 1):
@@ -156,7 +157,7 @@ OPTIMIZERS = [
     (adam, "BertAdam", dict(eps=1e-6, weight_decay=0.01, bias_correction=0, tensor_norm=1, gradient_clipping=0)),
     (adam, "AdamWeightDecay", dict(eps=1e-6, weight_decay=0.01, bias_correction=0)),
     (adam, "FusedAdam", dict(bias_correction=0)),
-    (adam, "OneBitAdam", dict(weight_decay=0.01, bias_correction=0)),  # until v is frozen
+    (adam, "OneBitAdam", dict(weight_decay=0.01, bias_correction=0)),  # before v is frozen
     (adam, "HetSeqAdam", dict(weight_decay=0.01, scaled_rate=1, decay_all=1, gradient_clipping=25)),
     (lamb, "Lamb", dict(weight_decay=0.01, min_coeff=0.01, max_coeff=10)),
     (lamb, "Lamb", dict(weight_decay=0.01, min_coeff=0.08, max_coeff=0.5, bias_correction=0)),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes tests/golden/order-*.safetensors: small BERTs of every norm order, GELU and head size, with and without layer
-drop, as plain PyTorch computes them. The models are written out below, straight from their formulas (post: Devlin et
-al.; pre: DeepSpeed's BERT; large: Habana's layer_norm_large_model; layer drop: Zhang and He), and share nothing with
-ours.
+drop, as plain PyTorch computes them. The models are written below directly from their formulas (post: Devlin et al.;
+pre: DeepSpeed's BERT; large: Habana's layer_norm_large_model; layer drop: Zhang and He), and share nothing with ours.
 
-In: nothing but seeds. Weights are no part of the files: both sides make them from names (weight()). Out, a file: model
-and batch, losses, and from the last hidden rows and each gradient (worked out in double) its norm, the relative error
-of PyTorch's own bf16 autocast (the yardstick for ours), and a fixed selection of entries. Needs torch, safetensors."""
+In: only seeds. Weights are not in the files: both sides compute them from names (weight()). Out, per file: model and
+batch, losses, and for the last hidden rows and each gradient (computed in double) the norm, the relative error of
+PyTorch's bf16 autocast (which bounds the error allowed for ours), and a fixed selection of entries. Needs torch,
+safetensors."""
 import pathlib
 import sys
 
@@ -19,8 +19,8 @@ LAYERS, INTERMEDIATE, VOCABULARY, POSITIONS = 2, 48, 40, 16
 POST, PRE, LARGE = range(3)
 TANH, ERF = range(2)
 SEVERAL, ONE = [16, 9, 1, 12, 5, 7], [11]
-UNMASKED = 2  # so many sequences at the end of SEVERAL have no masked token
-SEED, STEP = 11, 58  # of five layers these drop the second and the fourth
+UNMASKED = 2  # number of sequences at the end of SEVERAL without a masked token
+SEED, STEP = 11, 58  # with these, the second and the fourth of five layers are dropped
 CASES = {
     #             layers, hidden, heads, gelu, order, lengths, layer drop (theta, gamma, compat)
     "post-several": (LAYERS, 64, 1, ERF, POST, SEVERAL, None),
@@ -32,7 +32,7 @@ CASES = {
     "drop": (5, 32, 1, TANH, PRE, SEVERAL, (0.3, 0.05, False)),
     "drop-compat": (5, 32, 1, TANH, PRE, SEVERAL, (0.3, 0.05, True)),
 }
-ENTRIES, HIDDEN_ENTRIES, STRIDE = 96, 512, 7919  # the stride is prime, and no count is a multiple of it
+ENTRIES, HIDDEN_ENTRIES, STRIDE = 96, 512, 7919  # the stride is prime and does not divide any count
 
 
 def philox(counter, key):
@@ -91,7 +91,7 @@ def names(layers, hidden, order):
 
 
 def shares(layers, drop):
-    """By layer: None where it is dropped, else what its branches are divided by."""
+    """By layer: None if it is dropped, else the divisor of its branches."""
     if not drop:
         return [1.0] * layers
     theta_bar, gamma, compat = drop

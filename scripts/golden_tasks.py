@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/tasks.safetensors: a small BERT under each head of fine-tuning, and what PyTorch makes of them.
+"""Writes tests/golden/tasks.safetensors: a small BERT with each head of fine-tuning, and PyTorch's results.
 
-In: nothing but a seed. Out: weights, one packed batch with labels, and for BertForSequenceClassification with three
-classes and with one (regression) and BertForQuestionAnswering: loss, logits and every gradient, worked out in double.
-Needs torch, transformers, safetensors. Run it when the mathematics of the heads changes."""
+In: only a seed. Out: weights, one packed batch with labels, and for BertForSequenceClassification with three classes
+and with one (regression) and BertForQuestionAnswering: loss, logits and every gradient, computed in double. Needs
+torch, transformers, safetensors. Run it when the mathematics of the heads changes."""
 import pathlib
 import sys
 
@@ -71,7 +71,7 @@ def main():
         output = model(**batch, **truth)
         loss, logits = output.loss, output.logits if name != "span" else None
         if name == "span":
-            # Padding takes part in their softmax, with logits that the mask has no say in: ours has no padding.
+            # Their softmax includes padding, whose logits the mask does not change; ours has no padding.
             logits = torch.stack([output.start_logits, output.end_logits], -1).masked_fill(~live[..., None], -1e9)
             loss = sum(torch.nn.functional.cross_entropy(logits[..., i], truth[key])
                        for i, key in enumerate(truth)) / 2

@@ -3,9 +3,9 @@
 
     scripts/golden_tokenizer.py [OUT]        OUT: default tests/golden
 
-tokenizer-vocab.txt   a small vocabulary of ours that has pieces in many scripts
-tokenizer-cases.txt   a text and its ids for each way of normalising, hostile texts among them
-tokenizer-points.txt  per block of 4,096 code points a CRC-32 of the normalised words of texts made of each code point
+tokenizer-vocab.txt a small vocabulary with pieces in many scripts tokenizer-cases.txt a text and its ids for each
+way of normalising, hostile texts among them tokenizer-points.txt per block of 4,096 code points a CRC-32 of the
+normalised words of texts made of each code point
 """
 import pathlib
 import sys

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # commands for bash -c get their own arguments
-# Everything that only a GPU can show, the most important first, in 480 seconds at most:
+# Runs all checks that need a GPU, the most important first, in 480 seconds at most:
 #
 #     scripts/gpu_check.sh OUTDIR          tables of speed, parity with the CPU in bf16, training from shards
 #     scripts/gpu_check.sh OUTDIR more     all algorithms of products, fp32 and fp16, compute-sanitizer; 480 s again
 #     scripts/gpu_check.sh OUTDIR torch    the same step in PyTorch (tests/bench/bench_torch.py), which compiles for minutes
 #
-# OUTDIR gets summary.txt, what is printed here, and one archive of all logs, results.tar.zst (or .tar.gz), after every
-# part; also where the script is stopped by TERM, INT or HUP. PREBUILT=DIR runs the programs that scripts/gpu_pack.sh
-# packed; without it they are built first (preset cuda, in build/cuda), which the time does not include.
-# GPU_CHECK_SECONDS sets another limit. cuBLASLt and NCCL are looked for in Python's
-# packages nvidia-cublas and nvidia-nccl too.
+# After every part, OUTDIR gets summary.txt (what is printed) and an archive of all logs, results.tar.zst (or .tar.gz);
+# also if the script is stopped by TERM, INT or HUP. PREBUILT=DIR runs programs packed by scripts/gpu_pack.sh; without
+# it they are built first (preset cuda, in build/cuda), which does not count as time. GPU_CHECK_SECONDS sets another
+# limit. cuBLASLt and NCCL are also found in the Python packages nvidia-cublas and nvidia-nccl.
 #
-# A part that fails is repeated with DSTRAIN_CUDA_SYNC=1, which names the operation, and does not stop the others.
-# Exit code: 0 all right, 1 something failed, 77 there is no NVIDIA driver or card here, 143 stopped.
+# A part that fails is repeated with DSTRAIN_CUDA_SYNC=1, which names the operation, and does not stop the others. Exit
+# code: 0 all passed, 1 something failed, 77 there is no NVIDIA driver or GPU, 143 stopped.
 set -uo pipefail
 
 usage() {
@@ -37,7 +36,7 @@ say() {
     echo "$*" | tee -a "$summary"
 }
 
-# All that there is, in one file that is never half written.
+# Archives all results in one file, which is replaced atomically.
 save() {
     local name=results.tar.gz how=-z
     command -v zstd >/dev/null && name=results.tar.zst how=--zstd
@@ -55,12 +54,13 @@ stop() {
 trap stop TERM INT HUP
 trap 'rm -rf "$work"' EXIT
 
-# What a part may take of the time; the last seconds are for killing it and for the archive.
+# Seconds that a part may take; the last ones are reserved for killing it and for the archive.
 left() {
     echo $((${GPU_CHECK_SECONDS:-480} - 15 - SECONDS))
 }
 
-# run NAME SECONDS COMMAND…: with a log and a time limit. The name of a part that is shown as it runs begins with "bench".
+# run NAME SECONDS COMMAND…: runs with a log and a time limit. Output of parts whose name begins with "bench" is shown
+# live.
 run() {
     local name=$1 most=$2 from=$SECONDS code=0 shown=""
     shift 2
@@ -91,8 +91,8 @@ run() {
     return "$code"
 }
 
-# gpu NAME SECONDS COMMAND…: the same; what fails, but for want of time, is repeated with every operation waited for. A
-# part that skips (77) has failed: there is a card.
+# gpu NAME SECONDS COMMAND…: the same; a part that fails (but not for lack of time) is repeated with a wait after every
+# operation. A part that skips (77) counts as failed, because there is a GPU.
 gpu() {
     local code=0
     run "$@" || code=$?
@@ -137,7 +137,7 @@ else
     SECONDS=0
 fi
 
-# Directories of cuBLASLt and NCCL that the loader does not know.
+# Directories of cuBLASLt and NCCL where the loader does not search.
 library_places() {
     ls -d /usr/local/cuda*/lib64 2>/dev/null
     python3 -c 'import glob, sys
@@ -194,8 +194,8 @@ find_nccl() {
 
 # ---- the parts ----
 
-# Several processes on the one GPU: over gloo, through the host's memory; one over NCCL; two and four over NCCL where it lets
-# ranks share a GPU. Each time the same bits.
+# Several processes on one GPU: over gloo, through host memory; one over NCCL; two and four over NCCL if it lets ranks
+# share a GPU. The bits must be the same each time.
 ranks() {
     local n small=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --same-bits --tune "$logs/products.txt")
     local last=checkpoints/step-00000006
@@ -224,11 +224,11 @@ first() {
         "$bin/make_shards" "$work"
     train large-512-packed shards-512 --model large --seq 512 --batch 512 --steps 12 --log-every 4 --keep-last 1
     rm -rf "$work/run-large-512-packed/checkpoints"
-    # The same bits: straight through, again, and stopped on the way.
+    # The same bits from an uninterrupted run, a repeated one, and one that is stopped and resumed.
     local small=(--model mini --batch 64 --steps 30 --save-every 100 --log-every 10) last=checkpoints/step-00000030
     train one shards-128 "${small[@]}"
     cp "$work/run-one/products.txt" "$logs"
-    train two shards-128 "${small[@]}" --tune "$logs/products.txt" # the clock is not to choose anew
+    train two shards-128 "${small[@]}" --tune "$logs/products.txt" # without a new choice by time
     gpu train-stopped 60 bash -c '"$@"; [ $? = 75 ]' stopped "$bin/dstrain" --shards "$work/shards-128" --device cuda \
         --out "$work/run-three" "${small[@]}" --stop-after 11 --tune "$logs/products.txt"
     train three shards-128 "${small[@]}"

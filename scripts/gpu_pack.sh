@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # $ORIGIN is for the loader
-# Packs dstrain with CUDA for a machine that has the driver and cuBLASLt and nothing else:
+# Packs dstrain with CUDA for a machine that has only the driver and cuBLASLt:
 #
 #     scripts/gpu_pack.sh DIR [CMAKE_OPTION…]        then there: PREBUILT=DIR DIR/gpu_check.sh OUTDIR
 #
-# DIR gets dstrain, its modules of CUDA, gloo and NCCL, the programs and the script that check it, and the libraries they
-# need but libc's, cuBLASLt and NCCL; all are found by $ORIGIN. NCCL=FILE carries that libnccl.so.2 along, some 200 MiB, and
-# the limit of 40 MiB is for the rest. Built without oneDNN in build/gpu-pack; the other machine's libc must be at least as
-# new as the one here.
+# DIR gets dstrain, its modules for CUDA, gloo and NCCL, the programs and the script that check it, and the libraries
+# they need except libc, cuBLASLt and NCCL; all are found by $ORIGIN. NCCL=FILE adds that libnccl.so.2, some 200 MiB;
+# the limit of 40 MiB holds for the rest. Built without oneDNN in build/gpu-pack; the other machine's libc must be at
+# least as new as the one here.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; exit 2; }
 mkdir -p "$1"
@@ -15,7 +15,7 @@ pack=$(realpath "$1")
 shift
 cd "$(dirname "$0")/.."
 build=build/gpu-pack
-most=$((40 << 20)) # bytes of the whole
+most=$((40 << 20)) # bytes in total
 programs=(dstrain dstrain_cuda_test make_shards comm_driver)
 
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF -DDS_ONEDNN=OFF -DBUILD_TESTING=OFF \
@@ -32,7 +32,7 @@ for file in "${programs[@]}" "${modules[@]}"; do
 done
 cp scripts/gpu_check.sh tests/golden/curve-mini.txt "$pack"
 
-# name => /path of what is linked, but for what every machine has, cuBLASLt and NCCL
+# name => /path of linked libraries, except those that every machine has, cuBLASLt and NCCL
 ldd "${programs[@]/#/$build/}" "${modules[@]/#/$build/}" | awk '$2 == "=>" { print $1, $3 }' | sort -u |
     grep -vE '^(lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux|libcublasLt|libnccl)' |
     while read -r name path; do

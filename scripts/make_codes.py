@@ -18,14 +18,14 @@ def rows_of(part):
 
 
 def wikipedias():
-    """The codes of language_is_code."""
+    """The codes in language_is_code."""
     source = (root / "pipeline/text/words/languages.c").read_text(encoding="utf-8")
     table = source[source.index("struct words codes"):]
     return set(re.findall(r'"([a-z-]+)"', table[:table.index(";")]))
 
 
 def short(name):
-    """Without what stands in brackets: Modern Greek (1453-)."""
+    """The name without the part in brackets: Modern Greek (1453-)."""
     return re.sub(r"\s*\(.*", "", name).split(";")[0]
 
 

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORDS = 40000  # distinct words; the i-th most frequent has a weight of 1 / (i + 2.7)
 CLAUSES = 24000  # in each of the three pools
 REDIRECT_SHARE, OTHER_SHARE = 0.40, 0.08
-CHUNK_BYTES = 1 << 20  # written at once
+CHUNK_BYTES = 1 << 20  # bytes written at once
 
 
 def parse_size(text):
@@ -66,7 +66,7 @@ def make_words(rng):
 
 
 class Pools:
-    """Everything that articles are put together from; made once."""
+    """All parts from which articles are assembled; made once."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -89,7 +89,7 @@ class Pools:
         return " ".join(self.rng.choices(self.names, k=self.rng.randint(1, 2)))
 
     def marked(self, clause):
-        """The clause with the kinds of markup that stand inside a sentence, as often as they do there."""
+        """The clause with markup as it occurs inside sentences, with the same frequency."""
         draw = self.rng.random()
         if draw < 0.30:
             return f"{clause} [[{self.name()}]]"
@@ -135,7 +135,7 @@ class Pools:
         return f"* [[{self.name()}]]\n"
 
     def title(self, number):
-        """A title of its own for every number below the square of the count of names."""
+        """A unique title for every number below the square of the count of names."""
         count = len(self.names)
         first = number * 7919 % count
         return f"{self.names[first]} {self.names[(number // count + 17 * first) % count]}"
@@ -204,7 +204,7 @@ def page(pools, number):
 
 # ---------------------------------------------------------------------------------------------- content file exports
 
-# Namespaces and how often a page is of them; articles and redirects have the rest.
+# Namespaces and their share of pages; articles and redirects have the rest.
 EXPORT_SPACES = [(1, "Talk", 0.22), (2, "User", 0.06), (3, "User talk", 0.20), (4, "Project", 0.04)]
 EXPORT_SPACES += [(10, "Template", 0.05), (14, "Category", 0.06), (828, "Module", 0.02)]
 
@@ -225,7 +225,7 @@ def export_head(wiki):
 
 
 def escape(text):
-    """Pools hold text with & and < escaped; exports have &quot; everywhere, too."""
+    """Escapes quotes as exports do; & and < are already escaped in the pools."""
     return text.replace('"', "&quot;")
 
 
@@ -331,7 +331,7 @@ def main():
                 chunk, chunk_bytes = [], 0
         out.write(("".join(chunk) + "</mediawiki>\n").encode())
         out.flush()
-    except BrokenPipeError:  # head, or a consumer that has seen enough
+    except BrokenPipeError:  # head, or another consumer that closes the pipe
         sys.stderr.close()
         raise SystemExit(1)
 

@@ -8,7 +8,7 @@ Out: samples/samplewiki.xml.bz2              one bzip2 stream, as pages-articles
      samples/samplewiki-multistream.xml.bz2  siteinfo, then 10 pages a stream, then the end tag, each a stream
 
 The same files give the same bytes: times and editors are computed from the page id. `--check` writes nothing and
-fails where the two dumps in the tree are not what the pages give. Python's standard library only.
+fails if the two dumps in the tree do not match the pages. Python's standard library only.
 """
 
 import bz2
@@ -33,7 +33,7 @@ FORMATS = {"wikitext": "text/x-wiki", "Scribunto": "text/plain", "css": "text/cs
 
 
 def quoted(text):
-    """Escapes as MediaWiki does: also the double quote."""
+    """Escapes as MediaWiki does, including the double quote."""
     return escape(text, {'"': "&quot;"})
 
 

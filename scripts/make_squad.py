@@ -7,8 +7,7 @@ In:  a dump, .xml or .xml.bz2; its plain text is what `dsdata extract` makes of 
 Out: OUT/squad/train-v1.1.json and dev-v1.1.json: a context is a paragraph, a question one of its sentences with a linked
      phrase replaced by "what", the answer that phrase; OUT/glue/MRPC/train.tsv and dev.tsv: two neighbouring sentences of
      an article (1), or a sentence and one of another article (0), half and half.
-A page is held out with all that is made of it, by a hash of its id; so the same pages are, whatever is asked for. Same
-dump and options, same bytes. Python's standard library only."""
+Pages are held out by a hash of their id, with everything made from them, so the held-out pages are the same for all options. The same dump and options give the same bytes. Python's standard library only."""
 
 import argparse
 import bz2
@@ -25,11 +24,11 @@ LINK = re.compile(r"\[\[(?:[^\[\]|:]*\|)?([^\[\]|:]+)\]\]")
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9])")
 PARAGRAPH_CHARS = (150, 2000)  # shortest and longest context
 SENTENCE_WORDS = (6, 60)
-ANSWER_WORDS = 6  # at most
+ANSWER_WORDS = 6  # at most this many
 
 
 def linked_phrases(dump):
-    """Page id: what its links show."""
+    """{page id: texts of its links}."""
     opened = bz2.open(dump, "rb") if str(dump).endswith(".bz2") else open(dump, "rb")
     phrases = {}
     with opened as file:
@@ -44,7 +43,7 @@ def linked_phrases(dump):
 
 
 def extracted(dsdata, dump):
-    """Pages as dsdata makes them plain text: id, title, paragraphs."""
+    """Pages as plain text from dsdata: id, title, paragraphs."""
     done = subprocess.run([dsdata, "extract", "-q", "--keep", "prose-lists", str(dump)], check=True, capture_output=True,
                           text=True)
     for line in done.stdout.splitlines():
@@ -62,7 +61,7 @@ def sentences_of(paragraph):
 
 
 def question_of(paragraph, phrases, chance):
-    """A question whose answer stands once in the paragraph, or None."""
+    """A question whose answer occurs once in the paragraph, or None."""
     fitting = []
     for phrase in phrases:
         found = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", paragraph)]
@@ -75,7 +74,7 @@ def question_of(paragraph, phrases, chance):
 
 
 def make(pages, phrases, asked, chance):
-    """{held out: (articles of SQuAD, pairs)}, of so many questions and pairs in all."""
+    """{held out: (articles of SQuAD, pairs)}, with these numbers of questions and pairs in total."""
     made = {False: ([], []), True: ([], [])}
     neighbours = []
     questions = 0

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/templates/units_local.c: how the languages that have letters of their own write the symbols of units,
-from the Common Locale Data Repository of Unicode (its short forms, else its narrow ones), as the package Babel has it (pip install babel). A unit
-whose form depends on the number is left out: its symbol is shown, for no inflection is better than a wrong one.
+"""Writes pipeline/text/templates/units_local.c: symbols of units in languages that do not use Latin letters, from
+Unicode's Common Locale Data Repository (its short forms, else its narrow ones) in the package Babel (pip install
+babel). A unit whose form depends on the number is left out, and text shows its symbol, because no inflection is better
+than a wrong one.
 
     scripts/make_units.py"""
 
@@ -10,7 +11,7 @@ import unicodedata
 
 from babel import Locale
 
-# Languages of the larger wikis that do not write units in Latin letters; the Cyrillic ones have a table of their own, and
+# Languages of the larger wikis that do not write units in Latin letters; Cyrillic ones have a separate table, and
 # Chinese and Japanese pages show symbols.
 LANGUAGES = "ar bn el fa he hi hy ka ta te th".split()
 UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g": "mass-gram", "ha": "area-hectare",
@@ -30,12 +31,12 @@ static const struct local_unit local_units[] = {
 
 
 def form(language, unit, width):
-    """The one form that it has for every number; "" where there are several, or it is the symbol itself."""
+    """The form of a unit if it is the same for every number and differs from the symbol, else ""."""
     patterns = Locale.parse(language)._data["unit_patterns"].get(unit, {}).get(width, {})
     forms = {"".join(c for c in str(pattern).replace("{0}", "") if unicodedata.category(c) != "Cf").strip("\u00a0\u202f ")
              for number, pattern in patterns.items() if number in ("zero", "one", "two", "few", "many", "other")}
     shown = forms.pop() if len(forms) == 1 else ""
-    shown = shown.replace("²", "2").replace("³", "3")  # as {{convert}} shows raised digits
+    shown = shown.replace("²", "2").replace("³", "3")  # as {{convert}} writes superscripts
     return "" if shown.isascii() or ". " in shown else shown  # the dot would end a sentence
 
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# The archive that is handed out: dsdata-VERSION-ARCHITECTURE.tar.gz with the two static programs, man pages,
-# completions, recipes, Slurm scripts, licences and SHA256SUMS. Equal to the byte wherever the same sources are built with the same
-# compiler and libraries.
+# Makes the release archive, dsdata-VERSION-ARCHITECTURE.tar.gz, with the two static programs, man pages, completions,
+# recipes, Slurm scripts, licences and SHA256SUMS. The same sources, compiler and libraries give the same bytes.
 #
 #     scripts/release.sh [DIR]       writes it to DIR (dist where there is none)
 #
-# Its files have the time of the last commit, or SOURCE_DATE_EPOCH (seconds).
+# The times of its files are that of the last commit, or SOURCE_DATE_EPOCH (seconds).
 set -euo pipefail
 umask 022
 export LC_ALL=C TZ=UTC
@@ -14,7 +13,7 @@ cd "$(dirname "$0")/.."
 source=$PWD
 version=$(sed -n 's/^project(dsdata VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=dsdata-$version-$(uname -m)
-# Whose code is in the programs.
+# Libraries linked into the programs.
 libraries=(libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev
     libc6-dev)
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
@@ -26,7 +25,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# logged COMMAND…: its output is shown where it fails.
+# logged COMMAND…: shows its output if it fails.
 logged() {
     "$@" >"$work/log" 2>&1 || {
         tail -40 "$work/log" >&2
@@ -41,7 +40,7 @@ build() {
     logged cmake --install "$work/build" --prefix "$work/$name" --strip
 }
 
-# Licences of what is linked in, as Debian's packages have them.
+# Licences of the linked libraries, from Debian's packages.
 licences() {
     local library documents=$work/$name/share/doc/dsdata
     mkdir -p "$documents/licences"

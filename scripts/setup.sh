@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what a bare Debian 12 lacks to build and test the project; quiet where nothing is missing.
-# Without root and sudo it prints the line to type and exits 2. --missing prints the packages on one line and installs none.
+# Installs the packages that a bare Debian 12 lacks to build and test the project; prints nothing if none is missing.
+# Without root and sudo it prints the command to type and exits with 2. --missing prints the packages on one line and
+# installs none.
 set -euo pipefail
 
 packages=(
-    gcc g++ libc6-dev cmake ninja-build pkg-config                                # to build; C++ for gloo alone
+    gcc g++ libc6-dev cmake ninja-build pkg-config                                # to build; C++ only for gloo
     libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
     zlib1g-dev libzstd-dev liblzma-dev                                            # dsdata
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
@@ -18,7 +19,7 @@ is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]
 }
 
-# Runs a command as root, by sudo where we are not root.
+# Runs a command as root, with sudo if needed.
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }

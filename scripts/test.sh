@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds and tests everything: presets release, asan (address and undefined behaviour) and tsan (what has threads of
-# our own); clang compiles the whole without a warning, where it is installed.
+# Builds and tests everything: presets release, asan (address and undefined behaviour) and tsan (tests labelled
+# threads); if clang is installed, everything must compile with it without a warning.
 #
 #     scripts/test.sh           under 15 minutes on two cores
-#     scripts/test.sh --long    also the tests labelled `long` (release only) and, where nvcc is, the CUDA backend
+#     scripts/test.sh --long    also the tests labelled `long` (release only) and, with nvcc, the CUDA backend
 #
 # The last line is "N passed, N failed"; the exit status is 1 if anything failed, a build included.
 set -euo pipefail
@@ -19,7 +19,7 @@ usage() {
     exit 2
 }
 
-# build PRESET [OPTION…]: configures and builds a preset. A build that fails counts as one failed test.
+# build PRESET [OPTION…]: configures and builds a preset. A failed build counts as one failed test.
 build() {
     local preset=$1 log=build/$1.log
     shift
@@ -34,7 +34,8 @@ build() {
     return 1
 }
 
-# Prints "passed failed skipped" of a JUnit report. ctest calls a test whose program is missing skipped; here it failed.
+# Prints "passed failed skipped" of a JUnit report. ctest counts a test whose program is missing as skipped; here it
+# counts as failed.
 count_results() {
     python3 - "$1" <<'PYTHON'
 import sys
@@ -53,7 +54,7 @@ print(passed, failed, skipped)
 PYTHON
 }
 
-# Runs ctest with the arguments given and adds up its results. A ctest that dies without a report counts as one failure.
+# Runs ctest with the given arguments and adds its results. A ctest that ends without a report counts as one failure.
 run_tests() {
     local name=$1 report="$PWD/build/$1.xml" good=0 bad=0 skipped=0
     shift

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Turns a BERT that others published into a directory that `dstrain --init` and transformers load:
+"""Converts a published BERT into a directory that `dstrain --init` and transformers load:
 
     scripts/to_safetensors.py SOURCE OUT [--config FILE] [--vocab FILE] [--cased]
 
-SOURCE is a file, or a directory that holds one of: pytorch_model.bin (Hugging Face); *_model_states.pt (DeepSpeed) or
-another *.pt (needs torch, which reads tensors alone and runs no code of the file); *.ckpt.index with its data
-(Google's TensorFlow, read here). The config (config.json, bert_config.json) and the vocabulary (vocab.txt, tokenizer
-files) are looked for beside it. --cased: where no tokenizer file says so. Needs numpy. OUT must not exist."""
+SOURCE is a file, or a directory that holds one of: pytorch_model.bin (Hugging Face); *_model_states.pt (DeepSpeed)
+or another *.pt (needs torch, in a mode that reads only tensors and runs no code of the file); *.ckpt.index with its
+data (Google's TensorFlow, read without it). The config (config.json, bert_config.json) and the vocabulary
+(vocab.txt, tokenizer files) are looked for in the same directory. --cased is needed if no tokenizer file says so.
+Needs numpy. OUT must not exist."""
 import argparse
 import json
 import os
@@ -27,7 +28,7 @@ class Refused(Exception):
     pass
 
 
-# ---- pickles: only tensors are taken out of them, by torch ----
+# ---- pickles: torch reads only their tensors ----
 
 def read_pickle(path):
     try:
@@ -60,7 +61,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """Of a protocol buffer: (number, value), bytes for what has a length."""
+    """(number, value) of each field of a protocol buffer; bytes for fields with a length."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -76,7 +77,7 @@ def fields(data):
 
 
 def block(table, handle):
-    """The entries of a block: key, value. Keys leave out what they share with the one before."""
+    """(key, value) of each entry of a block. Keys are stored without the prefix they share with the one before."""
     start, at = varint(handle, 0)
     size, _ = varint(handle, at)
     if table[start + size] != 0:
@@ -127,7 +128,7 @@ def read_tensorflow(path):
 
 
 def tensorflow_name(name):
-    """transformers' name, or None: not of the model."""
+    """The name in transformers, or None for a tensor that is not part of the model."""
     if not name.startswith(("bert/", "cls/")) or re.search(r"/(adam_[mv]|Adam|lamb_[mv])", name):
         return None
     name = re.sub(r"layer_(\d+)", r"layer.\1", name).replace("/", ".")
@@ -136,7 +137,7 @@ def tensorflow_name(name):
     return name + ".weight" if name.endswith("_embeddings") else name
 
 
-# ---- what goes out ----
+# ---- output ----
 
 def modern(name):
     return re.sub(r"^(module\.)+", "", name)

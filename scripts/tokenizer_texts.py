@@ -1,4 +1,4 @@
-"""Texts and a vocabulary that the goldens of every profile of the tokenizer are made of, and how they are written."""
+"""Texts and a vocabulary for the golden files of every tokenizer profile, and functions that write these files."""
 import bz2
 import html
 import os
@@ -65,7 +65,7 @@ def vocabulary():
 
 
 def escape(data):
-    """Bytes as printable ASCII; UTF-8 letters and spaces stay."""
+    """Bytes as printable text: UTF-8 letters and spaces are kept, others escaped."""
     out = []
     for char in data.decode("utf-8", "surrogateescape"):
         if char == "\\":
@@ -78,7 +78,7 @@ def escape(data):
 
 
 def hostile_texts(count, more=()):
-    """Bytes: random mixtures of what normalisers get wrong, ill-formed UTF-8 among it; and of the strings in `more`."""
+    """Byte strings: random mixtures of difficult letters, of ill-formed UTF-8, and of the strings in `more`."""
     draw = random.Random(20)
     letters = list("aEnßéİıΣςΐḰ̈") + ["un", "want", "##ed", "ing", "[MASK]", "The", "km"] * 2 + list(more)
     odd = [chr(c) for c in [
@@ -97,14 +97,14 @@ def hostile_texts(count, more=()):
 
 
 def common_texts():
-    """Bytes without LF that every profile is asked about."""
+    """Byte strings without LF, used for every profile."""
     yield from (sentence.encode() for sentence in SENTENCES)
     yield from (bytes([byte]) for byte in range(128) if byte != 10)
     yield from (b"a" + bytes([byte]) + b"B" for byte in range(128) if byte != 10)
 
 
 def raw_texts(data):
-    """For comparing line by line: name, bytes of LF-ended lines. The wikitext of the sample dumps that are there."""
+    """(name, bytes of LF-ended lines), to be compared line by line: the wikitext of the sample dumps that exist."""
     yield "sentences", "\n".join(SENTENCES).encode() + b"\n"
     draw = random.Random(3)
     points = [point for points in POINTS for point in points if not 0xD800 <= point < 0xE000 and point != 10]
@@ -120,12 +120,13 @@ def raw_texts(data):
 
 
 def data_dir(root):
-    """Real dumps and vocabularies, which are no part of the project."""
+    """The folder of real dumps and vocabularies, which are not part of the project."""
     return pathlib.Path(os.environ.get("DS_DATA_DIR", root.parent / "shared/data"))
 
 
 def vocabularies(root):
-    """path, cased, strip: the golden vocabulary in all modes, the published ones that are there as they were meant."""
+    """(path, cased, strip): the golden vocabulary in all modes, and the published ones that exist, each in its own
+    mode."""
     found = [(root / "tests/golden/tokenizer-vocab.txt", cased, strip) for cased, strip in MODES]
     data = data_dir(root)
     published = [(data / "bert-base-uncased-vocab.txt", False, True), (data / "bert-base-cased-vocab.txt", True, False)]
@@ -136,13 +137,13 @@ def vocabularies(root):
 
 
 def point_text(point):
-    """The code point alone, between letters, and among marks that may change places."""
+    """The code point alone, between letters, and among marks that may be reordered."""
     char = chr(point)
     return f"{char} a{char}b {char}\u0327\u0301{char} E\u0301{char}"
 
 
 def write_cases(path, texts, modes, maker):
-    """A line for each text: its ids by each mode's function from a string to ids."""
+    """Writes a line for each text, with its ids in each mode. A mode has a function from a string to ids."""
     lines = [f"# Written by scripts/{maker}.",
              "# TEXT tab IDS, for (cased, accents) = (no, strip), (no, keep), (yes, keep), (yes, strip); = as before."]
     for text in texts:
@@ -157,7 +158,8 @@ def write_cases(path, texts, modes, maker):
 
 
 def write_points(path, text_of, modes, maker):
-    """A line for each block: a CRC-32 of the words of text_of(point) by each mode's function from a string to words."""
+    """Writes a line for each block, with a CRC-32 of the words of text_of(point) in each mode. A mode has a function
+    from a string to words."""
     lines = [f"# Written by scripts/{maker}.",
              "# FIRST code point of a block, and CRC-32 of its texts' words, in the modes of tokenizer-cases.txt."]
     for points in POINTS:

@@ -2,7 +2,7 @@
 """Writes tokenizer/unicode_tables.c from the two files tokenizer/unicode_facts*.txt and Python's unicodedata.
 
     scripts/unicode_tables.py            rewrite the tables
-    scripts/unicode_tables.py --check    exit 1 where they differ from what would be written, 77 where Python is too old
+    scripts/unicode_tables.py --check    exit 1 if they are not up to date, 77 if Python is too old
 """
 import pathlib
 import sys
@@ -52,7 +52,7 @@ def letters(facts, sigma_facts):
             kind_of[point] = kind
     for point in range(0x21, 0x7F):
         if not chr(point).isalnum():
-            kind_of[point] = PUNCTUATION  # also the symbols of ASCII
+            kind_of[point] = PUNCTUATION  # including the symbols of ASCII
     for point in range(0x110000):
         kind = kind_of.get(point, WORD)
         if point in SURROGATES:
@@ -69,13 +69,13 @@ def letters(facts, sigma_facts):
             lowered = text.lower()
             assert len(lowered) == 1 or point == 0x130, f"U+{point:04X} grows when it is lowered"
             lower = ord(lowered[0])
-        # What words.c builds on: cutting at these before normalizing is the same as after.
+        # words.c relies on this: cutting at these kinds before normalizing gives the same as after.
         kinds = {kind_of.get(part, WORD) for part in decomposition}
         assert kinds.isdisjoint({SPACE, DROP}) or kind == SPACE, f"U+{point:04X}"
         assert kind != PUNCTUATION or not decomposition or kinds == {kind}, f"U+{point:04X}"
         assert IDEOGRAPH not in kinds or kind == IDEOGRAPH, f"U+{point:04X}"
         assert kind == WORD or (ccc == 0 and (lower == point or point < 0x80)), f"U+{point:04X}"
-        # What normalize.c builds on: decomposing before lowering is the same as after.
+        # normalize.c relies on this: decomposing before lowering gives the same as after.
         if lower != point and point not in facts["lower"]:
             assert ccc == 0 and (strip(text.lower(), facts) == strip(text, facts).lower()), f"U+{point:04X}"
         sigma = IGNORABLE if point in sigma_facts["ignorable"] else CASED if point in sigma_facts["cased"] else NEITHER

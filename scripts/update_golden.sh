@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the files of tests/golden with the programs that we must equal: every scripts/golden_*.py is run. Needs a
-# Python 3.11 with their packages (pip install tokenizers …); PYTHON names it. Read the diff before you commit it.
+# Rewrites the files of tests/golden with the reference programs: runs every scripts/golden_*.py. Needs Python 3.11 with
+# their packages (pip install tokenizers …); PYTHON names it. Read the diff before you commit it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for script in scripts/golden_*.py; do

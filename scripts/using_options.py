@@ -43,7 +43,7 @@ def options_of(text):
 
 
 def wrapped(text):
-    """An item of a list. A code span stays on one line, and no line begins as an item does."""
+    """An item of a list, wrapped. A code span stays on one line, and no continuation line looks like an item."""
     parts = re.findall(r"`[^`]*`\S*|\S+", text)
     lines = ["-"]
     for index, part in enumerate(parts):

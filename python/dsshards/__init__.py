@@ -1,4 +1,4 @@
-"""Datasets of dsdata in Python: memory-mapped samples, the order and the masks that dstrain reads, collators for PyTorch.
+"""Datasets of dsdata in Python: memory-mapped samples, dstrain's order and masks, collators for PyTorch.
 
     import dsshards
     data = dsshards.Dataset("enwiki", seq=128, split="train")

@@ -38,8 +38,8 @@ class PaddedCollator:
 
 
 class UnpaddedCollator:
-    """Samples one behind the other, without padding: input_ids, token_type_ids, position_ids, labels of shape [T],
-    cu_seqlens [B + 1] (where each begins, and the end) and max_seqlen, as attention kernels for packed sequences take
+    """Concatenates samples without padding: input_ids, token_type_ids, position_ids, labels of shape [T], cu_seqlens
+    [B + 1] (the start of each sample, and the end) and max_seqlen, as attention kernels for packed sequences expect
     them."""
 
     def __call__(self, samples):

@@ -13,7 +13,7 @@ except ImportError:
     _torch = None
 
 NOT_A_LABEL = -100
-_PLACES = 4096  # of an epoch, whose order is computed together
+_PLACES = 4096  # places of an epoch whose order is computed at once
 
 
 def _sample(shards, index, fresh, seed, epoch):
@@ -42,12 +42,13 @@ def check_masks(masks):
 
 
 class Order:
-    """A dataset's samples by their places in its epochs, as dstrain reads them. Quick where the places of an epoch rise."""
+    """A dataset's samples by their place in an epoch, as dstrain reads them. Fast if places are asked for in rising
+    order."""
 
     def __init__(self, shards, masks, seed, shuffle):
         self.shards, self.seed, self.shuffle = shards, seed, shuffle
         self.masks = "stored" if masks == "auto" and not shuffle else masks
-        self._epoch, self._first, self._numbers = None, 0, ()  # of the places that were computed last
+        self._epoch, self._first, self._numbers = None, 0, ()  # the places computed last
 
     def sample(self, epoch, place):
         index = place
@@ -61,7 +62,7 @@ class Order:
 
 
 def worker_places(data):
-    """The places of an epoch that this worker of this process reads, in their order."""
+    """The places of an epoch that this worker of this process reads, in order."""
     worker, workers = 0, 1
     info = _torch.get_worker_info() if _torch else None
     if info:
@@ -72,9 +73,9 @@ def worker_places(data):
 
 
 class Dataset(_torch.Dataset if _torch else object):
-    """Sample i as a dict of numpy arrays without padding: input_ids, token_type_ids, attention_mask, labels (-100 where
-    there is nothing to fill in) and, where the dataset holds pairs, next_sentence_label (1: B is random). Numbers are those
-    of `dsdata show --sample`. masks="fresh": those of `epoch` (set_epoch), else the stored ones."""
+    """Sample i as a dict of numpy arrays without padding: input_ids, token_type_ids, attention_mask, labels (-100
+    where nothing is masked) and, if the dataset has pairs, next_sentence_label (1: B is random). Numbers are those
+    of `dsdata show --sample`. masks="fresh": the masks of `epoch` (set_epoch), else the stored ones."""
 
     def __init__(self, directory, seq=None, split="train", masks="stored", epoch=0, seed=42):
         check_masks(masks)
@@ -94,10 +95,10 @@ class Dataset(_torch.Dataset if _torch else object):
 
 
 class IterableDataset(_torch.IterableDataset if _torch else object):
-    """The samples of an epoch in dstrain's order, with its masks: place n of epoch e of a run with this seed. Of `world_size`
-    processes, `rank` gets every world_size-th place; a DataLoader's workers share a process's places in the same way. With
-    several processes all get equally many, so up to world_size - 1 places at the end are left out. `start`: of this
-    process's places, how many are skipped (at no cost), to go on in the middle of an epoch."""
+    """The samples of an epoch in dstrain's order, with its masks: place n of epoch e of a run with this seed. Of
+    `world_size` processes, `rank` gets every world_size-th place; a DataLoader's workers divide the places of a
+    process in the same way. All processes get equally many places, so up to world_size - 1 at the end are left out.
+    `start`: how many places of this process are skipped (at no cost), to continue in the middle of an epoch."""
 
     def __init__(self, directory, seq=None, split="train", rank=0, world_size=1, epoch=0, masks="auto", seed=42,
                  shuffle=True, start=0):
@@ -113,7 +114,7 @@ class IterableDataset(_torch.IterableDataset if _torch else object):
 
     @property
     def samples(self):
-        """Of an epoch, over all processes."""
+        """Samples of an epoch, over all processes."""
         return len(self.shards)
 
     def __len__(self):

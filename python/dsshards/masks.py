@@ -1,6 +1,7 @@
-"""Fresh masks, as shards/masking.h lays them: named by seed, epoch and sample, so that any reader at any time lays the same.
+"""Fresh masks, as defined in shards/masking.h. They depend only on seed, epoch and sample, so that every reader makes
+the same.
 
-In: samples without masks. Out: what the model sees, and the places that it has to fill in."""
+In: samples without masks. Out: the ids that the model gets, and the masked positions."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ _32 = np.uint64(32)
 
 
 def mask_count(tokens, millionths, predictions):
-    """Masks of a sample of `tokens` tokens: tokens · probability rounded half to even, at least 1, at most `predictions`."""
+    """Number of masks of a sample of `tokens` tokens: tokens · probability rounded half to even, at least 1, at most
+    `predictions`."""
     count, rest = divmod(int(tokens) * millionths, 1000000)
     count += rest > 500000 or (rest == 500000 and count % 2 == 1)
     return min(max(count, 1), predictions)
@@ -48,7 +50,8 @@ def _choose_words(keys, ids, allowed, continues, count):
 
 
 def lay(ids, index, seed, epoch, rules):
-    """ids: the originals of sample `index`. Returns (ids with masks, positions that rise). `rules`: a Shards."""
+    """Masks a sample. ids: the original ids of sample `index`; rules: a Shards. Returns (ids with masks, sorted
+    positions)."""
     size = len(ids)
     name = name_of(_FRESH, 0, epoch, index >> 32, rules.seq, 0)
     places = np.arange(size, dtype=np.uint64)

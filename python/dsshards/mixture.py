@@ -1,7 +1,7 @@
 """Samples of several datasets in the order in which dstrain mixes them: `--shards A=0.7 --shards B=0.3`.
 
-In: datasets with weights. Out: whose turn it is at any place, by arithmetic, and the samples. The rule and its source
-stand in trainer/data/mixture.h; everything is whole numbers, so that both programs come to the same."""
+In: datasets with weights. Out: the dataset whose turn it is at any place, computed directly, and the samples.
+trainer/data/mixture.h has the rule and its source; all arithmetic is in integers, so that both programs agree."""
 
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from math import gcd
@@ -17,8 +17,8 @@ except ImportError:
     _torch = None
 
 _MOST = 16  # datasets
-_PERIOD = 1000000  # W at most
-_UNIT = 1000000000  # weights are asked for in billionths
+_PERIOD = 1000000  # largest W
+_UNIT = 1000000000  # weights are given in billionths
 
 
 def _billionths(weight):
@@ -32,8 +32,8 @@ def _billionths(weight):
 
 
 def whole_weights(weights):
-    """Whole numbers in the proportion of `weights` (numbers, or texts with decimal numbers), with a sum of at most a
-    million: exactly where that is possible, else those with the largest remainders rounded up."""
+    """Integers in proportion to `weights` (numbers, or strings of decimal numbers), with a sum of at most a million:
+    exactly if possible, else rounded down, with the largest remainders rounded up."""
     asked = [_billionths(weight) for weight in weights]
     whole, total = asked, sum(asked)
     if total // gcd(*asked) > _PERIOD:
@@ -48,12 +48,12 @@ def whole_weights(weights):
 
 
 def turns(weights):
-    """(dataset, which of its samples) for each of the W = sum(weights) places of a period, as two arrays."""
+    """(dataset, sample number) for each of the W = sum(weights) places of a period, as two arrays."""
     period, m = sum(weights), 2 * len(weights) - 2
     datasets, samples = np.zeros(period, np.uint8), np.zeros(period, np.int64)
     if len(weights) == 1:
         return datasets, np.arange(period)
-    due = [period] * len(weights)  # W (m x + 1) of the sample that comes next, x those before it
+    due = [period] * len(weights)  # W (m x + 1) for the next sample; x is the number of samples before it
     late = [m - 1] * len(weights)  # m x + m - 1
     had = [0] * len(weights)
     for n in range(1, period + 1):
@@ -87,10 +87,10 @@ def _check_together(first, other):
 
 
 class MixtureDataset(_torch.IterableDataset if _torch else object):
-    """Several datasets mixed: `datasets` is a dict of directories and weights. One endless sequence, as a run with this
-    seed reads it; every dataset has epochs of its own in it. An epoch of the whole has as many samples as all of the
-    datasets together, epoch e begins at place e times that, and `start` skips places of this process in it (at no cost).
-    rank, world_size and workers divide the places as in IterableDataset."""
+    """Several datasets mixed: `datasets` is a dict of directories and weights. Gives one endless sequence, as a run
+    with this seed reads it, in which every dataset has its own epochs. An epoch of the mixture has as many samples
+    as all datasets together and begins at place e times that; `start` skips places of this process in it (at no
+    cost). rank, world_size and workers divide the places as in IterableDataset."""
 
     def __init__(self, datasets, seq=None, split="train", rank=0, world_size=1, epoch=0, masks="auto", seed=42,
                  shuffle=True, start=0):
@@ -120,20 +120,21 @@ class MixtureDataset(_torch.IterableDataset if _torch else object):
 
     @property
     def samples(self):
-        """Of an epoch of the whole, over all processes."""
+        """Samples of an epoch of the mixture, over all processes."""
         return sum(len(one) for one in self.shards)
 
     def __len__(self):
         return max(self.samples // self.world_size - self.start, 0)
 
     def place(self, k):
-        """Whose place k of the endless sequence is, and which sample of that dataset's own endless sequence."""
+        """The dataset at place k of the endless sequence, and the sample number in that dataset's own endless
+        sequence."""
         period, at = divmod(k, len(self._turns[0]))
         dataset = int(self._turns[0][at])
         return dataset, period * self.weights[dataset] + int(self._turns[1][at])
 
     def __iter__(self):
-        # Each dataset has an order and masks of its own: no two share a stream.
+        # Each dataset has its own random stream for order and masks.
         orders = [Order(one, self.masks, self.seed | d << 32, self.shuffle) for d, one in enumerate(self.shards)]
         for place in worker_places(self):
             dataset, k = self.place(self.epoch * self.samples + place)

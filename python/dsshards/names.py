@@ -1,5 +1,5 @@
-"""Random numbers by name, as base/random.h, base/permute.h and shards/order.h define them. Every constant here is part of
-what a training reads: the tests compare with the C program.
+"""Random numbers by name, as base/random.h, base/permute.h and shards/order.h define them. The constants determine what
+a training reads; tests compare the results with the C program.
 
 In: names made of whole numbers. Out: XXH3-64, Philox 4x32-10, permutations, the order of an epoch."""
 
@@ -27,7 +27,7 @@ def _mix16(data, at, secret):
 
 
 def xxh3(data):
-    """XXH3-64 of 17 to 64 bytes: what names have."""
+    """XXH3-64 of 17 to 64 bytes, the size of names."""
     size = len(data)
     if not 17 <= size <= 64:
         raise ValueError(f"names have 17 to 64 bytes, not {size}")
@@ -63,8 +63,8 @@ def philox(counter, key):
 
 
 def permute(places, n, key):
-    """Where the permutation of [0, n) that `key` names puts each of these places: twelve Feistel rounds over the next even
-    number of bits, walked until the result is below n."""
+    """The images of these places in the permutation of [0, n) that `key` selects: twelve Feistel rounds over the
+    next even number of bits, repeated until the result is below n."""
     bits = ((n - 1) | 1).bit_length()
     half = np.uint64((bits + bits % 2) // 2)
     mask = np.uint64((1 << int(half)) - 1)

@@ -1,6 +1,6 @@
 """A dataset directory: manifest.json and its shards, memory-mapped (shards/format.h has their bytes).
 
-What a damaged file costs here is an error that names it; hashes are not compared: `dsdata verify DIR` does that."""
+A damaged file gives an error that names it. Hashes are not compared: `dsdata verify DIR` does that."""
 
 import json
 import os
@@ -48,7 +48,7 @@ class Shards:
         ids = "<u4" if self.vocab_size > 65535 else "<u2"
         fields = _HEAD + [("ids", ids, (seq,)), ("labels", ids, (self.predictions,)),
                           ("positions", "<u2", (self.predictions,))]
-        used = np.dtype(fields).itemsize  # packed; a record ends at a multiple of 8
+        used = np.dtype(fields).itemsize  # packed; records are padded to a multiple of 8
         self._dtype = np.dtype(fields + [("zeros", f"V{-used % 8}")] if used % 8 else fields)
         self.continues = self._read_continues() if manifest["masking"] == "whole-word" else None
         self._maps = {}
@@ -56,7 +56,7 @@ class Shards:
     def __len__(self):
         return self.samples
 
-    def __getstate__(self):  # worker processes map the files anew
+    def __getstate__(self):  # worker processes map the files again
         return {**self.__dict__, "_maps": {}}
 
     def _read_continues(self):
