@@ -72,7 +72,7 @@ def gpus(machines, each=8):
 
 def main():
     length, batch = 128, 65536
-    print("| training | processes | step | of it waiting for sums | times one process | efficiency |")
+    print("| training | processes | step | waiting for sums | speed-up | efficiency |")
     print("|---|---|---|---|---|---|")
     # H200: 40 % of 989 TFLOP/s, 4.8 TB/s of memory. A desktop: 8 cores at 85 % of 234 GFLOP/s, 40 GB/s.
     for model, name, machines, each, rate, bandwidth, micro, total in (
