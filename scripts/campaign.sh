@@ -6,7 +6,7 @@
 #     scripts/campaign.sh 0.1          a tenth
 #     scripts/campaign.sh 1 kills      one campaign: tests/campaign/kills.py
 #
-# The table it prints stands in tests/README.md. Exit 1 if anything was lost.
+# tests/README.md has the table it prints. Exit 1 if anything was lost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

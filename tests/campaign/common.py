@@ -7,7 +7,7 @@
     campaign.end("285 kill points")
 
 Each takes the build folder, and the share of its work to do: 1 (all of it) by scripts/campaign.sh, less in the test suite.
-The last line it prints is its row of the table in tests/README.md."""
+The last line it prints has its row of the table in tests/README.md."""
 
 import argparse
 import filecmp
