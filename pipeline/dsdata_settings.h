@@ -1,4 +1,4 @@
-/* The settings of a dsdata command line: one field per row of the option table in dsdata.c. */
+/* The settings of a dsdata command line: one field per row of the option table in dsdata_options.c. */
 #ifndef PIPELINE_DSDATA_SETTINGS_H
 #define PIPELINE_DSDATA_SETTINGS_H
 
