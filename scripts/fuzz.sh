@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Fuzzes what reads foreign bytes: every target of tests/fuzz, or those named, with libFuzzer (needs clang).
 #
-#     scripts/fuzz.sh MINUTES [TARGET ...]    for so long in all, as many targets at a time as there are cores
+#     scripts/fuzz.sh MINUTES [TARGET ...]    for so long in all, as many targets at a time as there are cores (or FUZZ_JOBS)
 #     scripts/fuzz.sh --keep [TARGET ...]     puts the fewest inputs that reach what was reached into tests/fuzz/corpus
 #
 # What was found stays in build/fuzz/found and is where the next run begins. The table says per target how often it ran,
-# how many edges of the program it reached, how many of them are new, and how many inputs do so. Where something broke,
+# in how many seconds, how many edges of the program it reached, how many of them are new, and how many inputs do so; its
+# last lines are the sum and the commit. No input is longer than 4,096 bytes, or than a line "// bytes:" in the target's
+# head says; none may hold more memory than tests/fuzz/fuzz.c allows. Where something broke,
 # the exit status is 1 and the input stands in the last column: run it again with build/fuzz/tests/fuzz/fuzz_TARGET
 # PATH, mend, and put it into the corpus under a name that begins with "fixed-".
 set -euo pipefail
@@ -15,13 +17,13 @@ build=build/fuzz
 found=$build/found
 seeds=$build/seeds
 broken=$build/broken
-input_bytes_max=4096
+bytes_max=4096 # of an input, where its target's head says nothing
 input_seconds_max=10
-memory_mib_max=1024 # a sanitizer keeps 256 of what was freed
+memory_mib_max=2048 # of the process: a sanitizer keeps 256 of what was freed; what an input holds, fuzz.c bounds
 kept_bytes_max=9000 # of a target's corpus
 
 usage() {
-    sed -n '2,11s/^# \?//p' "$0" >&2
+    sed -n '2,13s/^# \?//p' "$0" >&2
     exit 2
 }
 
@@ -41,11 +43,18 @@ all_targets() {
     done
 }
 
+# The longest input of a target.
+input_bytes() {
+    local bytes
+    bytes=$(sed -n 's|^// bytes: *||p' "tests/fuzz/fuzz_$1.c")
+    echo "${bytes:-$bytes_max}"
+}
+
 # One target for so many seconds; prints its row.
 fuzz_one() {
     local target=$1 seconds=$2 log=$build/$1.log status=0
     mkdir -p "$found/$target"
-    nice -n 10 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len="$input_bytes_max" \
+    nice -n 10 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len="$(input_bytes "$target")" \
         -timeout="$input_seconds_max" -rss_limit_mb="$memory_mib_max" -print_final_stats=1 \
         -artifact_prefix="$broken/$target-" \
         "$found/$target" "tests/fuzz/corpus/$target" "$seeds/$target" >"$log" 2>&1 || status=1
@@ -53,10 +62,11 @@ fuzz_one() {
         function figure(name,   i) { for (i = 1; i < NF; i++) if ($i == name) return $(i + 1) }
         /INITED/ { before = figure("cov:") }
         / corp: / { edges = figure("cov:"); inputs = figure("corp:") }
+        /^Done .* second/ { seconds = $5 }
         /number_of_executed_units/ { runs = $2 }
         /Test unit written to/ { broke = $NF }
         END { sub("/.*", "", inputs)
-              printf "%-12s %12d %8d %6d %8d   %s\n", target, runs, edges, edges - before, inputs, broke }' "$log"
+              printf "%-15s %12d %8d %8d %6d %8d   %s\n", target, runs, seconds, edges, edges - before, inputs, broke }' "$log"
     return "$status"
 }
 
@@ -68,7 +78,7 @@ keep_one() {
     mkdir -p "$fewest" "$found/$target" "$corpus"
     bytes=$(cat "$seeds/$target"/* | wc -c)
     if [ "$bytes" -le "$kept_bytes_max" ]; then cp "$seeds/$target"/* "$fewest"; else bytes=0; fi
-    "$build/tests/fuzz/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$input_bytes_max" \
+    "$build/tests/fuzz/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$(input_bytes "$target")" \
         -artifact_prefix="$broken/$target-" "$fewest" "$corpus" "$seeds/$target" "$found/$target" \
         >"$build/$target.log" 2>&1
     find "$corpus" -type f ! -name 'fixed-*' -delete
@@ -93,19 +103,23 @@ main() {
         exit 2
     done
     prepare
-    export -f fuzz_one keep_one
-    export build found seeds broken input_bytes_max input_seconds_max memory_mib_max kept_bytes_max
+    export -f fuzz_one keep_one input_bytes
+    export build found seeds broken bytes_max input_seconds_max memory_mib_max kept_bytes_max
+    if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi # files of an input: no disk
     if [ "$what" = --keep ]; then
         for target in "${targets[@]}"; do keep_one "$target"; done
         exit 0
     fi
     local cores seconds status=0
-    cores=$(nproc)
+    cores=${FUZZ_JOBS:-$(nproc)}
     seconds=$((what * 60 * cores / ${#targets[@]}))
     rm -f "$broken"/*
-    printf '%-12s %12s %8s %6s %8s\n' target runs edges new inputs
+    printf '%-15s %12s %8s %8s %6s %8s\n' target runs seconds edges new inputs
     printf '%s\n' "${targets[@]}" |
-        xargs -P "$cores" -I{} bash -c "fuzz_one {} $((seconds > 0 ? seconds : 1))" || status=1
+        xargs -P "$cores" -I{} bash -c "fuzz_one {} $((seconds > 0 ? seconds : 1))" |
+        tee "$build/table.txt" || status=1
+    awk '{ runs += $2; seconds += $3 } END { printf "%-15s %12d %8d\n", "all", runs, seconds }' "$build/table.txt"
+    echo "of commit $(git rev-parse --short HEAD 2>/dev/null || echo '(none)')"
     [ "$status" = 0 ] || echo "something broke: the input stands beside its target, what was said in $build/TARGET.log"
     exit "$status"
 }

@@ -16,7 +16,9 @@
 
 #define UNUSED __attribute__((unused))
 
-/* The name that libFuzzer calls, and replay.c. Returns 0. */
+/* The target: takes one input. Returns 0. */
+int fuzz_input(const uint8_t *data, size_t size);
+/* fuzz.c: the same under the name that libFuzzer and replay.c call, with its memory bounded. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Takes a choice off the front of the input; 0 where it has ended. */
@@ -96,6 +98,26 @@ static UNUSED const char *fuzz_named_file(const char *name, struct str bytes)
     const int linked = access(path, F_OK) == 0 ? 0 : symlink(file, path);
     assert(linked == 0);
     return path;
+}
+
+/* Writes a file of fuzz_directory(), for what opens its files to change them. */
+static UNUSED void fuzz_write(const char *name, struct str bytes)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", fuzz_directory(), name);
+    FILE *file = fopen(path, "wb");
+    assert(file);
+    const size_t written = bytes.size ? fwrite(bytes.data, 1, bytes.size, file) : 0;
+    assert(written == bytes.size);
+    const int closed = fclose(file);
+    assert(closed == 0);
+}
+
+/* For verbs: what they print goes nowhere. */
+static UNUSED void fuzz_hush(void)
+{
+    const FILE *nowhere = freopen("/dev/null", "w", stdout);
+    assert(nowhere);
 }
 
 #endif

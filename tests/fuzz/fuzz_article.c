@@ -1,4 +1,5 @@
 // room: pipeline
+// bytes: 65536
 /* In: what kind of input, and a record of it: a wiki page, a document of plain text, or a JSON line. Held: its text is
  * well-formed UTF-8, no line of it is blank or empty, and its sentences hold its letters. */
 #include "tests/fuzz/fuzz.h"
@@ -32,7 +33,7 @@ static void check_text(const struct article_options *options, const struct group
     sentences_release(&sentences);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     static const enum input_kind kinds[] = {INPUT_WIKI, INPUT_TEXT, INPUT_JSONL};
     static struct article_reader *reader; /* kept: what it read before must not matter */

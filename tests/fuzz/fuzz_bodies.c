@@ -38,7 +38,7 @@ static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_
     return count;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct buf first = {0}, second = {0};
     struct templates *templates;

@@ -84,7 +84,7 @@ static void forge(struct buf *file, struct str body, uint32_t level)
     buf_release(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned choice = take_byte(&data, &size);
     const uint32_t level = 1 + choice / 2 % BZIP2_LEVEL_MAX;

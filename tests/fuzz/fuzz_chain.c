@@ -94,7 +94,7 @@ static int follow(struct str file, size_t window_bytes, struct buf *out)
     return result;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned window = take_byte(&data, &size);
     struct buf file = {0}, ours = {0}, theirs = {0};

@@ -27,7 +27,7 @@ static void check_same(const struct model_config *a, const struct model_config *
     assert(a->types == b->types && a->gelu == b->gelu);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct model_config config, again;
     struct error err = {0};

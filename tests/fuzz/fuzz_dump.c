@@ -1,4 +1,5 @@
 // room: pipeline
+// bytes: 65536
 /* In: how to read (salvage, windows, groups, records), how to write (plain, bzip2 in blocks of a size, where a byte is
  * damaged), and the text of an input: wiki, text or JSON lines. Held: the verdict, its place, and the records are the
  * same whatever the windows and groups are, whether blocks are decoded beforehand or by the cut, and after a restart
@@ -145,7 +146,7 @@ static void compress(struct buf *out, struct str text, size_t block_bytes)
     BZ2_bzCompressEnd(&stream);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned flags = take_byte(&data, &size), window = take_byte(&data, &size), other = take_byte(&data, &size);
     const unsigned page = take_byte(&data, &size), stop = take_byte(&data, &size), block = take_byte(&data, &size);

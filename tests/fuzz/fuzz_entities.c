@@ -45,7 +45,7 @@ static void check_reference(struct str text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     for (size_t at = 0; at < size; at++)
         if (data[at] == '&')

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const struct str text = as_str(data, size);
     const struct expr expr = expr_read(text);

@@ -58,7 +58,7 @@ static void check_extent(const char *directory)
     assert(done == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct buf text = {0};
     struct error err = {0};

@@ -1,4 +1,5 @@
 // room: pipeline
+// bytes: 65536
 /* In: a line. Held: it is taken where jansson takes it as an object, with duplicate keys refused and \u0000 allowed,
  * and its members say the same. */
 #include "tests/fuzz/fuzz.h"
@@ -21,7 +22,7 @@ static void check_member(const json_t *object, const struct json_member *member)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     static struct json_line scratch; /* kept: what it read before must not matter */
     struct arena arena = {0};

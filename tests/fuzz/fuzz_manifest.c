@@ -46,7 +46,7 @@ static void check_manifest(struct manifest *manifest)
     buf_release(&second);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct manifest manifest;
     struct error err = {0};

@@ -192,7 +192,7 @@ static void check_escaping(struct str text)
     buf_release(&page);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct buf page = {0};
     struct error err;

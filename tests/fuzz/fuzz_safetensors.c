@@ -56,7 +56,7 @@ static void check_weights(const char *path)
     names_report_release(&report);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned mend = take_byte(&data, &size);
     struct safetensors file;

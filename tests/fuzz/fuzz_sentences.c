@@ -39,7 +39,7 @@ static void check_sentences(const struct sentences *found, struct str text)
     assert(is_blank(str_range(at, text.data + text.size)));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned lang = take_byte(&data, &size);
     struct sentences found = {0};

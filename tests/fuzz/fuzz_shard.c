@@ -76,7 +76,7 @@ static void mend_whole(struct buf *file, struct str bytes)
     buf_add(file, &footer, sizeof footer);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned mend = take_byte(&data, &size);
     struct buf file = {0};

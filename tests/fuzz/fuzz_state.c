@@ -55,7 +55,7 @@ static void check_state(json_t *json)
     json_decref(written);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct error err = {0};
     json_t *json;

@@ -95,7 +95,7 @@ static void questions(bool training, const char *path, const struct text *text)
     squad_release(&file);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned choice = take_byte(&data, &size) % (GLUE_TASKS + 2);
     struct text text = text_of_words();

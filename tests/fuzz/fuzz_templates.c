@@ -29,7 +29,7 @@ static void check_page(const struct templates *templates, struct str text)
     wikitext_close(wikitext);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const struct str file = take_until(0, &data, &size);
     struct templates *templates;

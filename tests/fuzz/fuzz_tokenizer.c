@@ -249,7 +249,7 @@ static void check_text(struct tokenizer_state *state, const struct vocab *vocab,
     ids_release(&expected_ids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     static struct vocab *vocab;
     static struct tokenizer *tokenizers[OPTIONS];

@@ -49,7 +49,7 @@ static void check_safe(const char *text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     struct buf kept = {0};
     bool valid = true;

@@ -66,7 +66,7 @@ static void check_tokenizing(const struct vocab *vocab, const struct tokenizer_o
     tokenizer_close(tokenizer);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned choice = take_byte(&data, &size);
     const struct str bytes = as_str(data, size);

@@ -1,4 +1,5 @@
 // room: pipeline
+// bytes: 65536
 /* In: a language, what to keep, and a page of wikitext. Held: the text is well-formed UTF-8 without a gap left in it
  * and no longer than a few times the page; every byte has one fate, in the counts and in the trace; the work is
  * linear; the page reads the same once more. */
@@ -64,7 +65,7 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
     buf_release(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     const unsigned lang = take_byte(&data, &size), keep = take_byte(&data, &size);
     struct trace trace = {0};

@@ -57,7 +57,7 @@ static void check_page(struct str text)
     page_parser_close(expat);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
     char *text = mem_alloc(size);
     if (size)
