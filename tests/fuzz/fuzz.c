@@ -1,6 +1,6 @@
-/* What stands between libFuzzer (or replay.c) and every target: a bound on memory. One input may allocate 64 times its
- * size and 64 MiB, counted in the sanitizer's allocator from where the input begins; the allocation that exceeds the bound
- * aborts, so its stack is that of the fault. Without a sanitizer nothing is counted. */
+/* What stands between libFuzzer (or replay.c) and every target: a bound on memory. One input may allocate 64 times
+ * its size and 64 MiB, counted in the sanitizer's allocator from where the input begins; the allocation that
+ * exceeds the bound aborts, so its stack is that of the fault. Without a sanitizer nothing is counted. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdatomic.h>

@@ -338,8 +338,91 @@ def state():
         "run": {"seed": "1"},
         "hash": "0" * 16,
     }
-    yield b"\0" + json.dumps(facts).encode()
-    yield b"\x01" + b'{"step":1,"loss":2.5}\n{"step":5,"split":"valid"}\n{"step":6}\n{"st'
+    yield json.dumps(facts).encode()
+
+
+def run():
+    identity = {"dataset": "3cecad01c5a5125a", "seq": 32, "initial_weights": "random", "masks": "auto", "seed": 42,
+                "batch": 4, "steps": 9, "hidden_dropout": 0.1, "optimizer": "adam", "schedule": "linear", "lr": 0.0001,
+                "warmup": 0.01}
+    settings = {"shards": "data/ds", "seq": "32", "model": "tiny", "batch": "4", "steps": "9", "out": "run"}
+    start = {"step": 0, "time": "2026-02-03T04:05:06Z", "host": "box", "version": "0.2.0", "device": "cpu fp32",
+             "micro_batch": 4, "processes": 1, "arithmetic_version": 3, "command": ["dstrain", "--shards", "ds"],
+             "ranks": [{"host": "box", "device": "cpu", "share": 4}]}
+    facts = {"version": "0.2.0", "identity": identity, "precision": "fp32", "finished": True, "settings": settings,
+             "starts": [start], "saves": [{"step": 5, "seconds": 0.048}]}
+    yield json.dumps(facts).encode()
+    mixture = {key: identity[key] for key in identity if key != "dataset"}
+    mixture["mixture"] = "0.7 3cecad01c5a5125a + 0.3 0123456789abcdef"
+    yield json.dumps({**facts, "identity": mixture, "finished": False, "ended": {"step": 5, "why": "patience"},
+                      "settings": {**settings, "shards": ["a=0.7", "b=0.3"]}, "starts": [start, {**start, "step": 4}]}).encode()
+    yield json.dumps({"identity": {"task": "glue CoLA", "steps": -1}, "starts": [], "saves": []}).encode()
+
+
+def metrics():
+    train = {"step": 1, "loss": 6.69123, "mlm_loss": 6.045531, "mlm_accuracy": 0, "loss_mean": 6.7056, "learning_rate": 0,
+             "grad_norm": 5.688785, "samples": 24, "tokens": 768, "epoch": 0.026966, "seconds": 0.048,
+             "sequences_per_second": 495.41, "loss_scale": 1, "skipped": 0, "shares": [3, 1]}
+    valid = {**train, "step": 5, "split": "valid", "valid_samples": 118, "loss": 6.660351, "grad_norm": None,
+             "datasets": [{"valid_samples": 60, "loss": 6.5}, {"valid_samples": 58, "loss": 6.75}]}
+    lines = [json.dumps(each).encode() for each in (train, {**train, "step": 4}, valid, {**train, "step": 6})]
+    yield b"\n".join(lines) + b"\n"
+    yield b"\n".join(lines[:2]) + b"\n[]\n"
+    yield b'{"step":1,"loss":2.5}\n{"step":5,"split":"valid"}\n{"step":6}\n{"st'
+    yield b"".join(b'{"step":%d,"loss":%d.5}\n' % (step, 3 + 9 * (step == 40)) for step in range(44))
+
+
+def build():
+    recipe = {"text_version": 3, "format_version": 1, "seq": [32], "max-predictions": [8], "mask-prob": 150000,
+              "keep": 4, "drop": 1, "lang": "", "cased": False, "accents": "strip", "vocab-size": 400}
+    identity = {"inputs": [{"kind": 1, "bytes": 71338, "fingerprint": "ee01ddda2c92f5b7"}], "vocabulary": "learned",
+                "recipe": recipe}
+    row = lambda name: {"name": name, "count": 2, "bytes": 291}
+    facts = {
+        "sources": [{"name": "a.xml.bz2", "wiki": "enwiki", "site": "Probe", "base": "https://probe.example.org/"}, {}],
+        "command": ["dsdata", "build", "a.xml.bz2", "--out", "ds"],
+        "identity": identity,
+        "date": "2026-02-03T04:05:06Z",
+        "host": "box",
+        "threads": 2,
+        "seconds": 0.0458,
+        "damage": {"places": 0, "bytes": 0},
+        "thread_seconds": {"read": 2.9e-5, "decode": 0.0016},
+        "templates": {"rows": [row("Infobox planet"), row("Refn")], "missed": 3},
+        "holes": [{"name": "Convert", "count": 4}],
+        "sentences": [{"name": "<b>", "count": 4}],
+    }
+    yield json.dumps(facts, indent=1).encode()
+    yield json.dumps({**facts, "command": [], "templates": {"rows": [row("a")] * 60}, "sources": {"name": 1}}).encode()
+    yield json.dumps({"identity": {**identity, "recipe": {"lang": "en", "seq": None, "x": [1, {"y": 2}]}}}).encode()
+
+
+def words(*lines):
+    for line in lines:
+        yield "\0".join(line.split()).encode()
+
+
+def options_dsdata():
+    yield from words(
+        "build a.xml.bz2 --vocab-size 30522 --seq 128,512 --max-predictions=20,80 --out ds --memory 2G -q",
+        "build --wiki a b --text c --mask-prob 0.15 --keep headings,lists --valid 0.005 --masking whole-word --copies 2",
+        "vocab - --out vocab.txt --limit 10 --algo bpe --force", "show ds --sample 0 --seq 128 --split valid --json",
+        "export ds --seq 128 --format tfrecord --files 4 --epoch 1 --masks fresh", "help build", "build --help",
+        "verify ds --sha256 sums", "tokenize --vocab v -- -x", "bild", "build --vocabsize 3", "--version", "--man",
+    )
+    yield b"\x02\x00\0\x01\x07=9\0\x01\x15\x00--\0a"
+
+
+def options_dstrain():
+    yield from words(
+        "--shards a=0.7 --shards b=0.3 --model base --batch 256:4096 --batch-warmup 0.1 --steps 1000 --lr 1e-4 -q",
+        "train --config c.json --set optimizer.type=LANS gradient_clipping=1 --save-every 30m --time-limit 8h --fresh",
+        "plan --recipe fast --epochs 2.5 --dropout 0 --schedule wsd --decay 0.2", "show run --json", "report a b --out -",
+        "squad --train t.json --dev d.json --null-threshold -1.5 --seq 384", "glue --data g --seeds 3 --epochs 3",
+        "verify run --replay --from 10 --to 20", "--stpes 9", "--shards a --mask-prob 0.05:0.3 --dropout 0.05 --device cpu", "--completion",
+        "--learning_rate 1",
+    )
+    yield b"\x02\x00\0\x01\x20=9\0\x01\x31=0.5\0--\0a"
 
 
 TARGETS = {
@@ -366,6 +449,11 @@ TARGETS = {
         config,
         journal,
         state,
+        run,
+        metrics,
+        build,
+        options_dsdata,
+        options_dstrain,
     )
 }
 

@@ -11,8 +11,9 @@ static void take_line(struct str text, uint64_t step_max, json_t *facts, int *fo
     json_error_t why;
     json_t *line = json_parse(text, METRICS_LINE_BYTES_MAX, &why);
     const bool valid = json_object_get(line, "split") != NULL;
-    const json_int_t step = json_integer_value(json_object_get(line, "step"));
-    if (line && step >= 0 && (uint64_t)step <= step_max && !(*found & 1 << valid)) {
+    const json_t *step = json_object_get(line, "step");
+    const bool numbered = json_is_integer(step) && json_integer_value(step) >= 0; /* else it is no line of ours */
+    if (numbered && (uint64_t)json_integer_value(step) <= step_max && !(*found & 1 << valid)) {
         json_object_set(facts, valid ? "valid" : "train", line);
         *found |= 1 << valid;
     }

@@ -1,0 +1,19 @@
+// room: trainer
+/* The command line of dstrain: options.h says what goes in and what is held. */
+#include "tests/fuzz/options.h"
+
+#include "trainer/options.h"
+#include "trainer/settings.h"
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+    static struct opt_program program;
+    struct settings settings = {0}, other = {0};
+    if (!program.name) {
+        fuzz_hush();
+        program = options_program();
+        program.print_more = NULL; /* it loads modules */
+    }
+    check_options(&program, &settings, &other, data, size);
+    return 0;
+}
