@@ -127,6 +127,25 @@ void buf_addf(struct buf *buf, const char *format, ...)
     buf->size += (size_t)size;
 }
 
+void buf_add_json(struct buf *buf, struct str text)
+{
+    size_t done = 0;
+    buf_add_byte(buf, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        const unsigned char byte = (unsigned char)text.data[i];
+        if (byte >= 0x20 && byte != '"' && byte != '\\')
+            continue;
+        buf_add(buf, text.data + done, i - done);
+        if (byte < 0x20)
+            buf_addf(buf, "\\u%04x", byte);
+        else
+            buf_addf(buf, "\\%c", byte);
+        done = i + 1;
+    }
+    buf_add(buf, text.data + done, text.size - done);
+    buf_add_byte(buf, '"');
+}
+
 const char *buf_text(struct buf *buf)
 {
     buf_reserve(buf, 1);

@@ -64,23 +64,6 @@ static void add_pieces(const struct lines *lines, const struct ids *ids, struct 
     }
 }
 
-/* A JSON string (RFC 8259) of well-formed UTF-8. */
-static void add_string(struct buf *out, struct str text)
-{
-    buf_add_byte(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        const char byte = text.data[i];
-        if ((unsigned char)byte < 0x20) {
-            buf_addf(out, "\\u%04x", byte);
-            continue;
-        }
-        if (byte == '"' || byte == '\\')
-            buf_add_byte(out, '\\');
-        buf_add_byte(out, byte);
-    }
-    buf_add_byte(out, '"');
-}
-
 static void add_json(const struct lines *lines, const struct ids *ids, struct buf *out)
 {
     buf_add_text(out, "{\"ids\":[");
@@ -89,7 +72,7 @@ static void add_json(const struct lines *lines, const struct ids *ids, struct bu
     for (size_t i = 0; i < ids->count; i++) {
         if (i)
             buf_add_byte(out, ',');
-        add_string(out, lines->vocab->pieces[ids->data[i]]);
+        buf_add_json(out, lines->vocab->pieces[ids->data[i]]);
     }
     buf_add_text(out, "]}");
 }

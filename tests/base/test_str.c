@@ -76,6 +76,18 @@ static void buffers_grow(void **state)
     buf_release(&buf);
 }
 
+static void json_strings_escape_what_they_must(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    buf_add_json(&buf, STR("a\"b\\c/\n\x1f\x7f\xc3\xa9"));
+    assert_true(str_equal(buf_str(&buf), STR("\"a\\\"b\\\\c/\\u000a\\u001f\x7f\xc3\xa9\"")));
+    buf_reset(&buf);
+    buf_add_json(&buf, STR(""));
+    assert_true(str_equal(buf_str(&buf), STR("\"\"")));
+    buf_release(&buf);
+}
+
 static void reserve_too_much(void *argument)
 {
     (void)argument;
@@ -157,6 +169,7 @@ int main(void)
         cmocka_unit_test(views_compare_and_search),
         cmocka_unit_test(distance_is_levenshteins),
         cmocka_unit_test(buffers_grow),
+        cmocka_unit_test(json_strings_escape_what_they_must),
         cmocka_unit_test(a_buffer_that_overflows_ends_the_program),
         cmocka_unit_test(figures_have_three_digits),
         cmocka_unit_test(counts_have_commas),

@@ -59,19 +59,19 @@ static void answer_all(const struct squad_file *file, const struct squad_feature
     static const float logits[LENGTH];
     const struct logits_source source = {zeros, logits};
     const struct answer_rules rules = {.n_best = 4, .longest = 6, .version_2 = file->version_2};
-    json_t *answers = json_object();
+    json_t *best = json_object();
+    struct answers answers = {0};
     for (size_t i = 0; i < features->count; i++) {
-        json_t *best, *nbest;
-        double odds;
-        answers_choose(&features->items[i], &source, &rules, text, &best, &nbest, &odds);
-        assert(json_is_string(best) && json_array_size(nbest) >= 1);
-        json_object_set_new(answers, features->items[i].question->id.data, best);
-        json_decref(nbest);
+        answers_choose(&features->items[i], &source, &rules, text, &answers);
+        assert(answers.count >= 1);
+        json_object_set_new(best, features->items[i].question->id.data,
+                            json_stringn(answers.best.data, answers.best.size));
     }
-    json_t *scores = squad_score(file, answers, NULL);
+    json_t *scores = squad_score(file, best, NULL);
     assert(json_number_value(json_object_get(scores, "f1")) <= 100 + 1e-9);
     json_decref(scores);
-    json_decref(answers);
+    json_decref(best);
+    answers_release(&answers);
 }
 
 static void questions(bool training, const char *path, const struct text *text)

@@ -173,32 +173,26 @@ static void the_best_spans_become_text_once(void **state)
     const struct given given[] = {{begin, end}};
     const struct logits_source source = {window, given};
     struct answer_rules rules = {.n_best = 5, .longest = 2};
-    json_t *best, *nbest;
-    double odds;
-    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
-    assert_string_equal(json_string_value(best), "b");
+    struct answers answers = {0};
+    answers_choose(&f.items[0], &source, &rules, &text, &answers);
+    assert_true(str_equal(answers.best, STR("b")));
     static const char *const texts[] = {"b", "b)", "A", "a"};
-    assert_int_equal(json_array_size(nbest), 4); /* "A (b" and "b) a" are too long */
-    for (size_t i = 0; i < 4; i++)
-        assert_string_equal(json_string_value(json_object_get(json_array_get(nbest, i), "text")), texts[i]);
+    assert_int_equal(answers.count, 4); /* "A (b" and "b) a" are too long */
     double sum = 0;
-    for (size_t i = 0; i < json_array_size(nbest); i++)
-        sum += json_real_value(json_object_get(json_array_get(nbest, i), "probability"));
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(str_equal(answers_text(&answers, i), str_of(texts[i])));
+        sum += answers.items[i].probability;
+    }
     assert_true(fabs(sum - 1) < 1e-12);
-    json_decref(best);
-    json_decref(nbest);
 
     rules.version_2 = true; /* no answer: 9 + 0, the best: 4 + 5 */
-    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
-    assert_true(odds == 0);
-    assert_string_equal(json_string_value(best), "b");
-    json_decref(best);
-    json_decref(nbest);
+    answers_choose(&f.items[0], &source, &rules, &text, &answers);
+    assert_true(answers.null_odds == 0);
+    assert_true(str_equal(answers.best, STR("b")));
     rules.null_threshold = -0.5;
-    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
-    assert_string_equal(json_string_value(best), "");
-    json_decref(best);
-    json_decref(nbest);
+    answers_choose(&f.items[0], &source, &rules, &text, &answers);
+    assert_int_equal(answers.best.size, 0);
+    answers_release(&answers);
     release(&text, &file, &f);
 }
 

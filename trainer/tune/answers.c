@@ -186,64 +186,67 @@ static void join_pieces(const struct squad_feature *f, uint32_t first, uint32_t 
     }
 }
 
-static void text_of(const struct squad_feature *f, const struct candidate *c, const struct text *text, struct buf *out)
+/* A candidate's answer, and what it is made of: one for all candidates of a question. */
+struct candidate_text {
+    struct buf pieces, words, answer;
+};
+
+static void text_of(const struct squad_feature *f, const struct candidate *c, const struct text *text,
+                    struct candidate_text *out)
 {
     const struct squad_context *context = f->question->context;
     const uint32_t start = f->windows[c->window].start - (f->query + 2);
-    struct buf pieces = {0}, words = {0};
-    join_pieces(f, start + c->begin, start + c->end, text->vocab, &pieces);
+    buf_reset(&out->pieces);
+    buf_reset(&out->words);
+    buf_reset(&out->answer);
+    if (c->null)
+        return;
+    join_pieces(f, start + c->begin, start + c->end, text->vocab, &out->pieces);
     for (uint32_t word = f->word_of[start + c->begin]; word <= f->word_of[start + c->end]; word++)
-        add_word(&words, context->words[word]);
-    answers_original(buf_str(&pieces), buf_str(&words), text, out);
-    buf_release(&pieces);
-    buf_release(&words);
+        add_word(&out->words, context->words[word]);
+    answers_original(buf_str(&out->pieces), buf_str(&out->words), text, &out->answer);
 }
 
-struct choice {
-    size_t text, size; /* where it begins in the texts, and its bytes without the NUL after it */
-    double begin_logit, end_logit;
-};
-
-struct choosing {
-    struct buf texts;
-    struct choice *items; /* [most + 2]: the null answer and "empty" may be added */
-    uint32_t count, most;
-};
-
-static struct str choice_text(const struct choosing *c, uint32_t i)
+struct str answers_text(const struct answers *a, uint32_t i)
 {
-    return (struct str){c->texts.data + c->items[i].text, c->items[i].size};
+    return (struct str){a->texts.data + a->items[i].text, a->items[i].size};
 }
 
-static bool is_chosen(const struct choosing *c, struct str text)
+void answers_release(struct answers *a)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (str_equal(choice_text(c, i), text))
+    buf_release(&a->texts);
+    mem_free(a->items);
+    *a = (struct answers){0};
+}
+
+static bool is_chosen(const struct answers *a, struct str text)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (str_equal(answers_text(a, i), text))
             return true;
     return false;
 }
 
-static void choose(struct choosing *c, struct str text, double begin, double end)
+static void choose(struct answers *a, struct str text, double begin, double end)
 {
-    assert(c->count < c->most + 2);
-    c->items[c->count++] = (struct choice){c->texts.size, text.size, begin, end};
-    buf_add_str(&c->texts, text);
-    buf_add_byte(&c->texts, '\0');
+    assert(a->count < a->capacity);
+    a->items[a->count++] = (struct choice){a->texts.size, text.size, begin, end, 0};
+    buf_add_str(&a->texts, text);
 }
 
-static void choose_all(struct choosing *c, const struct squad_feature *f, const struct candidates *list,
-                       const struct text *text)
+static void choose_all(struct answers *a, const struct squad_feature *f, const struct candidates *list,
+                       const struct text *text, uint32_t most)
 {
-    struct buf words = {0};
-    for (size_t i = 0; i < list->count && c->count < c->most; i++) {
+    struct candidate_text made = {0};
+    for (size_t i = 0; i < list->count && a->count < most; i++) {
         const struct candidate *candidate = &list->items[i];
-        buf_reset(&words);
-        if (!candidate->null)
-            text_of(f, candidate, text, &words);
-        if (candidate->null || !is_chosen(c, buf_str(&words)))
-            choose(c, buf_str(&words), candidate->begin_logit, candidate->end_logit);
+        text_of(f, candidate, text, &made);
+        if (candidate->null || !is_chosen(a, buf_str(&made.answer)))
+            choose(a, buf_str(&made.answer), candidate->begin_logit, candidate->end_logit);
     }
-    buf_release(&words);
+    buf_release(&made.pieces);
+    buf_release(&made.words);
+    buf_release(&made.answer);
 }
 
 static double logit_sum(const struct choice *choice)
@@ -251,22 +254,15 @@ static double logit_sum(const struct choice *choice)
     return choice->begin_logit + choice->end_logit;
 }
 
-/* The choices with their probabilities: a softmax over their sums of logits. */
-static json_t *choices_json(const struct choosing *c)
+static void weigh_all(struct answers *a)
 {
-    json_t *all = json_array();
     double most = -HUGE_VAL, sum = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        most = fmax(most, logit_sum(&c->items[i]));
-    for (uint32_t i = 0; i < c->count; i++)
-        sum += exp(logit_sum(&c->items[i]) - most);
-    for (uint32_t i = 0; i < c->count; i++) {
-        const struct choice *choice = &c->items[i];
-        json_array_append_new(all, json_pack("{s:s, s:f, s:f, s:f}", "text", choice_text(c, i).data, "probability",
-                                             exp(logit_sum(choice) - most) / sum, "start_logit", choice->begin_logit,
-                                             "end_logit", choice->end_logit));
-    }
-    return all;
+    for (uint32_t i = 0; i < a->count; i++)
+        most = fmax(most, logit_sum(&a->items[i]));
+    for (uint32_t i = 0; i < a->count; i++)
+        sum += exp(logit_sum(&a->items[i]) - most);
+    for (uint32_t i = 0; i < a->count; i++)
+        a->items[i].probability = exp(logit_sum(&a->items[i]) - most) / sum;
 }
 
 /* The null answer of the window where its score is lowest. */
@@ -284,33 +280,45 @@ static struct candidate null_of(const struct squad_feature *f, const struct logi
 }
 
 /* Version 2: the null answer is always among the choices, and never alone. */
-static void choose_null(struct choosing *c, const struct candidate *null)
+static void choose_null(struct answers *a, const struct candidate *null)
 {
-    if (!is_chosen(c, STR("")))
-        choose(c, STR(""), null->begin_logit, null->end_logit);
-    if (c->count == 1) {
-        choose(c, STR("empty"), 0, 0);
-        const struct choice first = c->items[0];
-        c->items[0] = c->items[1];
-        c->items[1] = first;
+    if (!is_chosen(a, STR("")))
+        choose(a, STR(""), null->begin_logit, null->end_logit);
+    if (a->count == 1) {
+        choose(a, STR("empty"), 0, 0);
+        const struct choice first = a->items[0];
+        a->items[0] = a->items[1];
+        a->items[1] = first;
     }
 }
 
-/* The best choice that has a text; NULL: none. */
-static const struct choice *first_text(const struct choosing *c)
+/* The best choice that has a text; count: none. */
+static uint32_t first_text(const struct answers *a)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->items[i].size > 0)
-            return &c->items[i];
-    return NULL;
+    uint32_t i = 0;
+    while (i < a->count && a->items[i].size == 0)
+        i++;
+    return i;
+}
+
+static void clear(struct answers *a, uint32_t most)
+{
+    const uint32_t capacity = most + 2; /* the null answer and "empty" may be added */
+    if (a->capacity < capacity) {
+        mem_free(a->items);
+        a->items = mem_array(capacity, sizeof *a->items);
+        a->capacity = capacity;
+    }
+    buf_reset(&a->texts);
+    a->count = 0;
 }
 
 void answers_choose(const struct squad_feature *f, const struct logits_source *source, const struct answer_rules *rules,
-                    const struct text *text, json_t **best, json_t **nbest, double *null_odds)
+                    const struct text *text, struct answers *out)
 {
     struct candidates list = {0};
-    struct choosing c = {.items = mem_array((size_t)rules->n_best + 2, sizeof *c.items), .most = rules->n_best};
     const struct candidate null = null_of(f, source);
+    clear(out, rules->n_best);
     for (uint32_t i = 0; i < f->window_count; i++) {
         const struct window_logits logits = source->window(source->context, f->windows[i].sample);
         add_window(f, i, &logits, rules, &list);
@@ -319,18 +327,16 @@ void answers_choose(const struct squad_feature *f, const struct logits_source *s
         add_candidate(&list, null);
     if (list.count > 0)
         qsort(list.items, list.count, sizeof *list.items, by_sum);
-    choose_all(&c, f, &list, text);
+    choose_all(out, f, &list, text, rules->n_best);
     if (rules->version_2)
-        choose_null(&c, &null);
-    if (c.count == 0)
-        choose(&c, STR("empty"), 0, 0);
-    const struct choice *chosen = rules->version_2 ? first_text(&c) : &c.items[0];
-    *null_odds = rules->version_2 && chosen ? sum_of(&null) - logit_sum(chosen) : 0;
-    *best = !rules->version_2 || (chosen && *null_odds <= rules->null_threshold)
-                ? json_string(c.texts.data + chosen->text)
-                : json_string("");
-    *nbest = choices_json(&c);
-    buf_release(&c.texts);
-    mem_free(c.items);
+        choose_null(out, &null);
+    if (out->count == 0)
+        choose(out, STR("empty"), 0, 0);
+    weigh_all(out);
+    const uint32_t chosen = rules->version_2 ? first_text(out) : 0;
+    const bool any = chosen < out->count;
+    out->null_odds = rules->version_2 && any ? sum_of(&null) - logit_sum(&out->items[chosen]) : 0;
+    out->best =
+        any && (!rules->version_2 || out->null_odds <= rules->null_threshold) ? answers_text(out, chosen) : STR("");
     mem_free(list.items);
 }

@@ -5,7 +5,6 @@
 
 #include "trainer/tune/squad_windows.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,12 +28,27 @@ struct logits_source {
     const void *context;
 };
 
-/* The answers to a question: *best is the text of the best one (a new string), *nbest an array of {"text",
- * "probability", "start_logit", "end_logit"}, the best first; under version_2 *null_odds is the null score minus the
- * best answer's. */
+/* One of the answers to a question. */
+struct choice {
+    size_t text, size; /* where its text begins in texts, and its bytes */
+    double begin_logit, end_logit;
+    double probability; /* softmax over the sums of logits of all choices */
+};
+
+/* The answers to a question. Zeroed to begin with; one may serve many questions. answers_release frees it. */
+struct answers {
+    struct buf texts;
+    struct choice *items; /* [count], the best first */
+    uint32_t count, capacity;
+    struct str best;  /* the text of the answer that is given: "" for none; in texts */
+    double null_odds; /* version_2: the null score minus the best answer's */
+};
+
+/* Chooses the answers to a question. */
 void answers_choose(const struct squad_feature *feature, const struct logits_source *logits,
-                    const struct answer_rules *rules, const struct text *text, json_t **best, json_t **nbest,
-                    double *null_odds);
+                    const struct answer_rules *rules, const struct text *text, struct answers *out);
+struct str answers_text(const struct answers *a, uint32_t i);
+void answers_release(struct answers *a);
 
 /* Appends to out the stretch of `original` that `pieces`, a text put together from pieces, came from (get_final_text),
  * or all of it where that cannot be found. */

@@ -129,36 +129,80 @@ static struct window_logits window_logits(const void *context, uint32_t sample)
     return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
 }
 
-static int write_object(const char *directory, const char *name, const json_t *object, struct error *err)
+static int write_text(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
     char *path = path_join(directory, name);
-    const int result = json_file_write(path, object, err);
+    const int result = file_write_all(path, text->data, text->size, err);
     mem_free(path);
     return result;
 }
 
+static int write_object(const char *directory, const char *name, const json_t *object, struct error *err)
+{
+    struct buf text = {0};
+    json_add_text(object, JSON_INDENT(2), &text);
+    buf_add_byte(&text, '\n');
+    const int result = write_text(directory, name, &text, err);
+    buf_release(&text);
+    return result;
+}
+
+static void add_real(struct buf *out, const char *key, double value)
+{
+    char text[32];
+    const int size = snprintf(text, sizeof text, "%.15g", value);
+    buf_add_text(out, key);
+    buf_add(out, text, (size_t)size);
+    if (strspn(text, "-0123456789") == (size_t)size)
+        buf_add_text(out, ".0"); /* else it would be an integer to those who read it */
+}
+
+/* Appends all answers to a question as a member of the object that begins with `out`. They are written as text at
+ * once: as jansson's trees, those of a data set take most of the time for answers, and ten times the memory of the
+ * file. */
+static void add_choices(struct buf *out, struct str id, const struct answers *a)
+{
+    buf_add_text(out, out->size == 0 ? "{\n  " : ",\n  ");
+    buf_add_json(out, id);
+    buf_add_text(out, ": [\n");
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct choice *choice = &a->items[i];
+        buf_add_text(out, i == 0 ? "    {\n      \"text\": " : ",\n    {\n      \"text\": ");
+        buf_add_json(out, answers_text(a, i));
+        add_real(out, ",\n      \"probability\": ", choice->probability);
+        add_real(out, ",\n      \"start_logit\": ", choice->begin_logit);
+        add_real(out, ",\n      \"end_logit\": ", choice->end_logit);
+        buf_add_text(out, "\n    }");
+    }
+    buf_add_text(out, "\n  ]");
+}
+
 int squad_answer(struct squad *s, const struct logits_source *logits, const char *directory, struct error *err)
 {
-    json_t *answers = json_object(), *nbest = json_object(), *odds = json_object();
+    json_t *best = json_object(), *odds = json_object();
+    struct buf nbest = {0};
+    struct answers answers = {0};
     for (size_t i = 0; i < s->dev_features.count; i++) {
         const struct squad_feature *feature = &s->dev_features.items[i];
-        json_t *best, *all;
-        double null_odds;
-        answers_choose(feature, logits, &s->rules, &s->text, &best, &all, &null_odds);
-        json_object_set_new(answers, feature->question->id.data, best);
-        json_object_set_new(nbest, feature->question->id.data, all);
+        const struct str id = feature->question->id;
+        answers_choose(feature, logits, &s->rules, &s->text, &answers);
+        json_object_set_new(best, id.data, json_stringn(answers.best.data, answers.best.size));
+        add_choices(&nbest, id, &answers);
         if (s->rules.version_2)
-            json_object_set_new(odds, feature->question->id.data, json_real(null_odds));
+            json_object_set_new(odds, id.data, json_real(answers.null_odds));
     }
-    json_t *scores = squad_score(&s->dev_file, answers, odds);
-    int result = write_object(directory, "predictions.json", answers, err);
+    buf_add_text(&nbest, nbest.size == 0 ? "{}\n" : "\n}\n");
+    json_t *scores = squad_score(&s->dev_file, best, odds);
+    int result = write_object(directory, "predictions.json", best, err);
     if (result == 0)
-        result = write_object(directory, "nbest_predictions.json", nbest, err);
+        result = write_text(directory, "nbest_predictions.json", &nbest, err);
     if (result == 0 && s->rules.version_2)
         result = write_object(directory, "null_odds.json", odds, err);
     if (result == 0)
         result = write_object(directory, "scores.json", scores, err);
-    json_t *objects[] = {answers, nbest, odds, scores};
+    answers_release(&answers);
+    buf_release(&nbest);
+    json_t *objects[] = {best, odds, scores};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         json_decref(objects[i]);
     return result;

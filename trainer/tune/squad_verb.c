@@ -43,8 +43,9 @@ static int answer_all(struct setup *setup, struct team *team, const struct origi
 {
     struct engine engine = {0};
     const struct halt halt = {asked, team};
-    int result = engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err);
-    if (result == 0)
+    const bool modelled = !setup->settings->logits;
+    int result = modelled ? engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err) : 0;
+    if (result == 0 && modelled)
         result = load(&engine, origin, err);
     if (result == 0)
         result = path_make_directory(setup->settings->out, err);
