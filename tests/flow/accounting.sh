@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What becomes of the text: the manifest's table adds up to every byte of page text in the input, whatever the threads
-# and wherever a build was interrupted; extract --explain shows the same for one page; --drop leaves kinds of pages out.
+# Accounting of text: the manifest's table adds up to every byte of page text in the input, for any number of threads
+# and after any interruption; extract --explain shows the same for one page; --drop leaves out kinds of pages.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -8,7 +8,7 @@ bzip2 -dc "$samples" >"$scratch/plain.xml"
 vocab=$scratch/vocab.txt
 "$dsdata" vocab -q --wiki "$samples" --vocab-size 1000 --out "$vocab"
 
-# check_table DIR BYTES: the sums, and that show says the same.
+# check_table DIR BYTES: checks the sums, and that show prints the same.
 check_table() {
     expect_exit 0 "$dsdata" show "$1" --json
     python3 - "$1/manifest.json" "$scratch/stdout" "$2" >"$scratch/stderr" 2>&1 <<'PYTHON' || complain "see stderr"
@@ -95,7 +95,7 @@ PYTHON
     expect_exit 0 "$dsdata" build "$scratch/rare.xml" --vocab "$vocab" --seq 64 --valid 0 \
         --drop disambiguation,lists,stubs --out "$scratch/rare"
     expect_words "1 lists" "1 stubs" "1 malformed" "; kept as sentences 1: {{Odd <b>}} 1"
-    # Of a malformed page no text can be read.
+    # No text can be read from a malformed page.
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
         '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
@@ -123,7 +123,7 @@ PYTHON
 }
 
 interrupted() {
-    # Three inputs, so that there is a place between them to go on from.
+    # Three inputs, so that a build can continue from a border between them.
     command_line=(build "$scratch/plain.xml" "$scratch/rare.xml" "$samples" --vocab "$vocab" --seq 64)
     expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/three"
     killed_at_growing_places "$scratch/three"
@@ -156,7 +156,7 @@ sizes = {name: int(size.replace(",", "")) for size, _, name in rows}
 assert sizes.pop("all") == len(source.encode()) == sum(sizes.values()), (sizes, len(source.encode()))
 assert (text or "") == pages.get(sys.argv[4], ""), text
 
-# Without its marks the page is the page: what was added goes, what was left out comes back.
+# Without its marks the output is the page again: additions are removed, left-out parts restored.
 marked = re.sub(r"⟦\+ [^⟧]*⟧", "", marked)
 marked = re.sub(r" → [^⟦⟧]*⟧", "⟧", marked)
 marked = re.sub(r"⟦(?:[a-z]+: )?|⟧", "", marked)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Small inputs that ask for much: memory stays under a bound, and the end comes soon, with the right exit code. Prints
-what each took. Under a sanitizer, whose own memory is many times the program's, only exit codes and time are held."""
+"""Small inputs that expand a lot: memory and time stay below a bound, and the exit code is right. Prints the figures
+of each. Under a sanitizer, which needs many times the program's memory, only exit codes and time are checked."""
 
 import bz2
 import itertools
@@ -11,18 +11,18 @@ import tempfile
 import time
 
 MEMORY_MB_MAX = 200
-MEMORY_MARGIN_MB = 16  # that a --memory may be passed by
+MEMORY_MARGIN_MB = 16  # by which memory may exceed --memory
 SECONDS_MAX = 30
-BLOCK_TEXT = 45_000_000  # of one byte: they fit into one block of bzip2 -9
+BLOCK_TEXT = 45_000_000  # equal bytes, which fit into one block of bzip2 -9
 HEAD = '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>\n'
 PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id><revision><text>{}</text></revision></page>\n"
 GOOD = PAGE.format("Tea", 1, "Tea is made of leaves. It is drunk hot.")
 
-EXPATS = GOOD.replace("Tea is made", "<![CDATA[Tea is made]]>")  # not in the form that the fast path of xml.c takes
+EXPATS = GOOD.replace("Tea is made", "<![CDATA[Tea is made]]>")  # a form that the fast path of xml.c leaves to expat
 
 
 def equal_blocks(count):
-    """One stream of so many blocks, each of BLOCK_TEXT zeros: the bits of one, written again and again."""
+    """One stream of `count` blocks, each of BLOCK_TEXT zeros: the bits of one block, repeated."""
     bits = "".join(f"{byte:08b}" for byte in bz2.compress(bytes(BLOCK_TEXT)))
     end = bits.rindex(f"{0x177245385090:048b}")
     block, block_crc, crc = bits[32:end], int(bits[80:112], 2), 0
@@ -33,7 +33,7 @@ def equal_blocks(count):
 
 
 def streams(before, byte, count, behind):
-    """A dump with so many times BLOCK_TEXT equal bytes in its middle."""
+    """A dump with `count` times BLOCK_TEXT equal bytes in its middle."""
     return bz2.compress(before.encode()) + bz2.compress(byte * BLOCK_TEXT) * count + bz2.compress(behind.encode())
 
 
@@ -131,14 +131,14 @@ INPUTS = [
 ]
 
 
-SMALL_FILE_MB = 100  # a file that is refused by its size: 56 are dstrain's libraries
-TREE_MB = 640  # eight times 64 MiB, and the text
+SMALL_FILE_MB = 100  # for a file that is refused by its size; 56 of them are dstrain's libraries
+TREE_MB = 640  # eight times 64 MiB, plus the text
 LINE_BYTES = 15_000_000
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x"]
 
 
 def many_values():
-    """In brackets: a tree of them takes 45 times their size."""
+    """Values in brackets, whose tree takes 45 times their size."""
     return b"[" + b"[]," * (LINE_BYTES // 3) + b"[]]"
 
 
@@ -174,7 +174,7 @@ class Bombs:
     def run(self, name, expected, words, *command, memory_mb=MEMORY_MB_MAX):
         begun = time.monotonic()
         with tempfile.TemporaryFile() as out:
-            # In between, for a process is counted the memory of the one that started it.
+            # A process in between, because the memory count of a process includes that of the one that started it.
             told = subprocess.run(
                 [sys.executable, "-c", WATCH, *map(str, command)],
                 stdin=subprocess.DEVNULL,
@@ -200,7 +200,7 @@ class Bombs:
 
 
 def many_small_values(bombs, scratch):
-    """Files of 63 MB of them, wherever JSON is read: trees of them would take 3 to 5 GB."""
+    """Files of 63 MB of small values for every reader of JSON; their trees would take 3 to 5 GB."""
     dsdata, dstrain, dataset = bombs.build / "dsdata", bombs.build / "dstrain", scratch / "lines"
     hostile = scratch / "hostile.json"
     hostile.write_bytes(b'{"a":[' + b"{}," * 21_000_000 + b"1]}")

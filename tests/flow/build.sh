@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dsdata as a whole, on the sample wiki: the dataset is the same for any number of threads and after any interruption,
-# verify finds what was damaged, and extract, tokenize, show and export give what their help says.
+# All verbs of dsdata on the sample wiki: the dataset is the same for any number of threads and after any interruption,
+# verify finds damage, and extract, tokenize, show and export do what their help says.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -168,7 +168,7 @@ PYTHON
     awk 'NF { lines++ } END { exit !(lines > 800) }' "$scratch/sentences.txt" || complain "too few sentences"
 
     case_begin "extract sentences of every kind of input"
-    # The text of a page as a line of JSON gives the sentences of the page; sentences, one a line, stay as they are.
+    # A page's text as a line of JSON gives the page's sentences; a text with one sentence per line keeps them.
     expect_exit 0 "$dsdata" extract --wiki "$samples"
     mv "$scratch/stdout" "$scratch/pages.jsonl"
     expect_exit 0 "$dsdata" extract --jsonl "$scratch/pages.jsonl" --format sentences

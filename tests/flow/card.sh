@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The model card that dstrain export writes: what a run's records, its dataset and results that are named say.
+# The model card that dstrain export writes: facts from the run's records, its dataset, and given result files.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

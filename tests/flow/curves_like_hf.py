@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # labels: long
-"""200 steps of fine-tuning against the same in PyTorch: model mini from the same weights, the same samples in the
-same order, without dropout, BERT's Adam written down anew. The means of 20 losses must differ by less than those of
-two seeds of dstrain (order and dropout) do. The tasks are questions in SQuAD's form and pairs of MRPC.
+"""200 steps of fine-tuning against PyTorch: model mini from the same weights, the same samples in the same order,
+without dropout, with BERT's Adam reimplemented. The means of 20 losses must differ less than those of two seeds of
+dstrain (order and dropout). The tasks are questions in SQuAD's form and pairs of MRPC.
 
 curves_like_hf.py BUILD: needs torch, transformers and the data that DS_DATA_DIR names (squad/, glue/, a vocabulary);
 exit 77 without. TUNE_PYTHON names another Python that has them."""
@@ -45,7 +45,8 @@ def model_of(scratch, kind, name):
 
 
 def samples_of(*arguments):
-    """What dstrain makes of the texts: label or span, ids, segments. tasks_like_hf.py compares it with transformers."""
+    """dstrain's features of the texts: label or span, ids, segments. tasks_like_hf.py compares them with
+    transformers."""
     lines = subprocess.run([TOOL, *map(str, arguments)], check=True, capture_output=True, text=True).stdout.splitlines()
     spans = arguments[0] == "squad"
     for line in lines:
@@ -78,7 +79,7 @@ def loss_of(model, batch, spans):
 
 
 def theirs(model, samples, rates, spans):
-    """BERT's Adam: no bias correction, epsilon 1e-6, decay 0.01 but of biases and norms, the gradient clipped to 1."""
+    """BERT's Adam: no bias correction, epsilon 1e-6, decay 0.01 except for biases and norms, gradients clipped to 1."""
     state = [(p, torch.zeros_like(p), torch.zeros_like(p), 0 if name.endswith("bias") or "LayerNorm" in name else 0.01)
              for name, p in model.named_parameters()]
     losses = []

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # labels: once
-# scripts/demo.sh with few steps, in a copy of the tree where nothing is built or installed: what it asks, shows and
-# leaves behind.
+# scripts/demo.sh with few steps, in a copy of the tree where nothing is built or installed: its questions, output and
+# files.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
@@ -14,7 +14,7 @@ cp "$samples" "$tree/samples/"
 ln -s "$dsdata" "$dstrain" "$tree/build/release/"
 touch "$tree/build/release/build.ninja"
 printf '#!/bin/sh\nexit 0\n' >"$scratch/bin/cmake"
-# One package is missing until it is installed.
+# A stub: one package is missing until it is installed.
 cat >"$tree/scripts/setup.sh" <<'STUB'
 #!/bin/sh
 if [ "$1" = --missing ]; then [ -e installed ] || echo libmade-up-dev; else touch installed; fi

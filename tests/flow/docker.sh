@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The lines of Dockerfile, carried out without docker: a Debian of its own by debootstrap for each stage, RUN in a chroot.
-# Then the image's user builds a dataset and trains with it. Needs root, debootstrap and a Debian mirror.
+# Executes Dockerfile without docker: a Debian from debootstrap for each stage, RUN in a chroot. Then the image's user
+# builds a dataset and trains on it. Needs root, debootstrap and a Debian mirror.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
@@ -19,10 +19,10 @@ unshare -m true 2>/dev/null || skip "no mounts of our own here"
 debootstrap --variant=minbase bookworm "$scratch/debian" >"$scratch/log" 2>&1 || skip "no Debian by debootstrap"
 cp /etc/resolv.conf "$scratch/debian/etc/" 2>/dev/null || true
 
-# What the lines so far have set, of the stage under way.
+# Settings of the current stage so far.
 root="" user=root folder=/ command="" environment=()
 
-# inside COMMAND…: as the stage's user, in its folder, with its environment. /proc and /dev are there as long as it runs.
+# inside COMMAND…: runs as the stage's user, in its folder, with its environment. /proc and /dev are mounted meanwhile.
 inside() {
     # shellcheck disable=SC2016  # the inner shell expands them
     unshare -m bash -c 'root=$1; user=$2; folder=$3; shift 3
@@ -32,7 +32,7 @@ inside() {
         DEBIAN_FRONTEND=noninteractive "${environment[@]}" "$@"
 }
 
-# The words of ["dsdata", "--help"], one a line.
+# The words of ["dsdata", "--help"], one per line.
 words() {
     python3 -c 'import json, sys; print("\n".join(json.loads(sys.argv[1])))' "$1"
 }
@@ -88,7 +88,7 @@ grep -q "usage: dsdata" "$scratch/stdout" || complain "the command of the image 
 [ "$(inside id -u)" != 0 ] || complain "its user is root"
 [ ! -e "$root/usr/bin/gcc" ] || complain "it has the compiler"
 cp "$samples" "$root$folder/"
-chown -R 1000 "$root$folder" # a folder of the user's, as -v gives it
+chown -R 1000 "$root$folder" # a folder owned by the user, as with -v
 expect_exit 0 inside dsdata build samplewiki.xml.bz2 --vocab-size 300
 expect_exit 0 "$dsdata" build "$samples" --vocab-size 300 --out "$scratch/d"
 expect_equal "root hash" "$(root_hash "$root$folder/samplewiki")" "$(root_hash "$scratch/d")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The package dsshards against the C program: the order and the masks of epochs, number for number, for every kind of
-masking and pairs and for shards of unequal size; ranks, collators, pickling; what is missing or damaged. Skipped without
-numpy."""
+"""The package dsshards against the C program: the order and the masks of epochs, number for number, for every kind
+of masking and pairs and for shards of unequal size; ranks, collators, pickling; missing and damaged files. Skipped
+without numpy."""
 
 import json
 import os
@@ -16,7 +16,7 @@ project = Path(__file__).resolve().parents[2]
 dsdata = Path(sys.argv[1]).resolve() / "dsdata"
 try:
     import numpy as np
-except ImportError:  # a Python beside the system's own
+except ImportError:  # a Python other than the system's
     if sys.executable != "/usr/bin/python3" and \
             subprocess.run(["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
@@ -73,13 +73,13 @@ def compare(directory, seq, epochs, seed):
     return data
 
 
-# XXH3 of names, and Philox: the published vectors that the tests of base hold too.
+# XXH3 of names, and Philox: the published vectors, which the tests of base use too.
 assert [int(word) for word in names.philox((0, 0, 0, 0), (0, 0))] == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
 for n in 1, 2, 3, 5, 64, 1000:
     assert sorted(names.permute(np.arange(n), n, 0x123456789ABCDEF).tolist()) == list(range(n)), n
 
 # Shards of unequal size, words masked as a whole.
-for seed in "1", "2", "3", "4", "5", "6":  # one of them leaves a rest
+for seed in "1", "2", "3", "4", "5", "6":  # for some, shards have unequal size
     words = build("words" + seed, "--seq", "32,128", "--masking", "whole-word", "--shard-bytes", "65536", "--copies", "2",
                   "--seed", seed)
     shards = dsshards.Shards(words, 32)
@@ -91,7 +91,7 @@ compare(words, 128, (2,), 4294967295)
 pieces = build("pieces", "--seq", "64", "--pairs", "none", "--pack")
 assert "next_sentence_label" not in compare(pieces, 64, (0, 3), 7)[0]
 
-# Ranks: disjoint, equally many, together the epoch but for its last places; going on in the middle.
+# Ranks: disjoint, of equal size, together the epoch except its last places; a start in the middle.
 whole = [s["input_ids"].tolist() for s in dsshards.IterableDataset(words, 32, epoch=5)]
 for world in 2, 3, 7:
     ranks = [list(dsshards.IterableDataset(words, 32, rank=r, world_size=world, epoch=5)) for r in range(world)]
@@ -120,7 +120,7 @@ assert packed["input_ids"].tolist() == padded["input_ids"][padded["attention_mas
 assert packed["position_ids"].tolist() == [i for length in lengths for i in range(length)]
 
 
-# What is missing or damaged is named.
+# Errors name what is missing or damaged.
 def refused(kind, word, *arguments):
     try:
         dsshards.Dataset(*arguments)[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Mixtures in the package dsshards against what a run of dstrain reads (tests/trainer/read_mixture.c), number for number:
-order, fresh masks and labels over several epochs of each dataset, for weights that are exact and weights that are
-rounded; ranks and starts; what cannot be mixed. Skipped without numpy."""
+"""Mixtures in the package dsshards against what a run of dstrain reads (tests/trainer/read_mixture.c), number for
+number: order, fresh masks and labels over several epochs of each dataset, for weights that are exact and weights
+that are rounded; ranks and starts; invalid mixtures. Skipped without numpy."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def build(name, *options):
 
 
 def as_list(sample):
-    """A sample as read_mixture prints it, without the dataset and the number."""
+    """A sample in the form of read_mixture's output, without dataset and number."""
     places = np.flatnonzero(sample["labels"] != -100)
     a_length = len(sample["token_type_ids"]) - int(sample["token_type_ids"].sum())
     return [sample["input_ids"].tolist(), a_length, places.tolist(), sample["labels"][places].tolist(),
@@ -81,7 +81,7 @@ compare({a: 1, c: 2}, (3,), shuffle=False, seq=64)
 compare({c: 3}, (1,))
 assert dsshards.MixtureDataset({c: 3}, 32).samples == len(dsshards.Shards(c, 32))
 
-# Ranks: disjoint, equally many, together the epoch but for its last places; going on in the middle; pickled for workers.
+# Ranks: disjoint, of equal size, together the epoch except its last places; a start in the middle; pickled for workers.
 straight = {"epoch": 1, "shuffle": False}
 whole = [as_list(sample) for sample in dsshards.MixtureDataset(two, 32, **straight)]
 for world in 2, 7:
@@ -94,7 +94,7 @@ rest.set_epoch(0)
 assert len(rest) == len(whole) and as_list(next(iter(rest))) == read(two, 0, 1, masks="stored", order="straight")[0][2:]
 
 
-# What is no mixture, or cannot be one, is refused and named.
+# Invalid mixtures are refused with a message.
 def refused(word, *arguments, **more):
     try:
         dsshards.MixtureDataset(*arguments, **more)

@@ -50,7 +50,7 @@ for model_class, data in ((transformers.BertForMaskedLM, dsshards.Dataset("data"
     assert sum(losses[-3:]) < 0.9 * sum(losses[:3]), losses
     print(model_class.__name__, type(data).__name__, [round(loss, 3) for loss in (losses[0], losses[-1])])
 
-# Each worker its own places: together every sample once.
+# Each worker has its own places; together every sample comes once.
 data = dsshards.IterableDataset("data", 64, epoch=1)
 alone = sorted(sample["input_ids"].tolist() for sample in data)
 loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the linker wrote into the programs and modules: no library is looked for in the current directory, and release
-# programs are hardened and hold no path of the machine that built them. Needs readelf (binutils).
+# Properties of the linked programs and modules: no library is searched in the current directory, and release programs
+# are hardened and contain no path of the build machine. Needs readelf (binutils).
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# A folder with the parts of an export, as dumps.wikimedia.org has them today: complete, damaged, incomplete, mixed;
-# interrupted in the middle of a part; shared by processes. Its sums are checked while it is read.
+# A folder with the parts of an export, as on dumps.wikimedia.org: complete, damaged, incomplete, mixed; interrupted in
+# the middle of a part; read by several processes. Its checksums are checked during reading.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 python3 "$project/scripts/make_dump.py" --bytes 1M --export "$scratch/made" --parts 3 --wiki xxwiki
 cd "$scratch"
-mapfile -t parts < <(printf '%s\n' made/*.bz2 | sort -V) # in page order, which is not that of the names
+mapfile -t parts < <(printf '%s\n' made/*.bz2 | sort -V) # in the order of pages, which is not that of names
 sums=(--threads 2 --seq 64 -q --vocab "$scratch/vocab.txt")
 "$dsdata" vocab made/ --vocab-size 500 --out vocab.txt -q
 
-# fresh_copy: a folder that a case may spoil.
+# fresh_copy: a copy that a case may damage.
 fresh_copy() {
     rm -rf spoilt out
     cp -r made spoilt
@@ -29,7 +29,7 @@ expect_equal "order of the sources" "$(json one/build.json '[s["name"].rsplit("/
 expect_equal "sums in build.json" "$(json one/build.json 'o["sums"]')" "{'right': 3, 'wrong': 0}"
 expect_equal "sums without a list" "$(json files/build.json 'o["sums"]')" "{'right': 0, 'wrong': 0}"
 
-# Skipped where there is no Open MPI, or dsdata was built without it or for the thread sanitizer.
+# Skipped without Open MPI, or if dsdata was built without it or with the thread sanitizer.
 if mpirun --version 2>/dev/null | grep -q "Open MPI" && ! grep -q __tsan_init "$dsdata" &&
     ! OMPI_COMM_WORLD_SIZE=2 "$dsdata" build "$samples" --dry-run 2>&1 | grep -q "without MPI"; then
     case_begin "two processes, each with whole parts"
@@ -149,8 +149,8 @@ expect_exit 0 "$dsdata" build plain/ --out out --threads 2 --seq 64 --vocab voca
 expect_words "sums       3 files are right"
 expect_equal documents "$(json out/manifest.json 'o["documents"]')" "$(json one/manifest.json 'o["documents"]')"
 
-# A part of several windows: all of its bytes are checked, wherever an earlier start was interrupted. (A pass for templates
-# would see the damage before.)
+# A part of several windows: all of its bytes are checked, wherever an earlier start was interrupted. (A pass for
+# templates would find the damage earlier.)
 sums+=(--templates none)
 mkdir long
 python3 - "${parts[@]}" <<'PYTHON'
@@ -164,7 +164,7 @@ for number, part in enumerate(sys.argv[1:3]):
 PYTHON
 (cd long && sha256sum ./*.xml >SHA256SUMS)
 
-# Kills a build of long/ so that its journal stands in the middle of the second part.
+# Kills a build of long/ while its journal is in the middle of the second part.
 interrupt() {
     local n
     for n in $(seq 50 6 120); do
@@ -185,7 +185,7 @@ expect_equal "sums in build.json" "$(json out/build.json 'o["sums"]')" "{'right'
 case_begin "what an earlier start has read is checked too"
 cp -r long kept
 second=$(basename "${parts[1]}" .bz2)
-sed -i '0,/Heron/s//Hexon/' "long/$second" # before the place of the interruption
+sed -i '0,/Heron/s//Hexon/' "long/$second" # before the point of interruption
 interrupt
 expect_exit 3 "$dsdata" build long/ "${sums[@]}" --out out
 expect_words "$second" SHA-256

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""dsdata export in all its formats, in one file and in several, in file order and in that of an epoch, against the lines of
---format jsonl. MDS is read by a reader that is stated here once more from its definition; h5py, mosaicml-streaming,
-pyarrow and the package tfrecord read it too, where they are installed."""
+"""All formats of dsdata export, in one file and in several, in file order and in that of an epoch, against the lines
+of --format jsonl. MDS is read by an independent reader below; if they are installed, h5py, mosaicml-streaming,
+pyarrow and the package tfrecord read the files too."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def mds_array(data):
 
 
 def mds(folder):
-    """The samples of a folder of MosaicML Streaming, by the definition of its format."""
+    """The samples in a folder of MosaicML Streaming, read by the definition of its format."""
     index = json.load(open(folder / "index.json"))
     assert index["version"] == 2
     assert sorted(p.name for p in folder.iterdir()) == sorted(["index.json"] + [s["raw_data"]["basename"] for s in index["shards"]])
@@ -117,7 +117,7 @@ none = export("data", "--masks", "none")
 assert [line["input_ids"][:sum(line["input_mask"])] for line in none] == list(map(originals, stored))
 assert not any(any(line["masked_lm_weights"]) for line in none)
 
-# MDS: without masks, with the stored ones, of an epoch, and of long samples (two bytes of length).
+# MDS: without masks, with stored ones, with those of an epoch, and for long samples (two bytes of length).
 run(dsdata, "export", "data", "--format", "mds", "--files", "3", "--out", "mds")
 assert list(mds(scratch / "mds")) == list(mds_of(stored, False))
 run(dsdata, "export", "data", "--format", "mds", "--masks", "stored", "--out", "masked")
@@ -128,7 +128,7 @@ run(dsdata, "export", "data", "--format", "mds", "--seq", "512", "--out", "long"
 long = export("data", "--seq", "512")
 assert list(mds(scratch / "long")) == list(mds_of(long, False)) and max(sum(line["input_mask"]) for line in long) > 255
 
-# What cannot be.
+# Refused exports.
 assert "is not empty" in run(dsdata, "export", "data", "--format", "mds", "--out", "mds", code=2).stderr
 assert "--out DIR" in run(dsdata, "export", "data", "--format", "mds", code=2).stderr
 assert "--out FILE" in run(dsdata, "export", "data", "--files", "2", code=2).stderr

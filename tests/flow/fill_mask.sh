@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain fill-mask: probabilities as a plain statement of BERT gives them, packed lines or one alone, of a run, a
-# checkpoint and an exported directory; what is refused.
+# dstrain fill-mask: probabilities equal those of a simple BERT in Python, for packed lines and single ones, from a run,
+# a checkpoint and an exported directory; wrong use is refused.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -8,7 +8,7 @@ cd "$scratch"
 PYTHONPATH=$project/tests/flow/reference
 export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
 
-# expect_right FILE: every line of the answer in FILE has the probabilities of the model in hf/, all pieces, sorted.
+# expect_right FILE: every line of FILE has the probabilities of all pieces by the model in hf/, sorted.
 expect_right() {
     python3 - "$1" <<'PYTHON' >"$scratch/said" 2>&1 || complain "$(cat "$scratch/said")"
 import json, sys

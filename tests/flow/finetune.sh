@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tasks that scripts/make_squad.py makes of a dump, and scripts/finetune_seeds.sh on them.
+# The tasks that scripts/make_squad.py makes from a dump, and scripts/finetune_seeds.sh on them.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

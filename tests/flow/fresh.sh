@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build --fresh: the old dataset is whole until the new one is complete, a build that is killed anywhere is finished by
-# the same command, and nothing is removed but what a manifest or journal of ours answers for.
+# build --fresh: the old dataset stays complete until the new one is, the same command finishes a build that was killed
+# anywhere, and only files named in a manifest or journal are removed.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -111,7 +111,7 @@ inputs() {
     expect_equal "a report of nothing of ours" "$(cat d/report.html)" mine
 }
 
-# After a kill before change n: either dataset whole, or none and a sentence.
+# After a kill before change n, either dataset is complete, or there is none and a message.
 killed() {
     local n status seen=""
     for ((n = 1; n < 1000; n += 3)); do
@@ -142,7 +142,7 @@ killed() {
     [[ $seen =~ ^1{10,}0{3,}2*$ ]] || complain "old (1), none (0), new (2): $seen"
 }
 
-# Leaves the dataset as it is in the middle of the exchange.
+# Leaves the directory in its state in the middle of the exchange.
 in_the_middle() {
     local n
     for ((n = 30; n < 1000; n++)); do

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# scripts/get_dump.sh against a web server with the layout of dumps.wikimedia.org: the newest complete export, a download
-# that breaks off and goes on, a file that differs from its sum, a wiki with the older kind of dump only.
+# scripts/get_dump.sh against a web server with the layout of dumps.wikimedia.org: the newest complete export, an
+# interrupted download that continues, a file that does not match its checksum, a wiki with only the older kind of dump.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 command -v curl >/dev/null || { echo "curl is not installed: skipped"; exit 77; }
 
-# Files below the folder $1, with ranges; the first request for a file whose name holds "p1p9" ends in its middle.
+# Serves files below the folder $1, with ranges; the first request for a file with "p1p9" in its name ends in the
+# middle.
 cat >"$scratch/server.py" <<'PYTHON'
 import http.server, os, re, sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain glue: a made-up task in the form of SST-2 and one in that of MRPC, learned by a tiny model; what is written, what
-# happens when a run is stopped, repeated or cut otherwise, several seeds, all tasks, and what wrong input is answered.
+# dstrain glue: a synthetic task in the form of SST-2 and one in that of MRPC, learned by a tiny model: its files, runs
+# that are stopped, repeated or divided differently, several seeds, all tasks, and messages for wrong input.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The checkpoints of tests/golden/checkpoints.txt come out to the bit as they always did: tiny runs under --same-bits, a
-# row for each processor level and options. Rows of levels that this processor has not are left out, as is everything
-# where another compiler than the recorded one chose the order in which a vector's lanes are added.
+# The checkpoints of tests/golden/checkpoints.txt stay bit-exact: tiny runs with --same-bits, a row for each CPU level
+# and options. Rows for levels that this processor lacks are left out. With another compiler than the recorded one all
+# are, because the compiler chooses the order in which lanes of a vector are added.
 #
 #     tests/flow/golden_bits.sh BUILD            compares
 #     tests/flow/golden_bits.sh BUILD --write    writes the hashes that come out now; - is a new one

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The datasets of tests/golden/root-hashes.txt come out as they always did: one root hash for each row of inputs and
-# options. Those of real dumps, @data, are golden_roots_data.sh's.
+# The datasets of tests/golden/root-hashes.txt keep their root hashes, one for each row of inputs and options. Rows of
+# real dumps, @data, belong to golden_roots_data.sh.
 #
 #     tests/flow/golden_roots.sh BUILD            compares
 #     tests/flow/golden_roots.sh BUILD --data     compares the rows of @data, which the other way leaves out
@@ -26,7 +26,7 @@ inputs() {
     expect_exit 0 "$dsdata" vocab --wiki "$samples" --vocab-size 1500 --cased --out "$scratch/cased.txt"
 }
 
-# Sets `now`: the hash that these words give.
+# Sets `now` to the hash for these words.
 hash_now() {
     local words=$1
     words=${words//@made/$scratch/made.xml}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dsdata build --compat google against reference/google_instances.py, a second statement of what Google's
-# create_pretraining_data.py does: the same instances in the same order. Then what goes wrong, and what is refused.
+# dsdata build --compat google against reference/google_instances.py, a reimplementation of Google's
+# create_pretraining_data.py: the same instances in the same order. Then interruptions, damage, and refused options.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -13,7 +13,7 @@ set_up() {
     mv "$scratch/stdout" "$text"
     expect_exit 0 "$dsdata" vocab --wiki "$samples" --vocab-size 1200 --out "$vocab"
 
-    # Documents over file ends, lines of every kind of nothing, documents without a piece, one long line, no last LF.
+    # Documents that span files, all kinds of blank lines, documents without a piece, one long line, no final LF.
     python3 - "$scratch" <<'PYTHON'
 import sys
 
@@ -62,7 +62,7 @@ like_googles() {
     printf 'One document only.\nIt has two lines of text.\n' >"$scratch/one.txt"
     same "one document" --seq 32 --copies 9 --max-predictions 8 -- --seq 32 --copies 9 --predictions 8 -- \
         "$scratch/one.txt"
-    # Random words are drawn from distinct pieces, ids are the last ones.
+    # Random words are drawn from distinct pieces; the id of a repeated piece is its last one.
     cp "$vocab" "$scratch/good.txt"
     sed -n '110,140p' "$vocab" >"$scratch/twice"
     { cat "$scratch/twice"; printf '\n blanks around \n\n\302\205next line\nill\377formed\n\n\n'; } >>"$vocab"
@@ -71,7 +71,7 @@ like_googles() {
     mv "$scratch/good.txt" "$vocab"
 }
 
-# The order is the script's whatever the shards, threads and memory, and after any interruption.
+# The order is that of the script for any shards, threads and memory, and after any interruption.
 order() {
     local command_line=(build --compat google --text "$text" --vocab "$vocab" --seq 64)
     case_begin "shards"

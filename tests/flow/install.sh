@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What cmake says where libraries are missing, and what cmake --install puts where.
+# cmake's message about missing libraries, and the files of cmake --install.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every kind of instance on the sample wiki: whole-word masks, sentence order, one segment, packed segments, copies.
-# Each dataset is the same for any number of threads, verifies, says what it is, holds what its kind promises, and
-# dstrain takes it.
+# Each dataset is the same for any number of threads, is valid, describes itself, has the properties of its kind, and
+# can be trained on.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
@@ -135,12 +135,12 @@ for name in "words", "all":
 parts = sum(len({p in s.positions for p in range(a, b)}) for s in read("plain", 128, "train") for a, b in s.words())
 assert parts > sum(len(s.words()) for s in read("plain", 128, "train")), "by token, words are masked in part"
 
-# Sentence order: the label is fair, and both orders are of one page.
+# Sentence order: both labels are equally frequent, and both segments are from one page.
 order = read("order", 32, "train")
 swapped = sum(s.label for s in order)
 assert chi_square([swapped, len(order) - swapped], [len(order) / 2] * 2) < 10.8, (swapped, len(order))
 
-# One segment: no text is lost, whatever the length and whether packed or not.
+# One segment: no text is lost, for any length, packed or not.
 texts = set()
 for name in "one", "packed":
     for seq in 32, 128:
@@ -156,7 +156,8 @@ for name in "one", "packed":
                 assert not any(a == b == SEP for s in samples for a, b in zip(s.text, s.text[1:]))
 assert len(texts) == 2, len(texts)
 
-# Copies: the first one is what there is without, held-out pages have no other, and no two are masked alike.
+# Copies: the first one equals a dataset without copies, held-out pages have only that one, and no two have the same
+# masks.
 for seq in 32, 128:
     plain, copied = (open(f"{name}.{seq}.train.jsonl").read().splitlines() for name in ("plain", "copied"))
     assert not collections.Counter(plain) - collections.Counter(copied)

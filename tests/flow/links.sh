@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One training over two machines, which are network namespaces of their own host names, joined by a cable of a given rate:
-# a process is killed, the cable is cut, the cable is slow.
+# One training on two machines, which are network namespaces with their own host names, joined by a link of a given
+# rate: a process is killed, the link is cut, the link is slow.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -29,7 +29,7 @@ for machine in $left $right; do
     ip -n "$machine" link set ds-cable up
 done
 
-# cable RATE: of each direction. What does not fit the queue is dropped, as a switch does.
+# cable RATE: sets the rate of each direction. Packets beyond the queue are dropped, as by a switch.
 cable() {
     for machine in $left $right; do
         tc -n "$machine" qdisc replace dev ds-cable root tbf rate "$1" burst 32kb latency 100ms 2>"$scratch/why" ||
@@ -37,7 +37,7 @@ cable() {
     done
 }
 
-# on MACHINE COMMAND…: the process becomes the command, so that its number is the command's.
+# on MACHINE COMMAND…: replaces the process by the command, which keeps its process id.
 on() {
     local machine=$1
     shift
@@ -50,7 +50,7 @@ same=("${train[@]}" --micro-batch 1 --same-bits --steps 120 --save-every 20 --ke
 last=checkpoints/step-00000120
 port=29000
 
-# begin OPTION…: two ranks, started by hand; rank 0's output in stdout and stderr, rank 1's in other.
+# begin OPTION…: starts two ranks; the output of rank 0 is in stdout and stderr, that of rank 1 in other.
 begin() {
     : >other
     local meeting=(--world-size 2 --rendezvous 10.77.0.1:$((port += 1)))
@@ -70,7 +70,7 @@ ends() {
     expect_equal "exit code of rank 1" $got "$2"
 }
 
-# reached RUN STEP: waits until a run is there.
+# reached RUN STEP: waits until a run has reached the step.
 reached() {
     for _ in $(seq 1000); do
         [ -e "$1/metrics.jsonl" ] && [ "$(wc -l <"$1/metrics.jsonl")" -ge "$2" ] && return
@@ -108,7 +108,7 @@ expect_same_checkpoint "cut, then two machines again" whole cut
 
 case_begin "a slow cable"
 cable 1mbit
-begin --out slow --stop-after 2 --peer-timeout 20s # reports wait behind gradients
+begin --out slow --stop-after 2 --peer-timeout 20s # reports queue after gradients
 ends 75 75
 expect_exit 0 "${same[@]}" --out slow
 expect_same_checkpoint "a slow cable, then one process" whole slow

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One training over many processes: the same bytes for every number of them with --same-bits, the same step up to rounding
-# without; and what goes wrong with one of them is told once, with its rank.
+# One training in many processes: the same bytes for any number of them with --same-bits, without it the same step up to
+# rounding; the failure of one of them is reported once, with its rank.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -29,7 +29,7 @@ expect_equal "devices" "$(json same-3/run.json \
     '{rank["device"] for rank in o["starts"][0]["ranks"]} == {o["starts"][0]["device"]}')" True
 expect_equal "of one process" "$(json one/run.json '"ranks" in o["starts"][0]')" False
 head -1 same-2/metrics.jsonl >line
-# A ring of two sends each number once: 8 bytes, and gaps of flat memory with it.
+# A ring of two sends each number once: 8 bytes, including gaps of flat memory.
 expect_equal "bytes on the wire" "$(json line '0 <= o["wire_bytes"] - 8 * 22397 < 8 * 2000')" True
 head -1 one/metrics.jsonl >line
 expect_equal "of one process" "$(json line '"wire_bytes" in o')" False
@@ -62,7 +62,7 @@ for n in 2 3 4; do
 done
 expect_equal "recorded" "$(json wire-2/run.json 'o["starts"][0]["wire"]')" bf16
 head -1 wire-2/metrics.jsonl >line
-# 2 bytes in place of 8, and gaps of flat memory with it.
+# 2 bytes instead of 8, including gaps of flat memory.
 expect_equal "bytes on the wire" "$(json line '0 <= o["wire_bytes"] - 2 * 22397 < 2 * 2000')" True
 expect_exit 0 "${many[@]}" --precision fp32 --set communication_data_type=bf16 --out wire-set --processes 3
 expect_same_checkpoint "by its key" wire-3 wire-set
@@ -86,7 +86,7 @@ free_port() {
     python3 -c 'import socket, sys; s = socket.socket(int(sys.argv[1])); s.bind(("", 0)); print(s.getsockname()[1])' "$1"
 }
 
-# by_environment OUT ADDRESS PORT: two processes as torchrun starts them.
+# by_environment OUT ADDRESS PORT: starts two processes as torchrun does.
 by_environment() {
     local words=(env WORLD_SIZE=2 "MASTER_ADDR=$2" "MASTER_PORT=$3")
     "${words[@]}" RANK=1 LOCAL_RANK=1 "${same[@]}" --out "$1" >other 2>&1 </dev/null &
@@ -109,7 +109,7 @@ if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
 fi
 
 case_begin "started as srun --mpi=pmi2 does"
-port=$((15000 + RANDOM % 15000)) # the step's own: (job * 1009 + step) % 15000 beyond 15,000
+port=$((15000 + RANDOM % 15000)) # the port of the Slurm step: 15,000 + (job * 1009 + step) % 15000
 step=(env PMI_SIZE=2 SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=15000 "SLURM_STEP_ID=$((port - 15000))" SLURM_STEP_NODELIST=127.0.0.1)
 "${step[@]}" PMI_RANK=1 SLURM_PROCID=1 "${same[@]}" --out pmi2 >other 2>&1 </dev/null &
 expect_exit 0 "${step[@]}" PMI_RANK=0 SLURM_PROCID=0 "${same[@]}" --out pmi2
@@ -140,7 +140,7 @@ else
     echo "no MPI: the case of mpirun is skipped"
 fi
 
-# waiting RANK: its process.
+# process_of RUN RANK: prints the process id.
 process_of() {
     for _ in $(seq 500); do
         pid=$(pgrep -f -- "--out $1( |\$)" | sed -n "$(($2 + 2))p") # the first one is the parent
@@ -174,7 +174,7 @@ expect_words "stopped by the time limit"
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
 
 case_begin "a process whose weights are others"
-for at in 4 12; do # a save on the way, and the last one
+for at in 4 12; do # a save during the run, and the last one
     export DS_FAIL_WEIGHT=2:$at
     expect_exit 8 "${same[@]}" --processes 3 --save-every 4 --out other-$at
     expect_words "rank 2 differ" "checkpoint of step $((at - 4))"
@@ -208,7 +208,7 @@ expect_equal "the same means" "$(json alone.json '"%d %d %.5f" % (o["samples"], 
 expect_exit 2 "$dstrain" eval nowhere --processes 2
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
 
-# levels OUT COMMAND…: two processes of two processor levels are refused.
+# levels OUT COMMAND…: two processes with two CPU levels are refused.
 levels() {
     local got=0 out=$1
     shift

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# A stop in the middle of a long step of several processes: none has begun its sums, so all discard the step and leave.
+# A stop in the middle of a long step of several processes: none has begun its sums, so all discard the step and exit.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
 [ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 
 cd "$scratch"
-# A step takes a second, and so do its 3,000 passes; a tenth of them where a sanitizer counts along.
+# A step of 3,000 passes takes a second; a sanitizer gets a tenth of them.
 batch=3000
 grep -qE "__(asan|tsan)_init" "$dstrain" && batch=300
 long=("$dstrain" --shards "$data" --model "$model" --steps 2 --batch "$batch" --micro-batch 1 --lr 1e-3 --log-every 1
     --eval-samples 0 --threads 1 --same-bits)
 
-# begun RUN LINES: waits until its metrics have so many lines.
+# begun RUN LINES: waits until its metrics have this many lines.
 begun() {
     for _ in $(seq 3000); do
         [ -e "$1/metrics.jsonl" ] && [ "$(wc -l <"$1/metrics.jsonl")" -ge "$2" ] && return
@@ -52,7 +52,7 @@ for who in 0 1; do
 done
 
 case_begin "a stop that comes when one has begun"
-# Rank 1 has one sample of a step, and so begins at once; rank 0 has all others, and finishes them.
+# Rank 1 has one sample of a step, so it begins the sums at once; rank 0 has all others and finishes them.
 by_hand=("${long[@]}" --world-size 2 --rendezvous "$scratch/meeting" --out finished)
 "${by_hand[@]}" --rank 0 --share $((batch - 1)) >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
 first=$!
@@ -70,7 +70,7 @@ diff -r whole/checkpoints/step-00000002 finished/checkpoints/step-00000002 >"$sc
     complain "other bytes than without a stop"
 
 case_begin "--zero 2: a step's sums begin with its first pass, so a stop in the middle lets it be finished"
-# Enough passes for the stop to come in the middle of step 2, which is the last but one.
+# Enough passes for the stop to come in the middle of step 2, the last but one.
 fewer=("${long[@]}" --batch 300 --steps 3)
 expect_exit 0 "${fewer[@]}" --out fewer
 by_hand=("${fewer[@]}" --zero 2 --world-size 2 --rendezvous "$scratch/meeting-zero" --out divided)

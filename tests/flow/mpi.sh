@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several processes of one build (mpirun): the same bytes as one, whatever happens to them. Needs Open MPI's mpirun, and a
-# dsdata that was built with it.
+# Several processes of one build (mpirun): the same bytes as one process, whichever of them is killed or stopped. Needs
+# Open MPI's mpirun, and a dsdata built with it.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
@@ -18,7 +18,7 @@ case $(OMPI_COMM_WORLD_SIZE=2 "$dsdata" build "$samples" --dry-run 2>&1 || true)
 *"without MPI"*) skip "this dsdata was built without MPI" ;;
 esac
 
-# Pages enough for about ten windows: the sample's, over and over, with words that differ.
+# Enough pages for about ten windows: those of the sample, repeated with different words.
 dump=$scratch/dump.xml.bz2
 vocab=$scratch/vocab.txt
 good=$scratch/good
@@ -36,13 +36,13 @@ out = [xml[:start]]
 for copy in range(30):
     for page in pages:
         head, tag, text = page.partition('xml:space="preserve">')
-        words = r"(?<![\w<&/{|=])[a-z]{5,}(?![\w>=;:|}])"  # of prose, mostly: no tags, entities, templates
+        words = r"(?<![\w<&/{|=])[a-z]{5,}(?![\w>=;:|}])"  # mostly words of prose: no tags, entities, templates
         out.append(head + tag + re.sub(words, lambda word: generator.choice((word[0], word[0][::-1])), text))
 out.append(xml[end:])
 data = "".join(out).encode()
 with open(sys.argv[2], "wb") as file:
     half = len(data) // 2
-    file.write(bz2.compress(data[:half], 1))  # two streams, so that a part begins in either
+    file.write(bz2.compress(data[:half], 1))  # two streams, so that parts begin in both
     file.write(bz2.compress(data[half:], 9))
 PYTHON
 
@@ -88,7 +88,7 @@ any_number() {
 start() {
     rm -f "$scratch"/code.*
     export dsdata scratch
-    # shellcheck disable=SC2016  # the variables are the processes'
+    # shellcheck disable=SC2016  # expanded by the processes
     "${run[@]}" -n "$1" bash -c 'trap "" TERM USR1
         "$dsdata" "$@" 2>"$scratch/said.$OMPI_COMM_WORLD_RANK"
         echo $? >"$scratch/code.$OMPI_COMM_WORLD_RANK"' bash "${command_line[@]}" --threads 1 --out "$scratch/many" \
@@ -108,7 +108,8 @@ process() { # RANK: its process id
 killed() {
     local victim lingering
     for victim in 0 2; do
-        # mpirun ends the others itself, within a second or two, when one has died; held still, it leaves that to them.
+        # mpirun ends the other processes within a second or two after one dies; while it is stopped, they have to
+        # notice it.
         for lingering in no yes; do
             case_begin "process $victim of 4 dies, mpirun held: $lingering"
             rm -rf "$scratch/many"
@@ -211,7 +212,7 @@ PYTHON
     same_as "$scratch/f" "$scratch/g" "3 processes salvage other bytes"
 }
 
-# One that is held still for a while is named and waited for.
+# A process that is stopped for a while is named and waited for.
 held() {
     local victim
     for victim in 0 2; do
@@ -230,7 +231,7 @@ held() {
     done
 }
 
-# One that is held still for longer than the peer timeout: the others leave, and what is done stays.
+# A process is stopped for longer than the peer timeout: the others exit, and their work is kept.
 hung() {
     local victim victim_id rank waited left teller
     for victim in 0 2; do
@@ -247,13 +248,13 @@ hung() {
             left=$((2 - $(find "$scratch" -name "code.*" | wc -l)))
         done
         [ $left -le 0 ] || complain "the others did not leave within 20 s"
-        kill -KILL "$victim_id" 2>/dev/null || true # mpirun does so too when it sees the others leave
+        kill -KILL "$victim_id" 2>/dev/null || true # mpirun also kills it when the others exit
         wait $job || true
         for rank in 0 1 2; do
             [ $rank = $victim ] || expect_equal "exit of $rank" "$(cat "$scratch/code.$rank" 2>/dev/null)" 9
         done
         cp "$scratch/said.$teller" "$scratch/stderr"
-        # When process 2 leaves before process 1, which speaks, mpirun kills the victim, and process 1 finds it dead.
+        # If process 2 exits before process 1, which reports, mpirun kills the victim, and process 1 finds it dead.
         if [ $victim = 0 ] && grep -q "process 0 of 3 has died" "$scratch/stderr"; then
             expect_words "is safe in"
         else

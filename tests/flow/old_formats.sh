@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # labels: once
-# What older versions wrote is read: a dataset and a checkpoint of format 1 (tests/golden/format-1).
+# Files of older versions are read: a dataset and a checkpoint of format 1 (tests/golden/format-1).
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# --optimizer onebit_adam: Adam until second moments are frozen, then a bit a parameter; stopped and resumed with as many
-# processes to the byte, with another number from the mean of errors; the keys of its configuration.
+# --optimizer onebit_adam: Adam until second moments are frozen, then one bit per parameter; stopped and resumed byte
+# for byte with the same number of processes, from the mean of errors with another number; the keys of its
+# configuration.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -29,7 +30,7 @@ for n in 1 3; do
     expect_exit 0 "$dstrain" verify whole-$n --replay --processes $n
 done
 sed -n 12p whole-3/metrics.jsonl >line
-# A third of what is sent as bits twice, and a scale of each chunk: 22,397 parameters in 44 tensors.
+# A third of bits sent twice, and a scale for each chunk: 22,397 parameters in 44 tensors.
 expect_equal "bytes on the wire" "$(json line '0 < o["wire_bytes"] < 2 * 2 / 3 * (22397 / 8 + 4 * 44) * 1.15')" True
 
 case_begin "another number of processes"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""1-bit Adam's compression against a statement of it in numpy, of W workers for 30 steps, with masked elements, tensors of
-more than a chunk, and both kinds of scales: bits equal, scales and results to 1e-6.
+"""1-bit Adam's compression against an implementation in numpy, with W workers for 30 steps, masked elements, tensors of
+more than a chunk, and both kinds of scales: bits equal, scales and results within 1e-6.
 
     onebit_like_numpy.py BUILD
 """
@@ -24,7 +24,7 @@ def pack(x):
 
 
 class Units:
-    """Elements with one scale, as places in the concatenation of all tensors with padding."""
+    """Groups of elements with a common scale, as indices in the concatenation of all tensors with padding."""
 
     def __init__(self, group, workers):
         total = sum(COUNTS)
@@ -56,7 +56,7 @@ def norm(x):
 
 
 def compress(b, units, slices, counted):
-    """Signs and one scale a slice; b becomes its error."""
+    """Signs and one scale per slice; b becomes its error."""
     scales = [f32(norm(b[s]) / np.sqrt(n)) if n else f32(0) for s, n in zip(slices, counted)]
     sign = np.where(b >= 0, f32(1), f32(-1))
     bits = pack(b)
@@ -111,7 +111,7 @@ def main():
         for group in (0, 1):
             p = rng.standard_normal(total).astype(f32)
             v = np.where(rng.random(total) < 0.1, 0, rng.random(total)).astype(f32)
-            v[40:40 + CHUNK] = 0  # a chunk that is masked as a whole
+            v[40:40 + CHUNK] = 0  # a chunk that is completely masked
             gradients = rng.standard_normal((STEPS, workers, total)).astype(f32) * (v != 0)
             data = p.tobytes() + v.tobytes() + gradients.astype(f32).tobytes()
             out = subprocess.run([program, str(workers), str(group), str(STEPS), *map(str, COUNTS)], input=data,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Inputs that are gzip, Zstandard or xz: the dataset of the plain file, from files and from a pipe, for any number of
-# threads and after any interruption; what is damaged or cut off is told.
+# Inputs compressed with gzip, Zstandard or xz: the dataset of the plain file, from files and from a pipe, for any
+# number of threads and after any interruption; damage and truncation are reported.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -12,7 +12,7 @@ bzip2 -dc "$samples" >"$scratch/wiki.xml"
 "$dsdata" extract "$samples" 2>/dev/null >"$scratch/lines.jsonl"
 half=$(($(wc -c <"$scratch/wiki.xml") / 2))
 
-# pack TOOL FILE: FILE.EXTENSION, of two units.
+# pack TOOL FILE: writes FILE.EXTENSION, of two units.
 pack() {
     local extension=$1
     case $1 in gzip) extension=gz ;; zstd) extension=zst ;; esac
@@ -33,7 +33,7 @@ for file in wiki.xml lines.jsonl; do
         rm -rf "$scratch/learned"
     done
     case_begin "$file, from a pipe"
-    # shellcheck disable=SC2016  # the inner shell's
+    # shellcheck disable=SC2016  # expanded by the inner shell
     expect_exit 0 bash -c 'cat "$1" | "$2" build - --vocab "$3" --seq 64 --valid 0.1 --out "$4"' - "$packed" \
         "$dsdata" "$scratch/vocab.txt" "$scratch/piped"
     expect_exit 0 "$dsdata" build "$scratch/$file" --vocab "$scratch/vocab.txt" --seq 64 --valid 0.1 \

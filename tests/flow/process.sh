@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a caller leaves the programs: closed descriptors, a full disk on standard output, a closed pipe, a lost terminal, a
-# limit on files; and what may stand in a file's place: named pipes, devices, a shard that shrinks while it is read.
+# Unusual environments: closed descriptors, a full disk on standard output, a closed pipe, a lost terminal, a limit on
+# files; and unusual files: named pipes, devices, a shard that is truncated while it is read.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -19,7 +19,7 @@ until_steps() { # RUN N
     complain "no step $2 of $1"
 }
 
-# As expect_exit; a command that hangs is ended.
+# Like expect_exit, with a timeout.
 expect_end() { # CODE COMMAND…
     local expected=$1
     shift
@@ -135,7 +135,7 @@ stopped_inputs() {
     case_begin "a stop ends the wait for an input that does not come"
     local child code=0
     mkfifo slow
-    timeout -k 1 10 "$dsdata" extract slow >/dev/null 2>"$scratch/stderr" & # hands the signal on
+    timeout -k 1 10 "$dsdata" extract slow >/dev/null 2>"$scratch/stderr" & # forwards the signal
     child=$!
     sleep 0.3
     kill -TERM $child

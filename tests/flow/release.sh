@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/release.sh: two folders, times of day and umasks give one archive; what is in it is whole and runs.
+# scripts/release.sh: two folders, times and umasks give the same archive; its contents are complete and run.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"

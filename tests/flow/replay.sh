@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain verify --replay: a recorded run is computed again with any number of processes, a checkpoint that no hash gives
-# away is refuted, and what this machine cannot compute to the bit is said before it begins.
+# dstrain verify --replay: a recorded run is computed again with any number of processes, a changed checkpoint with
+# valid hashes is detected, and a run that this machine cannot compute bit-exactly is refused at the start.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -9,8 +9,8 @@ plain=("${train[@]}" --save-every 3 --keep-last 0)
 same=("${plain[@]}" --micro-batch 1 --same-bits)
 replay=("$dstrain" verify --replay --threads 1)
 
-# flip RUN STEP TENSOR: turns over the lowest bit of its last weight, and makes the hashes in state.json fit. 77: there is
-# no XXH3.
+# flip RUN STEP TENSOR: flips the lowest bit of its last weight and adapts the hashes in state.json. 77: there is no
+# XXH3.
 flip() {
     python3 - "$1/checkpoints/step-0000000$2" "$3" <<'PYTHON'
 import ctypes, ctypes.util, json, re, struct, sys
@@ -34,7 +34,7 @@ before = hash_of(bytes(data))
 assert text.count(before) == 1
 data[8 + size + end - 4] ^= 1
 text = text.replace(before, hash_of(bytes(data)))
-# The state's own hash is of its compact text without the key "hash", which comes last.
+# The state's "hash" is that of its compact text without this key, which comes last.
 own = json.loads(text)["hash"]
 compact = re.sub(r'"\s*:\s*', '":', re.sub(r"\n\s*", "", text)).strip()
 compact = re.sub(r",\s*", ",", compact).replace(f',"hash":"{own}"', "")
@@ -52,7 +52,7 @@ cp -r run before
 expect_exit 0 "${replay[@]}" run
 expect_words "step 6:" "step 9:" "step 12:"
 grep -q "steps 4 to 12" "$scratch/stdout" || complain "another stretch"
-# What it was is the hash of the files themselves.
+# The expected value is the hash of the files.
 expect_exit 0 "${replay[@]}" run --from 0 --to 6 --json
 expect_equal "hash" "$(json "$scratch/stdout" 'o["hash"]')" \
     "$(json run/checkpoints/step-00000006/state.json '"+".join(o["files"][f"{n}.safetensors"] for n in ("model", "optimizer"))')"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# dsdata report: the page is XHTML to a parser that does not know it, says what the dataset says, keeps hostile text in
-# its place, is the same each time, and in a browser asks for nothing, says nothing and fits a phone.
+# dsdata report: the page is XHTML to a generic parser, agrees with the dataset, escapes hostile text, is the same each
+# time, and in a browser makes no requests, prints no messages and fits a phone.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 data=$scratch/data
 page=$data/report.html
 
-# A dump whose every sentence is written by somebody who wants out of the page.
+# A dump in which every sentence tries to break out of the page.
 make_hostile_dump() {
     python3 - "$1" <<'PYTHON'
 import sys
@@ -26,7 +26,7 @@ with open(sys.argv[1], "w", encoding="utf-8") as out:
 PYTHON
 }
 
-# What the page says, read by an XML parser, against what manifest.json and export say.
+# The contents of the page, read by an XML parser, against manifest.json and export.
 check_page() {
     python3 - "$data" "$dsdata" <<'PYTHON'
 import json
@@ -62,7 +62,7 @@ def table(caption):
                 yield cells[0], cells[1:]
 
 
-# Nothing runs, nothing is fetched.
+# No scripts, no requests.
 expect("size", len(text.encode()) < 2_000_000, True)
 for element in root.iter():
     expect("script", element.tag.removeprefix(X) in ("script", "img", "iframe", "link", "object", "base"), False)
@@ -78,7 +78,7 @@ expect("links", re.findall(r'(?:src|href|action)="(?!#)', text), [])
 hidden = "[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066\u2067\ufeff]"
 expect("hidden letters", re.findall(hidden, text), [])
 
-# Hostile text is there, as text.
+# Hostile text is present, as text.
 shown = "".join(root.itertext())
 expect("a name of a file", "in <b>\"'&⟨U+202E⟩.xml" in shown, True)
 names = [name for name, _ in table("Templates by the bytes")]
@@ -98,7 +98,7 @@ for name, length in lengths:
 bins = [number(cells[0]) for _, cells in table("Samples by their number")]
 expect("histograms", sum(bins), sum(length["samples"] for _, length in lengths))
 
-# Words, pieces and masks, counted once more from the export.
+# Words, pieces and masks, counted from the export.
 pieces = open(directory + "/vocab.txt", encoding="utf-8").read().split("\n")
 special = {pieces.index(name): name for name in ("[CLS]", "[SEP]", "[MASK]", "[UNK]")}
 cut, masks, pairs = (dict(table(caption)) for caption in ("Words of", "What became of the tokens", "Samples whose"))
@@ -129,8 +129,8 @@ for name, length in lengths:
                                           share(masked - hidden - kept, masked), share(kept, masked)])
     expect(name + " pairs", pairs[name], [f"{length['samples']:,}", share(other, length["samples"])])
 
-# Five samples, drawn from the training samples of the shortest length. What stands there is what the model sees, the
-# small words above are the labels; blanks and the ## of pieces aside.
+# Five samples, drawn from the training samples of the shortest length. The text is what the model gets, the small words
+# above it are the labels; blanks and the ## of pieces are ignored.
 exported = subprocess.run([dsdata, "export", directory], stdout=subprocess.PIPE, check=True).stdout.splitlines()
 plain = lambda text: text.replace("#", "").replace(" ", "")
 section = next(element for element in root.iter(X + "section") if element.get("id") == "samples")

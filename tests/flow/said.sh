@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the programs say where people start wrong: options given twice, names that are no files, numbers as they were typed,
-# short documents, what differs between two datasets, the order of lines in a pipe.
+# Messages for common mistakes: repeated options, names of missing files, numbers as typed, short documents, differences
+# between two datasets, the order of lines in a pipe.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

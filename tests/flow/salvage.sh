@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A damaged dump: an error that names the byte and the way on; with --salvage the pages around the damage, the same ones
-# for any number of threads and after any interruption, and what was lost is said.
+# A damaged dump: an error that names the byte and how to continue; with --salvage the pages around the damage, the same
+# for any number of threads and after any interruption, and a report of the loss.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -8,7 +8,7 @@ multistream=$project/samples/samplewiki-multistream.xml.bz2
 bad=$scratch/bad.xml.bz2
 good=$scratch/one
 
-# damage FILE AT: a copy of the sample in $bad with 40 bytes overwritten, or cut off there.
+# damage FILE AT: copies the sample to $bad with 40 bytes overwritten, or cut off there.
 damage() {
     python3 - "$multistream" "$bad" "$1" "$2" <<'PYTHON'
 import sys

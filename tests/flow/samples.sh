@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # labels: once
-# The dumps in samples/ are what samples/wiki gives, and a synthetic dump is one that dsdata reads: all its pages, the
-# same for the same seed.
+# The dumps in samples/ match samples/wiki, and dsdata reads all pages of a synthetic dump, which is the same for the
+# same seed.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dstrain score: sums of masked pieces as a plain statement of BERT gives them, shares by label, what is refused.
+# dstrain score: sums over masked pieces equal those of a simple BERT in Python; shares by label; wrong use is refused.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --share auto: processes that are slowed down get smaller shares, which stand in the metrics, and with --same-bits no bit
-# changes. The slow ones sleep.
+# --share auto: slow processes get smaller shares, which are in the metrics, and with --same-bits no bit changes. The
+# slow ones sleep.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One training as a job of Slurm's, on three nodes that are all this machine: srun with each PMI that it has for MPI
+# One training as a Slurm job, on three nodes that are all this machine: srun with each PMI that it has for MPI
 # programs, and scripts/slurm/train.sbatch, which queues itself again when a run was stopped.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
@@ -35,7 +35,7 @@ trap leave EXIT
 cd "$scratch"
 port=$((20000 + $$ % 10000))
 mkdir -p state spool log
-host=$(hostname -s) # the first node of a step is where its processes meet: it needs an address
+host=$(hostname -s) # processes meet at the first node of a step, so it needs an address
 getent hosts "$host" >/dev/null || skip "the name $host has no address"
 cat >slurm.conf <<CONF
 ClusterName=flow
@@ -65,7 +65,7 @@ NodeName=$host-2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 2)) CPUs=2
 NodeName=$host-3 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 3)) CPUs=2 RealMemory=1000
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 CONF
-printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=%s/none\n' "$scratch" >cgroup.conf # which nothing asks for
+printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=%s/none\n' "$scratch" >cgroup.conf # a file that nothing reads
 export SLURM_CONF=$scratch/slurm.conf
 slurmctld -D -c >log/out 2>&1 &
 daemons+=($!)
@@ -76,7 +76,7 @@ for node in "$host" "$host-2" "$host-3"; do
     SLURM_CONF=$scratch/conf/$node/slurm.conf slurmd -D -N "$node" >"log/out-$node" 2>&1 &
     daemons+=($!)
 done
-# "idle*" has not been heard of.
+# "idle*" means that the node has not responded yet.
 ready() {
     [ "$(timeout 2 sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr -s ' ')" = " 3 idle" ]
 }
@@ -111,7 +111,7 @@ state=""
 for _ in $(seq 150); do
     state=$(scontrol -o show job "$job" 2>/dev/null | grep -o 'JobState=[A-Z_]* .*Restarts=[0-9]*' | sed 's/JobState=\([A-Z_]*\) .*Restarts=/\1 /')
     case $state in
-    "PENDING 1") # Slurm lets it wait for two minutes, in which the old one is cleared away
+    "PENDING 1") # Slurm delays it for two minutes while it cleans up after the old one
         sleep 3
         scontrol update JobId="$job" StartTime=now 2>/dev/null || true
         ;;

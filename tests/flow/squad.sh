@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain squad: made-up questions whose answer is one of two words, learned by a tiny model; what is written,
-# what happens when a run is stopped or repeated, version 2, and what wrong input is answered.
+# dstrain squad: synthetic questions whose answer is one of two words, learned by a tiny model: its files, runs that are
+# stopped or repeated, version 2, and messages for wrong input.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# -DDS_STATIC=ON: two programs that run in a root folder with nothing but themselves and a dump in it, give the bytes of the
-# other build, and name what they are built without.
+# -DDS_STATIC=ON: two programs that run in a root folder with only themselves and a dump, give the bytes of the other
+# build, and name the features that they are built without.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"

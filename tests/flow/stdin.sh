@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Standard input that has to be read twice: it lies in a file meanwhile, gives the dataset and the vocabulary of that file,
-# and nothing of it is left, however the command ends.
+# Standard input that has to be read twice is kept in a temporary file. It gives the same dataset and vocabulary as a
+# file, and the temporary file is removed however the command ends.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 cd "$scratch"
 options=(--vocab-size 300 --seq 32 --valid 0.1)
 
-# piped FILE CODE COMMAND…: with the file as standard input, through a pipe.
+# piped FILE CODE COMMAND…: runs the command with the file as standard input, through a pipe.
 piped() {
     local file=$1 expected=$2 code=0
     shift 2
-    # shellcheck disable=SC2002  # a pipe it has to be
+    # shellcheck disable=SC2002  # it has to be a pipe
     cat "$file" | "$@" >stdout 2>stderr || code=$?
     [ "$code" = "$expected" ] || complain "exit $code instead of $expected: $*"
 }

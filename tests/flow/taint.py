@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Names from outside in everything the programs print: directories, inputs, languages, titles, tensors, pieces, keys. No
-control character, bidirectional override or ill-formed byte reaches a screen, and what stands in a `next` line is, read
-by a shell, the very name."""
+"""Untrusted names in all output of the programs: directories, inputs, languages, titles, tensors, pieces, keys. No
+control character, bidirectional override or ill-formed byte reaches the terminal, and a shell reads the exact name
+from a `next` line."""
 
 import bz2
 import json
@@ -61,7 +61,7 @@ def names_in(line):
 
 
 def next_names(said, name):
-    """Every `next` line that holds a name holds this one."""
+    """Every `next` line with a name has this one."""
     lines = re.findall(r"^next +(.*)$", said, re.M)
     if not lines:
         complain("no next line", said)
@@ -72,7 +72,7 @@ def next_names(said, name):
 
 def dump():
     xml = bz2.open(project / "samples" / "samplewiki.xml.bz2", "rt", encoding="utf-8").read()
-    # XML cannot hold most control characters; C1 and bidirectional ones it can.
+    # XML allows C1 and bidirectional characters, but most other control characters not.
     marks = "\u009b31m\u202e\u2066"
     xml = xml.replace('xml:lang="en"', f'xml:lang="{marks}{marks * 3000}"', 1)
     return re.sub(r"<title>(\w)", rf"<title>\1{marks}", xml)
@@ -88,8 +88,8 @@ def safetensors(path, names):
 
 
 def recorded_shards(data, runs):
-    """What eval needs beside the run: nothing, as run.json holds the dataset's name as it is; but '?' stands there for
-    bytes that are no UTF-8, and eval then asks for the name."""
+    """The options that eval needs. run.json has the dataset's name, so none, unless the name has bytes that are not
+    UTF-8: they are '?' there, and eval asks for the name."""
     record = json.loads((Path(runs) / "run.json").read_bytes())
     recorded, shown = record["settings"]["shards"], re.sub("[\udc80-\udcff]", "?", data)
     if recorded != shown or shown not in record["starts"][0]["command"]:
@@ -103,7 +103,7 @@ def recorded_shards(data, runs):
 
 
 def flow(directory, evil):
-    """A dataset, a run and a model, all below a directory of an evil name."""
+    """A dataset, a run and a model, all below a directory with a hostile name."""
     os.mkdir(directory)
     source = os.path.join(directory, f"{evil}.xml")
     with open(source, "w", encoding="utf-8", errors="surrogateescape") as file:

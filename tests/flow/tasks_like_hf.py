@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # labels: long
-"""What fine-tuning makes of texts, against transformers 4 (version 5 has the two functions no more): every id, segment,
-label and window of GLUE's rows and of questions in SQuAD's form, answers chosen from the same logits, and scores against
-the official script's few lines, written down anew here.
+"""Features and answers of fine-tuning against transformers 4 (version 5 lacks the two functions): every id, segment,
+label and window of GLUE's rows and of questions in SQuAD's form, answers chosen from the same logits, and scores
+against a reimplementation of the official script.
 
-tasks_like_hf.py BUILD: needs transformers 4 and the data that DS_DATA_DIR names (glue/, squad/, the two vocabularies);
-exit 77 without. TUNE_PYTHON names another Python that has transformers."""
+tasks_like_hf.py BUILD: needs transformers 4 and the data that DS_DATA_DIR names (glue/, squad/, the two
+vocabularies); exit 77 without. TUNE_PYTHON names another Python that has transformers."""
 import collections
 import json
 import os
@@ -38,7 +38,7 @@ except ImportError as error:
 
 
 class WithoutNFC:
-    """transformers' slow tokenizer composes characters first; its fast one, which ours equals, does not."""
+    """transformers' slow tokenizer composes characters first; its fast one does not, and neither does ours."""
     category, combining = staticmethod(unicodedata.category), staticmethod(unicodedata.combining)
 
     @staticmethod
@@ -186,7 +186,7 @@ def answers(name, folder, tokenizer, path, version_2, rng):
         used = 384
         begin = np.round(np.array([rng.gauss(0, 3) for _ in range(used)]), 2).astype(np.float32)
         end = np.round(np.array([rng.gauss(0, 3) for _ in range(used)]), 2).astype(np.float32)
-        for _ in range(6):  # some good spans
+        for _ in range(6):  # some valid spans
             at = rng.randrange(used)
             begin[at] += 9
             end[min(used - 1, at + rng.randrange(5))] += 9
@@ -256,7 +256,8 @@ def main():
     rng = random.Random(20261122)
     made, made_2 = SCRATCH / "made.json", SCRATCH / "made2.json"
     made_questions(made, 300, False, rng, WORDS)
-    # Pieces are lowered letter by letter, get_final_text lowers words: it misses a capital sigma at an end, ours does not.
+    # Pieces are lowered letter by letter, but get_final_text lowers words, so it misses a final capital sigma; ours
+    # does not.
     made_questions(made_2, 100, True, rng, [word for word in WORDS if word != "ΣΟΦΟΣ"])
     scores(rng)
     for name, folder, tokenizer in vocabularies():

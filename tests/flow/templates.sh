@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A dump's own templates: what they show stands in the text; the file that says so can be read, is the same for any threads,
-# belongs to the dataset, and survives interruptions.
+# Templates of the dump: their text is in the output; the file of renderings can be read, is the same for any number of
+# threads, belongs to the dataset, and survives interruptions.
 #
 #     tests/flow/templates.sh BUILD
 # shellcheck source-path=SCRIPTDIR source=flow.bash

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Text of users, as it comes: what is read, what is said of it on the screen, what is refused and with which words.
+# Text files of users: what is read, what is printed about it, and what is refused with which message.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 out=$scratch/out
 
-# extracted FILE…: the sentences that the inputs give, with the words of $options.
+# extracted FILE…: prints the sentences of the inputs, read with the options $options.
 extracted() {
     expect_exit 0 "$dsdata" extract "$@" --format sentences
 }
@@ -77,7 +77,8 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
     expect_words "./fi=x.txt"
 }
 
-# form WORDS FILE FORM EXPECTED: the form is recognised, and gives these sentences; so it does when it is said.
+# form WORDS FILE FORM EXPECTED: the form is recognised and gives these sentences; given as an option, it gives the
+# same.
 form() {
     case_begin "text, $1"
     extracted "$2"
@@ -120,7 +121,7 @@ seen for as long as the dam stands. It was small, and had no church of its own."
     expect_equal "sentence" "$(cat "$scratch/stdout")" "It was a well-known ship."
 }
 
-# A sentence of its own in every document: pairs have no next sentence.
+# One sentence per document, so that pairs have no next sentence.
 spellings() {
     case_begin "a choice of spellings"
     printf '%s' '<mediawiki version="0.11" xml:lang="sr"><siteinfo><dbname>srwiki</dbname><case>first-letter</case>' \
@@ -235,7 +236,7 @@ duplicates() {
     expect_exit 0 "$dsdata" build "${words[@]}" --threads 3 --memory 600M --out "$scratch/three"
     expect_equal "root" "$(root_hash "$scratch/three")" "$root"
     if command -v mpirun >/dev/null; then
-        # without leaks: Open MPI has its own
+        # without the leak check, because Open MPI leaks
         expect_exit 0 env ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n 3 \
             "$dsdata" build "${words[@]}" --out "$scratch/ranks"
         expect_equal "root" "$(root_hash "$scratch/ranks")" "$root"

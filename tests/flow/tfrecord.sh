@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dsdata export --format tfrecord, read by a reader of its own (tfrecord_reader.py) and compared with the JSON lines.
+# dsdata export --format tfrecord, read by an independent reader (tfrecord_reader.py) and compared with the JSON lines.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -28,7 +28,7 @@ equal_to_jsonl() {
     cmp -s "$scratch/stdout" "$scratch/a.tfrecord" || complain "other bytes than in a file"
 }
 
-# The reader must be able to say no.
+# The reader must detect damage.
 damaged() {
     local at
     for at in 0 9 100 1500; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""scripts/to_safetensors.py on files made up here: a directory with pytorch_model.bin and a checkpoint of DeepSpeed's form
-(where torch is installed), and a checkpoint of TensorFlow's form written by a few lines here. What comes out gives
-dstrain's own answers of the model that went in; a pickle that runs code is refused."""
+"""scripts/to_safetensors.py on synthetic files: a directory with pytorch_model.bin and a checkpoint in DeepSpeed's
+form (if torch is installed), and a checkpoint in TensorFlow's form, written below. The result gives dstrain the
+answers of the original model; a pickle that runs code is refused."""
 import json
 import os
 import pathlib
@@ -58,7 +58,7 @@ def varint(value):
 
 
 def block(entries):
-    """Keys share what they can with the one before; every third starts anew."""
+    """Keys omit the prefix shared with the one before; every third is complete."""
     data, starts, before = b"", [], b""
     for i, (key, value) in enumerate(entries):
         shared = 0 if i % 3 == 0 else len(os.path.commonprefix([before, key]))
@@ -91,7 +91,7 @@ def write_tensorflow(path, tensors):
 
 
 def google_name(name):
-    """As BERT's authors call a tensor of transformers."""
+    """The name that BERT's authors use for a tensor of transformers."""
     if name == "cls.predictions.bias":
         return "cls/predictions/output_bias"
     if name.startswith("cls.seq_relationship"):
@@ -115,7 +115,7 @@ def check_tensorflow(scratch, model, tensors):
     (folder / "bert_config.json").write_text(json.dumps({key: value for key, value in config.items() if key != "model_type"}))
     shutil.copy(model / "vocab.txt", folder)
     check(scratch, folder, model, tensors)
-    run(sys.executable, SCRIPT, folder, scratch / "google-out", code=2)  # is there already
+    run(sys.executable, SCRIPT, folder, scratch / "google-out", code=2)  # exists already
 
 
 def check(scratch, source, model, tensors):

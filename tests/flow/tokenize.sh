@@ -28,7 +28,7 @@ files() {
     expect_equal "a dash" "moon|river|lake|" "$(tokenize --format pieces one - <two | tr '\n' '|')"
 }
 
-# Lines around the borders of blocks (1 MiB), and one much longer.
+# Lines at the borders of blocks (1 MiB), and one much longer.
 blocks() {
     case_begin blocks
     python3 - "$scratch/big" <<'PYTHON'
@@ -48,7 +48,7 @@ PYTHON
     tokenize - <"$scratch/big" | cmp - "$scratch/all" || complain "a pipe differs"
 }
 
-# A tokenizer.json of the golden vocabulary; further arguments are Python statements that change it (as `t`).
+# Writes a tokenizer.json of the golden vocabulary; further arguments are Python statements that change it (as `t`).
 publish() {
     python3 - "$vocab" "$@" <<'PYTHON'
 import json
@@ -124,7 +124,7 @@ published() {
     expect_words "JSON" other.json
 }
 
-# A final sigma tells them apart.
+# A final sigma distinguishes the profiles.
 profiles() {
     case_begin profiles
     local word=$'A\316\243'

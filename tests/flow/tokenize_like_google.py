@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # labels: long
-"""dsdata tokenize --profile google against our own statement of Google's rules (scripts/golden_google.py), where
-Python's Unicode is the right one: random mixtures of code points, sigmas in every company, and the sample dumps and published
-vocabularies of DS_DATA_DIR where they are there. Zero lines may differ."""
+"""dsdata tokenize --profile google against a reimplementation of Google's rules (scripts/golden_google.py), if
+Python has the right version of Unicode: random mixtures of code points, sigmas in every context, and the sample
+dumps and published vocabularies in DS_DATA_DIR, if they exist. No line may differ."""
 import pathlib
 import subprocess
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # labels: long
-"""dsdata tokenize against the Python package `tokenizers` itself, where it is installed: the golden cases, random
-mixtures of code points, and the sample dumps and published vocabularies of DS_DATA_DIR where they are there;
-ideographs as words of their own, and as letters (handle_chinese_chars false). Zero lines may differ."""
+"""dsdata tokenize against the Python package `tokenizers`, if it is installed: the golden cases, random mixtures of
+code points, and the sample dumps and published vocabularies in DS_DATA_DIR, if they exist; ideographs as separate
+words, and as letters (handle_chinese_chars false). No line may differ."""
 import pathlib
 import subprocess
 import sys
@@ -27,14 +27,14 @@ def reference(model, cased, strip, joined):
 
 
 def alone(vocab, cased, strip):
-    """A vocab.txt, and the options that say the rest."""
+    """A vocab.txt, with the other settings as options."""
     model = models.WordPiece.from_file(str(vocab), unk_token="[UNK]", max_input_chars_per_word=100)
     return reference(model, cased, strip, False), ["--vocab", vocab, "--accents", "strip" if strip else "keep"] + \
         ["--cased"] * cased
 
 
 def joined(vocab, cased, strip, path):
-    """A tokenizer.json that says all: ideographs are letters of words, so pieces go on with them."""
+    """A tokenizer.json with all settings: ideographs are letters of words, so pieces may continue with them."""
     pieces = vocab.read_text(encoding="utf-8").split("\n")[:-1]
     pieces += ["##" + piece for piece in pieces if len(piece) == 1 and "\u3400" <= piece and "##" + piece not in pieces]
     model = models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]",

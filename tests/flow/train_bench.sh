@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `dstrain bench`: the table of operations on made-up batches, its limits, and the facts under --json.
+# `dstrain bench`: the table of operations on synthetic batches, its limits, and the facts of --json.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# A run that judges itself: the checkpoint with the least held-out loss is kept, and a run whose loss no longer falls ends;
-# stopped, killed, and over two processes.
+# --patience and the best checkpoint: the checkpoint with the lowest held-out loss is kept, and a run ends when that
+# loss stops falling; also with stops, kills, and two processes.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
-# The rate rises all the way, so the held-out loss first falls and then does not any more.
+# The rate always rises, so the held-out loss first falls and then stops falling.
 judged=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --lr 0.3 --warmup 29 --threads 1 --precision fp32
     --eval-every 2 --eval-samples 20 --save-every 1000 --keep-last 1 --keep-best)
 
-# expect_best RUN [PATIENCE]: `best` and the checkpoints are what the evaluations say; the run ended where they say.
+# expect_best RUN [PATIENCE]: `best`, the checkpoints and the end of the run agree with the evaluations.
 expect_best() {
     python3 - "$1" "${2:-0}" <<'PYTHON' || complain "$1: not what its evaluations say"
 import json, os, sys

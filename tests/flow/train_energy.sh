@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a training uses, by counters of a made-up machine: plan, the closing lines, --json; and not a word where nothing
-# counts.
+# Energy of a training, from the counters of a fake machine: plan, the closing lines, --json; no output if there are no
+# counters.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 stub=$build/tests/libnvml_stub.so

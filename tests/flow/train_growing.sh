@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What changes over a run: batches that grow (--batch A:B --batch-warmup P) and the share of masked pieces (--mask-prob
-# P:Q). Stopped anywhere and resumed to the byte, every sample taken once, part of what the run is, the same from a file.
+# Settings that change during a run: growing batches (--batch A:B --batch-warmup P) and the share of masked pieces
+# (--mask-prob P:Q). They resume byte for byte after any stop, take every sample once, are part of the run's identity,
+# and can be given in a file.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -21,7 +22,7 @@ sizes = [b - a for a, b in zip([0] + plan, plan)]
 assert sizes[0] == 4 and sizes[-1] == 16 and all(a <= b + 1 for a, b in zip(sizes, sizes[1:]))
 epoch = lines[-1]["epoch"] / lines[-1]["samples"]
 assert all(abs(line["epoch"] - line["samples"] * epoch) < 1e-5 for line in lines)
-rates = [line["learning_rate"] for line in lines]  # of the steps, not of the samples
+rates = [line["learning_rate"] for line in lines]  # by steps, not by samples
 assert all(abs(rate - 1e-3 * (1 - (i + 1) / 12) / 0.99) < 1e-9 for i, rate in enumerate(rates)), rates
 PYTHON
 for n in 1 3 7 9; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain eval --show: samples with the model's guesses. Over all samples they add up to the accuracy, the commonest piece
-# is the commonest label, and the pieces are those that dsdata shows.
+# dstrain eval --show: samples with the model's guesses. Over all samples they give the accuracy, the most frequent
+# piece is the most frequent label, and the pieces are those that dsdata shows.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -24,7 +24,7 @@ masked = sum(labels.values())
 assert masked == sum(s["masked"] for s in shown) and masked > 100
 right = sum(s["right"] for s in shown)
 assert right == sum(g["id"] == g["label"] for s in shown for g in s["guesses"])
-# The largest logit of a row that was computed among other rows may be another one by a last bit.
+# Computed with other rows, logits may differ in the last bit, so the largest may be another one.
 assert abs(right - facts["mlm_accuracy"] * masked) < 1.5, (right, facts["mlm_accuracy"], masked)
 commonest = facts["shown"]["commonest"]["id"]
 assert labels[commonest] == max(labels.values()) == sum(s["commonest_right"] for s in shown)

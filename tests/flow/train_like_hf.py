@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A checkpoint against transformers itself, where torch and transformers are installed: BertForPreTraining.from_pretrained
-gives the held-out loss that dstrain says, the gradients that --dump-gradients writes, and its names and shapes; and models
-that transformers saves give dstrain the loss that they give there."""
+"""A checkpoint against transformers, if torch and transformers are installed: BertForPreTraining.from_pretrained
+gives the held-out loss of dstrain, the gradients of --dump-gradients, and the same names and shapes; models saved by
+transformers give the same loss in dstrain."""
 import json
 import pathlib
 import subprocess
@@ -71,7 +71,7 @@ def check(scratch):
     assert ours.keys() == theirs.keys(), ours.keys() ^ theirs.keys()
     for name, gradient in theirs.items():
         assert ours[name].shape == gradient.shape, name
-        scale = theirs[name.replace("key.bias", "key.weight")].norm()  # key.bias: exactly zero but for rounding
+        scale = theirs[name.replace("key.bias", "key.weight")].norm()  # key.bias: zero except for rounding
         assert (ours[name] - gradient).norm() <= 2e-4 * scale, name
 
     tokenizer = AutoTokenizer.from_pretrained(scratch / "model")
@@ -80,7 +80,7 @@ def check(scratch):
 
 
 def check_pre_ln(scratch):
-    """A model with its norms before the branches goes out as RobertaPreLayerNorm and gives the same masked-LM loss."""
+    """A model with norms before the branches is exported as RobertaPreLayerNorm and gives the same masked-LM loss."""
     config = {"model_type": "bert", "pre_layer_norm": True, "hidden_size": 128, "num_hidden_layers": 3,
               "num_attention_heads": 2, "intermediate_size": 512, "hidden_act": "gelu"}
     (scratch / "pre.json").write_text(json.dumps(config))
@@ -96,7 +96,7 @@ def check_pre_ln(scratch):
 
 
 def check_published(scratch):
-    """Random models as transformers itself saves them come in: dstrain eval gives the loss that they give."""
+    """Random models saved by transformers give the same loss in dstrain eval."""
     shape = {"vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
              "initializer_range": 0.2}
     torch.manual_seed(1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several datasets with weights, as a user lives with them: --shards A=0.7 --shards B=0.3, stopped and resumed, with one
-# process and with two; what does not go together; eval, show, report and export of such a run.
+# Several datasets with weights: --shards A=0.7 --shards B=0.3, stopped and resumed, with one process and with two;
+# combinations that are refused; eval, show, report and export of such a run.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

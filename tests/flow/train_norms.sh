@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Norms of every tensor in TensorBoard's events: those of the checkpoints and of metrics.jsonl; after stops, under fp16 and
-# over two processes.
+# Norms of every tensor in TensorBoard's events agree with the checkpoints and metrics.jsonl, also after stops, with
+# fp16, and with two processes.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

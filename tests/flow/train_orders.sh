@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Models that are not plain BERT, as a user lives with them: norms before the branches, layers that drop, activations
-# that are worked out again; runs of them stop, resume, go out and come in again.
+# Models other than plain BERT: norms before the branches, layer drop, recomputed activations; their runs are stopped,
+# resumed, exported and imported.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

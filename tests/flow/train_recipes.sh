@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Recipes: DeepSpeed's JSON and --set, what they come to, what is refused; every optimizer stopped and resumed to the
-# byte.
+# Recipes: DeepSpeed's JSON and --set, the resulting settings, refused ones; every optimizer stopped and resumed byte
+# for byte.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -8,7 +8,7 @@ samples=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../samples/configs" && pwd)
 cd "$scratch"
 plan=("$dstrain" plan --shards "$data" --model "$model" --steps 200 --threads 1)
 
-# identity KEYS OPTION…: what a plan with these options says a run would be, as "[value, …]".
+# identity KEYS OPTION…: these keys of the run's identity in a plan with these options, as "[value, …]".
 identity() {
     local keys=$1
     shift
@@ -161,7 +161,7 @@ recipes() {
         "[0.5, None, 64, 'fresh']"
     refused "--recipe" "--config" -- --recipe fast --config "$samples/laptop.json"
     refused slow fast -- --recipe slow
-    for file in "$samples"/models/*.json; do # a small machine may refuse the large one, with 7
+    for file in "$samples"/models/*.json; do # on a small machine the large one may be refused with 7
         local got=0
         "$dstrain" plan --shards "$data" --model "$file" --micro-batch 1 --batch 1 >stdout 2>stderr || got=$?
         [[ $got == [07] ]] || complain "$file: exit $got"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain report: the page is XHTML to a parser that does not know it, its figures are those of metrics.jsonl, hostile text
-# stays text, damaged lines are named, and in a browser it asks for nothing, says nothing and fits a phone.
+# dstrain report: the page is XHTML to a generic parser, its figures are those of metrics.jsonl, hostile text is
+# escaped, damaged lines are named, and in a browser it makes no requests, prints no messages and fits a phone.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -112,7 +112,7 @@ with open("other/metrics.jsonl", "w") as out:
         line = {"step": step, "loss": 5 + random.random() + (30 if step == 700 else 0), "<script>\u202e_loss": 1e-3 * step,
                 "x_loss": 2.0, "grad_norm": None if step % 7 else 1e300, "learning_rate": 1e-4}
         out.write(json.dumps(line) + "\n")
-    out.write('{"step": 1001, "lo')  # what a crash leaves
+    out.write('{"step": 1001, "lo')  # a partial line, as after a crash
 record = json.load(open("other/run.json"))
 record["settings"]["<i>\u202e"] = ["</td>", {"\u2066": "'\""}]
 record["starts"][0]["host"] = "<script>alert(1)</script>"
@@ -126,7 +126,7 @@ from check import *
 drawn = figures(page("other/report.html"))
 assert drawn["Loss"]["train r1"] <= 300 and drawn["Loss"]["spike"] == 1, drawn["Loss"]
 assert "Loss, <script>⟨U+202E⟩" in drawn, list(drawn)
-assert "Norm of the gradients, before clipping" not in drawn  # nothing that can be drawn
+assert "Norm of the gradients, before clipping" not in drawn  # no value can be drawn
 PYTHON
 
 for wrong in '{"step": 13, "loss": "x"}' '{"step": -1}' '[]' 'x' '{"step": 3}' '{"step": 13, "split": 1}' ''; do

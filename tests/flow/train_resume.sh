@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training as a user lives with it: it runs, is stopped, killed, repeated, moved between machines of other widths, and
-# always ends with the same bytes; its model goes out and comes in again.
+# A training that is stopped, killed, repeated and moved between machines with other vector widths always ends with the
+# same bytes; its model is exported and imported.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -164,7 +164,7 @@ out_and_in() {
     case_begin "a longer length goes on from it"
     local longer=("$dstrain" --shards "$data" --seq 64 --steps 3 --batch 4 --threads 1)
     expect_exit 0 "${longer[@]}" --init "$whole" --out long
-    expect_exit 0 "${longer[@]}" --init model --out long # the same weights: the same run
+    expect_exit 0 "${longer[@]}" --init model --out long # the same weights make the same run
     expect_words "is finished"
     expect_exit 5 "${longer[@]}" --init "$whole" --init-moments --out long
     expect_words initial_weights

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What becomes of runs: fp16 that overflows, settings that must reach the step, a run that branches off another, the verbs
-# plan, show, eval, doctor, time limits and checkpoints kept.
+# Runs: overflows in fp16, settings that must reach the step, a run that branches off another, the verbs plan, show,
+# eval, doctor, time limits, and the checkpoints kept.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -34,7 +34,7 @@ PYTHON
         zero_optimization.stage=1 fp16.hysteresis=1
 }
 
-# What a configuration says must reach the step, not only run.json.
+# Settings of a configuration must reach the step, not only run.json.
 handed_on() {
     case_begin "the clip acts"
     expect_exit 0 "${train[@]}" --dropout 0 --set gradient_clipping=1.0 --out clip-1
@@ -162,7 +162,7 @@ leaving() {
     expect_exit 2 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "${endless[@]}" --batch 200000 --out short
     expect_words "Slurm job ends too soon"
 
-    # One that stands still until the time is up discards the step that it is at, whichever that is.
+    # A run that is stopped until its time is up discards its current step, whichever that is.
     case_begin "the time is up in the middle of a step"
     local child code=0 lines=0
     "${endless[@]}" --batch 256 --micro-batch 4 --out middle --time-limit 8s >stdout 2>stderr &
@@ -181,7 +181,7 @@ leaving() {
     expect_exit 0 "${train[@]}" --out kept --keep-last 1 --keep-every 5
     expect_equal "kept" "$(ls kept/checkpoints | tr '\n' ' ')" "step-00000005 step-00000010 step-00000012 "
     expect_exit 0 "${train[@]}" --out more --keep-last 0 --save-every 4
-    sed -i 's/"finished": true/"finished": false/' more/run.json # as a kill behind the last save leaves it
+    sed -i 's/"finished": true/"finished": false/' more/run.json # as after a kill that follows the last save
     expect_exit 0 "${train[@]}" --out more --keep-last 2
     expect_equal "kept in the end" "$(ls more/checkpoints | tr '\n' ' ')" "step-00000008 step-00000012 "
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is left to look at: a run's screen, TensorBoard's events of it, through stops and kills, and what verify says of
+# What a user can look at: the screen output of a run, its TensorBoard events across stops and kills, and verify of
 # datasets, runs and checkpoints.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# dstrain show: a dozen lines for people that say what --json says, of a run, a checkpoint and a Hugging Face directory.
+# dstrain show: a dozen lines with the same facts as --json, for a run, a checkpoint and a Hugging Face directory.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
-# line NAME: what stands after this name on the screen.
+# line NAME: prints what follows this name on the screen.
 line() {
     sed -n "s/^$1  *//p" stdout
 }

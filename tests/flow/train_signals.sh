@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A training beside its loader's thread: asked to stop by each signal, told so twice, and stopped while it evaluates; the
-# same command goes on. It computes on one thread, so that the thread sanitizer sees threads of our own only.
+# A training with its loader thread is asked to stop by each signal, also twice, and during an evaluation; the same
+# command continues. It computes on one thread, so that the thread sanitizer sees only threads of our own.
 # labels: threads
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
@@ -12,7 +12,7 @@ lines_there() {
     if [ -e run/metrics.jsonl ]; then wc -l <run/metrics.jsonl; else echo 0; fi
 }
 
-# signalled CODE SIGNAL…: the training goes on until metrics show that it does, and ends with that code.
+# signalled CODE SIGNAL…: sends the signals once metrics show progress; the training must end with that code.
 signalled() {
     local expected=$1 code=0 lines child signal
     shift

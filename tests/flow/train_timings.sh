@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
-# --timings: the table of a training's operations, which is no other training for being timed.
+# --timings: the table of a training's operations; timing does not change the training.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
-train+=(--precision bf16) # as a table has it that holds conversions
+train+=(--precision bf16) # so that the table includes conversions
 
 case_begin "a training that is timed"
 expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --precision bf16 --out plain
 expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --precision bf16 --timings --out timed
 expect_same_checkpoint "timed" plain timed
-# 12 steps of one micro-batch, and whatever the estimate before them took: it is not in the table. Two layers, the
-# second of which makes queries of the rows that heads read alone, and gathers and scatters these.
+# 12 steps of one micro-batch; the estimate before them is not in the table. There are two layers. The second makes
+# queries only of the rows that heads read, and gathers and scatters these.
 expect_table adam=12 squares=12 factors=12 embed=12 embed_backward=12 attention=24 attention_backward=24 loss=24 \
     "linear_gelu 64x32=24" "linear 96x32=12" "linear 64x32=24" "linear_backward_input 32x64=24" \
     "linear_backward_weight 96x32=12" "linear_backward_weight 64x32=48" \
     norm=72 norm_backward=72 gather=36 scatter=48 tanh_rows=12 tanh_backward=12 gelu_backward=12 dropout=24 \
     clear convert "waiting for data" saving "the rest" all
 
-# A micro-batch of 2,048 tokens. What has a row for each sequence, and all weights together, are too small to cut so often.
+# A micro-batch of 2,048 tokens. Operations with one row per sequence, or over all weights, are too small for so many
+# tasks.
 case_begin "eight threads have four tasks each, and change no bit"
 sed 's/"hidden_size": 32/"hidden_size": 192/; s/"intermediate_size": 64/"intermediate_size": 768/
     s/"num_attention_heads": 2/"num_attention_heads": 4/' "$model" >wide.json
@@ -41,7 +42,7 @@ for optimizer in lamb nvlamb lans; do
     expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer $optimizer --timings --out timed-$optimizer
     expect_table moments=12 shares=12 apply=12
 done
-# Six matrices a layer, five steps of each; Adam's passes lie between them.
+# Six matrices per layer, with five steps each; Adam's passes are between them.
 expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer muon --timings --out timed-muon
 expect_table momentum=144 direction=144 combine=1440 shift=144 adam
 
@@ -49,7 +50,7 @@ if [ -e "$build/dstrain_gloo.so" ]; then
     case_begin "two processes: a row for each bucket"
     expect_exit 0 "${train[@]}" --micro-batch 4 --eval-samples 0 --timings --processes 2 --threads 2 --out timed-2
     expect_table "waiting for sums of gradients" adam=12
-    # The heads, rows of words that are final then, two layers, the other embeddings: 22,397 numbers and the gaps of flat
+    # The heads, rows of words that are final then, two layers, the other embeddings: 22,397 numbers plus gaps of flat
     # memory.
     python3 - "$scratch/stderr" <<'PYTHON' || complain "the table of buckets is wrong"
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Wrong use of dstrain: each mistake gets a sentence that names it and the exit code of docs/DESIGN.md, section 6, and what was
-# there is left alone.
+# Wrong use of dstrain: each mistake gets a sentence that names it and the exit code of docs/DESIGN.md, section 6, and
+# existing files do not change.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -65,7 +65,7 @@ usage() {
     expect_exit 75 "${train[@]}" --processes 1 --out alone --stop-after 1
     expect_absent place "$scratch"
 
-    case_begin "CUDA where it is not built in" # where it is, the driver or the GPU may be missing: exit 7
+    case_begin "CUDA where it is not built in" # if it is built in, the driver or the GPU may be missing: exit 7
     if ! "$dstrain" --version | grep -q 'cuda built in'; then
         expect_exit 2 "${train[@]}" --device cuda
         expect_words "built without CUDA" "--device cpu"
@@ -226,7 +226,7 @@ print([i for i, line in enumerate(sys.stdin) if sum(json.loads(line)["input_mask
     expect_words "step $step" "is intact"
 }
 
-# poison FILE TENSOR ELEMENT: makes one number of a tensor of safetensors none.
+# poison FILE TENSOR ELEMENT: makes one number of a tensor in a safetensors file NaN.
 poison() {
     python3 - "$@" <<'PYTHON'
 import json, struct, sys
@@ -266,7 +266,7 @@ damage() {
 
 full_disk() {
     case_begin "a disk that is full for one checkpoint"
-    # The last of three saves is near the end of all changes; this one is well within the first.
+    # The last of three saves is near the end of all changes; the call that fails here is well within the first save.
     local often=("${train[@]}" --save-every 4) full=(env DS_FAIL_FILE=60:28)
     expect_exit 7 "${full[@]}" "${often[@]}" --out stops
     expect_words "no space left" "the same command"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # labels: long
-"""What dstrain says of text against transformers itself, where torch and transformers are installed (TUNE_PYTHON names a
-Python that has them): fill-mask on an exported model; score on made-up pairs, and on 1,000 of BLiMP where
-DS_DATA_DIR/blimp.jsonl.bz2 is there; a model that squad made, answering in transformers' pipeline (which version 5 has no
-more), on made-up questions or on those of DS_DATA_DIR/squad."""
+"""dstrain's results for text against transformers, if torch and transformers are installed (TUNE_PYTHON names a
+Python that has them): fill-mask on an exported model; score on synthetic pairs, and on 1,000 of BLiMP if
+DS_DATA_DIR/blimp.jsonl.bz2 exists; answers of a model from squad in transformers' pipeline (which version 5 lacks),
+on synthetic questions or on those of DS_DATA_DIR/squad."""
 import bz2
 import json
 import os
@@ -117,8 +117,8 @@ def made_questions(path, count):
 
 
 def check_answers(directory, scratch):
-    """Answers of whole words in one window: parts of words become whole there otherwise than in Google's program, and
-    windows of one question are weighed otherwise."""
+    """Answers of whole words in one window, because transformers extends parts of words and weighs windows of a
+    question in another way than Google's program."""
     if int(transformers.__version__.split(".")[0]) > 4:
         print("answers: this version of transformers has no pipeline for questions: left out")
         return

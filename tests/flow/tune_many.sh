@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# glue and squad over many processes and micro-batches: the same step, and with --same-bits the same bytes; a run of squad
-# that is killed ten times ends as one that was not.
+# glue and squad with several processes and micro-batches: the same step, and with --same-bits the same bytes; a run of
+# squad that is killed ten times ends like one that was not.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -38,12 +38,12 @@ for name, count in (("train", 90), ("dev", 20)):
 PYTHON
 
 options=(--init pre --batch 24 --lr 1e-3 --threads 1 --log-every 1 --save-every 4 -q)
-# shellcheck disable=SC2034 # by its name, below
+# shellcheck disable=SC2034 # used by its name below
 glue=("$dstrain" glue mrpc --data glue --seq 32 --steps 8 "${options[@]}")
 squad=("$dstrain" squad --train train.json --dev dev.json --seq 48 --doc-stride 16 --max-query 8 --steps 8 "${options[@]}")
 step=checkpoints/step-00000008
 
-# same_bytes WHAT A B: the last checkpoint and all that is made of the model.
+# same_bytes WHAT A B: compares the last checkpoint and all output of the model.
 same_bytes() {
     local file
     diff -r "$2/$step" "$3/$step" >"$scratch/stdout" 2>&1 || complain "$1: checkpoints of $2 and $3 differ"

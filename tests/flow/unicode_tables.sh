@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
 # labels: once
-# The compiled-in Unicode tables are what their script writes.
+# The compiled-in Unicode tables are up to date with their script.
 command -v python3 >/dev/null || { echo "no python3: skipped"; exit 77; }
 exec python3 "$(dirname "$0")/../../scripts/unicode_tables.py" --check

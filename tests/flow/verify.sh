@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify beyond the bytes: names that the manifest does not have, what build.json claims, SHA-256 sums.
+# verify beyond hashes of shards: names that are not in the manifest, claims of build.json, SHA-256 sums.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

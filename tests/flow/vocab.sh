@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dsdata vocab: both ways of learning, the report, what a build remembers of them; vocabularies that cut ideographs
-# differently or have many pieces.
+# dsdata vocab: both algorithms, the report, their record in a build; vocabularies that treat ideographs differently or
+# have many pieces.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -66,7 +66,7 @@ builds() {
     expect_words algo bpe
 }
 
-# A tokenizer.json whose words go on over ideographs.
+# A tokenizer.json whose words may contain ideographs.
 joined() {
     case_begin "ideographs as letters of words"
     mkdir -p "$scratch/joined"
@@ -113,7 +113,7 @@ $(json "$scratch/run/tokenizer.json" 'o["normalizer"]["handle_chinese_chars"]')"
     fi
 }
 
-# More pieces than two bytes can number.
+# More pieces than two bytes can count.
 many() {
     case_begin "70,000 pieces"
     { printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]'; seq 70000; echo zebra; } >"$scratch/many.txt"

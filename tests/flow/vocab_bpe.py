@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""dsdata vocab --algo bpe against a statement of the algorithm that counts everything anew for each merge, on made-up
-texts: syllables, rows of one letter, ties everywhere. And two runs, two counts of threads, two orders of the text."""
+"""dsdata vocab --algo bpe against a naive implementation that recounts everything for each merge, on synthetic
+texts: syllables, rows of one letter, many ties. Also compares two runs, two numbers of threads, and two orders of
+the text."""
 import pathlib
 import random
 import subprocess

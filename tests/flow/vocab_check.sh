@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# dsdata vocab --check: each defect is found, and said to be fatal or not; build refuses a vocabulary made otherwise.
+# dsdata vocab --check: each defect is found and classified as fatal or not; build refuses a vocabulary that was made
+# with other settings.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 good=$scratch/good.txt
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a b c '##a' '##b' >"$good"
 
-# found EXIT WORDS… : what --check says of $scratch/bad.txt
+# found EXIT WORDS…: the exit code and message of --check for $scratch/bad.txt
 found() {
     local code=$1 got=0 word
     shift

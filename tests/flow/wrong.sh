@@ -7,7 +7,7 @@ source "$(dirname "$0")/flow.bash" "$1"
 out=$scratch/out
 small=(--wiki "$samples" --vocab "$scratch/vocab.txt" --valid 0.1 --seq 128)
 
-# A vocabulary for all tests: the specials where published models have them, and the single letters.
+# A vocabulary for all tests: special tokens at the places of published models, and single letters.
 make_vocab() {
     python3 - "$1" <<'PYTHON'
 import sys
@@ -19,8 +19,8 @@ open(sys.argv[1], "w").write("\n".join(pieces) + "\n")
 PYTHON
 }
 
-# encoded ENCODING [bz2]: a dump that says it is so encoded is refused, and the command of the hint builds what the same
-# dump in UTF-8 gives.
+# encoded ENCODING [bz2]: a dump that declares this encoding is refused, and the command in the hint builds the same
+# dataset as the dump in UTF-8.
 encoded() {
     local file=$scratch/encoded.xml${2:+.$2} command
     case_begin "a dump in $1${2:+, compressed}"
@@ -245,7 +245,7 @@ bad_datasets() {
     case_begin "a shard of a newer version"
     cp -r "$scratch/good" "$scratch/newer"
     shard=$(find "$scratch/newer/seq128" -name 'train-00000*.dss')
-    printf '\002' | dd of="$shard" bs=1 seek=8 conv=notrunc status=none # format_version, behind the magic
+    printf '\002' | dd of="$shard" bs=1 seek=8 conv=notrunc status=none # format_version, after the magic
     expect_exit 5 "$dsdata" show "$shard"
     expect_words "$(basename "$shard")" version
     expect_exit 5 "$dsdata" export "$scratch/newer" --out "$scratch/x.jsonl"

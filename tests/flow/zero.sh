@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --zero: moments and master copies, and with stage 2 gradients, divided among processes. The same bytes as one process
-# with --same-bits, for any number of processes and every optimizer (zero_all.sh has all of them); checkpoints hold
-# nothing of it; the keys of zero_optimization.
+# --zero: moments and master copies, and with stage 2 gradients, are divided among processes. With --same-bits the bytes
+# are those of one process, for any number of processes and every optimizer (zero_all.sh tests all of them); checkpoints
+# do not depend on it; the keys of zero_optimization.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -31,7 +31,8 @@ for precision in bf16 fp16; do
     done
 done
 
-# Where norms lead, a layer's first norm is written with the layer before it; dropped layers are zeros that travel too.
+# With norms before the branches, a layer's first norm is written with the layer before it; zeros of dropped layers are
+# sent too.
 case_begin "--zero 2: norms that lead, dropped layers, buckets smaller than a layer, no overlap"
 python3 -c 'import json
 m = json.load(open("model.json"))
@@ -69,12 +70,12 @@ expect_exit 0 "${many[@]}" --precision fp32 --out floats-2 --processes 3 --zero 
 compared "--zero 2" 1e-6 plain floats-2
 expect_exit 0 "${many[@]}" --precision fp32 --wire bf16 --out wire-2 --processes 2 --zero 2
 compared "--zero 2 --wire bf16" 1e-2 plain wire-2
-# Half of 4 bytes of a gradient and 4 or 2 of a parameter, and gaps of flat memory with them.
+# Half of 4 bytes per gradient and of 4 or 2 per parameter, including gaps of flat memory.
 head -1 floats/metrics.jsonl >line
 expect_equal "bytes of fp32" "$(json line '0 <= o["wire_bytes"] - 22397 * 8 * 2 / 3 < 22397 * 0.6')" True
 head -1 halves/metrics.jsonl >line
 expect_equal "bytes of bf16" "$(json line '0 <= o["wire_bytes"] - 22397 * 6 / 2 < 22397 * 0.6')" True
-# Gradients of each micro-batch: the first of three processes has two or three of eight, the most that one has is three.
+# Gradients are sent for each micro-batch: of eight, a process has two or three, at most three.
 head -1 floats-2/metrics.jsonl >line
 expect_equal "bytes of --zero 2" "$(json line '0 <= o["wire_bytes"] - 22397 * (3 * 4 + 4) * 2 / 3 < 22397 * 1.6')" True
 
@@ -135,7 +136,7 @@ expect_exit 0 "${plan[@]}" --model mini
 cp "$scratch/stdout" alone.json
 expect_exit 0 "${plan[@]}" --model mini --processes 4 --zero 1
 expect_words "4 with --zero 1"
-# Moments of a fourth, and what chunks leave unequal.
+# A quarter of the moments; parts are unequal because of chunks.
 expect_equal "a part of the moments" "$(json <(cat alone.json) 'o["memory"]["moments"]')" \
     "$(json <(cat alone.json) '2 * o["memory"]["weights"]')"
 expect_equal "of four processes" "$(python3 -c 'import json, sys
@@ -144,7 +145,7 @@ print(abs(4 * four["memory"]["moments"] / alone["memory"]["moments"] - 1) < 0.02
     alone.json "$scratch/stdout")" "True 4 1"
 expect_exit 0 "${plan[@]}" --model mini --batch 16 --processes 4 --zero 2
 expect_words "4 with --zero 2" "after every micro-batch"
-# A fourth of the gradients, the embeddings and two layers; what a pass sends, four times, and parameters once.
+# A quarter of the gradients, the embeddings and two layers; the gradients of four passes, and parameters once.
 expect_equal "of four processes" "$(python3 -c 'import json, sys
 alone, four = (json.load(open(path)) for path in sys.argv[1:])
 n, window = alone["memory"]["weights"], 4 * ((64 + 512 + 2 + 2) * 256 + 2 * (12 * 256 * 256 + 13 * 256))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # labels: long
-# --same-bits: one hash of the last checkpoint for --zero 0, 1 and 2, 1 to 5 processes, and every optimizer that --zero
-# takes.
+# --same-bits: the last checkpoint has the same hash for --zero 0, 1 and 2 and 1 to 5 processes, with every optimizer
+# that --zero supports.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

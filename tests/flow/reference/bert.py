@@ -1,5 +1,5 @@
-"""BERT's masked-LM forward pass in plain Python, from the files of a Hugging Face directory: slow, and with nothing of
-dstrain in it. For models of a few thousand numbers."""
+"""BERT's masked-LM forward pass in plain Python, from the files of a Hugging Face directory: slow, and independent
+of dstrain. For models of a few thousand numbers."""
 import json
 import math
 import pathlib
@@ -54,7 +54,7 @@ class Bert:
         return self.norm(add(self.linear(out, name + ".output.dense"), rows), name + ".output.LayerNorm")
 
     def probabilities(self, ids):
-        """[token][piece] of one sequence in segment A."""
+        """Probabilities [token][piece] of one sequence in segment A."""
         names = [f"bert.embeddings.{part}_embeddings.weight" for part in ("word", "position", "token_type")]
         word, position, kind = (self.tensors[name] for name in names)
         rows = [[a + b + c for a, b, c in zip(word[id], position[i], kind[0])] for i, id in enumerate(ids)]
@@ -70,7 +70,7 @@ class Bert:
         return [softmax([sum(a * b for a, b in zip(row, w)) + c for w, c in zip(word, bias)]) for row in rows]
 
     def ids(self, text):
-        """Words that are pieces, with blanks between them, behind [CLS] and before [SEP]."""
+        """Ids of words that are pieces, separated by blanks, between [CLS] and [SEP]."""
         return [self.pieces.index(word) for word in ["[CLS]", *text.split(), "[SEP]"]]
 
 

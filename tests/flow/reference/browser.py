@@ -1,9 +1,9 @@
-"""Opens a page in headless Chromium and says what a reader would not see: messages of the console, requests beyond the
-page itself, parts that stick out of the window. Spoken to by Chromium's own protocol over two pipes.
+"""Opens a page in headless Chromium and reports problems: console messages, requests for anything except the page,
+parts outside the window. It uses Chromium's DevTools protocol over two pipes.
 
     browser.py PAGE [--width N] [--dark] [--no-scripts] [--screenshot FILE.png]
 
-Exit 0: nothing to say; 1: said on standard output; 77: there is no Chromium.
+Exit 0: no problems; 1: problems on standard output; 77: Chromium is not installed.
 """
 import argparse
 import base64
@@ -80,7 +80,7 @@ def open_page(browser, options):
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.call("Page.navigate", url=pathlib.Path(options.page).resolve().as_uri())
     browser.wait_for("Page.loadEventFired")
-    # What the page would still fetch or say has been told before the answer to this.
+    # Chromium reports earlier requests and messages of the page before it answers this call.
     return browser.call("Page.getLayoutMetrics")["cssContentSize"]
 
 

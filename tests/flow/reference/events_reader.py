@@ -1,8 +1,8 @@
-"""Reads the TensorBoard events of a run from the definitions alone and compares them with its metrics.jsonl:
+"""Reads the TensorBoard events of a run with an independent reader and compares them with its metrics.jsonl:
 
     events_reader.py RUN
 
-Where the package `tensorboard` (PyPI) is installed, it must read the same."""
+The package `tensorboard` (PyPI), if installed, must read the same."""
 
 import json
 import os

@@ -1,9 +1,10 @@
-"""The training instances of Google's create_pretraining_data.py, stated anew: same draws from random.Random, same order.
+"""A reimplementation of Google's create_pretraining_data.py: the same draws from random.Random, the same order.
 
     google_instances.py --vocab vocab.txt --seq 128 --predictions 20 --copies 1 --seed 12345 [--short 0.1] [--prob 0.15]
                         [--cased] [--whole-word] FILE... >instances.jsonl
 
-Prints the lines of `dsdata export --format jsonl` without page_id. Standard library only; slow and plain on purpose."""
+Prints the lines of `dsdata export --format jsonl` without page_id. Standard library only; slow and simple on
+purpose."""
 
 import argparse
 import json

@@ -1,9 +1,9 @@
-"""Reads a TFRecord file of tf.train.Example messages from the definitions alone (framing, CRC-32C, protobuf) and compares
-it with the lines of `dsdata export --format jsonl`:
+"""Reads a TFRecord file of tf.train.Example messages with an independent reader (framing, CRC-32C, protobuf) and
+compares it with the lines of `dsdata export --format jsonl`:
 
     tfrecord_reader.py FILE.tfrecord FILE.jsonl
 
-Where the packages `crc32c` or `tfrecord` (PyPI) are installed, they must agree."""
+The packages `crc32c` and `tfrecord` (PyPI), if installed, must agree."""
 
 import json
 import struct
@@ -57,7 +57,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, bytes) of a message that holds nothing but fields with a length."""
+    """(number, bytes) of each field of a message whose fields all have a length."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -101,7 +101,7 @@ def example(data):
 
 
 def other_readers(path, samples):
-    """Readers that others wrote, where they are installed."""
+    """Reads with other packages, if they are installed."""
     try:
         import crc32c
 
