@@ -47,6 +47,12 @@ static int check_onebit(const struct engine *e, struct error *err)
                : 0;
 }
 
+uint64_t engine_bucket(const struct engine *e)
+{
+    const struct recipe *recipe = e->recipe;
+    return recipe->bucket > 0 || recipe->zero < 2 ? recipe->bucket : PIECES_BUCKET;
+}
+
 int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
 {
     const struct recipe *recipe = e->recipe;
@@ -72,7 +78,7 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
     }
     e->rank = rank;
     params_init(&params, &recipe->config);
-    pieces_init(&e->pieces, &params, recipe->bucket, size);
+    pieces_init(&e->pieces, &params, engine_bucket(e), size);
     params_release(&params);
     return 0;
 }
@@ -101,13 +107,14 @@ struct model_budget engine_budget(const struct engine *e)
 }
 
 /* Bytes for updates of whole matrices and for sums of gradients that are not in the model's memory. */
-static uint64_t update_bytes(const struct engine *e)
+static uint64_t update_bytes(const struct engine *e, const struct pack_limits *limits)
 {
     struct params params;
     const bool same_bits = e->recipe->part > 0;
     params_init(&params, &e->recipe->config);
     const uint64_t sums = engine_divides_gradients(e)
-                              ? gradient_pieces_bytes(&params, &e->pieces, e->rank, same_bits, e->recipe->overlap)
+                              ? gradient_pieces_bytes(&params, &e->pieces, e->rank, same_bits, e->recipe->overlap,
+                                                      e->ops->memory > 0 ? 0 : (size_t)limits->tokens)
                               : gradient_sum_bytes(&params, same_bits);
     const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) + sums;
     params_release(&params);
@@ -121,7 +128,7 @@ static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limit
     const struct model_budget budget = budget_of(e, limits);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
     const uint64_t moments = divided ? zero_bytes(&e->pieces, e->rank, e->ops) : 2 * plan->rows[0].bytes;
-    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? moments + update_bytes(e) : 0);
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? moments + update_bytes(e, limits) : 0);
     mem_free(plan);
     return bytes;
 }
@@ -300,6 +307,7 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
         .parts = recipe_parts(e->recipe),
         .borders = borders,
         .on_hosts = on_hosts,
+        .tokens = (size_t)e->limits.tokens,
         .overlap = e->recipe->overlap,
         .bucket = e->recipe->bucket,
         .pieces = e->zero ? &e->pieces : NULL,
@@ -361,10 +369,11 @@ int engine_finish(struct engine *e, struct error *err)
     return 0;
 }
 
-const struct gradient_listener *engine_pass_alone(struct engine *e, const struct gradient_look *look)
+const struct gradient_listener *engine_pass_alone(struct engine *e, const struct batch *batch,
+                                                  const struct gradient_look *look)
 {
     struct gradient_pieces *own = e->sum ? gradient_sum_pieces(e->sum) : NULL;
-    return own ? gradient_pieces_alone(own, look) : NULL;
+    return own ? gradient_pieces_alone(own, batch, look) : NULL;
 }
 
 double engine_waited(const struct engine *e)

@@ -64,6 +64,10 @@ int engine_choose(struct engine *engine, const struct settings *settings, const 
 /* Divides moments and master copies among `size` processes, as the recipe's `zero` says. If it is not called, or with
  * stage 0 or one process, nothing is divided. ERR_USAGE: the optimizer or an option needs them undivided. */
 int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
+/* Maximum of elements per bucket, as in buckets_init. comm has room for one while it sums it, so with divided
+ * gradients, unless the recipe has a number, it is smaller than otherwise. */
+#define PIECES_BUCKET ((uint64_t)1 << 21)
+uint64_t engine_bucket(const struct engine *engine);
 /* Whether this process keeps only the gradients of its own pieces. */
 static inline bool engine_divides_gradients(const struct engine *engine)
 {
@@ -108,9 +112,10 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last micro-batch, if this process had any: makes the gradients those of the whole batch. On error (of comm)
  * they are undefined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
-/* The listener for a pass of the model between steps, whose gradients are not summed. If gradients are divided, they
- * are passed to `look` (may be NULL); else NULL is returned and the model has them. */
-const struct gradient_listener *engine_pass_alone(struct engine *engine, const struct gradient_look *look);
+/* The listener for a pass of the model over `batch` between steps, whose gradients are not summed. If gradients are
+ * divided, they are passed to `look` (may be NULL); else NULL is returned and the model has them. */
+const struct gradient_listener *engine_pass_alone(struct engine *engine, const struct batch *batch,
+                                                  const struct gradient_look *look);
 /* Seconds that the passes of this step waited for other processes. */
 double engine_waited(const struct engine *engine);
 /* From the next step on process r has the parts [borders[r], borders[r + 1]) (--same-bits). */

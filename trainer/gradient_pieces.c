@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/wire_bf16.h"
+#include "trainer/word_rows.h"
 
 #define ADD_BLOCK 65536 /* numbers of one task */
 #define SLOTS_MAX 3     /* maximum of slots that the groups share */
@@ -20,13 +21,30 @@ enum group_state {
     GROUP_SUMS, /* its sums are under way */
 };
 
+/* What one reduce-scatter sums: the elements of a group that belong to one bucket. */
+struct part {
+    size_t from, to, bucket;
+    size_t at;      /* its first element's place in the group's memory */
+    size_t *counts; /* [processes] elements of each; of a group of rows only those of its rows */
+    uint64_t number;
+};
+
+enum group_kind {
+    GROUP_BLOCK, /* rows of the word table, as the decoder leaves them */
+    GROUP_WHOLE, /* the heads, a layer, the embeddings but the word table or, if there are no blocks, with it */
+    GROUP_ROWS,  /* those rows of a block that any process has set aside, packed */
+};
+
 struct group {
+    enum group_kind kind;
     size_t from, to; /* elements of flat memory */
-    size_t bucket_from, bucket_to;
-    struct chunk_range chunks;
+    struct part *parts, *parts_end;
+    struct chunk_range chunks; /* GROUP_WHOLE */
+    int32_t *rows;             /* GROUP_ROWS: numbers in the word table */
+    size_t count;              /* elements in the window; `to - from`, or those of the rows */
     enum group_state state;
     size_t place; /* of its first element in the window, unless GROUP_AWAY */
-    void *host;   /* GROUP_SUMS: what is sent, from element `from` on */
+    void *host;   /* GROUP_SUMS: what is sent */
 };
 
 struct gradient_pieces {
@@ -35,10 +53,19 @@ struct gradient_pieces {
     struct gradient_listener listener;
     uint32_t rank;
 
-    struct group *groups; /* [group_count] in the order in which they become final; the last one is the embeddings */
-    size_t group_count, closed; /* `closed`: groups that are final in this round */
+    struct group *groups; /* [group_count] in the order in which they become final: blocks, wholes, rows of blocks */
+    size_t group_count, blocks, closed; /* `closed`: groups that are final in this round */
+    struct part *parts;
+    size_t part_count, *counts; /* of all parts */
 
-    size_t slot_size, slots; /* elements of a slot, and the number of slots that all groups but the last share */
+    struct word_rows *words; /* NULL without blocks */
+    float *aside;            /* [rows, hidden] gradients of the rows that the pass's input names */
+    size_t hidden;
+    int32_t *rows;    /* of all groups of rows */
+    bool words_known; /* the exchange of this round's rows is done */
+    uint64_t words_number;
+
+    size_t slot_size, slots; /* elements of a slot, and the number of slots that all groups but the embeddings share */
     struct group *holders[SLOTS_MAX];
 
     float *window;     /* in the device's memory: the embeddings' slot, then the others */
@@ -48,15 +75,14 @@ struct gradient_pieces {
     int64_t *fixed_sums, *refused;
 
     const struct gradient_look *look;
-    bool alone;        /* the gradients of this pass are not summed */
-    uint64_t *numbers; /* [buckets->count] of operations */
-    int64_t more;      /* > 0: some process has a pass after this round */
+    bool alone;   /* the gradients of this pass are not summed */
+    int64_t more; /* > 0: some process has a pass after this round */
     uint64_t more_number;
     bool in_round;
     uint64_t number; /* of the step */
     double unit, waited;
     uint64_t wire_bytes;
-    struct bucket_times *times; /* [buckets->count] */
+    struct bucket_times *times; /* [part_count] */
     struct error failure;       /* the first one; kind ERR_NONE if there is none */
 };
 
@@ -65,25 +91,38 @@ static size_t rounded_up(size_t elements)
     return (elements + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
 }
 
-/* ---- slots ---- */
+/* ---- sizes ---- */
+
+static size_t hidden_of(const struct params *params)
+{
+    return (size_t)params_embedding(params, PARAM_WORD)->shape[1];
+}
+
+/* The end of the word table, with the rows that pad it. */
+static size_t words_end(const struct params *params)
+{
+    return params_embedding(params, PARAM_WORD)[1].offset;
+}
 
 /* In a pre-LN model the norm at the beginning of a layer is written together with the layer before it, so two groups
- * are open at a time. With overlap the sums of one more are under way. */
-static size_t slots_of(const struct params *params, bool overlap)
+ * are open at a time; so are the heads and a block of the word table. With overlap the sums of one more are under
+ * way. */
+static size_t slots_of(const struct params *params, bool overlap, bool blocks)
 {
-    return 1 + (params->finals > 0) + overlap;
+    const size_t slots = 1 + (params->finals > 0) + overlap;
+    return blocks && slots < 2 ? 2 : slots;
 }
 
 /* Elements of the embeddings' slot. */
-static size_t embeddings_size(const struct params *params)
+static size_t embeddings_size(const struct params *params, bool blocks)
 {
-    return rounded_up(params_layer(params, 0, 0)->offset);
+    return rounded_up(params_layer(params, 0, 0)->offset - (blocks ? words_end(params) : 0));
 }
 
-/* Elements of a slot that has room for the largest other group. */
-static size_t slot_size(const struct buckets *buckets)
+/* Elements of a slot that has room for the largest other group, and for the smallest block. */
+static size_t slot_size(const struct params *params, const struct buckets *buckets, bool blocks)
 {
-    size_t most = 0, size = 0;
+    size_t most = blocks ? smaller(WEIGHT_BLOCK * hidden_of(params), words_end(params)) : 0, size = 0;
     const size_t embeddings = buckets->items[buckets->count - 1].group;
     for (size_t b = 0; b < buckets->count && buckets->items[b].group < embeddings; b++) {
         const bool begins = b == 0 || buckets->items[b - 1].group != buckets->items[b].group;
@@ -93,54 +132,136 @@ static size_t slot_size(const struct buckets *buckets)
     return rounded_up(most);
 }
 
-static size_t window_size(const struct params *params, const struct pieces *pieces, bool overlap)
+static size_t window_size(const struct params *params, const struct pieces *pieces, bool overlap, bool blocks)
 {
-    return embeddings_size(params) + slots_of(params, overlap) * slot_size(&pieces->buckets);
+    return embeddings_size(params, blocks) +
+           slots_of(params, overlap, blocks) * slot_size(params, &pieces->buckets, blocks);
+}
+
+static size_t aside_size(const struct params *params, size_t tokens)
+{
+    return smaller(tokens * hidden_of(params), words_end(params));
 }
 
 uint64_t gradient_pieces_bytes(const struct params *params, const struct pieces *pieces, uint32_t rank, bool same_bits,
-                               bool overlap)
+                               bool overlap, size_t tokens)
 {
-    const uint64_t elements = window_size(params, pieces, overlap) + pieces->held[rank];
-    return elements * (sizeof(float) + (same_bits ? sizeof(int64_t) : 0));
+    const uint64_t elements = window_size(params, pieces, overlap, tokens > 0) + pieces->held[rank];
+    return elements * (sizeof(float) + (same_bits ? sizeof(int64_t) : 0)) + aside_size(params, tokens) * sizeof(float);
 }
 
 /* ---- opening ---- */
 
-static void make_groups(struct gradient_pieces *own)
+/* Elements that are both in a process's piece of a bucket and in [from, to). */
+static size_t count_in(const struct gradient_pieces *own, size_t bucket, uint32_t rank, size_t from, size_t to)
 {
-    own->groups = mem_clear(own->buckets->items[own->buckets->count - 1].group + 1, sizeof *own->groups);
+    const struct piece *piece = piece_of(own->options.pieces, bucket, rank);
+    const size_t first = piece->from > from ? piece->from : from, end = smaller(piece->to, to);
+    return end > first ? end - first : 0;
+}
+
+static struct group *add_group(struct gradient_pieces *own, enum group_kind kind, size_t from, size_t to)
+{
+    const struct pieces *pieces = own->options.pieces;
+    struct group *group = &own->groups[own->group_count++];
+    *group = (struct group){.kind = kind, .from = from, .to = to, .count = to - from};
+    group->parts = own->parts + own->part_count;
     for (size_t b = 0; b < own->buckets->count; b++) {
         const struct bucket *bucket = &own->buckets->items[b];
-        struct group *group = &own->groups[bucket->group];
-        if (bucket->group == own->group_count) {
-            *group = (struct group){.to = bucket->to, .bucket_from = b, .chunks = {.to = bucket->chunk_to}};
-            own->group_count++;
-        }
-        group->from = bucket->from;
-        group->bucket_to = b + 1;
-        group->chunks.from = bucket->chunk_from;
+        const size_t first = bucket->from > from ? bucket->from : from, end = smaller(bucket->to, to);
+        if (end <= first)
+            continue;
+        struct part *part = &own->parts[own->part_count];
+        *part = (struct part){
+            .from = first,
+            .to = end,
+            .bucket = b,
+            .at = first - from,
+            .counts = own->counts + own->part_count * pieces->size,
+        };
+        for (uint32_t r = 0; r < pieces->size; r++)
+            part->counts[r] = count_in(own, b, r, first, end);
+        own->part_count++;
+    }
+    group->parts_end = own->parts + own->part_count;
+    return group;
+}
+
+/* Divides the word table into blocks for each of which a slot has room. */
+static void add_blocks(struct gradient_pieces *own, enum group_kind kind)
+{
+    const size_t end = words_end(own->options.params), most = own->slot_size / own->hidden;
+    const size_t block = most < WEIGHT_BLOCK ? end : most / WEIGHT_BLOCK * WEIGHT_BLOCK * own->hidden;
+    for (size_t from = 0; from < end; from += block) {
+        struct group *group = add_group(own, kind, from, smaller(from + block, end));
+        if (kind == GROUP_ROWS)
+            group->rows = own->rows + from / own->hidden;
     }
 }
 
+static void make_groups(struct gradient_pieces *own)
+{
+    const struct params *params = own->options.params;
+    const struct buckets *buckets = own->buckets;
+    const size_t layers = params_layer(params, 0, 0)->offset, words = own->words ? words_end(params) : 0;
+    const size_t blocks = own->words ? words / (WEIGHT_BLOCK * own->hidden) + 1 : 0;
+    const size_t groups = buckets->items[buckets->count - 1].group + 1 + 2 * blocks;
+    own->groups = mem_clear(groups, sizeof *own->groups);
+    own->parts = mem_clear(2 * buckets->count + groups, sizeof *own->parts);
+    own->counts = mem_array((2 * buckets->count + groups) * own->options.pieces->size, sizeof *own->counts);
+    if (own->words)
+        add_blocks(own, GROUP_BLOCK);
+    own->blocks = own->group_count;
+    for (size_t first = 0, b = 0; b < buckets->count; b++) {
+        if (b + 1 < buckets->count && buckets->items[b + 1].group == buckets->items[b].group)
+            continue;
+        const bool last = b + 1 == buckets->count;
+        struct group *group =
+            add_group(own, GROUP_WHOLE, last ? words : buckets->items[b].from, buckets->items[first].to);
+        group->chunks = (struct chunk_range){buckets->items[b].chunk_from, buckets->items[first].chunk_to};
+        while (params->chunks[group->chunks.from].offset < group->from)
+            group->chunks.from++;
+        assert(!last || group->to == layers);
+        first = b + 1;
+    }
+    if (own->words)
+        add_blocks(own, GROUP_ROWS);
+}
+
+static bool next_block(void *context, struct word_block *block);
+static const struct batch *words(void *context, const struct batch *batch);
 static void *place(void *context, size_t element);
 static void final(void *context, size_t from, size_t to);
+
+static void open_words(struct gradient_pieces *own)
+{
+    const struct gradient_sum_options *options = &own->options;
+    const size_t aside = aside_size(options->params, options->tokens);
+    own->words = word_rows_open(options->params, NULL, own->rank, comm_size(options->comm));
+    own->aside = mem_aligned(aside * sizeof *own->aside);
+    own->rows = mem_array(words_end(options->params) / own->hidden, sizeof *own->rows);
+    own->listener.block = next_block;
+    own->listener.words = words;
+}
 
 struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options, int64_t *refused)
 {
     struct gradient_pieces *own = mem_clear(1, sizeof *own);
     const struct ops *ops = options->ops;
+    const bool blocks = options->on_hosts && options->tokens > 0;
     own->options = *options;
     own->buckets = &options->pieces->buckets;
     own->rank = comm_rank(options->comm);
     own->listener = (struct gradient_listener){.final = final, .context = own, .place = place};
-    own->slots = slots_of(options->params, options->overlap);
-    own->slot_size = slot_size(own->buckets);
+    own->slots = slots_of(options->params, options->overlap, blocks);
+    own->slot_size = slot_size(options->params, own->buckets, blocks);
+    own->hidden = hidden_of(options->params);
     own->refused = refused;
+    if (blocks)
+        open_words(own);
     make_groups(own);
     assert(own->slots <= SLOTS_MAX && own->buckets->count + 4 < COMM_QUEUE);
-    assert(own->groups[own->group_count - 1].to == params_layer(options->params, 0, 0)->offset);
-    const size_t window = window_size(options->params, options->pieces, options->overlap);
+    const size_t window = window_size(options->params, options->pieces, options->overlap, blocks);
     const size_t held = options->pieces->held[own->rank];
     own->window = ops->allocate(ops->device, window * sizeof *own->window);
     own->sums = ops->allocate(ops->device, held * sizeof *own->sums);
@@ -150,8 +271,7 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     } else if (options->wire == COMM_BF16) {
         own->rounded = mem_aligned(window * sizeof *own->rounded);
     }
-    own->numbers = mem_array(own->buckets->count, sizeof *own->numbers);
-    own->times = mem_clear(own->buckets->count, sizeof *own->times);
+    own->times = mem_clear(own->part_count, sizeof *own->times);
     return own;
 }
 
@@ -164,9 +284,13 @@ void gradient_pieces_close(struct gradient_pieces *own)
     ops->release(ops->device, own->sums);
     ops->release(ops->device, own->fixed);
     ops->release(ops->device, own->fixed_sums);
+    word_rows_close(own->words);
+    mem_free(own->aside);
+    mem_free(own->rows);
     mem_free(own->rounded);
     mem_free(own->groups);
-    mem_free(own->numbers);
+    mem_free(own->parts);
+    mem_free(own->counts);
     mem_free(own->times);
     mem_free(own);
 }
@@ -207,6 +331,23 @@ static void add_block(const void *context, size_t task, int thread)
 
 /* ---- groups ---- */
 
+/* A run of a group's elements that are consecutive in flat memory, too. */
+struct span {
+    size_t from, to; /* elements of flat memory */
+};
+
+/* The i-th span of a group, of span_count: one row, or all of it. */
+static size_t span_count(const struct gradient_pieces *own, const struct group *group)
+{
+    return group->kind == GROUP_ROWS ? group->count / own->hidden : 1;
+}
+static struct span span_of(const struct gradient_pieces *own, const struct group *group, size_t i)
+{
+    if (group->kind != GROUP_ROWS)
+        return (struct span){group->from, group->to};
+    return (struct span){(size_t)group->rows[i] * own->hidden, ((size_t)group->rows[i] + 1) * own->hidden};
+}
+
 /* The values of a group that are summed, floats or integers, before they are rounded. */
 static void *summed(const struct gradient_pieces *own, const struct group *group)
 {
@@ -215,7 +356,7 @@ static void *summed(const struct gradient_pieces *own, const struct group *group
 
 static size_t summed_bytes(const struct gradient_pieces *own, const struct group *group)
 {
-    return (group->to - group->from) * (own->options.same_bits ? sizeof *own->fixed : sizeof *own->window);
+    return group->count * (own->options.same_bits ? sizeof *own->fixed : sizeof *own->window);
 }
 
 /* Waits for an operation, unless one has already failed. */
@@ -231,42 +372,64 @@ static bool await(struct gradient_pieces *own, uint64_t number)
     return result == 0;
 }
 
-static void add_bucket(struct gradient_pieces *own, const struct group *group, size_t b)
+/* Adds the sums of own elements [from, from + count) of a bucket, which have come. */
+static void add_run(struct gradient_pieces *own, size_t bucket, size_t from, const void *came, size_t count)
 {
     const struct ops *ops = own->options.ops;
-    const struct piece *piece = piece_of(own->options.pieces, b, own->rank);
-    const enum comm_type type = carried(own);
-    const size_t count = piece->to - piece->from, each = own->options.same_bits ? sizeof(int64_t) : sizeof(float);
+    const struct piece *piece = piece_of(own->options.pieces, bucket, own->rank);
+    const size_t each = own->options.same_bits ? sizeof(int64_t) : sizeof(float);
     char *all = own->options.same_bits ? (char *)own->fixed_sums : (char *)own->sums;
-    void *memory = all + (piece->place + (piece->from - piece->held_from)) * each;
-    if (count == 0)
-        return;
+    void *memory = all + (piece->place + (from - piece->held_from)) * each;
     void *sums = ops->map(ops->device, memory, count * each, MAP_CHANGE);
-    const char *came = (const char *)group->host + (piece->from - group->from) * comm_type_bytes(type);
-    parallel(blocks_of(count, ADD_BLOCK), add_block, &(struct addition){type, sums, came, count});
+    parallel(blocks_of(count, ADD_BLOCK), add_block, &(struct addition){carried(own), sums, came, count});
     ops->unmap(ops->device, memory, sums, count * each, MAP_CHANGE);
 }
 
-static void time_bucket(struct gradient_pieces *own, size_t b)
+/* `came`: this process's elements of the part, in order. */
+static void add_part(struct gradient_pieces *own, const struct group *group, const struct part *part, const char *came)
 {
-    const struct comm_times times = comm_timed(own->options.comm, own->numbers[b]);
-    const struct bucket *bucket = &own->buckets->items[b];
-    own->times[b].bytes = (bucket->to - bucket->from) * comm_type_bytes(carried(own));
-    own->times[b].sums++;
-    own->times[b].taken += times.taken;
-    own->times[b].waited += times.waited;
+    const struct piece *piece = piece_of(own->options.pieces, part->bucket, own->rank);
+    for (size_t i = 0; part->counts[own->rank] > 0 && i < span_count(own, group); i++) {
+        struct span span = span_of(own, group, i);
+        span.from = span.from > part->from ? span.from : part->from;
+        const size_t count = count_in(own, part->bucket, own->rank, span.from, smaller(span.to, part->to));
+        if (count == 0)
+            continue;
+        add_run(own, part->bucket, span.from > piece->from ? span.from : piece->from, came, count);
+        came += count * comm_type_bytes(carried(own));
+    }
+}
+
+/* Elements of a part that belong to the first `ranks` processes. */
+static size_t elements_of(const struct part *part, uint32_t ranks)
+{
+    size_t elements = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        elements += part->counts[r];
+    return elements;
+}
+
+static void time_part(struct gradient_pieces *own, const struct part *part)
+{
+    const struct comm_times times = comm_timed(own->options.comm, part->number);
+    struct bucket_times *all = &own->times[part - own->parts];
+    all->bytes = elements_of(part, own->options.pieces->size) * comm_type_bytes(carried(own));
+    all->sums++;
+    all->taken += times.taken;
+    all->waited += times.waited;
 }
 
 /* Waits for the sums of a group and adds those of the own pieces; its slot is then free. */
 static void settle(struct gradient_pieces *own, struct group *group)
 {
     const struct ops *ops = own->options.ops;
-    for (size_t b = group->bucket_from; b < group->bucket_to; b++) {
-        meet_move(own->options.meet, own->number, "bucket %zu", b);
-        if (!await(own, own->numbers[b]))
+    const size_t each = comm_type_bytes(carried(own));
+    for (const struct part *part = group->parts; part < group->parts_end; part++) {
+        meet_move(own->options.meet, own->number, "bucket %zu", part->bucket);
+        if (!await(own, part->number))
             continue;
-        time_bucket(own, b);
-        add_bucket(own, group, b);
+        time_part(own, part);
+        add_part(own, group, part, (char *)group->host + (part->at + elements_of(part, own->rank)) * each);
     }
     if (!own->rounded && own->failure.kind == ERR_NONE) /* after a failure it may still be in use */
         ops->unmap(ops->device, summed(own, group), group->host, summed_bytes(own, group), MAP_READ);
@@ -281,7 +444,8 @@ static size_t find_slot(struct gradient_pieces *own)
         const struct group *holder = own->holders[s];
         if (!holder || holder->state == GROUP_AWAY)
             return s;
-        if (holder->state == GROUP_SUMS && (oldest == own->slots || holder < own->holders[oldest]))
+        if (holder->state == GROUP_SUMS &&
+            (oldest == own->slots || holder->parts->number < own->holders[oldest]->parts->number))
             oldest = s;
     }
     assert(oldest < own->slots);
@@ -292,18 +456,17 @@ static size_t find_slot(struct gradient_pieces *own)
 static void open_group(struct gradient_pieces *own, struct group *group)
 {
     const struct ops *ops = own->options.ops;
-    const size_t count = group->to - group->from;
     if (group->state == GROUP_SUMS) /* from the previous round */
         settle(own, group);
     group->place = 0;
-    if (group != &own->groups[own->group_count - 1]) {
+    if (group->kind != GROUP_WHOLE || group->to > params_layer(own->options.params, 0, 0)->offset) {
         const size_t slot = find_slot(own);
         own->holders[slot] = group;
-        group->place = embeddings_size(own->options.params) + slot * own->slot_size;
+        group->place = embeddings_size(own->options.params, own->words) + slot * own->slot_size;
     }
-    CALL(ops, clear, .memory = own->window + group->place, .bytes = count * sizeof *own->window);
+    CALL(ops, clear, .memory = own->window + group->place, .bytes = group->count * sizeof *own->window);
     if (own->options.same_bits)
-        CALL(ops, clear, .memory = own->fixed + group->place, .bytes = count * sizeof *own->fixed);
+        CALL(ops, clear, .memory = own->fixed + group->place, .bytes = group->count * sizeof *own->fixed);
     group->state = GROUP_OPEN;
 }
 
@@ -316,55 +479,197 @@ static void start(struct gradient_pieces *own, const struct comm_work *work, uin
     *number = comm_start(comm, *work);
 }
 
+static void start_part(struct gradient_pieces *own, const struct group *group, struct part *part)
+{
+    const size_t each = comm_type_bytes(carried(own));
+    char *in = (char *)group->host + part->at * each;
+    const struct comm_work work = {
+        .operation = COMM_REDUCE_SCATTER,
+        .type = carried(own),
+        .in = in,
+        .in_counts = part->counts,
+        .out = in + elements_of(part, own->rank) * each,
+    };
+    start(own, &work, &part->number);
+}
+
 /* The group's gradients of this pass are complete: starts to sum them to their holders. */
 static void close_group(struct gradient_pieces *own, struct group *group)
 {
     const struct gradient_sum_options *options = &own->options;
     const struct ops *ops = options->ops;
-    const struct pieces *pieces = options->pieces;
-    const enum comm_type type = carried(own);
-    const size_t count = group->to - group->from, bytes = summed_bytes(own, group);
     if (group->state != GROUP_OPEN) /* not written: a dropped layer, a head without labels, or a round of zeros */
         open_group(own, group);
+    const size_t bytes = summed_bytes(own, group);
     if (options->same_bits)
-        CALL(ops, fixed_add, .sums = own->fixed + group->place, .gradients = own->window + group->place, .count = count,
-             .unit = own->unit, .limit = FIXED_LIMIT / (double)options->parts, .refused = own->refused);
+        CALL(ops, fixed_add, .sums = own->fixed + group->place, .gradients = own->window + group->place,
+             .count = group->count, .unit = own->unit, .limit = FIXED_LIMIT / (double)options->parts,
+             .refused = own->refused);
     group->host = ops->map(ops->device, summed(own, group), bytes, MAP_READ); /* only this copy gets the sums */
     if (own->rounded) {
         uint16_t *rounded = own->rounded + group->place;
-        wire_bf16_round(group->host, rounded, count);
+        wire_bf16_round(group->host, rounded, group->count);
         ops->unmap(ops->device, summed(own, group), group->host, bytes, MAP_READ);
         group->host = rounded;
     }
     group->state = GROUP_SUMS;
-    for (size_t b = group->bucket_from; b < group->bucket_to; b++) {
-        char *host = group->host;
-        const struct piece *piece = piece_of(pieces, b, own->rank);
-        const struct comm_work work = {
-            .operation = COMM_REDUCE_SCATTER,
-            .type = type,
-            .in = host + (own->buckets->items[b].from - group->from) * comm_type_bytes(type),
-            .in_counts = pieces->counts + b * pieces->size,
-            .out = host + (piece->from - group->from) * comm_type_bytes(type),
-        };
-        start(own, &work, &own->numbers[b]);
-    }
+    for (struct part *part = group->parts; part < group->parts_end; part++)
+        start_part(own, group, part);
     if (!options->overlap)
         settle(own, group);
 }
 
+/* ---- looking at gradients that are not summed ---- */
+
+/* Shows rows [from, to) of the word table, chunk by chunk, because rows and chunks end at different places. */
+static void look_at_rows(const struct gradient_pieces *own, const float *rows, size_t from, size_t to)
+{
+    const struct params *params = own->options.params;
+    float *values = mem_array(PARAM_CHUNK, sizeof *values);
+    for (size_t c = 0; c < params->chunk_count && params->chunks[c].offset < to * own->hidden; c++) {
+        const size_t offset = params->chunks[c].offset, chunk_end = offset + (size_t)params->chunks[c].count;
+        const size_t first = offset > from * own->hidden ? offset : from * own->hidden;
+        const size_t end = smaller(chunk_end, to * own->hidden);
+        if (end <= first)
+            continue;
+        memset(values, 0, PARAM_CHUNK * sizeof *values);
+        memcpy(values + (first - offset), rows + (first - from * own->hidden), (end - first) * sizeof *values);
+        own->look->group(own->look->context, values, offset, (struct chunk_range){c, c + 1});
+    }
+    mem_free(values);
+}
+
 static void look_at(struct gradient_pieces *own, struct group *group)
 {
-    if (group->state == GROUP_OPEN && own->look)
-        own->look->group(own->look->context, own->window + group->place, group->from, group->chunks);
+    const float *values = own->window + group->place;
+    const size_t from = group->from / own->hidden, to = group->to / own->hidden;
+    if (group->kind == GROUP_ROWS) {
+        for (size_t row = from; own->look && row < to; row++)
+            if (word_rows_packed(own->words, row) >= 0)
+                look_at_rows(own, own->aside + (size_t)word_rows_packed(own->words, row) * own->hidden, row, row + 1);
+    } else if (group->state == GROUP_OPEN && own->look) {
+        if (group->kind == GROUP_BLOCK)
+            look_at_rows(own, values, from, to);
+        else
+            own->look->group(own->look->context, values, group->from, group->chunks);
+    }
     group->state = GROUP_AWAY;
 }
 
-/* The listener: returns where the pass writes the gradient of an element. */
+/* ---- the word table ---- */
+
+/* Moves the rows of a block that the input names from the window, where zeros stay, to `aside`. */
+static void set_aside(struct gradient_pieces *own, const struct group *group)
+{
+    const size_t bytes = own->hidden * sizeof(float);
+    for (size_t row = group->from / own->hidden; row < group->to / own->hidden; row++) {
+        const int32_t place = word_rows_packed(own->words, row);
+        float *values = own->window + group->place + (row * own->hidden - group->from);
+        if (place < 0)
+            continue;
+        memcpy(own->aside + (size_t)place * own->hidden, values, bytes);
+        memset(values, 0, bytes);
+    }
+}
+
+/* Learns which rows are set aside in any process. */
+static void know_words(struct gradient_pieces *own)
+{
+    if (!own->words_known)
+        await(own, own->words_number);
+    own->words_known = true;
+}
+
+/* Packs the rows of a block that are set aside in any process: their gradients, or zeros where this process did not. */
+static void gather_rows(struct gradient_pieces *own, struct group *group)
+{
+    size_t count = 0;
+    know_words(own);
+    if (group->state == GROUP_SUMS) /* from the previous round */
+        settle(own, group);
+    for (size_t row = group->from / own->hidden; row < group->to / own->hidden; row++)
+        if (word_rows_marked(own->words, row))
+            group->rows[count++] = (int32_t)row;
+    group->count = count * own->hidden;
+    open_group(own, group);
+    for (size_t i = 0; i < count; i++) {
+        const int32_t place = word_rows_packed(own->words, (size_t)group->rows[i]);
+        if (place >= 0)
+            memcpy(own->window + group->place + i * own->hidden, own->aside + (size_t)place * own->hidden,
+                   own->hidden * sizeof *own->window);
+    }
+    for (struct part *part = group->parts; part < group->parts_end; part++) {
+        part->at = 0;
+        memset(part->counts, 0, own->options.pieces->size * sizeof *part->counts);
+        for (size_t i = 0; i < count; i++) {
+            const struct span span = span_of(own, group, i);
+            const size_t first = span.from > part->from ? span.from : part->from, end = smaller(span.to, part->to);
+            part->at += smaller(span.to, part->from > span.from ? part->from : span.from) - span.from;
+            for (uint32_t r = 0; end > first && r < own->options.pieces->size; r++)
+                part->counts[r] += count_in(own, part->bucket, r, first, end);
+        }
+    }
+}
+
+/* Begins a round of the word table for a pass over `batch`, NULL: of zeros. */
+static void begin_words(struct gradient_pieces *own, const struct batch *batch)
+{
+    const struct comm_work work = word_rows_tell(own->words, batch);
+    const size_t count = word_rows_pack(own->words);
+    memset(own->aside, 0, count * own->hidden * sizeof *own->aside);
+    own->words_known = own->alone;
+    if (!own->alone)
+        start(own, &work, &own->words_number);
+}
+
+/* The listener: the batch for the embeddings' gradient. */
+static const struct batch *words(void *context, const struct batch *batch)
+{
+    struct gradient_pieces *own = context;
+    return word_rows_batch(own->words, batch);
+}
+
+/* ---- the listener ---- */
+
+static void close_next(struct gradient_pieces *own)
+{
+    struct group *group = &own->groups[own->closed++];
+    if (group->kind == GROUP_BLOCK && group->state == GROUP_OPEN)
+        set_aside(own, group);
+    if (own->alone) {
+        look_at(own, group);
+        return;
+    }
+    if (group->kind == GROUP_ROWS)
+        gather_rows(own, group);
+    close_group(own, group);
+}
+
+/* Sums the block that the decoder has computed, and gives it the next one. */
+static bool next_block(void *context, struct word_block *block)
+{
+    struct gradient_pieces *own = context;
+    if (own->groups[own->closed].kind == GROUP_BLOCK && own->groups[own->closed].state == GROUP_OPEN)
+        close_next(own);
+    struct group *group = &own->groups[own->closed];
+    if (group->kind != GROUP_BLOCK)
+        return false;
+    open_group(own, group);
+    *block = (struct word_block){
+        .from = (int32_t)(group->from / own->hidden),
+        .to = (int32_t)(group->to / own->hidden),
+        .gradient = own->window + group->place,
+    };
+    return true;
+}
+
+/* Returns where the pass writes the gradient of an element. */
 static void *place(void *context, size_t element)
 {
     struct gradient_pieces *own = context;
-    struct group *group = &own->groups[own->closed];
+    struct group *group = &own->groups[own->closed > own->blocks ? own->closed : own->blocks];
+    if (own->words && element < words_end(own->options.params))
+        return own->aside;
     while (element < group->from)
         group++;
     if (group->state != GROUP_OPEN)
@@ -372,18 +677,13 @@ static void *place(void *context, size_t element)
     return own->window + group->place + (element - group->from);
 }
 
-/* The listener: sums the groups that are now final. */
+/* Sums the groups that are now final; blocks come before all others. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_pieces *own = context;
     (void)to;
-    while (own->closed < own->group_count && own->groups[own->closed].from >= from) {
-        struct group *group = &own->groups[own->closed++];
-        if (own->alone)
-            look_at(own, group);
-        else
-            close_group(own, group);
-    }
+    while (own->closed < own->group_count && (own->closed < own->blocks || own->groups[own->closed].from >= from))
+        close_next(own);
 }
 
 /* ---- a step ---- */
@@ -403,8 +703,9 @@ void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double 
         CALL(ops, clear, .memory = own->sums, .bytes = held * sizeof *own->sums);
 }
 
-/* Begins a round. Whether any process has another pass after it is exchanged during the round. */
-static void begin_round(struct gradient_pieces *own, bool last)
+/* Begins a round for a pass over `batch`, NULL: of zeros. Whether any process has another pass after it is exchanged
+ * during the round. */
+static void begin_round(struct gradient_pieces *own, const struct batch *batch, bool last)
 {
     own->closed = 0;
     own->alone = false;
@@ -412,13 +713,15 @@ static void begin_round(struct gradient_pieces *own, bool last)
     own->more = !last;
     const struct comm_work work = {.operation = COMM_MAX, .type = COMM_INT64, .out = &own->more, .count = 1};
     start(own, &work, &own->more_number);
+    if (own->words)
+        begin_words(own, batch);
 }
 
-const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own, bool last)
+const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own, const struct batch *batch, bool last)
 {
     if (own->in_round)
         await(own, own->more_number);
-    begin_round(own, last);
+    begin_round(own, batch, last);
     return &own->listener;
 }
 
@@ -432,7 +735,7 @@ static void settle_all(struct gradient_pieces *own)
 /* Makes a round of zeros: this process has no more passes, but another has. */
 static void give_zeros(struct gradient_pieces *own)
 {
-    begin_round(own, true);
+    begin_round(own, NULL, true);
     final(own, 0, own->options.params->size);
 }
 
@@ -463,11 +766,14 @@ const void *gradient_pieces_sums(const struct gradient_pieces *own)
     return own->sums;
 }
 
-const struct gradient_listener *gradient_pieces_alone(struct gradient_pieces *own, const struct gradient_look *look)
+const struct gradient_listener *gradient_pieces_alone(struct gradient_pieces *own, const struct batch *batch,
+                                                      const struct gradient_look *look)
 {
     own->closed = 0;
     own->alone = true;
     own->look = look;
+    if (own->words)
+        begin_words(own, batch);
     return &own->listener;
 }
 
@@ -483,6 +789,6 @@ uint64_t gradient_pieces_wire_bytes(const struct gradient_pieces *own)
 
 const struct bucket_times *gradient_pieces_times(const struct gradient_pieces *own, size_t *count)
 {
-    *count = own->buckets->count;
+    *count = own->part_count;
     return own->times;
 }

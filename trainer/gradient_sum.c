@@ -325,7 +325,7 @@ static const struct batch *words_final(void *context, const struct batch *batch)
 const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum, const struct batch *batch, bool last)
 {
     if (sum->own_pieces)
-        return gradient_pieces_pass(sum->own_pieces, last);
+        return gradient_pieces_pass(sum->own_pieces, batch, last);
     if (sum->own || !last)
         return NULL;
     if (sum->words)

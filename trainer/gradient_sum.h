@@ -44,6 +44,7 @@ struct gradient_sum_options {
     uint64_t parts;
     const uint64_t *borders;
     bool on_hosts;               /* every process has its gradients in host memory */
+    size_t tokens;               /* maximum of a pass */
     bool overlap;                /* sums are made during the last pass, else after it */
     uint64_t bucket;             /* maximum of elements per bucket, as in buckets_init */
     const struct pieces *pieces; /* --zero: each process gets only the sums of its own pieces; NULL: all get all */

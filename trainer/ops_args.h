@@ -127,12 +127,16 @@ struct linear_backward_input_args {
     enum gelu gelu; /* for pre */
 };
 
-/* dw += dy^T x and db += column sums of dy. */
+/* dw += dy^T x and db += column sums of dy. With `columns`, on the CPU, dy is part of a matrix of so many columns:
+ * its rows are that far apart. If the part begins at a multiple of WEIGHT_BLOCK columns of the matrix, and ends at
+ * one or with the matrix, dw and db have the bits that the whole matrix would give these rows of them. */
+#define WEIGHT_BLOCK 384
 struct linear_backward_weight_args {
-    void *dw;       /* [out, in] real */
-    void *db;       /* [out] real, or NULL */
-    const void *dy; /* [rows, out] */
-    const void *x;  /* [rows, in] */
+    void *dw;        /* [out, in] real */
+    void *db;        /* [out] real, or NULL */
+    const void *dy;  /* [rows, out] */
+    int32_t columns; /* 0: out */
+    const void *x;   /* [rows, in] */
     struct rows rows;
     int32_t out, in;
     void *scratch;

@@ -68,9 +68,14 @@ struct comm_work word_rows_tell(struct word_rows *rows, const struct batch *batc
         .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .out = rows->marks, .out_counts = rows->counts};
 }
 
+static bool is_marked_by(const struct word_rows *rows, uint32_t rank, size_t row)
+{
+    return rows->marks[rank * rows->bytes + row / 8] >> row % 8 & 1;
+}
+
 static bool is_marked(const struct word_rows *rows, size_t row)
 {
-    return rows->marks[row / 8] >> row % 8 & 1;
+    return is_marked_by(rows, 0, row);
 }
 
 static void swap(float *a, float *b, size_t count)
@@ -128,4 +133,25 @@ void word_rows_back(struct word_rows *rows)
         swap(rows->table + row * rows->hidden, rows->table + at * rows->hidden, rows->hidden);
         rows->places[row] = (int32_t)row;
     }
+}
+
+size_t word_rows_pack(struct word_rows *rows)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < rows->count; row++)
+        rows->places[row] = is_marked_by(rows, rows->rank, row) ? (int32_t)count++ : -1;
+    return count;
+}
+
+int32_t word_rows_packed(const struct word_rows *rows, size_t row)
+{
+    return rows->places[row];
+}
+
+bool word_rows_marked(const struct word_rows *rows, size_t row)
+{
+    for (uint32_t r = 0; r < rows->size; r++)
+        if (is_marked_by(rows, r, row))
+            return true;
+    return false;
 }

@@ -16,11 +16,13 @@
 #include "trainer/data/batch.h"
 #include "trainer/model/params.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct word_rows;
 
-/* `gradients` are flat floats in host memory. Needs a bit per row and process, and 8 bytes per row. */
+/* `gradients` are flat floats in host memory; NULL: no row will be moved. Needs a bit per row and process, and 8
+ * bytes per row. */
 struct word_rows *word_rows_open(const struct params *params, float *gradients, uint32_t rank, uint32_t size);
 void word_rows_close(struct word_rows *rows); /* NULL is fine */
 
@@ -34,5 +36,13 @@ size_t word_rows_move(struct word_rows *rows);
 const struct batch *word_rows_batch(struct word_rows *rows, const struct batch *batch);
 /* Moves all rows back to their places; may be called at any time. */
 void word_rows_back(struct word_rows *rows);
+
+/* Instead of word_rows_move, for a table whose marked rows are kept apart, packed: after word_rows_tell,
+ * word_rows_batch gives ids among the rows that this process has marked. Returns their number. */
+size_t word_rows_pack(struct word_rows *rows);
+/* The place of a row among those, or -1 if this process has not marked it. */
+int32_t word_rows_packed(const struct word_rows *rows, size_t row);
+/* After the exchange: whether any process has marked the row. */
+bool word_rows_marked(const struct word_rows *rows, size_t row);
 
 #endif

@@ -48,6 +48,26 @@ expect_exit 0 "${leads[@]}" zero_optimization.overlap_comm=false zero_optimizati
 expect_same_checkpoint "2 processes" leads leads-2
 last=checkpoints/step-00000012
 
+# The table is cut into three blocks; rows, chunks and blocks end at different places. A process without a pass sends zeros.
+case_begin "--zero 2: a vocabulary of several blocks"
+mkdir large
+(cat vocab.txt && seq -f "word%.0f" 1000) >large/vocab.txt
+"$dsdata" build -q --text text.txt --vocab large/vocab.txt --seq 32 --valid 0.2 --out large/data
+python3 -c 'import json
+json.dump({**json.load(open("model.json")), "hidden_size": 20}, open("large/model.json", "w"))'
+words=("$dstrain" --shards large/data --model large/model.json --steps 4 --batch 7 --micro-batch 1 --threads 1 --same-bits)
+last=checkpoints/step-00000004
+expect_exit 0 "${words[@]}" --out words
+expect_exit 0 "${words[@]}" --out words-3 --processes 3 --zero 2
+expect_same_checkpoint "3 processes" words words-3
+expect_exit 0 "${words[@]}" --set zero_optimization.overlap_comm=false zero_optimization.reduce_bucket_size=2000 \
+    --out words-2 --processes 2 --zero 2
+expect_same_checkpoint "2 processes, small buckets" words words-2
+expect_exit 0 "${words[@]}" --precision bf16 --out words-bf16
+expect_exit 0 "${words[@]}" --precision bf16 --out words-bf16-2 --processes 2 --zero 2
+expect_same_checkpoint "2 processes, bf16" words-bf16 words-bf16-2
+last=checkpoints/step-00000012
+
 case_begin "another number and another stage at every start"
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 3 --zero 1 --stop-after 5
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --stop-after 2

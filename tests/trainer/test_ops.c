@@ -255,6 +255,38 @@ static void products(void)
     product_of_size(98, 128, 70, 800); /* sums in several pieces of k, strips and panels */
 }
 
+/* The gradient of a table of words, in parts of its rows (ops_args.h). */
+static void weight_in_parts(void)
+{
+    const size_t live = 37, total = 64, out = 2 * WEIGHT_BLOCK + 90, in = 72, real = ops->real_size;
+    const size_t ends[] = {WEIGHT_BLOCK, 2 * WEIGHT_BLOCK, out};
+    const struct rows rows = {(int32_t)live, (int32_t)total};
+    struct array dy = random_array(live * out, total * out, ops->storage_size, 1);
+    struct array x = random_array(live * in, total * in, ops->storage_size, 1);
+    const struct ops_limits limits = {(int32_t)total, (int32_t)out, 64, 64, 1, 1};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    char *whole = mem_clear((in + 1) * out, real), *parts = mem_clear((in + 1) * out, real);
+    CALL(ops, linear_backward_weight, .dw = whole, .db = whole + in * out * real, .dy = dy.memory, .x = x.memory,
+         .rows = rows, .out = (int32_t)out, .in = (int32_t)in, .scratch = scratch);
+    for (size_t i = 0, from = 0; i < 3; from = ends[i++])
+        CALL(ops, linear_backward_weight, .dw = parts + from * in * real, .db = parts + (in * out + from) * real,
+             .dy = (char *)dy.memory + from * ops->storage_size, .columns = (int32_t)out, .x = x.memory, .rows = rows,
+             .out = (int32_t)(ends[i] - from), .in = (int32_t)in, .scratch = scratch);
+    if (memcmp(whole, parts, (in + 1) * out * real) != 0)
+        fail_msg("%s: parts of linear_backward_weight have other bits", ops->name);
+    mem_free(whole);
+    mem_free(parts);
+    mem_free(scratch);
+    release(&dy);
+    release(&x);
+}
+
+static void a_part_of_a_weight_has_the_bits_of_the_whole(void **state)
+{
+    (void)state;
+    each_backend(weight_in_parts);
+}
+
 static void products_are_right(void **state)
 {
     (void)state;
@@ -969,6 +1001,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right),
+        cmocka_unit_test(a_part_of_a_weight_has_the_bits_of_the_whole),
         cmocka_unit_test(gelu_keeps_its_tail),
         cmocka_unit_test(norm_is_right),
         cmocka_unit_test(attention_is_right),

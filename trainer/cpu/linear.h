@@ -11,10 +11,10 @@
 #include "trainer/cpu/product.h"
 #include "trainer/cpu/real.h"
 
-#define DEPTH        384 /* units of k at a time: a panel of them takes a tenth of a second-level cache */
-#define ROWS         384 /* rows of C in a task, at most: enough that packing B costs little */
-#define COLUMNS      256 /* columns of C in a task, at most: enough that packing A costs little */
-#define TALL_ROWS    768 /* both where A is read in place */
+#define DEPTH        384          /* units of k at a time: a panel of them takes a tenth of a second-level cache */
+#define ROWS         WEIGHT_BLOCK /* rows of C in a task, at most: enough that packing B costs little */
+#define COLUMNS      256          /* columns of C in a task, at most: enough that packing A costs little */
+#define TALL_ROWS    768          /* both where A is read in place */
 #define TALL_COLUMNS 64
 #define LAID         96 /* rows of A that are packed at once */
 #define LEAST        24 /* rows of C in a task where threads are many, at least: a whole number of strips */
@@ -30,7 +30,8 @@ struct linear_product {
     void *activation; /* FINISH_GELU: [m, n], gelu(C) */
     const void *pre;  /* FINISH_GELU_BACKWARD: [m, n] */
     bool erf_form;
-    size_t live; /* rows of C from here on become zero; SIZE_MAX: none */
+    size_t live;  /* rows of C from here on become zero; SIZE_MAX: none */
+    size_t whole; /* if C is a part of a matrix's rows: the number of these; it is cut as that would be. Otherwise 0 */
     /* how C is cut */
     int64_t block_m, block_n, block_k;           /* block_k is for oneDNN only (prepare) */
     size_t across;                               /* blocks in a row of blocks */
@@ -42,8 +43,8 @@ struct linear_product {
 struct sum_args {
     void *partials; /* [blocks][columns] */
     const void *x;
-    size_t rows, columns;
-    size_t slice, across; /* columns of a task, and tasks of a block */
+    size_t rows, columns, row; /* `row`: numbers from one row to the next */
+    size_t slice, across;      /* columns of a task, and tasks of a block */
 };
 
 /* The memory of one thread. */
@@ -208,7 +209,7 @@ static void prepare(struct device *device, struct linear_product *p)
  * summation may depend on the shape of a block, so with it the blocks do not depend on the number of threads. */
 static void multiply(struct device *device, struct linear_product *p)
 {
-    const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n,
+    const size_t own = (size_t)p->shape.m, m = p->whole ? p->whole : own, n = (size_t)p->shape.n,
                  wanted = TASKS * (size_t)(device->onednn ? 4 : device->threads);
     const bool tall = !device->onednn && lies_ready(&p->shape, p->a, (size_t)p->shape.k);
     size_t rows = tall ? TALL_ROWS : ROWS, columns = tall ? TALL_COLUMNS : COLUMNS;
@@ -228,7 +229,7 @@ static void multiply(struct device *device, struct linear_product *p)
     if (device->onednn)
         prepare(device, p);
     assert(parallel_threads() <= device->threads);
-    parallel(blocks_of(m, rows) * p->across, product_task, p);
+    parallel(blocks_of(own, rows) * p->across, product_task, p);
 }
 
 /* With `activation`, also computes the GELU of the result. */
@@ -300,7 +301,7 @@ static void sum_block(const void *args, size_t task, int thread)
     real *sum = (real *)a->partials + block * a->columns + from;
     memset(sum, 0, count * sizeof *sum);
     for (size_t row = block * BLOCK_ROWS; row < end; row++) {
-        const storage *x = (const storage *)a->x + row * a->columns + from;
+        const storage *x = (const storage *)a->x + row * a->row + from;
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             sum[i] += LOAD(x[i]);
@@ -309,12 +310,13 @@ static void sum_block(const void *args, size_t task, int thread)
 
 static void linear_backward_weight(struct device *device, const struct linear_backward_weight_args *args)
 {
+    const int32_t columns = args->columns ? args->columns : args->out;
     struct linear_product product = {
         .shape = {.m = args->out,
                   .n = args->in,
                   .k = args->rows.total,
                   .a_row = 1,
-                  .a_column = args->out,
+                  .a_column = columns,
                   .b_row = args->in,
                   .b_column = 1,
                   .c_row = args->in,
@@ -324,13 +326,14 @@ static void linear_backward_weight(struct device *device, const struct linear_ba
         .a = args->dy,
         .b = args->x,
         .live = SIZE_MAX,
+        .whole = (size_t)columns,
     };
     multiply(device, &product);
     if (!args->db)
         return;
     const size_t rows = (size_t)args->rows.live, out = (size_t)args->out, blocks = blocks_of(rows, BLOCK_ROWS);
     const size_t slice = column_slice(device, blocks, out);
-    const struct sum_args sums = {args->scratch, args->dy, rows, out, slice, blocks_of(out, slice)};
+    const struct sum_args sums = {args->scratch, args->dy, rows, out, (size_t)columns, slice, blocks_of(out, slice)};
     parallel(blocks * sums.across, sum_block, &sums);
     add_partials(args->db, args->scratch, blocks, out, out);
 }

@@ -124,6 +124,7 @@ void linear_backward_weight(struct device *device, const struct linear_backward_
     const struct rows rows = args->rows;
     const int32_t out = args->out, in = args->in;
     void *db = args->db;
+    assert(args->columns == 0);
     OP("linear_backward_weight", args->rows, args->out, args->in);
     if (db && linear_fuses(device->ops.precision, FINISH_SUMS, GELU_TANH) &&
         run(device, PRODUCT_WEIGHT, FINISH_SUMS, 1, rows, out, in, &operands)) {

@@ -61,6 +61,26 @@ static double masked_work(const struct model_config *config)
     return hidden * hidden + hidden * config->vocabulary;
 }
 
+/* The decoder's weights are the word table. */
+static void decoder_backward_weight(struct model *model, struct rows rows)
+{
+    const struct ops *ops = model->ops;
+    const struct gradient_listener *listener = model->listener;
+    const struct param *word = params_embedding(&model->table, PARAM_WORD);
+    const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
+    char *bias = gradient_of(model, HEAD(HEAD_BIAS));
+    struct word_block block;
+    if (!listener || !listener->block) {
+        CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = bias, .dy = model->logits,
+             .x = model->features, .rows = rows, .out = vocabulary, .in = hidden, .scratch = model->scratch);
+        return;
+    }
+    while (listener->block(listener->context, &block))
+        CALL(ops, linear_backward_weight, .dw = block.gradient, .db = bias + (size_t)block.from * ops->real_size,
+             .dy = (const char *)model->logits + (size_t)block.from * ops->storage_size, .columns = vocabulary,
+             .x = model->features, .rows = rows, .out = block.to - block.from, .in = hidden, .scratch = model->scratch);
+}
+
 static void masked_backward(struct model *model, const struct batch *batch, struct rows rows)
 {
     const struct ops *ops = model->ops;
@@ -70,9 +90,7 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     void *gradient = model->dfeatures;
     CALL(ops, linear_backward_input, .dx = gradient, .dy = model->logits, .w = weight_of(model, word), .rows = rows,
          .out = vocabulary, .in = hidden);
-    CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = gradient_of(model, HEAD(HEAD_BIAS)),
-         .dy = model->logits, .x = model->features, .rows = rows, .out = vocabulary, .in = hidden,
-         .scratch = model->scratch);
+    decoder_backward_weight(model, rows);
     CALL(ops, norm_backward, .dz = gradient, .dgain = gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
          .dbias = gradient_of(model, HEAD(HEAD_NORM_BIAS)), .dy = gradient, .z = model->transform_out,
          .statistics = model->transform_stats, .gain = vector_of(model, HEAD(HEAD_NORM_WEIGHT)), .rows = rows,

@@ -87,6 +87,11 @@ struct model_metrics {
 
 /* Clears the gradients and keeps the settings. Discards sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
+/* Rows of the word table whose gradient the decoder computes next. */
+struct word_block {
+    int32_t from, to; /* rows of the word table, multiples of WEIGHT_BLOCK or its end */
+    void *gradient;   /* [to - from, H] real */
+};
 /* Learns which gradients are final, in the last micro-batch of a step, or in every one if it places them: elements
  * [from, to) of flat memory, in consecutive ranges from its end down to 0: heads, layers from the last to the first,
  * embeddings. The device may not have computed them yet, but nothing queued later changes them. */
@@ -97,6 +102,11 @@ struct gradient_listener {
      * moved. */
     const struct batch *(*words)(void *context, const struct batch *batch);
     void *context;
+    /* NULL, or: the decoder's gradient of the word table is computed in blocks of rows. Each call sets the next
+     * block and where its gradient is to be added; false: there is none left. The rows that the input names keep
+     * this gradient until `words`, and then the batch that it returns says where in the word table's memory they
+     * are. */
+    bool (*block)(void *context, struct word_block *block);
     /* For a model whose gradients are placed: the address of element `element` of flat memory, valid for all of its
      * group (the heads, a layer, the embeddings) until that is final. The memory begins cleared. Otherwise NULL. */
     void *(*place)(void *context, size_t element);

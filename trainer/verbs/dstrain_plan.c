@@ -84,7 +84,8 @@ static void count_memory(const struct engine *engine, const struct params *param
     needs->memory = engine_bytes(engine, ENGINE_TRAINING);
     if (engine_divides_gradients(engine))
         needs->gradients =
-            gradient_pieces_bytes(params, &engine->pieces, 0, engine->recipe->part > 0, engine->recipe->overlap);
+            gradient_pieces_bytes(params, &engine->pieces, 0, engine->recipe->part > 0, engine->recipe->overlap,
+                                  engine->ops->memory > 0 ? 0 : (size_t)engine->limits.tokens);
     const uint64_t counted = plan->bytes + needs->moments + (budget.placed ? needs->gradients : 0);
     needs->scratch += needs->memory - counted; /* for updates and integer sums */
     needs->available = machine_memory_for(engine->ops);
@@ -98,7 +99,7 @@ static void count_cards(const struct engine *engine, const struct params *params
     for (uint32_t size = 1, missing = CARDS; size <= CARDS_MOST && missing > 0; size *= 2) {
         one.pieces = (struct pieces){0};
         if (size > 1)
-            pieces_init(&one.pieces, params, engine->recipe->bucket, size);
+            pieces_init(&one.pieces, params, engine_bucket(engine), size);
         const double bytes = (double)engine_bytes(&one, ENGINE_TRAINING);
         for (int i = 0; i < CARDS; i++)
             if (cards[i] == 0 && bytes <= CARD_FILLED * 1e9 * card_sizes[i]) {
@@ -228,15 +229,16 @@ static void say(const struct setup *setup, const struct engine *engine, const st
 }
 
 /* Logs what each of several processes needs, and for large models how many GPUs of each size. */
-static void say_processes(const struct setup *setup, const struct needs *needs)
+static void say_processes(const struct setup *setup, const struct engine *engine, const struct needs *needs)
 {
     char bytes[32];
     struct buf cards = {0};
     if (needs->processes > 1)
         log_say("processes  %" PRIu32 " with --zero %" PRIu32
                 ": %s each; bytes per parameter with bf16 or fp16 (fp32): --zero 0 has 18 (16), 1 has 6 + 12/N "
-                "(8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of the embeddings and a layer or two",
-                needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes));
+                "(8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of %s",
+                needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes),
+                engine->ops->memory > 0 ? "the embeddings and a layer or two" : "a layer or two");
     if (needs->sent > 0)
         log_say("traffic    a process sends %s a step%s", format_bytes(needs->sent, bytes),
                 setup->recipe.zero < 2 || needs->passes == 1
@@ -364,7 +366,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         count_all(&setup, &engine, &needs);
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
         say(&setup, &engine, &needs, disk_free);
-        say_processes(&setup, &needs);
+        say_processes(&setup, &engine, &needs);
         result = check_fit(&needs, disk_free, err); /* before a model is opened for measuring */
         if (result == 0)
             result = count_work(&setup, &engine, &needs, &energy, err);
