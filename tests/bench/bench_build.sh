@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How long `dsdata build` takes (both lengths, from .xml.bz2 to sealed shards), next to what merely decompressing the
-# same file takes with bzip2 and lbzip2 on the same cores. The contestants take turns; the shortest time of each counts.
+# Time of `dsdata build` (both lengths, from .xml.bz2 to sealed shards), compared with only decompressing the same file
+# with bzip2 and lbzip2 on the same cores. The programs alternate; the shortest time of each counts.
 #
 #     bench_build.sh [--from DUMP] [--bytes 100M] [--vocab FILE] [--runs 3] [--threads N] [--cache DIR] [--bin DIR]
 #
@@ -32,7 +32,7 @@ has() {
     command -v "$1" >/dev/null
 }
 
-# One bzip2 stream, as Wikipedia's single-stream dumps; lbzip2 writes the same kind of file, only sooner.
+# One bzip2 stream, as in Wikipedia's single-stream dumps; lbzip2 writes the same kind of file, only faster.
 compress() {
     if has lbzip2; then lbzip2 -9 -n "$threads"; else bzip2 -9; fi
 }
@@ -47,7 +47,7 @@ make_input() {
     mv "$dump.part" "$dump"
 }
 
-# The contestants.
+# The programs to compare.
 run_bzip2() { bzip2 -dc "$dump" >/dev/null; }
 run_lbzip2() { lbzip2 -dc -n "$threads" "$dump" >/dev/null; }
 run_dsdata() {
@@ -55,7 +55,7 @@ run_dsdata() {
     "$bin/dsdata" build -q --wiki "$dump" --vocab "$vocab" --threads "$threads" --out "$cache/out"
 }
 
-# Prints the milliseconds that a command takes.
+# Prints the milliseconds a command takes.
 milliseconds() {
     local start end
     start=$(date +%s%N)

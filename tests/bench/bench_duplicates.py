@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What documents of equal text cost: CPU time of `dsdata build --threads 1` with --duplicates drop over that with keep, from a
-made dump as bzip2 and plain. Contestants take turns; the least of each counts.
+"""Cost of --duplicates drop: CPU time of `dsdata build --threads 1` with it, relative to keep.
+
+The dump is synthetic, as bzip2 and plain. The programs alternate; the least time of each counts.
 
     bench_duplicates.py [--bytes 50M] [--runs 5] [--bin build/release] [--without DIR]
 
---without DIR: also keep over the program in DIR, which does not look for duplicates (note_text of pipeline/digest.c returns
-true at once, unless options->only_hashes)."""
+--without DIR: also keep relative to the program in DIR, which does not search for duplicates (note_text of
+pipeline/digest.c returns true at once, unless options->only_hashes)."""
 
 import argparse
 import bz2
@@ -27,7 +28,7 @@ options = parser.parse_args()
 
 
 def cpu_seconds(command):
-    """User and system time of a process that ends well."""
+    """User and system time of a process that must succeed."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read().decode()
     _, status, usage = os.wait4(child.pid, 0)

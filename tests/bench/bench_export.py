@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What pages of other namespaces cost that a build passes over, per byte, against the pages that it keeps.
+"""Cost per byte of pages of other namespaces, which a build skips, relative to pages that it keeps.
 
     tests/bench/bench_export.py [--bin build/release] [--bytes 100M] [--runs 5]
 
-In:  an export as MediaWiki writes them today, all namespaces, that scripts/make_dump.py makes (here, or a folder of parts
-     given with --from).
-Out: CPU time of `dsdata build --threads 1`, both lengths, in ns per byte of XML: of a dump with the kept pages of the
-     export alone, and of one with its pages of other namespaces alone, plain and as bzip2; their ratio. The least of the
-     runs, which take turns; the time of a dump of one page is taken off.
+In:  an export with all namespaces, as MediaWiki writes them today, made by scripts/make_dump.py or given as a folder
+     with --from.
+Out: CPU time of `dsdata build --threads 1`, both lengths, in ns per byte of XML: of a dump with only the kept pages of
+     the export, and of one with only its pages of other namespaces, plain and as bzip2; their ratio. The runs
+     alternate and the least time counts; the time for a dump of one page is subtracted.
 """
 
 import argparse
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def read_export(folder):
-    """(head, kept pages, pages of other namespaces), each as bytes."""
+    """Returns (head, kept pages, pages of other namespaces), each as bytes."""
     head, kept, others = b"", [], []
     for part in sorted(Path(folder).glob("*.xml.bz2")):
         xml = bz2.decompress(part.read_bytes())

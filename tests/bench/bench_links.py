@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
-"""What a training over several processes costs and does, on one machine of two cores. As root, for network namespaces.
+"""Costs and properties of a training in several processes, on one machine with two cores. Needs root.
 
     bench_links.py SHARDS [--bin build/release] [--parts rates,hidden,ddp,...] [--rates 1000,100] [--jsonl FILE]
 
-Two namespaces, `tc tbf` on each side of a veth pair, a process with one thread in each, on a core of its own. The parts:
+There are two network namespaces, with `tc tbf` on each side of a veth pair and one single-threaded process in each,
+bound to its core. The parts:
 
-    rates    payload that one TCP stream carries, and the time of a round trip
-    hidden   T: a step of two processes. A: the same share alone, the other core busy with the same. W: the step's bytes
-             on the wire, over the payload rate. B: the backward pass of the last micro-batch, by --timings (operations
-             called *backward*). Hidden is (W − (T − A)) / min(W, B). The same with what rank 0 waited for sums, by
-             --timings, in place of T − A: where a machine has other work, that differs less from run to run
-    ddp      PyTorch DistributedDataParallel over gloo of transformers' BertForPreTraining: fused AdamW, fp32, the same
-             global batch, in micro-batches of which only the last one sends (no_sync). --jsonl: the same samples, as
-             `dsdata export --format jsonl` writes them
-    start    seconds from exec to the first step, 8 processes and 1
-    bytes    what the interface sent in a step, without headers, over 2 (N-1)/N · 4 n; and wire_bytes for N = 2, 3, 4
-    equal    parameters after 20 steps of N = 2, 3, 4, equal and 1:3 shares, fp32, dropout, against one process
-    bits     --same-bits against none, base, 16 and 64 sequences a part
-    onebit   a step of mini, batch 32, at the first of --rates, by Adam and by onebit_adam behind the freeze
-    memory   the most that each of 4 processes of base has resident, with each of --stages, and what its step sends
-    speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 for each, --share auto, over what the
-             three reach alone, each with batches of the share that is in proportion, added
+    rates    payload rate of one TCP stream, and the round-trip time
+    hidden   T: a step of two processes. A: the same share alone, with the other core busy. W: the step's bytes on the
+             wire, divided by the payload rate. B: the backward pass of the last micro-batch, by --timings (operations
+             called *backward*). Hidden is (W − (T − A)) / min(W, B). Also with rank 0's waiting time for sums, by
+             --timings, instead of T − A: on a busy machine that varies less from run to run
+    ddp      PyTorch DistributedDataParallel over gloo with transformers' BertForPreTraining: fused AdamW, fp32, the
+             same global batch, in micro-batches of which only the last one sends (no_sync). --jsonl: the same samples,
+             as written by `dsdata export --format jsonl`
+    start    seconds from exec to the first step, with 8 processes and with 1
+    bytes    bytes sent by the interface per step, without headers, over 2 (N-1)/N · 4 n; also wire_bytes, N = 2, 3, 4
+    equal    parameters after 20 steps with N = 2, 3, 4, equal and 1:3 shares, fp32, dropout, against one process
+    bits     time with --same-bits against without, base, 16 and 64 sequences per part
+    onebit   a step of mini, batch 32, at the first of --rates, with Adam and with onebit_adam after the freeze
+    memory   peak resident memory of each of 4 processes of base, with each of --stages, and bytes sent per step
+    speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 per sequence, with --share auto,
+             over the sum of what each reaches alone with a batch of its proportional share
 
-The median step counts, the first one left out; best of --rounds."""
+The median step counts, without the first one; best of --rounds."""
 
 import argparse
 import json
@@ -41,7 +42,7 @@ import time
 import scaling
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-HEADERS = 14 + 20 + 32  # bytes of a packet before its payload: Ethernet, IPv4, TCP with timestamps
+HEADERS = 14 + 20 + 32  # bytes of headers in a packet: Ethernet, IPv4, TCP with timestamps
 MICRO = 16  # sequences of a micro-batch of 2,048 tokens
 ADDRESS, PORT = ("10.78.0.1", "10.78.0.2"), 29600
 
@@ -58,7 +59,7 @@ parser.add_argument("--stages", default="0,1,2", help="--zero, of memory")
 parser.add_argument("--steps", type=int, default=6)
 parser.add_argument("--rounds", type=int, default=2)
 parser.add_argument("--jsonl", type=pathlib.Path)
-parser.add_argument("--peer", type=int, help=argparse.SUPPRESS)  # this process is PyTorch's rank
+parser.add_argument("--peer", type=int, help=argparse.SUPPRESS)  # the rank of this process in PyTorch
 options = parser.parse_args()
 options.bin = options.bin.resolve()
 
@@ -67,7 +68,7 @@ options.bin = options.bin.resolve()
 
 
 class Cable:
-    """Two namespaces and what joins them."""
+    """Two namespaces and the link between them."""
 
     def __init__(self):
         self.machines = [f"ds-{side}-{os.getpid()}" for side in ("left", "right")]
@@ -93,11 +94,11 @@ class Cable:
                             "burst", "128kb", "latency", "50ms"], check=True)
 
     def on(self, side, *command):
-        """A command on the machine `side`, on the core of this number."""
+        """A command on machine `side`, bound to this core."""
         return ["ip", "netns", "exec", self.machines[side], "taskset", "-c", str(side), *map(str, command)]
 
     def payload(self):
-        """Bytes that the left machine has sent, without headers. A packet may be a large one, with one header."""
+        """Bytes that the left machine has sent, without headers. A packet may be large, with one header."""
         shown = subprocess.run(["ip", "-n", self.machines[0], "-s", "-j", "link", "show", "ds-cable"], check=True,
                                capture_output=True).stdout
         sent = json.loads(shown)[0]["stats64"]["tx"]
@@ -109,7 +110,7 @@ def ip(*words):
 
 
 def together(commands, **environment):
-    """Runs them at once; what they said on stderr."""
+    """Runs the commands at the same time; returns their stderr."""
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
                                 env={**os.environ, **environment}) for command in commands]
     said = [process.communicate() for process in running]
@@ -134,7 +135,7 @@ def hand(rank, size, place):
 
 
 def said_by(command):
-    """The command with what -q leaves out."""
+    """Runs the command without -q; returns its output."""
     return [word for word in command if word != "-q"]
 
 
@@ -143,13 +144,13 @@ def lines_of(out):
 
 
 def step_of(out):
-    """Seconds of the median step but the first."""
+    """Seconds of the median step, without the first."""
     at = [line["seconds"] for line in lines_of(out)]
     return statistics.median(after - before for before, after in zip(at, at[1:]))
 
 
 def two(cable, scratch, model, batch, *more, steps=None):
-    """The run of two processes over the cable, and what rank 0 said."""
+    """Runs two processes over the link; returns the run's folder and the output of rank 0."""
     out = scratch / "two"
     shutil.rmtree(out, ignore_errors=True)
     said = together([cable.on(rank, *said_by(training(out, model, batch, *hand(rank, 2, f"{ADDRESS[0]}:{PORT}"), *more,
@@ -158,7 +159,7 @@ def two(cable, scratch, model, batch, *more, steps=None):
 
 
 def parameters(out):
-    """The last checkpoint's, as an array."""
+    """The parameters of the last checkpoint, as an array."""
     import numpy
 
     data = (out / "checkpoints" / (out / "latest").read_text().strip() / "model.safetensors").read_bytes()
@@ -326,7 +327,7 @@ def peer(rank):
                                                 record["masked_lm_weights"]):
                     if weight:
                         labels[row, place] = label
-            model.require_backward_grad_sync = at + MICRO >= share  # what no_sync sets
+            model.require_backward_grad_sync = at + MICRO >= share  # as no_sync sets it
             loss = model(input_ids=torch.tensor([record["input_ids"] for record in some]),
                          token_type_ids=torch.tensor([record["segment_ids"] for record in some]),
                          attention_mask=torch.tensor([record["input_mask"] for record in some]), labels=labels,
@@ -382,7 +383,7 @@ def memory(_, scratch):
 
 
 def slowed(out, model, batch, steps, each, *more):
-    """Its lines: processes that sleep so many seconds for each sequence."""
+    """The metrics of processes that sleep this many seconds for each sequence."""
     shutil.rmtree(out, ignore_errors=True)
     subprocess.run(training(out, model, batch, *more, steps=steps), check=True,
                    env={**os.environ, "DS_SLOW": ",".join(map(str, each))})
@@ -395,7 +396,7 @@ def speed(lines):
 
 def speeds(_, scratch):
     each, out = (0.1, 0.2, 0.4), scratch / "speeds"
-    model = scratch / "small.json"  # what it computes takes next to no time beside the sleep
+    model = scratch / "small.json"  # its computation takes very little time compared to the sleep
     model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
                                  "intermediate_size": 64, "max_position_embeddings": 128, "hidden_act": "gelu_new"}))
     alone = [speed(slowed(out, model, share, 8, [seconds])[1:]) for share, seconds in zip((8, 4, 2), each)]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How true the time left is that `dsdata build --json` tells: at each tenth of a build, what it said and what it took.
+"""Accuracy of the remaining time in `dsdata build --json`: at each tenth of a build, the estimate and the real time.
 
     bench_progress.py DUMP [--vocab FILE] [--threads 2] [--bin build/release]
 
-Errors are shares of the time that was really left, and of the whole time. Without --vocab one is learned, which takes
-a tenth or more of the time. The dump should take ten seconds at least (tests/bench/repeat_dump.py makes one)."""
+Errors are relative to the time that was really left, and to the whole time. Without --vocab one is learned, which
+takes a tenth of the time or more. The build should take at least ten seconds (tests/bench/repeat_dump.py makes a
+dump)."""
 
 import argparse
 import json
@@ -19,7 +20,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def follow(command):
-    """([(seconds since the start, seconds left as told, text)], seconds of the whole)."""
+    """([(seconds since the start, estimated seconds left, text)], seconds in total)."""
     begun = time.monotonic()
     told = []
     environment = os.environ | {"DS_PROGRESS_SECONDS": "0.1"}

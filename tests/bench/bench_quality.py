@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What pre-training is worth, and whether PyTorch makes as much of it: tasks of GLUE and two made ones, fine-tuned from
-a run of dstrain and from the same model with random weights, by dstrain and by PyTorch from the same files.
+"""The benefit of pre-training, in dstrain and in PyTorch: tasks of GLUE and two synthetic ones, fine-tuned from a run
+of dstrain and from the same model with random weights, by dstrain and by PyTorch from the same files.
 
     bench_quality.py BUILD RUN [--data DIR] [--cache DIR] [--tasks sst-2,sts-b,cola,mrpc,rte,pairs,squad] [--rows N]
                      [--dev-rows N] [--epochs X] [--lr X] [--seeds N] [--threads N] [--theirs sst-2,mrpc,rte|none]
 
-BUILD is a folder with dsdata and dstrain in it, RUN a run of dstrain over a dataset that is still there; DIR has glue
-and enwiki-2016-sample.xml.bz2, of which scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and
-`squad`. Of every task --rows of the training rows are taken, evenly spread, and --dev-rows of the others: the same for
-all. One rate serves all; Adam corrects its bias in both programs. PyTorch fine-tunes the tasks of --theirs with
-transformers' BertForSequenceClassification and AdamW; a head is drawn by the seed. What was measured stays in the
-cache (build/quality), and the same command goes on. Prints the table: mean and deviation over seeds."""
+BUILD is a folder with dsdata and dstrain, RUN a run of dstrain whose dataset still exists; DIR has glue and
+enwiki-2016-sample.xml.bz2, from which scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and
+`squad`. Every task uses --rows of its training rows, evenly spread, and --dev-rows of the others; all programs get
+the same rows and the same learning rate. Adam corrects its bias in both programs. PyTorch fine-tunes the tasks of
+--theirs with transformers' BertForSequenceClassification and AdamW; the seed determines the head. Results stay in
+the cache (build/quality), and the same command continues. Prints the table: mean and deviation over seeds."""
 import argparse
 import json
 import os
@@ -23,7 +23,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BATCH, SEQ, WARMUP = 32, 128, 0.1
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # PyTorch's threads are not to wait in a circle
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # PyTorch's threads must not busy-wait
 FOLDERS = {"sst-2": "SST-2", "sts-b": "STS-B", "cola": "CoLA", "mrpc": "MRPC", "rte": "RTE", "pairs": "MRPC"}
 SCORES = {"sst-2": "acc", "sts-b": "corr", "cola": "mcc", "mrpc": "acc", "rte": "acc", "pairs": "acc", "squad": "f1"}
 
@@ -44,7 +44,7 @@ def made(options):
 
 
 def rows_of(options, task):
-    """A folder with the task's part of the rows, in GLUE's form."""
+    """Makes a folder with the chosen rows of a task, in GLUE's form."""
     source = (made(options) / "glue" if task == "pairs" else options.data / "glue") / FOLDERS[task]
     folder = options.cache / "rows" / task / FOLDERS[task]
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def rows_of(options, task):
 
 
 def questions_of(options):
-    """The same of the made questions: articles with so many of them."""
+    """The same for the synthetic questions: articles with that many of them."""
     paths = []
     for part, count in (("train", options.rows), ("dev", options.dev_rows)):
         file = json.loads((made(options) / f"squad/{part}-v1.1.json").read_text())
@@ -74,7 +74,7 @@ def questions_of(options):
 
 
 def random_weights(options):
-    """The run's model before its first step: a step with the rate 0."""
+    """The run's model with random weights: after one step with rate 0."""
     out = options.cache / "random"
     settings = json.loads((options.run / "run.json").read_text())["settings"]
     config = newest(options.run)
@@ -95,7 +95,7 @@ def ours(options, task, start, seed):
     shutil.rmtree(out, ignore_errors=True)
     common = ["--init", start, "--lr", options.lr, "--epochs", options.epochs, "--batch", BATCH, "--seed", seed,
               "--warmup", WARMUP, "--threads", options.threads, "--out", out, "-q",
-              "--set", "optimizer.params.bias_correction=true"]  # as PyTorch's AdamW has it
+              "--set", "optimizer.params.bias_correction=true"]  # as in PyTorch's AdamW
     if task == "squad":
         train, dev = questions_of(options)
         command = ["squad", "--train", train, "--dev", dev, "--seq", 256, *common]
@@ -140,7 +140,7 @@ def score(task, guesses, labels):
     if task == "sts-b":
         return (correlation(guesses, labels) + correlation(ranks(guesses), ranks(labels))) / 2
     if task == "cola":
-        return correlation(guesses, labels)  # of two classes: Matthews'
+        return correlation(guesses, labels)  # for two classes this is Matthews' correlation
     return sum(a == b for a, b in zip(guesses, labels)) / len(labels)
 
 

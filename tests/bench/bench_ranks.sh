@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What several processes cost on one machine: bench_ranks.sh DSTRAIN SHARDS [MODEL [BATCH [STEPS [ROUNDS]]]]
+# Cost of several processes on one machine: bench_ranks.sh DSTRAIN SHARDS [MODEL [BATCH [STEPS [ROUNDS]]]]
 #
-# Trains with one process and all cores, with two that share them, and with one under --same-bits, taking turns, and
-# prints the fastest step of each in sequences/s, and its ratio to one process.
+# Trains with one process on all cores, with two that share them, and with one and --same-bits, alternating, and prints
+# the fastest step of each in sequences/s, and its ratio to one process.
 set -euo pipefail
 dstrain=$1 shards=$2 model=${3:-mini} batch=${4:-256} steps=${5:-4} rounds=${6:-3}
 work=$(mktemp -d)

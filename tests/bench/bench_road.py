@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The whole road from a dump to masked instances of 128 and 512 pieces, one copy each: `dsdata build` against what its
-users would else run, WikiExtractor with two processes, then Google's create_pretraining_data.py, both lengths at once.
+"""From a dump to masked instances of 128 and 512 pieces, one copy each: `dsdata build` against existing programs.
+
+These are WikiExtractor with two processes, then Google's create_pretraining_data.py, both lengths at the same time.
 
     bench_road.py DUMP.xml.bz2 --vocab FILE --google DIR [--runs 1] [--bin build/release]
 
---google DIR holds the package `bert` of PyPI's bert-tensorflow 1.0.1, unpacked; where it or WikiExtractor (PyPI:
-wikiextractor) is not there, only ours is measured. TensorFlow is not needed: what that script uses of it (flags, files,
-a writer of records) is stood in for here, by less than it does. Its sentences are WikiExtractor's paragraphs, because
-neither of the two splits sentences: that spares their road a step which ours takes."""
+--google DIR has the package `bert` of PyPI's bert-tensorflow 1.0.1, unpacked; without it or WikiExtractor (PyPI:
+wikiextractor), only dsdata is measured. TensorFlow is not needed: the parts that the script uses (flags, files, a
+writer of records) are replaced here by simpler ones. Its sentences are WikiExtractor's paragraphs, because neither
+program splits sentences; this saves them a step that dsdata does."""
 
 import argparse
 import array
@@ -25,11 +26,11 @@ import time
 import types
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-LENGTHS = {128: 20, 512: 80}  # and how many predictions
+LENGTHS = {128: 20, 512: 80}  # length: number of predictions
 
 
 class Flags:
-    """tf.flags: definitions, and values from --name=value."""
+    """A substitute for tf.flags: definitions, and values from --name=value."""
 
     def __init__(self):
         self.FLAGS = types.SimpleNamespace()
@@ -110,7 +111,7 @@ def stand_in(google, arguments):
 
 
 def run(*commands):
-    """(wall, CPU) seconds of commands that are started at once."""
+    """(wall, CPU) seconds of commands started at the same time."""
     begun = time.monotonic()
     used = 0.0
     started = [
@@ -126,7 +127,7 @@ def run(*commands):
 
 
 def write_lines(extracted, path):
-    """WikiExtractor's JSON lines as Google's script reads text; not part of anybody's time."""
+    """Converts WikiExtractor's JSON lines to the text format of Google's script; not timed."""
     with open(path, "w", encoding="utf-8", errors="replace") as out:
         for name in sorted(extracted.rglob("wiki_*")):
             for line in open(name, encoding="utf-8"):
@@ -134,7 +135,7 @@ def write_lines(extracted, path):
 
 
 def theirs(options, scratch):
-    """[(step, wall, CPU)] of their road."""
+    """[(step, wall, CPU)] of the reference pipeline."""
     extracted, text = scratch / "extracted", scratch / "text.txt"
     shutil.rmtree(extracted, ignore_errors=True)
     extractor = [sys.executable, "-m", "wikiextractor.WikiExtractor", "--json", "-q", "--processes", "2", "-b", "1G"]

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The speed table of docs/BENCHMARKS.md in one run: `dsdata build` against decompression, what its parts cost, how it
-scales and grows. Contestants take turns; the least of each counts (wall time where it says wall, else CPU time).
+"""The speed table of docs/BENCHMARKS.md: `dsdata build` against decompression, its parts, scaling and growth.
 
-    bench_table.py [--from DUMP] [--vocab FILE] [--runs 5] [--bin build/release] [--cache build/bench] [--growth 6M,100M,2G]
+The programs alternate; the least time of each counts (wall time where a row says wall, else CPU time).
 
---from DUMP repeats the pages of that dump, else some are made up; --vocab is learned once if it is not given."""
+    bench_table.py [--from DUMP] [--vocab FILE] [--runs 5] [--bin build/release] [--cache build/bench]
+                   [--growth 6M,100M,2G]
+
+--from DUMP repeats the pages of that dump; without it, pages are synthetic. Without --vocab, one is learned once."""
 
 import argparse
 import bz2
@@ -34,7 +36,7 @@ out = options.cache / "out"
 
 
 def dump_of(size):
-    """A single-stream dump of about `size` of XML, made once; its plain form beside it."""
+    """A single-stream dump of about `size` of XML, made once, with its plain form beside it."""
     name = options.source.name.removesuffix(".xml.bz2") if options.source else "synthetic"
     plain = options.cache / f"{name}-{size}.xml"
     packed = plain.with_suffix(".xml.bz2")
@@ -52,7 +54,8 @@ def dump_of(size):
 
 
 def multistream(plain):
-    """The same dump as Wikimedia's multistream ones: the head, every hundred pages and the foot a stream each; made once."""
+    """The same dump in the form of Wikimedia's multistream dumps: one stream each for the head, every hundred pages,
+    and the foot; made once."""
     packed = plain.with_suffix(".multistream.xml.bz2")
     if not packed.exists():
         parts = re.split(rb"(?<=</page>\n)", plain.read_bytes())
@@ -67,7 +70,7 @@ def multistream(plain):
 
 
 def run(command):
-    """(wall, cpu) seconds of a command whose output nobody reads."""
+    """(wall, cpu) seconds of a command whose output is discarded."""
     begun = time.monotonic()
     with open(os.devnull, "wb") as nowhere:
         process = subprocess.Popen([str(word) for word in command], stdout=nowhere, stderr=nowhere)
@@ -83,7 +86,7 @@ def build(source, threads):
 
 
 def least(contestants, runs):
-    """name → (least wall, least CPU), the contestants taking turns. A contestant makes its command."""
+    """name → (least wall, least CPU), alternating. Each value is a function that returns the command."""
     best = {}
     for _ in range(runs):
         for name, command in contestants.items():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """dsdata tokenize --threads 1 against the Python package `tokenizers` (encode_batch_fast, one thread), where it is
-installed: MB/s of text by CPU time. The contestants take turns; the shortest time of each counts.
+installed: MB/s of text by CPU time. The programs alternate; the shortest time of each counts.
 
     bench_tokenize.py [--vocab FILE] [--bytes 50000000] [--runs 5] [--bin build/release] [DUMP|SENTENCES.txt ...]
 
-A dump's sentences are repeated until they make --bytes; `tokenizers` gets 3 MB of them, its speed is the same. Without
-dumps: those in ../shared/data, or else a made-up one. Without --vocab: one that is learned from each text."""
+A dump's sentences are repeated up to --bytes; `tokenizers` gets 3 MB of them, which does not change its speed.
+Without dumps: those in ../shared/data, or else a synthetic one. Without --vocab, one is learned from each text."""
 import argparse
 import os
 import pathlib
@@ -36,7 +36,7 @@ def sentences(dsdata, source, size):
 
 
 def cpu_of(command, path):
-    """Seconds of processor time of a command that reads a file, as the user's and the system's together."""
+    """CPU seconds (user and system) of a command that reads a file."""
     with open(path, "rb") as text, open(os.devnull, "wb") as nowhere:
         child = subprocess.Popen(command, stdin=text, stdout=nowhere)
         _, status, used = os.wait4(child.pid, 0)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The same training step in PyTorch, for comparison: BERT with its pre-training heads, scaled_dot_product_attention, masked
-rows gathered before the head, bf16 autocast, fused AdamW, compiled; full sequences of made-up words, as `dstrain bench`.
+"""The same training step in PyTorch, for comparison: BERT with its pre-training heads, scaled_dot_product_attention,
+masked rows gathered before the head, bf16 autocast, fused AdamW, compiled; full sequences of synthetic words, as in
+`dstrain bench`.
 
     bench_torch.py [--model base|large] [--seq 128] [--batch 256] [--steps 20] [--no-compile] [--json]
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps of `dstrain` on the CPU against PyTorch's, on the same shards and cores, taking turns in one run:
+"""Training steps of `dstrain` on the CPU against PyTorch, on the same shards and cores, alternating in one run:
 
     hf        transformers' BertForPreTraining with fused AdamW, as a user would run it (bf16: autocast)
     gathered  the same model, but only the rows of masked tokens go through the masked-LM head
@@ -7,9 +7,9 @@
     bench_train.py [--bin build/release] [--cache build/bench] [--wiki enwiki.xml.bz2 --vocab vocab.txt] [--rounds 3]
                    [--threads N] [--cases base-bf16,mini-bf16]
 
-The median step of the best round counts, the first step left out; memory is the most that a process had. Shards are made
-of a synthetic dump, with samples that fill their length (--short-seq-prob 0), or with --wiki of that dump, as `dsdata build`
-makes them: then PyTorch computes padding too, and dstrain does not."""
+The median step of the best round counts, without the first step; memory is the peak of the process. Shards are made
+from a synthetic dump, with samples that fill their length (--short-seq-prob 0), or with --wiki from that dump, as
+`dsdata build` makes them: then PyTorch also computes padding, and dstrain does not."""
 
 import argparse
 import json
@@ -41,7 +41,7 @@ parser.add_argument("--vocab", type=pathlib.Path, help="with --wiki; 30,522 word
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
 parser.add_argument("--cases", default=",".join(CASES))
-parser.add_argument("--peer", help=argparse.SUPPRESS)  # what this process shall be: hf, gathered, products
+parser.add_argument("--peer", help=argparse.SUPPRESS)  # the role of this process: hf, gathered, products
 options = parser.parse_args()
 if bool(options.wiki) != bool(options.vocab):
     parser.error("--wiki and --vocab go together")
@@ -62,7 +62,7 @@ def peer(kind, model_name, seq, batch, precision, steps):
     torch.set_num_threads(options.threads)
     layers, hidden, heads = SIZES[model_name]
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    if kind == "products":  # forward and both gradients of all matrices, each alone: oneDNN at its best
+    if kind == "products":  # forward and both gradients of all matrices, each separately: the best speed of oneDNN
         rows, picked, flops, seconds = batch * seq, batch * seq * 15 // 100, 0, 0
         shapes = [(rows, 3 * hidden, hidden), (rows, hidden, hidden), (rows, 4 * hidden, hidden), (rows, hidden, 4 * hidden)]
         for m, n, k in shapes * layers + [(picked, VOCABULARY, hidden)]:
@@ -121,7 +121,7 @@ def peer(kind, model_name, seq, batch, precision, steps):
 
 
 def run(command):
-    """(what it printed, peak MiB) of a command."""
+    """(output, peak MiB) of a command."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     output, errors = process.stdout.read(), process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
@@ -166,7 +166,7 @@ def make_shards():
                 subprocess.run([sys.executable, PROJECT / "scripts/make_dump.py", "--bytes", "20M"], stdout=file, check=True)
             run([options.bin / "dsdata", "vocab", "-q", dump, "--out", vocab, "--force"])
             words = vocab.read_text(encoding="utf-8").splitlines()
-            words += [f"[filler{i}]" for i in range(len(words), VOCABULARY)]  # a small dump has fewer words
+            words += [f"[filler{i}]" for i in range(len(words), VOCABULARY)]  # a small dump has fewer pieces
             vocab.write_text("\n".join(words) + "\n", encoding="utf-8")
             build += ["--short-seq-prob", 0]
         run([options.bin / "dsdata", *build, "--wiki", dump, "--vocab", vocab])
@@ -177,7 +177,7 @@ def make_shards():
 
 
 def flops_of(model, length):
-    """Of a sequence, forward and backward, as `dstrain plan` counts them; 15 % of the tokens are predicted."""
+    """FLOPs of a sequence, forward and backward, as counted by `dstrain plan`; 15 % of the tokens are predicted."""
     layers, hidden, _ = SIZES[model]
     products = layers * (12 * hidden * hidden * length + 2 * length * length * hidden)
     return 6 * (products + 0.15 * length * (hidden * hidden + hidden * VOCABULARY))

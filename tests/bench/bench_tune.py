@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Fine-tuning and its relatives against transformers 4 and PyTorch on the CPU, one thread each, fp32: the table of
-docs/BENCHMARKS.md.
+"""Fine-tuning and related commands against transformers 4 and PyTorch on the CPU, one thread each, fp32.
 
     bench_tune.py DATA [--bin build/release] [--model base|mini] [--rounds 2] [--rows features,train,...]
 
-DATA holds squad/train.json and dev.json, glue/SST-2, blimp.jsonl.bz2 and bert-base-uncased-vocab.txt. Times are seconds of
-CPU, since other programs may run beside; the least of some rounds counts, of every command and every loop. Of our commands
-the time of one with less to do is taken off (fewer steps, one question, one pair), so that loading and saving do not count;
-of PyTorch's, only the loop is timed. Only fill-mask is timed from command to answer, on both sides, with loading. It needs
-torch and transformers 4."""
+Prints the table of docs/BENCHMARKS.md. DATA has squad/train.json and dev.json, glue/SST-2, blimp.jsonl.bz2 and
+bert-base-uncased-vocab.txt. Times are CPU seconds, because other programs may run; the least of several rounds counts,
+for every command and every loop. From the time of our commands that of a smaller one is subtracted (fewer steps, one
+question, one pair), so that loading and saving do not count; of PyTorch, only the loop is timed. Only fill-mask is
+timed from command to answer, on both sides, including loading. Needs torch and transformers 4."""
 import argparse
 import bz2
 import json
@@ -34,7 +33,7 @@ TEXT = "Paris is the [MASK] of France."
 
 
 def cpu_of(command):
-    """Seconds of CPU of a command."""
+    """CPU seconds of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -63,7 +62,7 @@ class Bench:
         BertForPreTraining(config).save_pretrained(self.init)
 
     def questions(self, part, count):
-        """So many questions, spread evenly over a part (or over three copies of it), and the file they are in."""
+        """`count` questions, spread evenly over a part (or over three copies of it), and their file."""
         articles, read, taken = [], 0, 0
         data = json.loads((self.data / f"squad/{part}.json").read_text())["data"]
         all_of = sum(len(paragraph["qas"]) for article in data for paragraph in article["paragraphs"])
@@ -90,7 +89,7 @@ class Bench:
         return min(measure(*given) for _ in range(self.asked.rounds))
 
     def ours(self, verb, *options):
-        """Least seconds of CPU of a run into a new folder, which is removed."""
+        """Least CPU seconds of a run into a new folder, which is removed."""
         out = self.scratch / "run"
 
         def once():
@@ -100,7 +99,7 @@ class Bench:
         return self.least(once)
 
     def windows(self, pairs, training):
-        """As Hugging Face's example of question answering makes them of the fast tokenizer."""
+        """Windows as in Hugging Face's example of question answering, made with the fast tokenizer."""
         made = []
         encoded = self.fast([qa["question"].lstrip() for qa, _ in pairs], [context for _, context in pairs],
                             truncation="only_second", max_length=384, stride=128, return_overflowing_tokens=True,
@@ -123,7 +122,7 @@ class Bench:
         return made
 
     def steps(self, model, batch, labels):
-        """Seconds of a step, after one that is not timed: it makes the moments."""
+        """Seconds of a step, after one that is not timed because it allocates the moments."""
         optimizer = torch.optim.AdamW(model.parameters(), lr=3e-5, fused=True)
 
         def step():
@@ -134,7 +133,7 @@ class Bench:
         step()
         return self.least(cpu_here, step)
 
-    # ---- rows: what each gives is (ours, theirs) seconds of CPU ----
+    # ---- rows: each returns (ours, theirs) in CPU seconds ----
 
     def features(self):
         path, pairs = self.questions("train", 960)
@@ -143,7 +142,7 @@ class Bench:
         return ours, self.least(cpu_here, lambda: (json.loads(path.read_text()), self.windows(pairs, True)))
 
     def train(self):
-        """A batch whose windows are spread over the part, one window a question."""
+        """A batch with windows spread over the part, one per question."""
         path, pairs = self.questions("train", 24)
         verb = ("squad", "--train", path, "--batch", 24, "--no-shuffle", "--lr", 3e-5)
         ours = (self.ours(verb, "--steps", 4) - self.ours(verb, "--steps", 1)) / 3
@@ -188,7 +187,7 @@ class Bench:
         return ours, self.least(cpu_here, work)
 
     def answers(self):
-        """Ours with features and scores of the questions; theirs without."""
+        """Ours includes features and scores of the questions; theirs does not."""
         from safetensors.torch import save_file
         from transformers.data.metrics.squad_metrics import compute_predictions_logits
         from transformers.data.processors.squad import (SquadResult, SquadV1Processor, squad_convert_example_to_features,
@@ -223,7 +222,7 @@ class Bench:
                 self.least(cpu_of, [sys.executable, "-c", program, self.init]))
 
     def score(self):
-        """Theirs: each piece masked in turn, one forward pass for each sentence."""
+        """Theirs masks each piece in turn, with one forward pass per sentence."""
         lines = bz2.open(self.data / "blimp.jsonl.bz2", "rt", encoding="utf-8").read().split("\n")[:67000:6700]
         seconds = []
         for count in (1, len(lines)):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """dsdata vocab against BertWordPieceTokenizer.train of the Python package `tokenizers`: the same text, the same size of
-vocabulary, two threads each, taking turns.
+vocabulary, two threads each, alternating.
 
     bench_vocab.py BUILD [--data DIR] [--sizes N,N] [--rounds N] [--keep DIR]
 
-BUILD is a folder with dsdata in it; DIR has the sample dumps (../shared/data). Sentences come from `dsdata extract`; a
-tenth of the documents (of a text of few documents: of its blocks of 20 sentences) is held out, and cut there by
-`tokenizers` with each vocabulary. Times are the best of the rounds: of dsdata the whole process, of `tokenizers` train()
-alone, without the start of Python. Without the package, or the dumps, it says so and exits with 77."""
+BUILD is a folder with dsdata in it; DIR has the sample dumps (../shared/data). Sentences come from `dsdata extract`;
+a tenth of the documents (of a text of few documents: of its blocks of 20 sentences) is held out, and cut there by
+`tokenizers` with each vocabulary. Times are the best of the rounds: of dsdata the whole process, of `tokenizers`
+train() alone, without the start of Python. Without the package, or the dumps, it says so and exits with 77."""
 import argparse
 import json
 import os
@@ -30,7 +30,7 @@ except ImportError:
 
 
 def train(text, size, accents, out):
-    """In a process of its own, so that RAYON_NUM_THREADS holds: trains, and prints what it took."""
+    """Trains in a separate process, so that RAYON_NUM_THREADS takes effect, and prints the times."""
     tokenizer = BertWordPieceTokenizer(lowercase=True, strip_accents=accents == "strip")
     before, wall = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
     tokenizer.train([text], vocab_size=int(size), min_frequency=2, show_progress=False)
@@ -69,7 +69,7 @@ def split(dsdata, dump, folder, name):
 
 
 def judge(vocab, accents, text):
-    """Pieces and size of a vocabulary, words and [UNK]s of the text."""
+    """Counts of pieces, words and [UNK]s of the held-out text, and the size of the vocabulary."""
     tokenizer = BertWordPieceTokenizer(vocab, lowercase=True, strip_accents=accents == "strip")
     tokens = tokenizer.encode(text, add_special_tokens=False).tokens
     words = sum(not token.startswith("##") for token in tokens)
@@ -77,7 +77,7 @@ def judge(vocab, accents, text):
 
 
 def equal_bytes(dsdata, text, size, accents, folder, algo):
-    """Two runs, two counts of threads."""
+    """Compares two runs and two numbers of threads."""
     files = set()
     for threads in (1, THREADS, THREADS):
         out = str(folder / "again")

@@ -3,8 +3,8 @@
 
     compare_extractors.py [--dsdata build/release/dsdata] DUMP[=LANGUAGE] …
 
-LANGUAGE is for dumps that do not tell it (or tell a wrong one). Others, where Python finds them (PyPI): wikiextractor,
-mwparserfromhell, gensim. Each runs with its defaults.
+LANGUAGE is for dumps that do not declare it (or declare a wrong one). The other extractors, if installed (PyPI):
+wikiextractor, mwparserfromhell, gensim. Each runs with its defaults.
 """
 
 import argparse

@@ -3,9 +3,9 @@
 
     compare_sentences.py BUILD [--lang de] [--bytes N] [--examples N] [--seed N] DUMP
 
-Takes paragraphs of the dump's text, spread over all of it, and compares where each program ends sentences: a place
-counts when anything but blanks stands before and behind it. Prints how often they agree, and where they do not by
-kind, with examples: "|" is our end, "~" one that only the other has. Who is right is for a reader to say.
+Takes paragraphs spread over the dump's text and compares where each program ends sentences. Only ends inside a
+paragraph count. Prints how often the programs agree, and the differences by kind, with examples: "|" is our end, "~"
+one that only the other has. Which is right is for a reader to judge.
 """
 import argparse
 import collections
@@ -19,12 +19,12 @@ import time
 CASES = os.path.join(os.path.dirname(__file__), "..", "pipeline", "sentences.cases")
 PYSBD_LANGUAGES = "en de fr es it nl pl ru ja zh ar hi".split()
 
-KINDS = (  # the first that fits the text before and the text behind an end
+KINDS = (  # the first that matches the text before and after an end
     ("number", r"\b\d[\d.,]*\.[)\]]?$", r""),
     ("initial", r"\b[^\W\d_]\.[)\]]?$", r""),
     ("acronym", r"\b(?:[^\W\d_]{1,2}\.-?)+[^\W\d_]{1,2}\.[)\]]?$", r""),
     ("ellipsis", r"(?:\.\.|…|\. \.)[\"'”’)\]]*$", r""),
-    ("lower case behind", r"", r"[\"'“‘„«(\[]*[^\W\dA-ZÀ-ÖØ-ÞĀ-Ž]"),
+    ("lower case after", r"", r"[\"'“‘„«(\[]*[^\W\dA-ZÀ-ÖØ-ÞĀ-Ž]"),
     ("quote or bracket", r"[.!?][\"'”’“»)\]]+$", r""),
     ("! or ?", r"[!?]$", r""),
     ("colon or semicolon", r"[:;]$", r""),
@@ -35,7 +35,7 @@ KINDS = (  # the first that fits the text before and the text behind an end
 
 
 def ours(dsdata, paragraphs, language):
-    """One document a paragraph; the empty lines between documents give them back."""
+    """One document per paragraph; empty lines between documents separate them again."""
     lines = "".join(json.dumps({"text": paragraph}) + "\n" for paragraph in paragraphs)
     command = [dsdata, "extract", "-q", "--jsonl", "-", "--format", "sentences", "--lang", language]
     output = subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout
@@ -59,7 +59,7 @@ def syntok_of(_):
 
 
 def ends(sentences):
-    """Places of ends, counted in characters that are no blanks; the paragraph's own end is none."""
+    """Places of ends, counted in non-blank characters; the end of the paragraph does not count."""
     at, places = 0, set()
     for sentence in sentences:
         at += len("".join(sentence.split()))
@@ -69,7 +69,7 @@ def ends(sentences):
 
 
 def place_in(text, count):
-    """The index in the text behind `count` characters that are no blanks."""
+    """The index in the text after `count` non-blank characters."""
     for index, character in enumerate(text):
         if not character.isspace():
             if count == 0:

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Counts the damage that an extractor did to its text: damage.py DUMP TEXT.jsonl… [--lang CODE] [--list KIND]
 
-DUMP is a MediaWiki dump (.xml or .xml.bz2), TEXT.jsonl the text that an extractor made of it: one
-{"id": …, "text": …} a line. Every file is judged by the same rules, on the pages of namespace 0 that are no redirects:
+DUMP is a MediaWiki dump (.xml or .xml.bz2), TEXT.jsonl the text that an extractor made from it: one
+{"id": …, "text": …} per line. Every file is judged by the same rules, on the pages of namespace 0 that are not
+redirects:
 
-- damages per MB of text, by kind (KINDS). What stands in the page exactly so is no damage: MediaWiki shows it.
+- damages per MB of text, by kind (KINDS). Text that is exactly so in the page is not damage, because MediaWiki shows
+  it.
 - the words kept, in per cent, of those that a person wrote outside templates, tables, references, formulas, pictures
-  and blocks of code: per page, as a multiset. Where a script has no blanks, its characters count.
+  and blocks of code: per page, as a multiset. In a script without blanks, its characters count.
 
---list KIND prints each damage of that kind with its page and surroundings, to be looked at.
+--list KIND prints each damage of that kind with its page and context.
 """
 
 import argparse
@@ -23,16 +25,16 @@ from pathlib import Path
 
 KINDS = {
     "markup": "brackets, braces, quotes, tags, attributes and options of wikitext",
-    "brackets": "empty brackets, or with a blank or a comma for what stood beside it",
-    "punctuation": "commas, semicolons and full stops behind nothing",
+    "brackets": "empty brackets, or brackets with a leftover blank or comma",
+    "punctuation": "commas, semicolons and full stops after nothing",
     "cuts": "sentences that go on as if a template in them had shown nothing",
-    "holes": "words on both sides of a template that shows nothing: where it stood in a sentence, in any language",
+    "holes": "words on both sides of a template that shows nothing, inside a sentence, in any language",
     "placeholders": "formula_3 and the like",
     "entities": "&amp; &nbsp; &#8211;",
     "captions": "the caption of a picture in the middle of a paragraph",
 }
 
-# What the human text has in place of a template or formula, and of what shows nothing in a sentence (notes, pictures).
+# Marks in the human text that replace templates and formulas, and what shows nothing in a sentence (notes, pictures).
 TEMPLATE, GONE = "\ue000", "\ue001"
 
 BLANK = r"[ \t\u00a0]"
@@ -55,7 +57,7 @@ PATTERNS = {
 }
 ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 
-# A caption is known by so many of its words (characters, where a script has no blanks).
+# A caption is recognised by this many of its words (characters, in a script without blanks).
 CAPTION_WORDS = 6
 
 # Words after which something must follow.
@@ -68,7 +70,7 @@ FUNCTION_WORDS = {
 }
 FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in FUNCTION_WORDS.items()}
 
-# Templates that show a note's number, a blank or a sign: no sentence is cut without them.
+# Templates that show a note's number, a blank or a sign: a sentence is complete without them.
 SHOW_NOTHING = re.compile(
     r"\s*(?:#tag:ref|r|rp|ref|refn?|efn|sfn\w*|harv\w*|cit\w*|cn|fact|cref\w*|note\w*|dn|who|when|where|which"
     r"|clarify.*|dubious|.*needed.*|.*inline|update.*|according to whom|by whom|page needed|verify.*|full|vague"
@@ -76,7 +78,7 @@ SHOW_NOTHING = re.compile(
     r"|出典.*|要出典.*|usurped|webarchive|failed verification|better source|portal|clear|main|see also|hatnote"
     r"|(?:sn?|n|m|sp)d(?:ash)?|.*dash)\s*(?:\||\Z)", re.IGNORECASE)
 
-# And what dsdata itself takes for notes and boxes, in all languages.
+# Also what dsdata treats as notes and boxes, in all languages.
 SILENT = frozenset(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', (
     Path(__file__).resolve().parents[2] / "pipeline/text/words/silent.c").read_text(encoding="utf-8").split("WORDS(")[1]))
 
@@ -104,7 +106,7 @@ INTERLANGUAGE = re.compile(r"\s*(?:[a-z]{2,3}|simple|zh-[a-z-]+|be-[a-z-]+|roa-[
                            r"|cbk-zam)\s*:\s*\S")
 WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff"
                   r"\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-# Bytes of <nowiki> that are no markup, by others that stand for them meanwhile.
+# Replacements for markup bytes in <nowiki>, which are not markup there.
 LITERAL = {mark: chr(0xE010 + i) for i, mark in enumerate("[]{}'<>&|=*#:;_\n")}
 UNLITERAL = str.maketrans({hidden: mark for mark, hidden in LITERAL.items()})
 LITERAL = str.maketrans(LITERAL)
@@ -131,7 +133,7 @@ read_dump.language = "en"
 
 
 def replace_balanced(text, opening, closing, mark):
-    """Replaces what stands between outermost brackets that belong together by mark(inside)."""
+    """Replaces the text between matching outermost brackets by mark(inside)."""
     out, stack, done = [], [], 0
     spans = []
     for found in re.finditer(f"({opening})|({closing})", text, re.MULTILINE):
@@ -154,7 +156,8 @@ def is_silent(inside):
 
 
 def human_text(wikitext):
-    """What a person wrote outside of templates and the like, with marks for what was left out; and the captions."""
+    """The text that a person wrote outside templates and similar markup, with marks for what was left out; and the
+    captions."""
     captions = []
 
     def link(inside):
@@ -195,7 +198,7 @@ def squeeze(text):
 
 
 class Source:
-    """A page as its author wrote it, ready to be compared with what extractors made of it."""
+    """A page as its author wrote it, prepared for the comparison with extractors."""
 
     def __init__(self, wikitext, language):
         human, captions = human_text(wikitext)
@@ -211,7 +214,7 @@ class Source:
         self.captions = [tuple(c) for c in beginnings if len(c) == CAPTION_WORDS and source.count(" ".join(c)) == 1]
 
     def find_cuts(self, human):
-        """The words around each template behind a word which cannot be the last: (two before, two after)."""
+        """The words around each template that follows a word which cannot end a sentence: (two before, two after)."""
         for line in human.split("\n"):
             for found in re.finditer(rf"(?<= ){TEMPLATE}(?=[ \w])", line):
                 before, after = words(line[:found.start()][-200:]), words(line[found.end():][:200])
@@ -223,7 +226,7 @@ class Source:
                 yield tuple(before[-2:] + after[:2])
 
     def find_holes(self, human):
-        """The words around each template that stands in a sentence: (two before, two after)."""
+        """The words around each template inside a sentence: (two before, two after)."""
         for line in human.split("\n"):
             for found in re.finditer(TEMPLATE, line):
                 before, after = words(line[:found.start()][-200:]), words(line[found.end():][:200])
@@ -232,7 +235,7 @@ class Source:
                 yield tuple(before[-2:] + after[:2])
 
     def was_typed(self, text, start, end, typed=None):
-        """Did the author write this, behind what stands before it, or behind a template that shows something?"""
+        """Did the author write this text, after the same text before it or after a template that shows something?"""
         typed = typed or self.typed
         before, here = squeeze(text[max(0, start - 12):start]).lstrip(), squeeze(text[start:end])
         if before + here in typed:
@@ -242,7 +245,7 @@ class Source:
 
 
 def damages(source, text):
-    """Yields (kind, where it starts, where it ends)."""
+    """Yields (kind, start, end)."""
     for kind, pattern in PATTERNS.items():
         for found in pattern.finditer(text):
             if not source.was_typed(text, *found.span()):
@@ -278,14 +281,14 @@ def read_jsonl(path):
 
 
 def sources(dump, language=""):
-    """→ {page id: (title, Source)}; `language`: where the dump tells a wrong one."""
+    """→ {page id: (title, Source)}; `language` replaces a wrong one in the dump."""
     pages = list(read_dump(dump))
     language = language or read_dump.language
     return {page_id: (title, Source(wikitext, language)) for page_id, title, wikitext in pages}
 
 
 def measure(pages, texts, listed=None):
-    """→ (damages by kind, bytes of text, words kept, words there). A page without text has lost all its words."""
+    """→ (damages by kind, bytes of text, words kept, words in total). A page without text has lost all its words."""
     counts, size, kept, total = Counter(), 0, 0, 0
     for page_id, (title, source) in pages.items():
         text = texts.get(page_id, "")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How long the commands of the README's "Six ways to use it" take here: each once, as the README has them, but with a
-# model and steps that two cores finish in minutes. Prints seconds, seconds of processor time, and the command. Nothing
-# is downloaded: that command is left out, and what needs data or a package that is not there is named and left out.
+# How long the commands of the README's "Six ways to use it" take here: each once, as in the README, but with a model
+# and steps that two cores finish in minutes. Prints seconds, CPU seconds, and the command. The command that downloads
+# is left out; commands that need missing data or a missing package are named and left out.
 #
 #     journeys.sh [--dump DUMP] [--text TEXT] [--glue DIR] [--steps N] [--model NAME] [--out DIR] [--bin DIR]
 #
@@ -47,7 +47,7 @@ left_out() {
     printf '%8s %8s  %s\n' - - "$1"
 }
 
-# Runs a command, and prints how long it took; a failure ends the script with the command's last words.
+# Runs a command and prints its time; a failure ends the script with the last output of the command.
 timed() {
     local TIMEFORMAT='%R %U %S' took wall user system
     if ! took=$( { time "$@" >log 2>&1; } 2>&1); then

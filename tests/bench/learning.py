@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Does dstrain learn what PyTorch learns? Model mini, 1,500 steps of 32 samples of the English sample, learning rate 1e-3,
-warm-up 5 %, linear decay, stored masks: by dstrain and by BertForPreTraining of transformers, from the same shards in the
-same order, two seeds each; and by dstrain with fresh masks.
+"""Compares learning in dstrain and PyTorch: model mini, 1,500 steps of 32 samples of the English sample.
+
+Learning rate 1e-3, warm-up 5 %, linear decay, stored masks: by dstrain and by BertForPreTraining of transformers, from
+the same shards in the same order, two seeds each; and by dstrain with fresh masks.
 
     learning.py BUILD [--data DIR] [--cache DIR] [--steps N] [--seeds N,N] [--threads N]
 
-BUILD is a folder with dsdata and dstrain in it; DIR has the sample dump (../shared/data). Both programs multiply in bf16
-where dstrain does by default; PyTorch gathers the masked rows before its head, which is the same function in a third of the
-time. All of it takes an hour and more on two cores: what a run came to stays in the cache (build/learning), and
-the same command goes on where it was stopped. Prints the curves as a table; what is not there yet is "–"."""
+BUILD is a folder with dsdata and dstrain; DIR has the sample dump (../shared/data). Both programs use bf16 products
+where dstrain does by default; PyTorch gathers the masked rows before its head, which is the same function in a third of
+the time. All runs take more than an hour on two cores; results stay in the cache (build/learning), and the same command
+continues. Prints the curves as a table, with "–" for missing values."""
 import argparse
 import json
 import os
@@ -26,7 +27,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BATCH, RATE, WARMUP, SEQ = 32, 1e-3, 0.05, 128
 EVERY = 250  # steps between evaluations
-LAST = 50    # steps before each whose training loss is averaged
+LAST = 50    # the training loss is averaged over this many steps before each
 
 
 # ---- dstrain ----
@@ -63,7 +64,7 @@ class Samples:
                     self.labels[row, at] = piece
 
     def losses(self, model, first, count):
-        """Sums over the masked tokens and over the sequences of a batch, and how many masked tokens there were."""
+        """Sums of losses over the masked tokens and over the sequences of a batch, and the number of masked tokens."""
         rows = torch.arange(first, first + count) % self.count
         length = int(self.columns[1][rows].sum(1).max())
         ids, mask, segments = (column[rows, :length] for column in self.columns)
@@ -130,7 +131,7 @@ def train_theirs(options, data, seed):
 # ---- the table ----
 
 def curves(losses, evaluations):
-    """{"train": {step: mean of the last losses}, "valid": {step: loss}}"""
+    """Returns {"train": {step: mean of the last losses}, "valid": {step: loss}}."""
     return {"train": {str(step): sum(losses[max(0, step - LAST):step]) / min(LAST, step) for step in evaluations},
             "valid": {str(step): loss for step, loss in evaluations.items()}}
 

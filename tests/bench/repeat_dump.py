@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Repeats the pages of a real dump until the XML has a given size: repeat_dump.py FILE.xml.bz2 BYTES > x.xml
 
-The copies lie farther apart than a bzip2 block (as long as FILE has more than 900 kB), so they pack no better than the
-original. Page ids repeat; that matters to no benchmark.
+The copies are farther apart than a bzip2 block (if FILE has more than 900 kB), so they compress no better than the
+original. Page ids repeat, which does not affect benchmarks.
 """
 
 import bz2

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""What a step of N processes takes, computed: seconds of its buckets (trainer/buckets.h), which are summed one after another,
-each as soon as the last micro-batch's backward pass has finished it. A sum of b bytes round a ring of N takes
+"""Computes the time of a step with N processes from its buckets (trainer/buckets.h), which are summed one after
+another, each as soon as the backward pass of the last micro-batch has finished it. A sum of b bytes round a ring of N
+takes
 
     2 (N - 1) · alpha + 2 (N - 1) / N · b / beta
 
-Run by itself it prints the table of docs/BENCHMARKS.md; bench_links.py compares it with what two machines take."""
+As a program it prints the table of docs/BENCHMARKS.md; bench_links.py compares it with measurements on two machines."""
 
-SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512), "base": (12, 768), "large": (24, 1024)}  # layers, hidden
+# name: (layers, hidden)
+SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512), "base": (12, 768), "large": (24, 1024)}
 WORDS, POSITIONS, MARKED = 30522, 512, 0.15
 BUCKET = 32 << 20  # bytes of fp32 gradients
 
 
 def groups(model, rows=WORDS):
-    """Gradients in the order in which the backward pass finishes them: heads and rows of words that are in no last input,
-    layers, embeddings with the other rows."""
+    """Gradients in the order in which the backward pass finishes them: heads and rows of words that are not in the
+    last inputs, layers, embeddings with the other rows."""
     layers, hidden = SIZES[model]
     heads = 2 * hidden * hidden + 4 * hidden + WORDS + 2 * hidden + 2
     return [heads + (WORDS - rows) * hidden, *[12 * hidden * hidden + 13 * hidden] * layers,
@@ -21,14 +23,14 @@ def groups(model, rows=WORDS):
 
 
 def flops(model, length):
-    """Of a sequence, forward and backward; of its layers, and of the heads."""
+    """FLOPs of a sequence, forward and backward: of its layers, and of the heads."""
     layers, hidden = SIZES[model]
     layer = 12 * hidden * hidden * length + 2 * length * length * hidden
     return 6 * layers * layer, 6 * MARKED * length * (hidden * hidden + hidden * WORDS)
 
 
 def distinct(count):
-    """Words in the last inputs of so many processes, each of 2,048 tokens: they follow Zipf's law."""
+    """Distinct words in the last inputs of this many processes, each of 2,048 tokens that follow Zipf's law."""
     harmonic = sum(1 / rank for rank in range(1, WORDS + 1))
     return round(sum(1 - (1 - 1 / rank / harmonic) ** (2048 * count) for rank in range(1, WORDS + 1)))
 
@@ -38,8 +40,8 @@ def ring(size, count, alpha, beta):
 
 
 def exposed(model, length, backward, seconds, width=4, rows=WORDS):
-    """Seconds from the end of a backward pass of `backward` seconds until all is summed. seconds(bytes): of one sum; width:
-    bytes of an element on the wire; rows: of words that are in a last input, or all (on GPUs)."""
+    """Seconds from the end of a backward pass of `backward` seconds until all is summed. seconds(bytes): time of one
+    sum; width: bytes of an element on the wire; rows: of words in the last inputs, or all (on GPUs)."""
     of_layers, of_heads = flops(model, length)
     layers = SIZES[model][0]
     now = backward * of_heads / (of_layers + of_heads)
@@ -63,7 +65,8 @@ def step(model, length, share, micro, rate, bandwidth, seconds, width=2, rows=WO
 
 
 def gpus(machines, each=8):
-    """A sum over machines: within each (450 GB/s a direction, 80 % of it, 10 us), between them (400 Gbit/s, 90 %, 20 us)."""
+    """A sum over machines: inside each (450 GB/s per direction, 80 % of it, 10 us), then between them (400 Gbit/s,
+    90 %, 20 us)."""
     def seconds(size):
         within = ring(size, each, 10e-6, 0.8 * 450e9)
         return within + (ring(size, machines, 20e-6, 0.9 * 50e9) if machines > 1 else 0)

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""How soon is a held-out loss reached? Model mini on books.jsonl.bz2: by PyTorch as Hugging Face's run_mlm trains it
-(AdamW 5e-5, linear without warm-up, batches of 8, dropout, dynamic masks of 15 %, the head over all tokens), by dstrain
-with a recipe, and by PyTorch with that recipe, masked rows gathered before the head; all from the same weights.
+"""Time until a held-out loss is reached, with model mini on books.jsonl.bz2: by PyTorch as Hugging Face's run_mlm
+trains it (AdamW 5e-5, linear without warm-up, batches of 8, dropout, dynamic masks of 15 %, the head over all tokens),
+by dstrain with a recipe, and by PyTorch with that recipe, masked rows gathered before the head; all from the same
+weights.
 
     time_to_loss.py BUILD [--data DIR] [--cache DIR] [--recipe fast|FILE] [--steps N] [--budget SECONDS] [--cpu-time]
                     [--marks N] [--torch-steps N] [--torch-samples N] [--threads N] [--parts ours,huggingface,pytorch]
                     [--picture FILE]
 
-BUILD is a folder with dsdata and dstrain in it; DIR has books.jsonl.bz2 (../shared/data). Hugging Face's defaults have
---budget seconds, of CPU (user and system, all threads) with --cpu-time and of the clock without: where other programs
-run beside, only the former say something. What they reach then is the loss that the others are timed to. Losses are of
-the held-out samples with their stored masks of 15 %; evaluations are not timed, nor is loading and saving at the end.
-What a part came to stays in the cache (build/time-to-loss), and the same command goes on with the next. The last lines
-are the table; --picture draws the curves, as SVG. A part that needs torch or transformers is left out without them."""
+BUILD is a folder with dsdata and dstrain; DIR has books.jsonl.bz2 (../shared/data). Hugging Face's defaults run for
+--budget seconds: of CPU time (user and system, all threads) with --cpu-time, else of wall time, which other programs
+on the machine distort. The others are timed until they reach the same loss. Losses are those of the held-out samples
+with their stored masks of 15 %; evaluations are not timed, nor is loading and saving at the end. Results of a part
+stay in the cache (build/time-to-loss), and the same command continues with the next part. The last lines are the
+table; --picture draws the curves as SVG. Parts that need torch or transformers are left out without them."""
 import argparse
 import json
 import math
@@ -25,7 +26,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEQ, SEED, SHAPE = 128, 42, "mini"
 TICK = os.sysconf("SC_CLK_TCK")
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # PyTorch's threads are not to burn what is measured
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # busy-waiting threads of PyTorch would count
 
 
 # ---- dstrain ----
@@ -41,7 +42,8 @@ def cpu_of(process):
 
 
 def train_ours(options, data, out):
-    """Keeps a checkpoint at every mark, to be evaluated afterwards; seconds are read when a step's line is written."""
+    """Keeps a checkpoint at every mark, to be evaluated afterwards; seconds are taken when the line of a step is
+    written."""
     command = [options.build / "dstrain", "--shards", data, "--seq", SEQ, "--model", SHAPE, "--seed", SEED, "--config",
                recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--log-every", 1,
                "--keep-every", options.marks, "--eval-samples", 0, "--out", out, "-q"]
@@ -72,7 +74,7 @@ def train_ours(options, data, out):
 # ---- PyTorch ----
 
 class Samples:
-    """The first samples of a split: the text, and the stored masks' places and pieces."""
+    """The first samples of a split: ids, and positions and pieces of the stored masks."""
 
     def __init__(self, options, data, split, count):
         import torch
@@ -92,7 +94,7 @@ class Samples:
 
 
 def fresh_masks(text, live, share, pieces, random):
-    """As transformers' DataCollatorForLanguageModeling lays them: ids, labels."""
+    """(ids, labels) as from transformers' DataCollatorForLanguageModeling."""
     import torch
 
     def chance(p):
@@ -129,7 +131,7 @@ def held_out(model, samples):
 
 
 class Torch:
-    """A model with our first weights, the data, and a clock that stands still while it evaluates."""
+    """A model with our initial weights, the data, and a clock that pauses during evaluations."""
 
     def __init__(self, options, data, dropout):
         import torch
@@ -167,7 +169,7 @@ class Torch:
 
 
 def decayed(model, names):
-    """Parameters as AdamW takes them: biases and norms are not decayed."""
+    """Parameter groups for AdamW: biases and norms have no decay."""
     chosen = [(name, p) for name, p in model.named_parameters() if names(name)]
     plain = [p for name, p in chosen if name.endswith("bias") or "LayerNorm" in name]
     return [{"params": [p for name, p in chosen if not (name.endswith("bias") or "LayerNorm" in name)]},
@@ -189,7 +191,7 @@ def train_huggingface(options, data):
         optimizer.step()
 
     for _ in range(2):
-        step(0.0)  # memory is there now; the weights are as they were
+        step(0.0)  # allocates memory; the weights do not change
     run.cpu, run.clock = time.process_time(), time.monotonic()
     for _ in range(4):
         step(0.0)
@@ -219,7 +221,7 @@ def muon_step(matrix, momentum, rate, decay):
 
 
 def train_torch(options, data):
-    """The recipe: Muon or Adam, warm-up and linear decay, batches that grow, masks that fall."""
+    """The recipe: Muon or Adam, warm-up and linear decay, growing batches, a falling share of masks."""
     import torch
     recipe = json.loads(recipe_of(options).read_text())
     params = recipe["optimizer"]["params"]
@@ -257,10 +259,10 @@ def train_torch(options, data):
     return run.curve
 
 
-# ---- what it came to ----
+# ---- results ----
 
 def reached(curve, loss, clock):
-    """Seconds until the loss, between two marks by the straight line; None: not reached."""
+    """Seconds until the loss is reached, interpolated linearly between marks; None if it is not."""
     before = None
     for mark in curve:
         if mark["loss"] <= loss:
@@ -294,7 +296,7 @@ def table(options, curves):
 
 
 def picture(options, curves):
-    """Held-out losses over seconds, which are drawn by their logarithm."""
+    """Draws held-out losses over the logarithm of seconds."""
     clock = "cpu" if options.cpu_time else "clock"
     width, height, left, top = 640, 320, 52, 16
     times = [mark[clock] for curve in curves.values() for mark in curve]
@@ -327,7 +329,7 @@ def picture(options, curves):
     options.picture.write_text("\n".join(parts) + "\n</svg>\n")
 
 
-# ---- all together ----
+# ---- main ----
 
 def has_torch():
     try:
