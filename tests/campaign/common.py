@@ -1,4 +1,4 @@
-"""What the campaigns share. A campaign breaks the programs in every way of one kind and counts how often something was lost:
+"""What the campaigns share. A campaign injects all faults of one kind into the programs and counts losses of data:
 
     import common
     campaign = common.Campaign("kills", "kill -9 at every change of a file")
@@ -6,8 +6,8 @@
     campaign.check(ok, "what was done", "what was wrong")
     campaign.end("285 kill points")
 
-Each takes the build folder, and the share of its work to do: 1 (all of it) by scripts/campaign.sh, less in the test suite.
-The last line it prints has its row of the table in tests/README.md."""
+Each gets the build folder, and the share of its work to do: 1 (all of it) from scripts/campaign.sh, less in the test
+suite. The last line of output has its row of the table in tests/README.md."""
 
 import argparse
 import filecmp
@@ -30,7 +30,7 @@ COMPLAINTS_MAX = 20
 
 
 class Campaign:
-    not_compared = {"build.json"}  # names, times, hosts: no part of what a dataset is
+    not_compared = {"build.json"}  # names, times, hosts: not part of the dataset
 
     def __init__(self, name, what):
         parser = argparse.ArgumentParser(description=what)
@@ -52,12 +52,12 @@ class Campaign:
         self.begun = time.monotonic()
 
     def programs(self):
-        """What must be built."""
+        """The programs that must be built."""
         return [self.dsdata]
 
     def run(self, *arguments, program=None, stdin=None, **variables):
-        """Runs dsdata, with a file as stdin; its exit code (128 + signal where one ended it) and what it said on stderr. Its
-        stdout is in .output."""
+        """Runs dsdata, with a file as stdin. Returns its exit code (or 128 + signal) and its stderr. Its stdout is
+        in .output."""
         with open(stdin or os.devnull, "rb") as source:
             done = subprocess.run([program or self.dsdata, *map(str, arguments)], capture_output=True, stdin=source,
                                   env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
@@ -69,8 +69,8 @@ class Campaign:
         return code, said
 
     def changes(self, program, arguments, **options):
-        """Every change of files that a run makes, as DS_TRACE_FILE tells (base/call_trace.h): [(what, fields, data)]. The n-th
-        is the one that DS_FAIL_FILE=n meets."""
+        """All changes of files in a run, from DS_TRACE_FILE (base/call_trace.h): [(what, fields, data)]. The n-th is
+        the one that fails with DS_FAIL_FILE=n."""
         trace, changes, at = self.scratch / "trace", [], 0
         code, said = self.run(*arguments, program=program, DS_TRACE_FILE=trace, **options)
         self.must(code == 0, said)
@@ -91,24 +91,24 @@ class Campaign:
         return path
 
     def tiny(self, vocab):
-        """The arguments of a build of a few dozen milliseconds, but for --out."""
+        """The arguments, without --out, of a build that takes a few dozen milliseconds."""
         return ["build", SAMPLES, "--vocab", vocab, "--seq", "32,64", "--valid", "0.1"]
 
     def some(self, items):
-        """The share of a list that is to be done, spread over all of it."""
+        """The share of a list that has to be done, spread evenly."""
         items = list(items)
         wanted = max(1, round(len(items) * min(1.0, self.share)))
         return [items[(2 * i + 1) * len(items) // (2 * wanted)] for i in range(wanted)] if items else []
 
     def some_of_each(self, items, kind):
-        """The same of each kind(item), so that none is left out."""
+        """The same for each kind(item), at least one of each."""
         kinds = {}
         for item in items:
             kinds.setdefault(kind(item), []).append(item)
         return sorted(item for group in kinds.values() for item in self.some(group))
 
     def count(self, whole):
-        """How many of `whole` random attempts to make."""
+        """The number of random attempts to make, of `whole`."""
         return max(1, round(whole * self.share))
 
     def clear(self, directory):
@@ -129,7 +129,7 @@ class Campaign:
             sys.exit(1)
 
     def last_met(self, is_met, most):
-        """The last n of 1 to `most` for which is_met(n) holds; it holds for all before."""
+        """The last n of 1 to `most` for which is_met(n) is true; it must be true for all smaller ones."""
         low, high = 0, min(32, most)
         while high < most and is_met(high):
             low, high = high, min(2 * high, most)
@@ -139,7 +139,7 @@ class Campaign:
         return low
 
     def same(self, directory, good, done):
-        """Checks that two directories are equal to the byte and that nothing else was left behind."""
+        """Checks that two directories are equal byte for byte, without additional files."""
         return self.check(*self.difference(directory, good, done))
 
     def difference(self, directory, good, done):
@@ -160,9 +160,9 @@ class Campaign:
 
 
 class TrainingCampaign(Campaign):
-    """The same for dstrain: a dataset of some hundred samples, and a model whose step takes a millisecond."""
+    """A campaign for dstrain: a dataset of a few hundred samples, and a model whose step takes a millisecond."""
 
-    not_compared = {"run.json", "metrics.jsonl", "events.out.tfevents.dstrain"}  # hold times; the last two are, without them
+    not_compared = {"run.json", "metrics.jsonl", "events.out.tfevents.dstrain"}  # they have times
     INTERVAL = 3  # steps between checkpoints
 
     def __init__(self, name, what):
@@ -183,7 +183,7 @@ class TrainingCampaign(Campaign):
 
     @staticmethod
     def metrics(run):
-        """The lines that are whole, without times."""
+        """The complete lines of metrics, without times."""
         path = run / "metrics.jsonl"
         lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
         return [{key: value for key, value in json.loads(line).items() if "second" not in key} for line in lines]
@@ -195,13 +195,14 @@ class TrainingCampaign(Campaign):
         content = path.read_bytes() if path.exists() else b""
         while at < len(content):
             size = int.from_bytes(content[at:at + 8], "little")
-            message = content[at + 12:at + 12 + size]  # behind the size and its sum: the time's key and 8 bytes
+            message = content[at + 12:at + 12 + size]  # after size and CRC; [9:] skips the time
             found.append(re.sub(rb"sequences_per_second\x15.{4}", b"", message[9:], flags=re.DOTALL))
             at += 12 + size + 4
         return found
 
     def check_left(self, run, done, interval=INTERVAL):
-        """Checks what a run left behind: whatever checkpoint `latest` names is whole, and not more than an interval old."""
+        """Checks the files of an interrupted run: the checkpoint that `latest` names is complete, and at most an
+        interval old."""
         reached = max((line["step"] for line in self.metrics(run)), default=0)
         newest = 0
         if (run / "latest").exists():

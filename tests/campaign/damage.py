@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.01
-"""Damage on disk. A dataset is damaged at random (bits flipped, sectors zeroed or swapped, files cut or grown): verify finds
-each and names the file and a range that holds it. A dump is cut at every byte, and damaged at random: that is exit 3, or
-changes nothing."""
+"""Damage on disk. A dataset is damaged at random (bits flipped, sectors zeroed or swapped, files truncated or
+extended): verify finds all damage and names the file and a range that includes it. A dump is cut at every byte, and
+damaged at random: the exit code is 3, or the result does not change."""
 
 import bz2
 import shutil
@@ -23,7 +23,7 @@ files = sorted(path.relative_to(good) for path in good.rglob("*") if path.is_fil
 
 
 def damaged(content):
-    """A damaged copy, what was done, and the first byte that differs."""
+    """Makes a damaged copy. Returns a description, and the first byte that differs."""
     draw, data = campaign.random, bytearray(content)
     at = draw.randrange(len(data))
     kind = draw.choice(("flip", "flip", "burst", "zero", "swap", "cut", "grow"))
@@ -73,7 +73,7 @@ def extract(path):
 
 
 def damage_dump(path, count):
-    """Each damage is found, or changes nothing."""
+    """Damage in a dump is found, or changes nothing."""
     content, found = path.read_bytes(), 0
     copy = campaign.scratch / "damaged.bz2"
     extract(path)
@@ -91,7 +91,7 @@ def damage_dump(path, count):
 
 
 def cut_dump():
-    """Every beginning of a small dump of two streams, an empty one and one more."""
+    """Every prefix of a small dump of two streams, an empty one and another one."""
     pages = "".join(f"<page><title>P{i}</title><ns>0</ns><id>{i}</id><revision><id>{i}</id><text>Page {i} says a word. "
                     "It says another one.</text></revision></page>" for i in range(1, 4))
     head = "<mediawiki><siteinfo><dbname>enwiki</dbname></siteinfo>"

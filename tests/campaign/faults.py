@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.006
-"""Every call on a file fails once in every way, and every allocation: exit 7 with a message that says what is safe (an
-interrupted call is made again, a short read is no error), nothing half-written under a final name, and the same command
-then ends with the same bytes."""
+"""Every call on a file fails once in every way, and every allocation: exit 7 with a message that says what is safe
+(an interrupted call is repeated, a short read is not an error), no partial file under a final name, and then the
+same command gives the same bytes."""
 
 import errno
 import re
@@ -19,7 +19,7 @@ counted = dict(struck)
 
 
 def last_met(scenario, variable, form, most):
-    """The last n at which the fault shows; the program makes as many calls every time, or nearly so."""
+    """The last n at which the fault occurs; the number of calls is about the same in every run."""
     def is_met(n):
         scenario.begin()
         return scenario.run(**{variable: form.format(n)})[0] != DONE
@@ -28,7 +28,7 @@ def last_met(scenario, variable, form, most):
 
 
 def strike(scenario, variable, value, expected):
-    """One run under a fault, and the one that follows."""
+    """One run with a fault, and the run after it."""
     scenario.begin()
     what = f"{scenario.name}, {variable}={value}"
     code, said = scenario.run(**{variable: value})
@@ -49,7 +49,7 @@ def calls(scenario):
     cases = [("DS_FAIL_FILE", f"{n}:{number}", (RESOURCES, DONE)) for n in range(1, changes + 1) for number in FAILURES]
     cases += [("DS_FAIL_FILE", f"{n}:short", (RESOURCES, DONE)) for n in range(1, changes + 1)]
     cases += [("DS_FAIL_FILE", f"{n}:{errno.EINTR}", (DONE,)) for n in range(1, changes + 1)]
-    # A report is made without build.json, a memory aid, where that cannot be read.
+    # A report does not need build.json, so it succeeds if that cannot be read.
     failed = (RESOURCES, DONE) if scenario.name == "report" else (RESOURCES,)
     cases += [("DS_FAIL_READ", f"{n}:{number}", failed) for n in range(1, reads + 1)
               for number in (errno.EIO, errno.ESTALE)]
@@ -60,7 +60,7 @@ def calls(scenario):
 
 
 def allocations(scenario):
-    """All of the first, then ever sparser ones."""
+    """All of the first allocations, then fewer and fewer."""
     total = last_met(scenario, "DS_FAIL_ALLOC", "{}", 1 << 22)
     counted["DS_FAIL_ALLOC"] += total
     points, n = [], 1

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # share: 0.002
-"""Whole histories of one build, each drawn from a number: which inputs and options; then starts of the same command, each
-with other threads, memory and number of processes and with up to three faults at once (calls that fail, short reads and
-writes, allocations, kills, signals at any moment, journals after every window), some with --fresh; at last a start that
-nothing disturbs. Whatever happened, that one ends with the bytes of a build that was never disturbed, and every start before
-left with a code that says why.
+"""Whole histories of one build, each generated from a number: inputs and options; then starts of the same command, each
+with other threads, memory and number of processes and with up to three faults at once (failing calls, short reads and
+writes, allocations, kills, signals at any moment, journals after every window), some with --fresh; finally a start
+without faults. That one must give the bytes of an undisturbed build, and every earlier start must exit with a code for
+its fault.
 
     histories.py BUILD --share 1                5,000 histories
-    histories.py BUILD --history 1234           that one alone, told start by start
+    histories.py BUILD --history 1234           only that one, start by start
 """
 
 import errno
@@ -30,7 +30,7 @@ if "--history" in sys.argv:
 
 DONE, RESOURCES, STOPPED, KILLED = 0, 7, 75, 137
 campaign = common.Campaign("histories", "whole histories by number: several faults at once, stops, other threads and processes")
-NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has some
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has leaks
 vocab = campaign.vocabulary()
 out = campaign.scratch / "out"
 met = {}
@@ -51,7 +51,7 @@ def a_text():
 
 
 def undisturbed(command, name):
-    """The directory that the command makes, made once for each command."""
+    """The directory of an undisturbed build, made once for each command."""
     good = campaign.scratch / "good" / name
     if not good.exists():
         code, said = campaign.run(*command, "--threads", 2, "--out", good)
@@ -72,7 +72,7 @@ COMMANDS = [
 
 
 def faults(draw):
-    """Environment of a start: up to three faults."""
+    """The environment of a start, with up to three faults."""
     kinds = {
         "DS_FAIL_FILE": lambda: f"{draw.randrange(1, 90)}:"
         f"{draw.choice(['kill', 'short', errno.ENOSPC, errno.EIO, errno.EINTR, errno.EDQUOT])}",
@@ -87,7 +87,7 @@ def faults(draw):
 
 
 def start(command, draw):
-    """One disturbed start: its words, what it ended with."""
+    """Makes one start with faults. Returns its words and its exit code."""
     threads, memory = draw.randrange(1, 5), draw.choice(["320M", "512M", "1G"])
     words = [*map(str, command), "--threads", str(threads), "--memory", memory, "--out", str(out), "-q"]
     if draw.random() < 0.1:
@@ -110,12 +110,12 @@ def start(command, draw):
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         said = process.communicate()[1].decode("utf-8", "replace")
-        if not launcher:  # Open MPI's mpirun sometimes waits for itself when all of its processes have ended
+        if not launcher:  # Open MPI's mpirun sometimes hangs when all of its processes have ended
             campaign.check(False, told, f"has not ended in two minutes: {said}")
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     for word in ("Assertion", "Sanitizer", "runtime error:"):
         campaign.check(word not in said, told, said, count=False)
-    if not launcher:  # mpirun has codes of its own
+    if not launcher:  # mpirun has other exit codes
         expected = {DONE, RESOURCES, STOPPED, KILLED} | ({128 + stop} if stop else set())
         campaign.check(code in expected, told, f"exit {code}: {said}")
     met[code] = met.get(code, 0) + 1
@@ -133,7 +133,7 @@ def history(number):
         starts.append(start(command, draw))
         if ALONE is not None:
             print(f"exit {starts[-1][1]}: {starts[-1][0]}")
-    # What an interrupted --fresh left beside the old dataset belongs to --fresh.
+    # Only --fresh continues after an interrupted --fresh next to the old dataset.
     last = ["--fresh"] if any("--fresh" in told.split() for told, _ in starts) else []
     code, said = campaign.run(*command, *last, "--threads", draw.randrange(1, 5), "--out", out)
     what = f"history {number}: " + "; ".join(f"exit {code}: {told}" for told, code in starts)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.015
-"""kill -9 before every change of a file that the commands of scenarios.py make, and twice in a row; then at random
-moments of a larger build. A reader then finds what stood there, the new dataset, or a word that it is not finished; the
-same command always ends with the same bytes, and leaves nothing behind."""
+"""kill -9 before every change of a file by the commands of scenarios.py, and twice in a row; then at random moments
+of a larger build. A reader then finds the old dataset, the new one, or a message that it is not finished; the same
+command always gives the same bytes and leaves no other files."""
 
 import subprocess
 import time

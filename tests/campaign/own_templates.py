@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.04
-"""The pass over a dump's own templates, broken: killed before every change of a file up to the first after templates.txt,
-its calls failing there, killed and stopped at random moments before window 0; then another number of threads or of
-processes goes on and ends with the same bytes. Two inputs of one wiki, the first of several windows and damaged."""
+"""Faults in the pass over a dump's templates: kills before every change of a file up to the first after
+templates.txt, failing calls there, kills and stops at random moments before window 0; then another number of threads
+or of processes continues and gives the same bytes. Two inputs of one wiki, the first of several windows and damaged."""
 
 import base64
 import bz2
@@ -27,7 +27,8 @@ def page(number, ns, title, text):
 
 
 def dump(seed, pages, noise_bytes):
-    """Articles, each with templates of its own, of the other input and of later pages; noise that bzip2 cannot pack."""
+    """Articles that use templates of this input, of the other one and of later pages; noise that bzip2 cannot
+    compress."""
     draw, parts = random.Random(seed), ['<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>\n']
     for number in range(pages):
         noise = base64.b64encode(draw.randbytes(noise_bytes)).decode()
@@ -57,14 +58,14 @@ campaign.must(code == DONE and (good / "templates.txt").stat().st_size > 1000, f
 seconds = time.monotonic() - begun
 campaign.check("damage     1 place," in said, "damage is counted once", said)
 
-# What has several processes: None where there is no MPI.
+# The command for several processes; None without MPI.
 environment = {**os.environ, **NO_LEAKS}
 has_mpi = shutil.which("mpirun") and b"__tsan_init" not in campaign.dsdata.read_bytes() and "without MPI" not in campaign.run(
     "build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1]
 
 
 def go_on(what):
-    """By 1 or 8 threads, or by 2 or 3 processes."""
+    """Continues with 1 or 8 threads, or with 2 or 3 processes."""
     kind = campaign.random.choice(("1", "8", "2 processes", "3 processes") if has_mpi else ("1", "8"))
     if kind.endswith("processes"):
         done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", kind[0], campaign.dsdata,
@@ -79,7 +80,7 @@ def go_on(what):
 
 
 def check_left(what):
-    """Nothing half-written has the file's name."""
+    """No partial file has the final name."""
     path = out / "templates.txt"
     campaign.check(not path.exists() or path.read_bytes() == (good / "templates.txt").read_bytes(), what,
                    "another templates.txt is left")
@@ -100,7 +101,7 @@ for n, how in campaign.some(points):
         go_on(what)
         done_points += 1
 
-# From outside, while there is no templates.txt yet or hardly one.
+# From outside, before templates.txt exists or soon after.
 ended = 0
 for _ in range(campaign.count(60)):
     campaign.clear(out)
@@ -116,7 +117,8 @@ for _ in range(campaign.count(60)):
     check_left(what)
     go_on(what)
 
-# The file alone: the same from any threads; damage stops it unless it is passed over, and leaves none.
+# `dsdata templates` gives the same file with any number of threads; on damage it fails without a file, unless --salvage
+# is given.
 alone = campaign.scratch / "alone.txt"
 for number in threads:
     alone.unlink(missing_ok=True)

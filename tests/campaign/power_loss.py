@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # share: 0.035
-"""Power loss. Each command of scenarios.py writes down every change of its files (DS_TRACE_FILE); from that trace a disk
-is laid out as it may look after the power went: what was synced is there, of the rest any part may be missing, in any
-order. The model is the pessimist's: a name is safe when its directory was synced, bytes are safe when their file was
-synced, and either may survive without the other; a rename is whole or did not happen; of a write any sectors may be
-missing. On every such disk a reader finds the old dataset, the new one or none, and the same command must end with the
-same bytes.
+"""Power loss. Each command of scenarios.py records every change of its files (DS_TRACE_FILE); from that trace the
+campaign makes disks as they may be after a power loss: synced changes are present, and any part of the others may be
+missing, in any order. The model is pessimistic: a name is safe once its directory was synced, bytes are safe once their
+file was synced, and either may survive without the other; a rename happens completely or not at all; any sectors of a
+write may be missing. On every such disk a reader finds the old dataset, the new one or none, and the same command must
+give the same bytes.
 
-Disk and PowerLoss are also train_power's."""
+train_power also uses Disk and PowerLoss."""
 
 import pathlib
 import shutil
@@ -22,7 +22,7 @@ SECTOR = 512
 
 
 class Thing:
-    """A file (bytes) or a directory ({name: Thing}): what of it is safe, and the changes since."""
+    """A file (bytes) or a directory ({name: Thing}): its safe contents, and the changes since."""
 
     def __init__(self, safe):
         self.safe, self.loose = safe, []
@@ -30,12 +30,13 @@ class Thing:
 
 
 class Disk:
-    """What is below a directory. All that is there at first is safe; a disk that lies says that a sync was done and does none."""
+    """The contents of a directory. Initial contents are safe; a disk that lies reports syncs as done but does not
+    sync."""
 
     def __init__(self, top, lies=False):
         self.top, self.lies = pathlib.Path(top), lies
         self.root = self.load(self.top)
-        self.files = {}  # as the program sees them: inode -> Thing
+        self.files = {}  # inode -> Thing, as the program sees them
 
     def load(self, path):
         return Thing({entry.name: self.load(entry) for entry in path.iterdir()} if path.is_dir() else path.read_bytes())
@@ -47,11 +48,11 @@ class Disk:
         return thing
 
     def enter(self, edits):
-        """Names change, all of them or none: [(path, what it names from now on, or None)]."""
+        """Changes names atomically: [(path, its new Thing, or None)]."""
         places = [(self.find(pathlib.Path(path).parent), pathlib.Path(path).name, thing) for path, thing in edits]
         for directory, name, thing in places:
             edit(directory.seen, name, thing)
-        places[-1][0].loose.append(places)  # the sync of this one makes it safe
+        places[-1][0].loose.append(places)  # its sync makes the change safe
 
     def apply(self, what, fields, data):
         if what == "create":
@@ -85,7 +86,8 @@ class Disk:
             raise ValueError(what)
 
     def image(self, kind, draw):
-        """{path below the top: bytes, or None for a directory} after a power loss now; what holds a file stands before it."""
+        """{path below the top: bytes, or None for a directory} after a power loss now; a directory comes before its
+        files."""
         keep_name = {KEEP_ALL: 1, LOSE_ALL: 0, LOSE_BYTES: 1, LOSE_NAMES: 0, ANY: 0.5, LIES: 0.98}[kind]
         keep_bytes = {KEEP_ALL: 1, LOSE_ALL: 0, LOSE_BYTES: 0, LOSE_NAMES: 1, ANY: 0.5, LIES: 0.98}[kind]
         image, open_directories, names = {}, [("", self.root)], {}
@@ -108,7 +110,7 @@ class Disk:
         return image
 
     def directories(self):
-        """All that a name leads to, or once led to and may again."""
+        """All Things that a name refers to, or referred to earlier and may again."""
         found, waiting = {}, [self.root]
         while waiting:
             directory = waiting.pop()
@@ -129,7 +131,8 @@ def edit(names, name, thing):
 
 
 def survivors(loose, keep, draw):
-    """The changes of a file that arrived: each with this probability, and where it may be either, as often in parts."""
+    """The changes of a file that reached the disk: each with this probability, or also only a part of it where
+    writes may be torn."""
     for change in loose:
         if draw.random() < keep:
             yield change
@@ -147,20 +150,20 @@ def written(content, changes):
             content.extend(bytes(change - len(content)))
         else:
             offset, data = change
-            content.extend(bytes(max(0, offset + len(data) - len(content))))  # what is not written reads as zeros
+            content.extend(bytes(max(0, offset + len(data) - len(content))))  # unwritten bytes are zeros
             content[offset:offset + len(data)] = data
     return bytes(content)
 
 
 class PowerLoss:
-    """Lays out the disks on which programs find themselves after the power went, each once, at `place`."""
+    """Makes each possible disk after a power loss once, at `place`."""
 
     def __init__(self, campaign, place):
         self.campaign, self.place = campaign, place
         self.laid_out = set()
 
     def disks(self, disk, changes, kinds=(KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, *[ANY] * ANY_TIMES)):
-        """For the share of the changes to be done, and every kind: (which change was the last, what happened, image)."""
+        """For the chosen share of changes, and every kind of loss: (number of the last change, description, image)."""
         chosen = set(self.campaign.some(range(len(changes))))
         for number, change in enumerate(changes):
             disk.apply(*change)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # share: 0.1
-"""Several processes of one build (mpirun): one of them is killed at a random moment, three times in a row, each time with
-another number of processes; then some number of them ends with the same bytes, and leaves nothing behind."""
+"""Several processes of one build (mpirun): one of them is killed at a random moment, three times in a row, each time
+with another number of processes; then some number of them gives the same bytes and leaves no other files."""
 
 import bz2
 import os
@@ -14,7 +14,7 @@ import time
 import common
 
 campaign = common.Campaign("ranks", "one of several processes killed at a random moment, then another number of them")
-BYTES = 25_000_000  # of plain XML: seven windows
+BYTES = 25_000_000  # bytes of plain XML: seven windows
 
 
 def skip(why):
@@ -27,7 +27,7 @@ if not shutil.which("mpirun"):
     skip("mpirun is not installed")
 if b"__tsan_init" in campaign.dsdata.read_bytes():
     skip("Open MPI is not built for the thread sanitizer")
-NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has some
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has leaks
 if "without MPI" in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1]:
     skip("this dsdata was built without MPI")
 
@@ -47,7 +47,7 @@ def command(ranks):
 
 
 def living(job):
-    """The job's processes that still run: a zombie has ended, and waits for mpirun to notice."""
+    """The job's running processes, without zombies, which wait for mpirun."""
     listed = subprocess.run(["ps", "-o", "pid=,stat=,comm=", "--ppid", str(job.pid)], capture_output=True, text=True,
                             check=False).stdout.split("\n")
     fields = [line.split() for line in listed if line.strip()]
@@ -55,7 +55,8 @@ def living(job):
 
 
 def end(job, seconds):
-    """Its exit code. Open MPI's mpirun sometimes waits for itself when all of its processes have ended: it is killed."""
+    """Waits for the job and returns its exit code. Open MPI's mpirun sometimes hangs when all of its processes have
+    ended; then it is killed."""
     try:
         return job.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -64,7 +65,7 @@ def end(job, seconds):
 
 
 def kill_one(seconds):
-    """Whether there was one to kill. One process alone is killed itself."""
+    """Kills one process. Returns whether there was one. A single process has no mpirun."""
     ranks = campaign.random.randrange(1, 5)
     job = subprocess.Popen(command(ranks), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, env=environment)
@@ -74,7 +75,7 @@ def kill_one(seconds):
         return job.wait() != 0
     try:
         os.kill(campaign.random.choice(victims), signal.SIGKILL)
-    except ProcessLookupError:  # it has just ended by itself
+    except ProcessLookupError:  # it has just ended
         return job.wait() != 0
     begun = time.monotonic()
     while ranks > 1 and living(job) and time.monotonic() - begun < 10:
@@ -88,7 +89,7 @@ def kill_one(seconds):
 begun = time.monotonic()
 code, said = campaign.run(*arguments[:-1], good)
 campaign.must(code == 0, said)
-seconds = time.monotonic() - begun + 0.5  # mpirun's own
+seconds = time.monotonic() - begun + 0.5  # time for mpirun
 builds = campaign.count(40)
 kills = 0
 for _ in range(builds):

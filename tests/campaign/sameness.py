@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # share: 0.04
-"""The same dataset whatever does not matter: threads, memory, level of the processor, decoder, locale, time zone, umask,
-working directory, environment."""
+"""The dataset does not depend on threads, memory, CPU level, decoder, locale, time zone, umask, working directory or
+environment."""
 
 import itertools
 import os

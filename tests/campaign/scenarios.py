@@ -1,5 +1,5 @@
-"""The commands that kills, power and faults break: each begins from a directory and ends, whatever happened on the way,
-with the bytes that it gives undisturbed.
+"""The commands for kills, power and faults: each begins from a directory and must finally give the bytes of an
+undisturbed run.
 
     for scenario in scenarios.all_of(campaign, out):
         scenario.begin()                              out is as it was before the command
@@ -21,7 +21,7 @@ DONE, KILLED, USAGE = 0, 137, 2
 
 class Scenario:
     def __init__(self, campaign, out, name, command, before=None, stdin=None, threads=(2,), **variables):
-        """`before`: the directory that stands at `out` when the command begins, if any."""
+        """`before`: the directory at `out` when the command begins, if any."""
         self.campaign, self.out, self.name, self.before = campaign, out, name, before
         self.command, self.stdin, self.variables, self.threads = [*map(str, command)], stdin, variables, threads
         self.good = campaign.scratch / "good" / name
@@ -42,11 +42,11 @@ class Scenario:
         return self.campaign.run(*self.words(threads), stdin=self.stdin, **self.variables, **variables)
 
     def trace(self, threads):
-        """Every change of a file that the command makes (common.Campaign.changes)."""
+        """All changes of files by the command (common.Campaign.changes)."""
         return self.campaign.changes(None, self.words(threads), stdin=self.stdin, **self.variables)
 
     def changes(self, threads):
-        """How many changes of files the command makes."""
+        """The number of changes of files by the command."""
         def is_met(n):
             self.begin()
             return self.run(threads, DS_FAIL_FILE=f"{n}:kill")[0] == KILLED
@@ -54,7 +54,7 @@ class Scenario:
         return self.campaign.last_met(is_met, 4096)
 
     def check_left(self, what):
-        """A reader finds the dataset that stood there, or the new one, or reads that it is not finished."""
+        """A reader finds the old dataset, or the new one, or a message that it is not finished."""
         if not self.before:
             return
         code, said = self.campaign.run("verify", self.out)
@@ -75,7 +75,7 @@ class Scenario:
 
 def several_windows(path):
     """A dump of three windows, damaged in the second: pages of the sample between others whose text is noise in a
-    comment, which bzip2 cannot pack."""
+    comment, which bzip2 cannot compress."""
     xml = bz2.decompress(common.SAMPLES.read_bytes()).decode()
     pages = re.findall(r"  <page>.*?</page>\n", xml, re.DOTALL)
     noise = random.Random(1)

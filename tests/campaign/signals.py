@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.03
-"""SIGINT, SIGTERM and SIGUSR1 at random moments of a build: exit 75 (or 0, where it was done), and the same command ends with
-the same bytes; a second signal ends it at once (the figures say how soon: half a second is the aim). Then several builds begin in one directory at once: one wins, the
-others exit 10."""
+"""SIGINT, SIGTERM and SIGUSR1 at random moments of a build: exit 75 (or 0 if it was done), and the same command
+gives the same bytes; a second signal ends it at once (the figures say how soon; the aim is half a second). Then
+several builds begin in one directory at the same time: one wins, the others exit with 10."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ import time
 import common
 
 DONE, STOPPED, LOCKED = 0, 75, 10
-LEAVES_SECONDS_MAX = 10  # a hang; a busy disk may keep a process that waits for it a little longer than the aim
+LEAVES_SECONDS_MAX = 10  # longer is a hang; a busy disk may delay a process beyond the aim
 campaign = common.Campaign("signals", "signals at random moments; several builds in one directory")
 vocab = campaign.vocabulary()
 source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
@@ -20,7 +20,7 @@ command = [campaign.dsdata, "build", source, "--vocab", vocab, "--seq", "128,512
 
 
 def start(directory):
-    """A build that has come far enough to expect signals: it stands in its directory."""
+    """Starts a build and waits until it has made its directory, so that it handles signals."""
     process = subprocess.Popen([*command, directory], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while process.poll() is None and not (directory / ".lock").exists():
         time.sleep(0.001)
@@ -66,7 +66,7 @@ for _ in range(races):
     rivals = [subprocess.Popen([campaign.dsdata, *tiny, "--out", out, "-q"], stdin=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL) for _ in range(3)]
     codes = [rival.wait() for rival in rivals]
-    # Who comes when the first has finished finds the dataset complete.
+    # A build that begins after the first has finished finds the dataset complete.
     campaign.check(DONE in codes and set(codes) <= {DONE, LOCKED}, "three builds at once", f"exits {codes}")
     campaign.same(out, one, "three builds at once")
 campaign.end(f"{stops} stops, {twice} second signals (the slowest left after {longest:.2f} s), {races} races of three")

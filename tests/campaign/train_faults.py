@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # share: 0.007
-"""Every call on a file fails once in every way while a model is trained, and every allocation: exit 7 with a message that says
-what is safe (an interrupted call is made again, a short read is no error); whatever checkpoint `latest` names is whole; and
-the same command then ends with the same bytes. With --save-fails go-on a checkpoint that cannot be written is told and left
-out. At last real disks, of ever fewer bytes, fill up."""
+"""Every call on a file fails once in every way while a model is trained, and every allocation: exit 7 with a message
+that says what is safe (an interrupted call is repeated, a short read is not an error); the checkpoint that `latest`
+names is complete; then the same command gives the same bytes. With --save-fails go-on, a checkpoint that cannot be
+written is reported and skipped. Finally, real disks of smaller and smaller size fill up."""
 
 import errno
 import re
@@ -31,7 +31,7 @@ def last_met(variable, form, most):
 
 
 def strike(variable, value, expected, options=()):
-    """One run under a fault, and the one that follows."""
+    """One run with a fault, and the run after it."""
     campaign.clear(out)
     what = " ".join([f"{variable}={value}", *options])
     code, said = campaign.train(*command, out, *options, **{variable: value})
@@ -44,7 +44,7 @@ def strike(variable, value, expected, options=()):
     code, said = campaign.train(*command, out)
     if not campaign.check(code == DONE, f"after {what}", f"exit {code}: {said}"):
         return
-    if skipped:  # only the last checkpoint must be there
+    if skipped:  # only the last checkpoint must exist
         campaign.check(*campaign.difference(out / LAST, good / LAST, f"after {what}"))
     else:
         campaign.same(out, good, f"after {what}")
@@ -64,7 +64,7 @@ for case in [*campaign.some(cases), *campaign.some(of_reads)]:
     strike(*case)
     struck[case[0]] = struck.get(case[0], 0) + 1
 
-# All of the first allocations, then ever sparser ones.
+# All of the first allocations, then fewer and fewer.
 allocations = last_met("DS_FAIL_ALLOC", "{}", 1 << 22)
 points, n = [], 1
 while n <= allocations:
@@ -76,7 +76,7 @@ for n in campaign.some(points):
 
 
 def full_disk(size):
-    """A run on a disk of `size` bytes of its own; what it left, and whether it came to its end."""
+    """Runs on a separate disk of `size` bytes. Returns its files, and whether it finished."""
     campaign.clear(out).mkdir()
     mount = campaign.scratch / "disk"
     mount.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # share: 0.003
-"""kill -9 of a training before every change of a file, and again in the run that goes on; then at random moments, and
-signals that ask it to stop. Whatever checkpoint is left is whole and at most one interval old (after a stop: of the last
-step), and the same command ends with the same bytes and metrics, and leaves nothing behind."""
+"""kill -9 of a training before every change of a file, and again in the run that continues; then at random moments,
+and signals that ask it to stop. The remaining checkpoint is complete and at most one interval old (after a stop: of
+the last step), and the same command gives the same bytes and metrics and leaves no other files."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ campaign = common.TrainingCampaign("train_kills", "kill -9 of a training before 
 good, out = campaign.scratch / "good", campaign.scratch / "killed"
 
 
-# Every change of a file; of each kind of change one at least.
+# Every change of a file, at least one of each kind.
 command = [*campaign.command, "--steps", STEPS]
 changes = campaign.changes(campaign.dstrain, [*command, "--out", good])
 points = campaign.some_of_each(range(1, len(changes) + 1), lambda n: changes[n - 1][0])
@@ -31,7 +31,7 @@ for n in points:
     if campaign.check(code == DONE, what, f"exit {code}: {said}"):
         campaign.same(out, good, what)
 
-# Random moments of a longer run, until it comes to its end.
+# Random moments of a longer run, until it finishes.
 long_steps = LONG_INTERVAL * max(4, campaign.count(10))
 command = [*campaign.command, "--steps", long_steps, "--save-every", LONG_INTERVAL]
 code, said = campaign.train(*command, "--out", campaign.clear(good))
@@ -51,9 +51,10 @@ def told(run):
 
 
 def wait(process, before):
-    """Until the run has told of some more steps, up to half of all, and a moment longer: whatever else the machine does."""
+    """Waits until the run has reported some more steps, up to half of all, and a moment longer, independent of the
+    machine's load."""
     while process.poll() is None and started() == before:
-        time.sleep(0.001)  # before that there is nobody to ask
+        time.sleep(0.001)  # signals are not handled before that
     wanted = told(out) + campaign.random.uniform(0, told(good) / 2)
     while process.poll() is None and told(out) < wanted:
         time.sleep(0.001)
@@ -61,7 +62,7 @@ def wait(process, before):
 
 
 def check_end(what):
-    """As undisturbed; but a stop saves where it stops, and that checkpoint counts among the newest."""
+    """Equal to an undisturbed run, except that a stop saves an additional checkpoint, which counts among the newest."""
     if met["stops"] == 0:
         campaign.same(out, good, what)
         return

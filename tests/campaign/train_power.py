@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # share: 0.003
-"""Power loss in a training: of every change of its files, from the first start on and from a start behind a crash, a disk is
-laid out as it may look after the power went then (power_loss.py). Whatever has a checkpoint's name is whole; what was said
-to be saved is there, and no more than an interval behind; the same command ends with the same checkpoints, metrics and
-events, and leaves nothing behind.
+"""Power loss in a training: for every change of its files, in a first start and in a start after a crash, the campaign
+makes a disk as it may be after a power loss at that point (power_loss.py). Everything with the name of a checkpoint is
+complete; reported checkpoints exist and are at most an interval old; the same command gives the same checkpoints,
+metrics and events and leaves no other files.
 
-Then the same on disks that lie (a sync is done by name only), where checkpoints do get damaged: a damaged one is named, and
-never taken for a whole one."""
+Then the same on disks that lie (a sync does nothing), where checkpoints can be damaged: a damaged one is reported,
+and never taken for a complete one."""
 
 import re
 
@@ -33,7 +33,7 @@ def files_of(directory):
 
 
 def checkpoints_of(image):
-    """{step: {name: bytes}} of all that has a checkpoint's name."""
+    """{step: {name: bytes}} of everything with the name of a checkpoint."""
     found = {}
     for path, content in image.items():
         match = re.fullmatch(r"run/checkpoints/step-(\d{8})(?:/(.+))?", path)
@@ -45,13 +45,13 @@ def checkpoints_of(image):
 
 
 def newest_of(image):
-    """The step that `latest` names, None where it is not one of ours."""
+    """The step that `latest` names, or None if it is not one of ours."""
     match = re.fullmatch(rb"step-(\d{8})\n", image.get("run/latest", b"step-00000000\n"))
     return int(match[1]) if match else None
 
 
 def promises(changes):
-    """Behind each change: the step that was reached, and the one that was said to be saved: `latest` names it, on disk."""
+    """After each change: the last step reached, and the last one reported as saved, which `latest` on disk names."""
     reached = named = saved = step = 0
     for what, fields, data in changes:
         if what == "write" and data.startswith(b'{"step":'):
@@ -70,7 +70,7 @@ def whole(image):
 
 
 def check_kept(image, what, reached, saved):
-    """Before anything runs on it: the files themselves."""
+    """Checks the files before anything runs on the disk."""
     found, newest = checkpoints_of(image), newest_of(image)
     damaged = sorted(set(found) - whole(image))
     campaign.check(not damaged, what, f"checkpoints that are not whole: {damaged}")
@@ -80,7 +80,7 @@ def check_kept(image, what, reached, saved):
 
 
 def check_honest(disk, changes):
-    """All of a run's changes, on a disk that does what it says."""
+    """All changes of a run, on an honest disk."""
     promised = list(promises(changes))
     for number, what, image in power.disks(disk, changes, KINDS):
         check_kept(image, what, *promised[number])
@@ -93,23 +93,23 @@ def check_honest(disk, changes):
 
 
 def check_liar(disk, changes):
-    """The same on one that lies. How many of its disks hold a damaged checkpoint."""
+    """The same on one that lies. Returns how many disks have a damaged checkpoint."""
     count = 0
     for _, what, image in power.disks(disk, changes, [LIES] * 2):
         found, newest, good_ones = checkpoints_of(image), newest_of(image), whole(image)
         if newest == 0:
-            continue  # nothing to go on from
+            continue  # no checkpoint to continue from
         all_good = good_ones == {*found, newest}
         count += not all_good
         code, said = campaign.train("verify", out)
         campaign.check(code == (DONE if all_good else VERIFY), f"verify after {what}", f"exit {code}, {all_good}: {said}")
         if b'"finished":true' in re.sub(rb"\s", b"", image.get("run/run.json", b"")):
-            continue  # nothing is taken for anything
+            continue  # nothing was accepted
         for options in ((), ("--skip-damaged",)):
             power.lay_out(image)
             code, said = campaign.train(*command, *options)
             done = f"{' '.join(options)} after {what}"
-            if code == DONE:  # older ones that nobody needed may be damaged still
+            if code == DONE:  # unused older ones may still be damaged
                 campaign.check(newest in good_ones or options, done, f"step {newest} is damaged, it says nothing: {said}")
                 last = f"checkpoints/step-{STEPS:08}"
                 campaign.check(*campaign.difference(out / last, good / last, done))
@@ -124,7 +124,7 @@ def fresh(lies=False):
     return Disk(place, lies)
 
 
-# What is true: all checkpoints of a run that nobody disturbs, and what the command leaves of them.
+# The expected results: all checkpoints of an undisturbed run, and those that the command keeps.
 code, said = campaign.train(*command[:-1], every, "--keep-last", 0)
 campaign.must(code == DONE, said)
 truth = {int(directory.name[5:]): files_of(directory) for directory in (every / "checkpoints").iterdir()}
@@ -134,8 +134,8 @@ out.rename(good)
 check_honest(disk, first)
 honest = len(power.laid_out)
 
-# Killed where the second run has the most to tidy: among the second checkpoint's files, between its rename and `latest`,
-# and while the oldest is removed.
+# Killed where the second run has the most to clean up: between the second checkpoint's files, between its rename and
+# `latest`, and while the oldest is removed.
 renames = {fields[1].rpartition("/")[2]: number for number, (what, fields, _) in enumerate(first) if what == "rename"}
 points = [renames["step-00000006"] - 20, renames["step-00000006"] + 4, renames["step-00000003.old.tmp"] + 4]
 for point in points:

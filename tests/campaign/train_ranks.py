@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # share: 0.02
-"""One of several processes of a training is killed, or stands still, in each phase of a step and at random moments; each
-time another number of processes goes on, under --same-bits. The others leave within their time with exit code 9 and
-nothing hangs, and the last checkpoint's bytes are those of one undisturbed process, with --zero and --share auto too. What
-1-bit Adam makes depends on the number of processes: it goes on from what its last checkpoint holds, which verifies."""
+"""One of several processes of a training is killed or stopped, in each phase of a step and at random moments; each
+time another number of processes continues, with --same-bits. The others exit in time with code 9 and nothing hangs,
+and the last checkpoint's bytes are those of one undisturbed process, also with --zero and --share auto. Results of
+1-bit Adam depend on the number of processes: it continues from its last checkpoint, which must be valid."""
 
 import os
 import shutil
@@ -14,9 +14,10 @@ import time
 
 import common
 
-PEER_TIMEOUT, LEAVES, REACHES = 2, 25, 120  # seconds; the second with a stopped child's end, the third until a phase, too
+# Seconds. LEAVES includes the end of a stopped child; REACHES is the longest wait for a phase.
+PEER_TIMEOUT, LEAVES, REACHES = 2, 25, 120
 LOST, RUNS, RANKS, STEPS, SAVE_EVERY = 9, 50, 4, 100, 10
-# Where it happens, and at every how many steps a process is there; 0: before the first step.
+# The phases, and the interval of steps at which each occurs; 0: before the first step.
 PHASES = {"opening": 0, "the first weights": 0, "data": 1, "counts": 1, "a pass": 1, "bucket 0": 1, "bucket 1": 1,
           "bucket 2": 1, "bucket 3": 1, "the update": 1, "saving": SAVE_EVERY, "evaluating": 4}
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
@@ -34,18 +35,18 @@ campaign.must(code == 0, said)
 
 
 def last(run):
-    """The files of its newest checkpoint."""
+    """The files of the newest checkpoint."""
     return {path.name: path.read_bytes() for path in (run / "checkpoints" / (run / "latest").read_text().strip()).iterdir()}
 
 
 def ranks_of(parent):
-    """The processes that the parent has started, by rank."""
+    """The processes started by the parent, by rank."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent.pid)], capture_output=True, text=True, check=False)
     return sorted(map(int, listed.stdout.split()))
 
 
 def divided():
-    """How memory and samples are divided, which changes no bit."""
+    """Options that divide memory and samples, which change no bit."""
     return ["--zero", campaign.random.randrange(3), *campaign.random.choice(([], ["--share", "auto"]))]
 
 
@@ -58,7 +59,7 @@ def start(number, words=None, **variables):
 
 
 def ends(job, ranks, what, codes, seconds):
-    """The job ends in this time with one of these codes; else all of it is killed."""
+    """The job must end in this time with one of these codes; otherwise it is killed."""
     try:
         code = job.wait(seconds)
         campaign.check(code in codes, what, f"exit {code}")
@@ -71,7 +72,7 @@ def ends(job, ranks, what, codes, seconds):
 
 
 def disturb(number, how, words=None):
-    """At a random moment. Whether one was there to be disturbed."""
+    """Disturbs a process at a random moment. Returns whether there was one."""
     job = start(number, words)
     time.sleep(campaign.random.uniform(0, 1.5))
     ranks = ranks_of(job)
@@ -80,7 +81,7 @@ def disturb(number, how, words=None):
         return False
     victim = campaign.random.randrange(number)
     if subprocess.run(["kill", f"-{how.value}", str(ranks[victim])], check=False, stderr=subprocess.DEVNULL).returncode:
-        job.wait()  # it has just ended by itself
+        job.wait()  # it has just ended
         return False
     ends(job, ranks, f"{how.name} at rank {victim} of {number}", (0, LOST), LEAVES)
     return True
@@ -94,7 +95,7 @@ def disturb_in(phase, victim, how):
 
 
 def go_on():
-    """Another number of processes does the rest."""
+    """Continues with another number of processes."""
     number = campaign.random.randrange(1, RANKS + 1)
     code, said = campaign.train(*command, *divided(), "--out", out, *(["--processes", number] if number > 1 else []))
     if campaign.check(code == 0, f"{number} processes go on", f"exit {code}: {said}"):
