@@ -4,7 +4,7 @@
 #
 #     scripts/gpu_check.sh OUTDIR          tables of speed, parity with the CPU in bf16, training from shards
 #     scripts/gpu_check.sh OUTDIR more     all algorithms of products, fp32 and fp16, compute-sanitizer; 480 s again
-#     scripts/gpu_check.sh OUTDIR torch    the same step in PyTorch (tests/bench/bench_torch.py), which compiles for minutes
+#     scripts/gpu_check.sh OUTDIR torch    the same step in PyTorch (tests/bench/bench_torch.py); compiles for minutes
 #
 # After every part, OUTDIR gets summary.txt (what is printed) and an archive of all logs, results.tar.zst (or .tar.gz);
 # also if the script is stopped by TERM, INT or HUP. PREBUILT=DIR runs programs packed by scripts/gpu_pack.sh; without

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/words/codes_iso639.c: the language codes of ISO 639 and the English names of the languages that have
-a Wikipedia or a code of two letters. The facts come from Debian's package iso-codes.
+"""Writes pipeline/text/words/codes_iso639.c: the language codes of ISO 639 and the English names of the languages that
+have a Wikipedia or a code of two letters. The facts come from Debian's package iso-codes.
 
     scripts/make_codes.py [FOLDER] >pipeline/text/words/codes_iso639.c        FOLDER: /usr/share/iso-codes/json
 """

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Makes two tasks for fine-tuning from a dump of Wikipedia: questions in SQuAD 1.1's form, pairs in MRPC's.
 
-    scripts/make_squad.py DUMP OUT [--questions 2000] [--pairs 4000] [--dev 0.1] [--seed 1] [--dsdata build/release/dsdata]
+    scripts/make_squad.py DUMP OUT [--questions 2000] [--pairs 4000] [--dev 0.1] [--seed 1]
+                          [--dsdata build/release/dsdata]
 
-In:  a dump, .xml or .xml.bz2; its plain text is what `dsdata extract` makes of it.
-Out: OUT/squad/train-v1.1.json and dev-v1.1.json: a context is a paragraph, a question one of its sentences with a linked
-     phrase replaced by "what", the answer that phrase; OUT/glue/MRPC/train.tsv and dev.tsv: two neighbouring sentences of
-     an article (1), or a sentence and one of another article (0), half and half.
-Pages are held out by a hash of their id, with everything made from them, so the held-out pages are the same for all options. The same dump and options give the same bytes. Python's standard library only."""
+In:  a dump, .xml or .xml.bz2; `dsdata extract` makes its plain text.
+Out: OUT/squad/train-v1.1.json and dev-v1.1.json: a context is a paragraph, a question one of its sentences with a
+     linked phrase replaced by "what", the answer that phrase; OUT/glue/MRPC/train.tsv and dev.tsv: two neighbouring
+     sentences of an article (1), or a sentence and one of another article (0), half of each.
+Pages are held out by a hash of their id, with everything made from them, so the held-out pages are the same for all
+options. The same dump and options give the same bytes. Python's standard library only."""
 
 import argparse
 import bz2

@@ -86,7 +86,7 @@ main() {
     fi
     build asan && run_tests asan --preset asan
     build tsan && run_tests tsan --preset tsan
-    if [ "$long" = yes ] && command -v nvcc >/dev/null; then # no GPU is needed: kernels are compiled, and run on the host
+    if [ "$long" = yes ] && command -v nvcc >/dev/null; then # needs no GPU: kernels run on the host
         build cuda -DDS_WERROR=ON && run_tests cuda --test-dir build/cuda -R cuda --output-on-failure
     fi
     if command -v clang >/dev/null; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What gloo's processes see of one that is killed, stopped, leaves or never comes.
+# The errors that processes over gloo get when one is killed, is stopped, leaves or never comes.
 set -euo pipefail
 for fault in killed killed-inside killed-root leaves leaves-inside aborted; do
     for size in 2 4; do

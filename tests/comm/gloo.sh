@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every operation over gloo, in one to five processes, and over IPv6 where the machine has it.
+# Every operation over gloo, in one to five processes, and over IPv6 if the machine has it.
 set -euo pipefail
 for size in 1 2 3 4 5; do
     "$1" gloo $size

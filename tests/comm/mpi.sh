@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every operation over MPI, in one to five processes, whole and cut in pieces; late processes and aborts. Needs mpirun, Open
-# MPI's or MPICH's.
+# Every operation over MPI, in one to five processes, whole and in pieces; late processes and aborts. Needs mpirun of
+# Open MPI or MPICH.
 set -euo pipefail
 driver=$1
 
@@ -21,7 +21,7 @@ for size in 1 2 3 4 5; do
 done
 "${run[@]}" -n 3 "$driver" mpi 3 --pieces 24
 
-# mpirun's own status is not 0 where a process ends without the others: what was seen counts.
+# mpirun's exit status is not 0 if a process ends without the others, so only the output counts.
 seen() { # FAULT WORDS
     local out
     out=$("${run[@]}" -n 2 "$driver" mpi 2 "$1" 2>&1) || true

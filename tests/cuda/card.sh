@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# A card that cannot be used is no reason to skip: card.sh DSTRAIN DSTRAIN_CUDA_TEST MAKE_SHARDS, with a module that does not
-# load. Without a card (/dev/nvidia0) the test program exits 77 and dstrain computes on the CPU with a note; with one the
-# former fails and the latter warns. The card is an empty file in a /dev of the test's own, in a mount namespace.
+# A GPU that cannot be used is not a reason to skip: card.sh DSTRAIN DSTRAIN_CUDA_TEST MAKE_SHARDS, with a module that
+# does not load. Without a GPU (/dev/nvidia0) the test program exits with 77 and dstrain computes on the CPU with a
+# note; with one the former fails and the latter warns. The GPU is an empty file in a private /dev, in a mount
+# namespace.
 set -u
 
-# expect CODE WORDS COMMAND…: its exit code, and one line of its output that holds the words
+# expect CODE WORDS COMMAND…: checks the exit code, and that one line of output has the words
 expect() {
     local code=0
     "${@:3}" >log 2>&1 || code=$?
@@ -12,7 +13,7 @@ expect() {
     [ "$(grep -c -- "$2" log)" = 1 ] || { echo "${*:3}: no line says '$2'"; cat log; failed=1; }
 }
 
-# Inside the namespace; its mounts end with it. What is removed afterwards is removed outside, where there are none.
+# Runs inside the namespace, whose mounts end with it. Files are removed outside, where nothing is mounted.
 with_card() {
     mkdir dev
     mount -t tmpfs none dev || exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/gpu_check.sh with programs that only pretend: check.sh SOURCE. Its limits, its archive, what it makes of failures
-# and of machines without a card.
+# scripts/gpu_check.sh with fake programs: check.sh SOURCE. Tests its time limits, its archive, failures, and machines
+# without a GPU.
 set -u
 script=$1/scripts/gpu_check.sh
 scratch=$(mktemp -d)
@@ -39,7 +39,7 @@ cp programs/dstrain programs/comm_driver
 chmod +x programs/*
 cp programs/make_shards path/nvidia-smi
 
-# check CODE [more] [VARIABLE=VALUE…]: its exit code, and that OUTDIR holds two files
+# check CODE [more] [VARIABLE=VALUE…]: checks the exit code, and that OUTDIR has two files
 check() {
     local expected=$1 code=0 what=""
     shift
@@ -75,7 +75,7 @@ check 1 BREAK=shapes
 said "FAILED  test-shapes-bf16, exit 7"
 said "broken, waited for"
 said "^ok      train-three"
-check 1 SKIP=models # with a card nothing is skipped
+check 1 SKIP=models # with a GPU nothing is skipped
 said "FAILED  test-models-bf16, exit 77"
 
 from=$SECONDS
@@ -84,7 +84,7 @@ check 1 HANG=models GPU_CHECK_SECONDS=20
 said "FAILED  test-models-bf16, exit 124"
 said "NOT RUN train-one: the time is over"
 
-rm -rf out # stopped in the middle of the first part
+rm -rf out # the script is stopped in the middle of the first part
 env PATH="$scratch/path:$PATH" PREBUILT=programs HANG=bench bash "$script" out >out.log 2>&1 &
 child=$!
 for _ in $(seq 50); do grep -q timings out/summary.txt 2>/dev/null && break; sleep 0.2; done
@@ -103,7 +103,7 @@ chmod +x path/nvidia-smi
 check 77 NO_CARD=1
 said "nothing was tested"
 cp programs/make_shards path/nvidia-smi
-check 1 NO_CARD=1 # nvidia-smi shows one
+check 1 NO_CARD=1 # although nvidia-smi shows a GPU
 mkdir -p python/nvidia/cu13/lib
 : >python/nvidia/cu13/lib/libcublasLt.so.99
 check 1 NEEDS=nvidia/cu13/lib

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What nvcc makes of the kernels, without a GPU: code.py [--write] NVCC FLAG...
+"""Checks the code that nvcc generates for the kernels, without a GPU: code.py [--write] NVCC FLAG...
 
-In: every .cu file of trainer/cuda, compiled for Hopper as the module is. A load of one byte from global memory where
-none is meant is wrong: a vector of 16 bytes has become 16 loads (pack.cuh says how). Registers, bytes spilled, stack,
-static shared memory and loads from global memory (instructions of the PTX) of each kernel are those of the table in
-tests/golden/cuda-code.txt; --write makes it anew. They differ between versions of nvcc, so only the version that made the
-table is compared with it. A kernel has static shared memory or dynamic, as launch.cuh holds the dynamic alone against
-the limit."""
+In: every .cu file of trainer/cuda, compiled for Hopper as the module is. An unintended load of one byte from global
+memory is an error: a vector of 16 bytes has become 16 loads (pack.cuh explains why). Registers, bytes spilled,
+stack, static shared memory and loads from global memory (PTX instructions) of each kernel must be those of the table
+in tests/golden/cuda-code.txt; --write makes the table. They differ between versions of nvcc, so they are compared
+only with the version that made the table. A kernel has either static or dynamic shared memory, because launch.cuh
+compares only the dynamic one with the limit."""
 
 import concurrent.futures
 import os
@@ -18,7 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/golden/cuda-code.txt"
-# Byte loads that are meant, each kernel's: `decay`, a bool of struct param_chunk.
+# Intended byte loads of each kernel: `decay`, a bool of struct param_chunk.
 MEANT = {("update.cu", kernel): 1 for kernel in
          ("adam_kernel", "moments_kernel", "shares_kernel", "apply_kernel<false>", "apply_kernel<true>")}
 BYTE_LOAD = re.compile(r"^\s*(?:@\S+\s+)?ld\.(?!param)[a-z0-9.:]*\b[usb]8\b", re.MULTILINE)
@@ -31,7 +31,7 @@ HEADER = "# file kernel: registers, bytes of spill stores and loads, stack, stat
 
 
 def compile_kernels(nvcc, flags, source):
-    """(file, mangled name) → (byte loads, row of the table), for every kernel of the file."""
+    """{(file, mangled name): (byte loads, row of the table)} for every kernel of the file."""
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run([nvcc, "-cubin", "-arch=sm_90", *flags, "-I", ROOT, "--keep", "--keep-dir", folder,
                               "-Xptxas", "-v", "-o", f"{folder}/out", source], stderr=subprocess.PIPE, text=True)
@@ -55,7 +55,7 @@ def compile_kernels(nvcc, flags, source):
 
 
 def readable(kernels):
-    """The same under names as the source has them."""
+    """The same with the names in the source."""
     names = subprocess.run(["c++filt"], input="\n".join(name for _, name in kernels), stdout=subprocess.PIPE, text=True,
                            check=True).stdout.splitlines()
     names = [re.sub(r"\(.*", "", name).removeprefix("void ") for name in names]
@@ -74,7 +74,7 @@ def byte_loads(kernels):
 
 
 def differences(version, kernels):
-    """How many kernels are not as the table has them; 0 where another nvcc made it."""
+    """The number of kernels that differ from the table; 0 if another nvcc made it."""
     head, _, *lines = TABLE.read_text().splitlines()
     if head != f"# nvcc {version}":
         print(f"registers and spills are not compared: the table is of {head[2:]}, this is nvcc {version}")

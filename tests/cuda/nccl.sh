@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every operation of comm over the emulated NCCL, in one to five processes, whole and in pieces; what they see of an error of
-# NCCL's, of a process that does not answer and of an abort: nccl.sh COMM_DRIVER MODULE.
+# Every operation of comm over the emulated NCCL, in one to five processes, whole and in pieces; an error of NCCL, a
+# process that does not answer, an abort: nccl.sh COMM_DRIVER MODULE.
 set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# scripts/gpu_pack.sh, and what it packs run where nothing is installed: pack.sh SOURCE. The root that it runs in holds the
-# pack, libc, and the tools that gpu_check.sh calls with their own libraries; the card is an empty file there.
+# scripts/gpu_pack.sh, and its pack run where nothing is installed: pack.sh SOURCE. The root folder has the pack, libc,
+# and the tools that gpu_check.sh calls with their libraries; the GPU is an empty file there.
 set -u
 
-# Inside a mount namespace, whose mounts end with it: in_root CODE WORDS COMMAND…
+# in_root CODE WORDS COMMAND…: runs inside a mount namespace, whose mounts end with it
 in_root() {
     local code=0
     mount --rbind /proc root/proc && mount --bind /dev/null root/dev/null || exit 1
@@ -27,7 +27,7 @@ failed=0
 
 mkdir -p root/bin root/proc root/dev root/tmp
 : >root/dev/null
-copy_libraries() { # copy_libraries PATTERN FILE: those of the file's that match
+copy_libraries() { # copy_libraries PATTERN FILE: copies the matching libraries of the file
     ldd "$2" | grep -oE '/[^ ]+' | grep -E "$1" | while read -r library; do
         mkdir -p "root${library%/*}"
         cp -Ln "$library" "root$library"

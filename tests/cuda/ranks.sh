@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# dstrain over several emulated GPUs and the emulated NCCL: ranks.sh DSTRAIN MODULE MAKE_SHARDS. Checkpoints have the same bytes
-# for every number of processes and over gloo; a step that is not finite and a process that is lost are named; what cannot be is
-# refused.
+# dstrain over several emulated GPUs and the emulated NCCL: ranks.sh DSTRAIN MODULE MAKE_SHARDS. Checkpoints have the
+# same bytes for every number of processes and over gloo; a non-finite step and a lost process are reported; impossible
+# settings are refused.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -86,7 +86,7 @@ said "for --device cuda"
 EMULATED_NCCL=21701 train 2 old --gpus 2 --comm nccl
 said "2.18 is the least that serves"
 
-# One of two is killed while both train.
+# One of two processes is killed while both train.
 timeout 60 "${command[@]}" --device cuda --steps 100000 --gpus 2 --out killed >stdout 2>stderr &
 parent=$!
 for _ in $(seq 300); do grep -qs '"step":3' killed/metrics.jsonl && break; sleep 0.1; done

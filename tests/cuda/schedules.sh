@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain on the emulated backend in twenty orders of what its streams do: schedules.sh DSTRAIN MODULE MAKE_SHARDS. A run of a
-# few steps, with a batch brought, a record sent and a checkpoint read beside the kernels, has the same bytes in each.
+# dstrain on the emulated backend with twenty schedules of its streams: schedules.sh DSTRAIN MODULE MAKE_SHARDS. A run
+# of a few steps, with uploads of batches, records and reads of checkpoints during kernels, has the same bytes in each.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -12,7 +12,7 @@ cat >model.json <<'JSON'
 {"model_type": "bert", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 64,
  "max_position_embeddings": 32, "hidden_act": "gelu_new"}
 JSON
-# Micro-batches of one sequence: a slot for batches comes around within a step.
+# With micro-batches of one sequence, a slot for batches is reused within a step.
 for schedule in $(seq 1 20); do
     EMULATED_SCHEDULE=$schedule timeout 120 ./dstrain --device cuda --shards data --model model.json --steps 3 --batch 4 \
         --micro-batch 1 --precision bf16 --threads 1 --out "run-$schedule" >log 2>&1 ||

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Does the check of products at large shapes (gpu/shapes.c) see what it should? shapes.sh CUDA_BACKEND: all is right on the
-# CPU and on the emulated backend; where an epilogue of the stand-in for cuBLASLt is made wrong, the product it belongs to
-# is named, and no other. And what --tune writes holds no algorithm that was offered and then refused.
+# Tests the check of products at large shapes (gpu/shapes.c): shapes.sh CUDA_BACKEND. All products are right on the CPU
+# and on the emulated backend; if an epilogue of the emulated cuBLASLt is made wrong, exactly the products that use it
+# are named. The table of --tune has no algorithm that was offered and then refused.
 set -u
 program=$1
 table=$(mktemp)
@@ -13,7 +13,7 @@ complain() {
     failed=1
 }
 
-# shapes CODE EXPECTED [OPTION…]: the names of what is wrong, one of each, separated by semicolons
+# shapes CODE EXPECTED [OPTION…]: EXPECTED are the names of wrong products, separated by semicolons
 shapes() {
     local expected=$1 names=$2 found code=0
     shift 2
@@ -34,7 +34,7 @@ TOOLKIT_WRONG=164 shapes 1 "linear before tanh-GELU;tanh-GELU after linear" --pr
 TOOLKIT_WRONG=192 shapes 1 "linear_backward_input with tanh-GELU" --precision fp16
 TOOLKIT_WRONG=512 shapes 1 "bias of linear_backward_weight;linear_backward_weight" --precision bf16
 
-# A refused offer is done by kernels instead, which are faster here than the epilogue that is slow.
+# Kernels replace a refused algorithm; here they are faster than the slow epilogue.
 TOOLKIT_SLOW=512 TOOLKIT_REFUSE=2 shapes 0 "" --precision bf16 --tune "$table"
 [ "$(grep -c '^[0-9]' "$table")" = 31 ] || complain "the table has other than 31 rows"
 grep -qE ' 0{15}2 ' "$table" && complain "an offer that fails was chosen"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# dstrain itself on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. What the host hears late must leave no
-# trace: a run that was stopped ends with the bytes of one that was not, every step is reported once and in order, and of
-# steps with non-finite numbers the first one is named. Where memory is short, the micro-batch that fits is named; what
-# CUDA refuses is named too.
+# dstrain on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. Late records of steps must not change
+# results: a stopped run ends with the bytes of one that was not stopped, every step is reported once and in order, and
+# of non-finite steps the first is named. If memory is short, the error names the micro-batch that fits; errors of CUDA
+# are named too.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -33,7 +33,7 @@ train() {
     [ "$code" = "$expected" ] || complain "$out: exit code $code, not $expected"
 }
 
-# Metrics without what a clock said.
+# Metrics without values of the clock.
 told() {
     sed -E 's/"seconds".*"loss_scale"/"loss_scale"/' "$1/metrics.jsonl"
 }
@@ -50,7 +50,7 @@ for case in bf16:lamb fp16:adam fp32:lans; do
     [ "$steps" = "1 2 3 4 5 6 7 " ] || complain "$case: steps told are $steps"
 done
 
-# Sums over processes go through the host's memory. Both share the one device that there is.
+# Sums over processes go through host memory. Both processes share the only device.
 if [ -e dstrain_gloo.so ]; then
     train 0 same-1 --same-bits
     train 0 same-2 --same-bits --processes 2
@@ -69,9 +69,9 @@ last=$(wc -l <wild/metrics.jsonl)
 [ "$step" = $((last + 1)) ] || complain "step $step is named, $last are reported"
 grep -q "step $step: the " stderr || complain "the message does not name step $step"
 grep -q "the checkpoint of step $(((step - 1) / 3 * 3)) is intact" stderr || complain "the checkpoint is not named"
-# Other programs have left some memory: what is named fits, one sequence more does not, and the choice without
-# --micro-batch looks at none of it.
-beside=$(((64 + 256) << 20)) # what the backend takes or keeps free for itself
+# Other programs leave only some memory: the named micro-batch fits, one sequence more does not, and the automatic
+# choice does not depend on it.
+beside=$(((64 + 256) << 20)) # bytes that the backend uses or keeps free
 export EMULATED_FREE=$((beside + 1500000))
 train 7 narrow --batch 16 --micro-batch 16
 fits=$(sed -nE 's/.*--micro-batch ([0-9]+) fits.*/\1/p' stderr)
@@ -86,8 +86,8 @@ train 7 none
 grep -q "not even --micro-batch 1 fits" stderr || complain "no micro-batch fits, and one is named"
 unset EMULATED_FREE
 
-# Epilogues are chosen by time at a run's first start, and so at every later one: here the library's sums of biases'
-# gradients (finish 5, epilogue 512) are slow, and are not when the run goes on.
+# Epilogues are chosen by time at a run's first start and kept at later ones: here the library's sums of bias gradients
+# (finish 5, epilogue 512) are slow at first, but not when the run continues.
 TOOLKIT_SLOW=512 train 0 slow-whole
 TOOLKIT_SLOW=512 train 75 slow-parts --stop-after 4
 cp slow-parts/products.txt before.txt
@@ -99,11 +99,12 @@ plain='( 0000000000000000){8}$'
 [ "$(grep -cE "^2 5 .*$plain" before.txt)" = 7 ] || complain "slow epilogues were chosen"
 [ "$(grep -cE "^[0-9].*$plain" before.txt)" = 7 ] || complain "fast epilogues were not chosen"
 rm -rf refused
-TOOLKIT_REFUSE=1 train 0 refused # what the library offers and then cannot do is no choice
+TOOLKIT_REFUSE=1 train 0 refused # an algorithm that the library offers and then refuses is not chosen
 [ "$(grep -cE "^[0-9].*$plain" refused/products.txt)" = 17 ] || complain "an offer that fails was chosen"
 
-# An error names the op that failed, its sizes and its step: at its launch at once; later, with every op waited for.
-named() { # named N:now|late [VARIABLE=VALUE]: what the message says between "in " and ", seen"
+# An error names the failed op, its sizes and its step: a failed launch at once, a later failure with a wait after every
+# op.
+named() { # named N:now|late [VARIABLE=VALUE]: prints the part of the message between "in " and ", seen"
     local how=$1
     shift
     rm -rf broken

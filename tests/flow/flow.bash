@@ -79,8 +79,8 @@ root_hash() {
     json "$1/manifest.json" 'o["root_hash"]'
 }
 
-# Runs dsdata with "${command_line[@]}" and ends the process before the n-th change of a file, for growing n, until a run
-# needs fewer changes than n; each time the same command again finishes the work with the bytes of the dataset $1.
+# Runs dsdata with "${command_line[@]}" and ends the process before the n-th change of a file, for growing n, until a
+# run needs fewer changes than n; each time the same command again finishes the work with the bytes of the dataset $1.
 killed_at_growing_places() {
     local whole=$1 n=1 status
     while :; do

@@ -40,7 +40,8 @@ expect_same_checkpoint() {
     diff -r "$2/$last" "$3/$last" >"$scratch/stdout" 2>&1 || complain "$1: $2 and $3 differ"
 }
 
-# compared WHAT LIMIT A B [CHECKPOINT]: parameters of the last checkpoints, relative L2: not equal, and not further apart.
+# compared WHAT LIMIT A B [CHECKPOINT]: parameters of the last checkpoints, relative L2: not equal, and not further
+# apart.
 compared() {
     local at=${5:-$last}
     python3 - "$2" "$3/$at/model.safetensors" "$4/$at/model.safetensors" <<'PYTHON' || complain "$1: $3 and $4 differ"

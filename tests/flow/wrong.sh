@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Wrong use of the whole programs: each mistake gets a sentence that names it, and the exit code of docs/DESIGN.md, section 6
-# (2 usage, 3 input damaged, 4 verification, 5 mismatch, 6 unsupported file), and leaves nothing that looks finished.
+# Wrong use of the whole programs: each mistake gets a sentence that names it, and the exit code of docs/DESIGN.md,
+# section 6 (2 usage, 3 input damaged, 4 verification, 5 mismatch, 6 unsupported file), and leaves nothing that looks
+# finished.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

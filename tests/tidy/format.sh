@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # labels: long
-# Every C and CUDA file is as clang-format 14 writes it.
+# Every C and CUDA file is formatted by clang-format 14.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command -v clang-format-14 >/dev/null || { echo "no clang-format-14: skipped"; exit 77; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One name, one thing: the base names of source files, what headers declare and what programs export are unique in the
-tree. A file of trainer/cuda may have the name of its counterpart in trainer/cpu, and its names stay inside that folder."""
+"""One name for one thing: base names of source files and names declared in headers are unique in the tree. A file of
+trainer/cuda may have the name of its counterpart in trainer/cpu, and its names stay inside that folder."""
 
 import collections
 import pathlib
@@ -10,7 +10,7 @@ import sys
 import tracked
 
 ROOMS = {"base", "tokenizer", "shards", "pipeline", "trainer"}
-# Each program has its main, each module of --comm its table.
+# Each program has a main, each module of --comm a table.
 TWICE = {"main", "dstrain_comm"}
 TYPE = re.compile(r"^(?:struct|enum|union) (\w+) \{", re.M)
 FUNCTION = re.compile(r"^(?!static|typedef|#|\s|/\*|return\b|else\b)[A-Za-z_][\w \*]*?\b(\w+)\([^;{}]*\)\s*(?:;|$)", re.M)

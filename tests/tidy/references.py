@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What comments and READMEs refer to exists: laws and sections of docs/DESIGN.md, files, options of the programs.
+"""References in comments and READMEs are valid: laws and sections of docs/DESIGN.md, files, options of the programs.
 
-A reference to a file is a path in backquotes (READMEs), or a name with a folder in a comment; it may be relative to the
-folder of the file that has it, or to the project. An option is --name in backquotes or in a line of a code block that
-begins with one of our programs."""
+A reference to a file is a path in backquotes (READMEs), or a name with a folder in a comment; it may be relative to
+the folder of the file, or to the project. An option is --name in backquotes or in a line of a code block that begins
+with one of our programs."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ SECTIONS = set(re.findall(r"^## (\d+)\.", DESIGN, re.M))
 CODE = {".c", ".h", ".cc", ".cu", ".cuh"}
 FILE = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:c|h|cc|cu|cuh|py|sh|md|cmake|cases|txt|json))(?:\s[^`]*)?`")
 PAIR = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+)\.\[ch\]`")  # `x.[ch]`: x.c and x.h
-# Written by a program, or of another project: no file of ours.
+# Files that a program writes, or of other projects.
 MADE = re.compile(
     r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|null_odds|"
     r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|templates\.txt$|report\.html$|"

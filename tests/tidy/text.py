@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""No tabs, no blanks at line ends, a newline at the end of each file, and 120 columns: in Markdown, and in comments of C,
-which clang-format leaves alone (diagrams and tables there, which are indented, may be wider). A line of Markdown that is
-one URL may be wider, but no row of a table: shorten it, or put the long text below the table."""
+"""No tabs, no blanks at line ends, a newline at the end of each file, and 120 columns: in Markdown, and in comments
+of C, which clang-format leaves alone (diagrams and tables there, which are indented, may be wider). A line of
+Markdown that is one URL may be wider, but no row of a table: shorten it, or put the long text below the table."""
 
 import pathlib
 import re

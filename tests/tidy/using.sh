@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The options in docs/USING.md are those of --help.
+# The options in docs/USING.md match --help.
 set -euo pipefail
 for program in dsdata dstrain; do
     [ -x "$1/$program" ] || { echo "$program is not built: skipped"; exit 77; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What .github/workflows/ci.yml runs exists: its presets and scripts. Skipped where there is no YAML reader."""
+"""Presets and scripts in .github/workflows/ci.yml exist. Skipped without a YAML reader."""
 
 import json
 import re
