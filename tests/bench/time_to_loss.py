@@ -4,11 +4,14 @@ trains it (AdamW 5e-5, linear without warm-up, batches of 8, dropout, dynamic ma
 by dstrain with a recipe, and by PyTorch with that recipe, masked rows gathered before the head; all from the same
 weights.
 
-    time_to_loss.py BUILD [--data DIR] [--cache DIR] [--recipe fast|FILE] [--steps N] [--budget SECONDS] [--cpu-time]
+    time_to_loss.py BUILD [--data DIR] [--cache DIR] [--recipe fast|FILE] [--steps N] [--short SEQ:STEPS]
+                    [--budget SECONDS] [--cpu-time]
                     [--marks N] [--torch-steps N] [--torch-samples N] [--threads N] [--parts ours,huggingface,pytorch]
                     [--picture FILE]
 
-BUILD is a folder with dsdata and dstrain; DIR has books.jsonl.bz2 (../shared/data). Hugging Face's defaults run for
+BUILD is a folder with dsdata and dstrain; DIR has books.jsonl.bz2 (../shared/data). With --short the recipe begins with
+that many steps on samples of SEQ tokens, at a constant rate and with as many tokens per batch as later; their time
+counts. Hugging Face's defaults run for
 --budget seconds: of CPU time (user and system, all threads) with --cpu-time, else of wall time, which other programs
 on the machine distort. The others are timed until they reach the same loss. Losses are those of the held-out samples
 with their stored masks of 15 %; evaluations are not timed, nor is loading and saving at the end. Results of a part
@@ -41,34 +44,58 @@ def cpu_of(process):
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
-def train_ours(options, data, out):
-    """Keeps a checkpoint at every mark, to be evaluated afterwards; seconds are taken when the line of a step is
-    written."""
-    command = [options.build / "dstrain", "--shards", data, "--seq", SEQ, "--model", SHAPE, "--seed", SEED, "--config",
-               recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--log-every", 1,
-               "--keep-every", options.marks, "--eval-samples", 0, "--out", out, "-q"]
-    times, at = [], 0
+def timed(command, out):
+    """Runs dstrain; for each step the seconds of CPU and of wall time until its line was written."""
+    times = []
     process = subprocess.Popen([str(word) for word in command])
     begun = time.monotonic()
     while process.poll() is None:
         time.sleep(0.1)
         metrics = out / "metrics.jsonl"
         cpu, lines = cpu_of(process), metrics.read_text().count("\n") if metrics.exists() else 0
-        times += [(cpu, time.monotonic() - begun)] * (lines - at)
-        at = lines
+        times += [(cpu, time.monotonic() - begun)] * (lines - len(times))
     if process.returncode != 0:
         sys.exit(f"dstrain: exit {process.returncode}")
-    samples = [json.loads(line)["samples"] for line in (out / "metrics.jsonl").read_text().splitlines()]
-    curve = []
+    return times
+
+
+def train_short(options, data):
+    """The steps on short samples, if asked for: the run, and its seconds of CPU and of the clock."""
+    if not options.short:
+        return None, 0, 0
+    seq, steps = options.short
+    out = options.cache / "short"
+    batch = json.loads(recipe_of(options).read_text())["train_batch_size"] * SEQ // seq
+    times = timed([options.build / "dstrain", "--shards", data, "--seq", seq, "--model", SHAPE, "--seed", SEED,
+                   "--config", recipe_of(options), "--batch", batch, "--set", "scheduler.type=ConstantWarmUp",
+                   "--steps", steps, "--threads", options.threads, "--log-every", 1, "--eval-samples", 0, "--out", out,
+                   "-q"], out)
+    return out, *times[-1]
+
+
+def train_ours(options, data, out):
+    """Keeps a checkpoint at every mark, to be evaluated afterwards; seconds are read when a step's line is written."""
+    short, cpu_before, clock_before = train_short(options, data)
+    times = timed([options.build / "dstrain", "--shards", data, "--seq", SEQ, "--seed", SEED, "--config",
+                   recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--log-every", 1,
+                   "--keep-every", options.marks, "--eval-samples", 0, "--out", out, "-q",
+                   *(["--init", short] if short else ["--model", SHAPE])], out)
+    before = tokens_of(short)[-1] if short else 0
+    tokens, curve = tokens_of(out), []
     for step in sorted({*range(options.marks, options.steps, options.marks), options.steps}):
         done = subprocess.run([options.build / "dstrain", "eval", out / f"checkpoints/step-{step:08}", "--shards", data,
                                "--seq", str(SEQ), "--threads", str(options.threads), "--json", "-q"],
                               check=True, capture_output=True, text=True)
         facts = json.loads(done.stdout)
         cpu, clock = times[step - 1]
-        curve.append({"step": step, "samples": samples[step - 1], "cpu": cpu, "clock": clock,
-                      "loss": facts["mlm_loss"], "accuracy": facts["mlm_accuracy"]})
+        curve.append({"step": step, "tokens": tokens[step - 1] + before, "cpu": cpu + cpu_before,
+                      "clock": clock + clock_before, "loss": facts["mlm_loss"], "accuracy": facts["mlm_accuracy"]})
     return curve
+
+
+def tokens_of(run):
+    """Tokens after each step."""
+    return [json.loads(line)["tokens"] for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
 # ---- PyTorch ----
@@ -76,9 +103,9 @@ def train_ours(options, data, out):
 class Samples:
     """The first samples of a split: ids, and positions and pieces of the stored masks."""
 
-    def __init__(self, options, data, split, count):
+    def __init__(self, options, data, split, count, seq):
         import torch
-        command = [options.build / "dsdata", "export", data, "--seq", str(SEQ), "--split", split, "--out", "-", "-q"]
+        command = [options.build / "dsdata", "export", data, "--seq", str(seq), "--split", split, "--out", "-", "-q"]
         export = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         lines = [json.loads(line) for _, line in zip(range(count), export.stdout)]
         export.kill()
@@ -146,14 +173,23 @@ class Torch:
                                                      attention_probs_dropout_prob=dropout).train()
         pieces = (data / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
         self.pieces = {piece: i for i, piece in enumerate(pieces)}
-        self.train, self.valid = (Samples(options, data, split, options.torch_samples) for split in ("train", "valid"))
+        self.valid = Samples(options, data, "valid", options.torch_samples, SEQ)
         self.random = torch.Generator().manual_seed(SEED)
+        self.curve, self.cpu, self.clock, self.tokens = [], time.process_time(), time.monotonic(), 0
+
+    def read(self, options, data, seq):
+        """Samples of that length from now on. The clock stands still."""
+        import torch
+        cpu, clock = self.spent()
+        self.seq, self.done = seq, 0
+        self.train = Samples(options, data, "train", options.torch_samples * SEQ // seq, seq)
         self.order = torch.randperm(len(self.train.ids), generator=self.random)
-        self.curve, self.cpu, self.clock, self.done = [], time.process_time(), time.monotonic(), 0
+        self.cpu, self.clock = time.process_time() - cpu, time.monotonic() - clock
 
     def batch(self, count, share):
         rows = self.order[[(self.done + i) % len(self.order) for i in range(count)]]
         self.done += count
+        self.tokens += count * self.seq
         ids, labels = fresh_masks(self.train.text[rows], self.train.live[rows], share, self.pieces, self.random)
         return ids, self.train.live[rows], labels
 
@@ -162,7 +198,7 @@ class Torch:
 
     def mark(self, step):
         cpu, clock = self.spent()
-        self.curve.append({"step": step, "samples": self.done, "cpu": cpu, "clock": clock,
+        self.curve.append({"step": step, "tokens": self.tokens, "cpu": cpu, "clock": clock,
                            **held_out(self.model, self.valid)})
         self.cpu, self.clock = time.process_time() - cpu, time.monotonic() - clock
         print(f"  step {step}: {self.curve[-1]['loss']:.3f} after {cpu:.0f} s of CPU", file=sys.stderr, flush=True)
@@ -179,6 +215,7 @@ def decayed(model, names):
 def train_huggingface(options, data):
     import torch
     run = Torch(options, data, 0.1)
+    run.read(options, data, SEQ)
     optimizer = torch.optim.AdamW(decayed(run.model, lambda name: True), lr=0.0, weight_decay=0.0)
 
     def step(rate):
@@ -198,7 +235,7 @@ def train_huggingface(options, data):
     seconds = run.spent()[0 if options.cpu_time else 1] / 4
     steps = max(1, round(options.budget / seconds))
     optimizer.state.clear()
-    run.cpu, run.clock, run.done = time.process_time(), time.monotonic(), 0
+    run.cpu, run.clock, run.tokens = time.process_time(), time.monotonic(), 0
     for number in range(steps):
         step(5e-5 * (1 - number / steps))
         if number + 1 in (steps // 2, steps):
@@ -222,41 +259,56 @@ def muon_step(matrix, momentum, rate, decay):
 
 def train_torch(options, data):
     """The recipe: Muon or Adam, warm-up and linear decay, growing batches, a falling share of masks."""
-    import torch
     recipe = json.loads(recipe_of(options).read_text())
-    params = recipe["optimizer"]["params"]
-    batches = recipe.get("batch_warmup", {"from": recipe["train_batch_size"], "steps": 0})
-    warmup, decay, rate = recipe["scheduler"]["params"]["warmup"], params["weight_decay"], params["lr"]
-    first, last, grows = batches["from"], recipe["train_batch_size"], round(batches["steps"] * options.steps)
-    falls = recipe.get("mask_prob", 0.15)
-    begin, end = falls if isinstance(falls, list) else (falls, falls)
     run = Torch(options, data, recipe.get("dropout", 0.1))
-    hidden = {name: p for name, p in run.model.named_parameters()
-              if recipe["optimizer"]["type"] == "Muon" and ".encoder.layer." in name and p.dim() == 2}
-    momenta = {name: torch.zeros_like(p) for name, p in hidden.items()}
-    adam = torch.optim.AdamW(decayed(run.model, lambda name: name not in hidden), betas=(0.9, 0.999), eps=1e-8,
-                             weight_decay=decay, fused=True)
+    if options.short:
+        seq, steps = options.short
+        run.read(options, data, seq)
+        batch = recipe["train_batch_size"] * SEQ // seq
+        train_phase(run, recipe, steps, steps, lambda step: batch * step, lambda q: 1.0, ())
+    last = recipe["train_batch_size"]
+    batches = recipe.get("batch_warmup", {"from": last, "steps": 0})
+    first, grows = batches["from"], round(batches["steps"] * options.steps)
 
     def samples(step):  # trainer/data/batch_plan.h
         n = min(step, grows)
         return first * n + (last - first) * n * n // (2 * grows or 1) + last * (step - n)
 
-    for step in range(1, (options.torch_steps or options.steps) + 1):
-        q = step / options.steps
-        now = rate * (q / warmup if q < warmup else max((q - 1) / (warmup - 1), 0))
-        share = begin + (end - begin) * samples(step - 1) / samples(options.steps)
+    warmup = recipe["scheduler"]["params"]["warmup"]
+    end = options.torch_steps or options.steps
+    run.read(options, data, SEQ)
+    train_phase(run, recipe, end, options.steps, samples, lambda q: max((q - 1) / (warmup - 1), 0),
+                {*range(options.marks, end, options.marks), end})
+    return run.curve
+
+
+def train_phase(run, recipe, end, steps, samples, falls, marks):
+    """Steps 1 to `end` of `steps`, with a new optimizer; after the warm-up the rate is times falls(share of steps)."""
+    import torch
+    params = recipe["optimizer"]["params"]
+    warmup, decay, rate = recipe["scheduler"]["params"]["warmup"], params["weight_decay"], params["lr"]
+    masks = recipe.get("mask_prob", 0.15)
+    most, least = masks if isinstance(masks, list) else (masks, masks)
+    hidden = {name: p for name, p in run.model.named_parameters()
+              if recipe["optimizer"]["type"] == "Muon" and ".encoder.layer." in name and p.dim() == 2}
+    momenta = {name: torch.zeros_like(p) for name, p in hidden.items()}
+    adam = torch.optim.AdamW(decayed(run.model, lambda name: name not in hidden), betas=(0.9, 0.999), eps=1e-8,
+                             weight_decay=decay, fused=True)
+    for step in range(1, end + 1):
+        q = step / steps
+        now = rate * (q / warmup if q < warmup else falls(q))
+        share = most + (least - most) * samples(step - 1) / samples(steps)
         ids, live, labels = run.batch(samples(step) - samples(step - 1), share)
         run.model.zero_grad(set_to_none=True)
         gathered_loss(run.model, ids, live, labels)[0].backward()
         torch.nn.utils.clip_grad_norm_(run.model.parameters(), recipe["gradient_clipping"])
         for group in adam.param_groups:
-            group["lr"] = now
+            group["lr"] = now * params.get("other_lr", 1)
         adam.step()
         for name, matrix in hidden.items():
             muon_step(matrix, momenta[name], now, decay)
-        if step % options.marks == 0 or step in (options.steps, options.torch_steps):
+        if step in marks:
             run.mark(step)
-    return run.curve
 
 
 # ---- results ----
@@ -280,11 +332,11 @@ NAMES = {"ours": "dstrain, recipe", "huggingface": "run_mlm's defaults", "pytorc
 def table(options, curves):
     clock = "cpu" if options.cpu_time else "clock"
     unit = "seconds of CPU" if options.cpu_time else "seconds"
-    print(f"| who | steps | samples | {unit} | a second | held-out loss | accuracy |\n|---|---|---|---|---|---|---|")
+    print(f"| who | steps | tokens | {unit} | a second | held-out loss | accuracy |\n|---|---|---|---|---|---|---|")
     for who, curve in curves.items():
         mark = curve[-1]
-        print(f"| {NAMES[who]} | {mark['step']} | {mark['samples']:,} | {mark[clock]:.0f} | "
-              f"{mark['samples'] / mark[clock]:.1f} | {mark['loss']:.3f} | {100 * mark['accuracy']:.1f} % |")
+        print(f"| {NAMES[who]} | {mark['step']} | {mark['tokens']:,} | {mark[clock]:.0f} | "
+              f"{mark['tokens'] / mark[clock]:.0f} | {mark['loss']:.3f} | {100 * mark['accuracy']:.1f} % |")
     for goal in [who for who in ("huggingface", "pytorch") if who in curves]:
         loss, after = curves[goal][-1]["loss"], curves[goal][-1][clock]
         for who in curves:
@@ -355,6 +407,8 @@ def main():
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "time-to-loss")
     parser.add_argument("--recipe", default="fast")
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--short", type=lambda text: [int(word) for word in text.split(":")],
+                        help="SEQ:STEPS: begin with so many steps on short samples")
     parser.add_argument("--marks", type=int, default=40, help="steps between evaluations")
     parser.add_argument("--budget", type=float, default=3600)
     parser.add_argument("--cpu-time", action="store_true")
@@ -370,7 +424,8 @@ def main():
         sys.exit(77)
     options.cache.mkdir(parents=True, exist_ok=True)
     data = options.cache / "data"
-    subprocess.run([options.build / "dsdata", "build", "--jsonl", books, "--seq", str(SEQ), "--pairs", "none", "--pack",
+    lengths = f"{options.short[0]},{SEQ}" if options.short else str(SEQ)
+    subprocess.run([options.build / "dsdata", "build", "--jsonl", books, "--seq", lengths, "--pairs", "none", "--pack",
                     "--short-seq-prob", "0", "--out", data, "-q"], check=True)
     curves, wanted = {}, options.parts.split(",")
     if "ours" in wanted:
