@@ -110,7 +110,8 @@ main() {
         for target in "${targets[@]}"; do keep_one "$target"; done
         exit 0
     fi
-    local cores seconds status=0
+    local cores seconds commit status=0
+    commit=$(git describe --always --dirty 2>/dev/null || echo "(none)")
     cores=${FUZZ_JOBS:-$(nproc)}
     seconds=$((what * 60 * cores / ${#targets[@]}))
     rm -f "$broken"/*
@@ -119,7 +120,7 @@ main() {
         xargs -P "$cores" -I{} bash -c "fuzz_one {} $((seconds > 0 ? seconds : 1))" |
         tee "$build/table.txt" || status=1
     awk '{ runs += $2; seconds += $3 } END { printf "%-15s %12d %8d\n", "all", runs, seconds }' "$build/table.txt"
-    echo "of commit $(git rev-parse --short HEAD 2>/dev/null || echo '(none)')"
+    echo "of commit $commit"
     [ "$status" = 0 ] || echo "something broke: the input stands beside its target, what was said in $build/TARGET.log"
     exit "$status"
 }
