@@ -18,7 +18,7 @@ found=$build/found
 seeds=$build/seeds
 broken=$build/broken
 bytes_max=4096 # of an input, where its target's head says nothing
-input_seconds_max=10
+input_seconds_max=60 # by the clock: a busy machine is slow
 memory_mib_max=2048 # of the process: a sanitizer keeps 256 of what was freed; what an input holds, fuzz.c bounds
 kept_bytes_max=9000 # of a target's corpus
 
@@ -53,7 +53,7 @@ input_bytes() {
 # One target for so many seconds; prints its row.
 fuzz_one() {
     local target=$1 seconds=$2 log=$build/$1.log status=0
-    mkdir -p "$found/$target"
+    mkdir -p "$found/$target" "$seeds/$target"
     nice -n 10 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len="$(input_bytes "$target")" \
         -timeout="$input_seconds_max" -rss_limit_mb="$memory_mib_max" -print_final_stats=1 \
         -artifact_prefix="$broken/$target-" \
@@ -75,9 +75,9 @@ fuzz_one() {
 keep_one() {
     local target=$1 corpus=tests/fuzz/corpus/$1 fewest=$build/fewest/$1 bytes=0 size file
     rm -rf "$fewest"
-    mkdir -p "$fewest" "$found/$target" "$corpus"
-    bytes=$(cat "$seeds/$target"/* | wc -c)
-    if [ "$bytes" -le "$kept_bytes_max" ]; then cp "$seeds/$target"/* "$fewest"; else bytes=0; fi
+    mkdir -p "$fewest" "$found/$target" "$seeds/$target" "$corpus"
+    bytes=$(find "$seeds/$target" -type f -exec cat {} + | wc -c)
+    if [ "$bytes" -le "$kept_bytes_max" ]; then cp -r "$seeds/$target/." "$fewest"; else bytes=0; fi
     "$build/tests/fuzz/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$(input_bytes "$target")" \
         -artifact_prefix="$broken/$target-" "$fewest" "$corpus" "$seeds/$target" "$found/$target" \
         >"$build/$target.log" 2>&1

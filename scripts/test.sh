@@ -34,26 +34,6 @@ build() {
     return 1
 }
 
-# Prints "passed failed skipped" of a JUnit report. ctest counts a test whose program is missing as skipped; here it
-# counts as failed.
-count_results() {
-    python3 - "$1" <<'PYTHON'
-import sys
-import xml.etree.ElementTree as tree
-
-passed = failed = skipped = 0
-for case in tree.parse(sys.argv[1]).getroot().iter("testcase"):
-    note = case.find("skipped")
-    if case.get("status") == "run":
-        passed += 1
-    elif case.get("status") == "disabled" or note is not None and note.get("message", "").startswith("SKIP_"):
-        skipped += 1
-    else:
-        failed += 1
-print(passed, failed, skipped)
-PYTHON
-}
-
 # Runs ctest with the given arguments and adds its results. A ctest that ends without a report counts as one failure.
 run_tests() {
     local name=$1 report="$PWD/build/$1.xml" good=0 bad=0 skipped=0
@@ -61,7 +41,7 @@ run_tests() {
     echo "== $name: tests"
     rm -f "$report"
     ctest "$@" --output-junit "$report" || true
-    if [ -f "$report" ]; then read -r good bad skipped < <(count_results "$report"); fi
+    if [ -f "$report" ]; then read -r good bad skipped < <(scripts/count_tests.py "$report"); fi
     if [ $((good + bad + skipped)) = 0 ]; then
         summary+=("$name: no tests ran")
         failed=$((failed + 1))
