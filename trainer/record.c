@@ -39,6 +39,8 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
         json_object_del(json, "cpu"); /* contained in the device's name */
     if (!settings_given(setup->settings, "device"))
         json_object_del(json, "device"); /* recorded with each start */
+    if (!settings_given(setup->settings, "recipe"))
+        json_object_del(json, "recipe"); /* none: its field would read as the first name of the table */
     json_object_set_new(json, "model", json_string(config_name(&setup->recipe.config, name)));
     json_object_set_new(json, "seq", json_sprintf("%" PRIu32, setup->recipe.seq));
     json_object_set_new(json, "steps", json_sprintf("%" PRIu64, setup->recipe.schedule.steps));

@@ -143,6 +143,7 @@ names() {
     expect_equal "steps of half an epoch" "$(json stdout "o['steps'] == round($count / 2 / 8)")" True
     expect_equal "micro-batch" "$(json facts/run.json 'o["settings"]["micro-batch"]')" 8
     expect_equal "in force" "$(json facts/run.json 'o["settings"]["seq"], o["starts"][0]["threads"]')" "('32', 1)"
+    expect_equal "no recipe was chosen" "$(json facts/run.json 'o["settings"].get("recipe")')" None
     expect_exit 75 "${train[@]}" --set gradient_clipping=2 optimizer.type=LANS --stop-after 1 --out all
     expect_equal "every --set" "$(json all/run.json 'o["settings"]["set"], o["settings"]["optimizer"]')" \
         "(['gradient_clipping=2', 'optimizer.type=LANS'], 'lans')"
