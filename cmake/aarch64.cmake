@@ -1,5 +1,5 @@
-# A build for aarch64 on another machine: Debian's cross compiler, its arm64 libraries in the folder that CMAKE_SYSROOT
-# names, and programs started by qemu. scripts/aarch64.sh makes all three ready.
+# Cross-compiles for aarch64 with Debian's compiler and its arm64 libraries in CMAKE_SYSROOT, and runs programs with
+# qemu. scripts/aarch64.sh prepares all three.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

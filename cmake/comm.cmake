@@ -1,7 +1,7 @@
-# dstrain_gloo.so, dstrain_mpi.so and dstrain_nccl.so, the libraries by which several processes of dstrain talk to each
-# other: modules beside the program that loads them, each with its own copy of base, hidden.
+# dstrain_gloo.so, dstrain_mpi.so and dstrain_nccl.so, the libraries for communication between processes of dstrain:
+# modules in the folder of the program that loads them, each with its own hidden copy of base.
 
-set(kinds ${CMAKE_SOURCE_DIR}/trainer/comm/kinds.c) # which says what was built
+set(kinds ${CMAKE_SOURCE_DIR}/trainer/comm/kinds.c) # it lists the kinds that were built
 
 # comm_module(NAME source libraries...)
 function(comm_module name source)
@@ -10,7 +10,7 @@ function(comm_module name source)
         CXX_VISIBILITY_PRESET hidden)
     target_link_libraries(${name} PRIVATE base ${ARGN})
     target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
-    if(NOT DS_SANITIZE) # whose own functions come with the program
+    if(NOT DS_SANITIZE) # the program has the sanitizer's functions
         target_link_options(${name} PRIVATE -Wl,--no-undefined)
     endif()
     add_dependencies(dstrain ${name})
@@ -18,7 +18,7 @@ function(comm_module name source)
     install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# comm with real processes, beside the program because the modules are: for its tests, and for a machine with GPUs.
+# comm with real processes, for its tests and for a machine with GPUs; in the folder of the program, like the modules.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/comm/*.c)
 add_executable(comm_driver EXCLUDE_FROM_ALL ${sources})
 target_link_libraries(comm_driver PRIVATE trainer)

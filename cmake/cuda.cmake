@@ -1,13 +1,13 @@
-# dstrain_cuda.so, the CUDA backend, beside the program that loads it: .c files by the C compiler, .cu files by nvcc.
-# It has its own copy of base, hidden, so that the program exports nothing for it and runs where no CUDA library is.
-# Machine code for Hopper; every other card from compute capability 8.0 on gets its own from the PTX, when it first
-# runs.
+# dstrain_cuda.so, the CUDA backend, in the folder of the program that loads it: .c files are compiled by the C
+# compiler, .cu files by nvcc. It has its own hidden copy of base, so that the program exports nothing for it and runs
+# without CUDA libraries. It has machine code for Hopper; for any other GPU from compute capability 8.0 on, the driver
+# compiles the PTX at the first run.
 set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual CACHE STRING "Code for these cards")
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)
 find_package(CUDAToolkit 12.5 REQUIRED)
 
-# cuBLASLt is the toolkit's, else that of Python's package nvidia-cublas, which has no libcublasLt.so.
+# cuBLASLt from the toolkit, else from the Python package nvidia-cublas, which has no libcublasLt.so.
 if(TARGET CUDA::cublasLt)
     get_target_property(cublaslt CUDA::cublasLt IMPORTED_LOCATION)
 else()
@@ -45,12 +45,12 @@ set_target_properties(dstrain_cuda PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
 target_include_directories(dstrain_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(dstrain_cuda PRIVATE base CUDA::cudart_static CUDA::cublasLt)
 target_link_options(dstrain_cuda PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL
-    -static-libstdc++ -static-libgcc) # so that it loads where no C++ is installed
+    -static-libstdc++ -static-libgcc) # so that it loads without C++ libraries
 target_compile_definitions(trainer PRIVATE DS_CUDA=1)
 add_dependencies(dstrain dstrain_cuda)
 install(TARGETS dstrain_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# dstrain_nccl.so: sums between GPUs. NCCL is the system's, the toolkit's, else that of Python's package nvidia-nccl.
+# dstrain_nccl.so: sums between GPUs. NCCL from the system, from the toolkit, else from the Python package nvidia-nccl.
 set(with_nccl FALSE)
 if(DS_NCCL)
     if(NOT Python3_FOUND)
@@ -78,12 +78,12 @@ else()
     message(STATUS "NCCL is not installed, or not wanted: dstrain has no --comm nccl")
 endif()
 
-# A dataset for measuring, where there is no dump.
+# Makes a dataset for benchmarks without a dump.
 add_executable(make_shards ${CMAKE_SOURCE_DIR}/tests/bench/make_shards.c)
 target_link_libraries(make_shards PRIVATE shards)
 set_target_properties(make_shards PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
-# The backend against the CPU's, where there is a GPU; beside the module, as the program is.
+# Compares the backend with the CPU's, on a GPU; in the folder of the module, like the program.
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/gpu/*.c)
 add_executable(dstrain_cuda_test ${sources})
 target_link_libraries(dstrain_cuda_test PRIVATE trainer)

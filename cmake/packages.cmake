@@ -1,4 +1,4 @@
-# The libraries that the programs need. All that are missing are named at once, with the lines to type.
+# Finds the libraries that the programs need. Reports all missing ones at once, with the commands to install them.
 set(missing_apt "")
 set(missing_dnf "")
 

@@ -1,14 +1,14 @@
-# Instruction sets of each level of base/cpu.h, and of those of trainer/cpu/cpu_backend.h, which have FMA but not VBMI.
+# Instruction sets of the levels in base/cpu.h, and of those in trainer/cpu/cpu_backend.h, which have FMA but not VBMI.
 set(DS_avx2 -mavx2 -mbmi -mbmi2 -mpclmul)
 set(DS_avx512 ${DS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512vbmi)
 set(DS_trainer_avx2 -mavx2 -mfma -mbmi2)
 set(DS_trainer_avx512 ${DS_trainer_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 set(DS_trainer_avx512_bf16 ${DS_trainer_avx512} -mavx512bf16)
 
-# room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. MAIN is left out,
-# a folder cuda/, which is a module of its own (cuda.cmake), and what needs MPI (mpi.c, …_mpi.c), NCCL (nccl.c) or HDF5 (hdf5.c),
-# for those who want it.
-# A file whose name ends in avx2.c, avx512.c or avx512_bf16.c is compiled for that level, the room's own where it has one.
+# room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. Not included
+# are MAIN, the folder cuda/, which is a separate module (cuda.cmake), and files that need MPI (mpi.c, …_mpi.c), NCCL
+# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules. A file whose name ends in avx2.c, avx512.c or
+# avx512_bf16.c is compiled for that level, as defined by the room if it does so.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
@@ -34,7 +34,7 @@ function(room name)
     target_link_libraries(${name} PUBLIC ${arg_LINK})
 endfunction()
 
-# program(NAME room): the program whose main the room named; installed with its man page and completions.
+# program(NAME room): the program with the room's MAIN, installed with its man page and completions.
 function(program name room)
     get_property(main GLOBAL PROPERTY MAIN_OF_${room})
     add_executable(${name} ${main})

@@ -1,5 +1,5 @@
-# DS_STATIC: everything is linked from archives. What a program loads while it runs (modules beside it: gloo, MPI, CUDA) and
-# libraries that come as shared objects alone are left out.
+# DS_STATIC: everything is linked from archives. Modules that a program loads at run time (gloo, MPI, CUDA) and
+# libraries that exist only as shared objects are left out.
 foreach(part MPI GLOO ONEDNN CUDA HDF5)
     if("${DS_${part}}" STREQUAL "ON")
         message(FATAL_ERROR "DS_STATIC and DS_${part} exclude each other: a static program loads no libraries")
@@ -12,6 +12,6 @@ add_compile_options(-fPIE)
 add_link_options(-static-pie)
 include(CheckLinkerFlag)
 check_linker_flag(C LINKER:--no-warnings DS_QUIET_LINKER)
-if(DS_QUIET_LINKER) # glibc's about getaddrinfo, which is only asked for numbers
+if(DS_QUIET_LINKER) # glibc warns about getaddrinfo, which is used only for numeric addresses
     add_link_options(LINKER:--no-warnings)
 endif()

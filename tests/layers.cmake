@@ -1,4 +1,4 @@
-# Reads every #include of the rooms and fails on an arrow that the picture does not have (docs/DESIGN.md, Law 1).
+# Reads every #include of the rooms and fails on a dependency that is not allowed here (docs/DESIGN.md, Law 1).
 #   base <- {tokenizer, shards} <- {pipeline, trainer};   trainer/tune may also use tokenizer.
 #   pipeline: dump, text, pairs, store do not include each other; they meet in pipeline/*.h, verbs/ and the flow files.
 #   pipeline/text: words <- markup <- templates <- the walk (text/*.c); sentences uses words; xml stands alone.
@@ -33,7 +33,7 @@ foreach(room base tokenizer shards pipeline trainer)
                 if(target MATCHES "^pipeline/(dump|text|pairs|store|verbs)/" AND NOT CMAKE_MATCH_1 STREQUAL folder)
                     set(wrong "folders of the flow do not include each other")
                 endif()
-                # the walk in text/ uses its folders, and of them markup stands on words, templates on both
+                # text/*.c uses all its folders; markup may use words, templates both
                 if(name MATCHES "^pipeline/text/([a-z]+)/" AND target MATCHES "^pipeline/text/")
                     set(may_xml xml)
                     set(may_words words)
