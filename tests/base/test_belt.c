@@ -428,7 +428,7 @@ static int run_gate(void *context, void *job, uint64_t number, struct error *err
     return BELT_NEXT;
 }
 
-static void nobody_sleeps_beside_ready_work(void **state)
+static void no_thread_sleeps_while_work_is_ready(void **state)
 {
     (void)state;
     static const struct belt_step three[] = {{"count", 1, run_count}, {"gate", 1, run_gate}, {"meet", 0, run_meet}};
@@ -625,7 +625,7 @@ int main(void)
         cmocka_unit_test(one_thread_finishes_a_job_before_it_reads_the_next),
         cmocka_unit_test(the_furthest_step_comes_first),
         cmocka_unit_test(all_of_the_crew_can_be_in_a_parallel_step),
-        cmocka_unit_test(nobody_sleeps_beside_ready_work),
+        cmocka_unit_test(no_thread_sleeps_while_work_is_ready),
         cmocka_unit_test(a_job_further_down_is_preferred),
         cmocka_unit_test(the_order_of_failing_does_not_matter),
         cmocka_unit_test(a_single_step_is_a_belt_too),

@@ -362,7 +362,7 @@ static void traced(void *argument)
     file_close(&file);
 }
 
-static void a_trace_tells_every_change_in_its_order(void **state)
+static void a_trace_has_every_change_in_order(void **state)
 {
     (void)state;
     struct outcome seen;
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(a_short_write_leaves_half_then_no_space),
         cmocka_unit_test(an_interrupted_call_is_made_again),
         cmocka_unit_test(a_failing_read_is_an_error_and_a_short_one_is_none),
-        cmocka_unit_test(a_trace_tells_every_change_in_its_order),
+        cmocka_unit_test(a_trace_has_every_change_in_order),
         cmocka_unit_test(the_environment_sets_faults),
     };
     return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);

@@ -117,7 +117,7 @@ static void all_threads_come(void **state)
     }
 }
 
-static void the_smallest_region_is_told(void **state)
+static void the_smallest_region_is_reported(void **state)
 {
     (void)state;
     parallel_least();
@@ -135,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_is_run_once),  cmocka_unit_test(regions_follow_one_another),
         cmocka_unit_test(threads_share_no_number), cmocka_unit_test(sleepers_are_woken),
-        cmocka_unit_test(all_threads_come),        cmocka_unit_test(the_smallest_region_is_told),
+        cmocka_unit_test(all_threads_come),        cmocka_unit_test(the_smallest_region_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

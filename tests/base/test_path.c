@@ -98,7 +98,7 @@ static void a_rename_moves(void **state)
     mem_free(to);
 }
 
-static void a_name_is_what_it_is_itself(void **state)
+static void path_kind_does_not_follow_links(void **state)
 {
     (void)state;
     struct error err;
@@ -203,7 +203,7 @@ static void contend(const char *inside)
     _exit(0);
 }
 
-static void a_lock_that_comes_and_goes_keeps_others_out(void **state)
+static void a_lock_taken_repeatedly_excludes_others(void **state)
 {
     (void)state;
     char *inside = path_join(directory, "inside");
@@ -298,10 +298,10 @@ int main(void)
         cmocka_unit_test(directories_are_made_with_parents_and_listed),
         cmocka_unit_test(many_names_come_sorted),
         cmocka_unit_test(a_rename_moves),
-        cmocka_unit_test(a_name_is_what_it_is_itself),
+        cmocka_unit_test(path_kind_does_not_follow_links),
         cmocka_unit_test(free_space_of_a_path_to_come),
         cmocka_unit_test(one_process_holds_a_directory),
-        cmocka_unit_test(a_lock_that_comes_and_goes_keeps_others_out),
+        cmocka_unit_test(a_lock_taken_repeatedly_excludes_others),
         cmocka_unit_test(a_job_of_several_keeps_others_out_until_the_last_is_gone),
         cmocka_unit_test(a_lock_needs_a_directory),
     };

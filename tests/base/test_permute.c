@@ -26,7 +26,7 @@ static void every_small_n_is_a_permutation(void **state)
     }
 }
 
-static void large_n_come_back(void **state)
+static void large_n_are_inverted(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {1ull << 32, (1ull << 32) + 1, (1ull << 62) + 1, 1ull << 63, UINT64_MAX};
@@ -87,7 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_small_n_is_a_permutation),
-        cmocka_unit_test(large_n_come_back),
+        cmocka_unit_test(large_n_are_inverted),
         cmocka_unit_test(small_permutations_are_uniform_over_keys),
         cmocka_unit_test(neighbours_part),
         cmocka_unit_test(the_order_never_changes),

@@ -213,7 +213,7 @@ static void asking_is_not_a_signal(void **state)
     assert_int_equal(seen.code, 0);
 }
 
-static void the_clock_goes_forward(void **state)
+static void the_clock_increases(void **state)
 {
     (void)state;
     const double before = clock_now();
@@ -231,7 +231,7 @@ int main(void)
         cmocka_unit_test(a_terminal_gets_one_line_rewritten),
         cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),
         cmocka_unit_test(asking_is_not_a_signal),
-        cmocka_unit_test(the_clock_goes_forward),
+        cmocka_unit_test(the_clock_increases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void the_instructions_agree(void **state)
     assert_string_equal(sha256_text(&sha, out), "470d1b89fc75293c6793ec18ae42d29a06e47c26fde262729975d35de66bc5b1");
 }
 
-static void a_saved_sum_goes_on(void **state)
+static void a_saved_sum_continues(void **state)
 {
     (void)state;
     char bytes[300], out[65], wanted[65];
@@ -152,7 +152,7 @@ int main(void)
         cmocka_unit_test(the_examples_of_the_standard),
         cmocka_unit_test(a_million_letters),
         cmocka_unit_test(every_length),
-        cmocka_unit_test(a_saved_sum_goes_on),
+        cmocka_unit_test(a_saved_sum_continues),
         cmocka_unit_test(lines_of_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void corners_of_four_bytes(void **state)
                     check((unsigned char[]){(unsigned char)lead, corners[i], corners[j], corners[k]}, 4);
 }
 
-static void every_code_point_comes_back(void **state)
+static void every_code_point_reads_back(void **state)
 {
     (void)state;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) {
@@ -122,7 +122,7 @@ static void repair_drops_what_is_ill_formed(void **state)
 }
 
 /* A well-formed character between letters, and the same without its last byte. */
-static void a_character_counts_wherever_it_stands(void **state)
+static void a_character_is_found_at_any_position(void **state)
 {
     (void)state;
     static const char *const characters[] = {"\xC2\x80",     "\xDF\xBF",     "\xE0\xA0\x80",     "\xE3\x81\x82",
@@ -148,9 +148,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_short_sequences),
         cmocka_unit_test(corners_of_four_bytes),
-        cmocka_unit_test(every_code_point_comes_back),
+        cmocka_unit_test(every_code_point_reads_back),
         cmocka_unit_test(repair_drops_what_is_ill_formed),
-        cmocka_unit_test(a_character_counts_wherever_it_stands),
+        cmocka_unit_test(a_character_is_found_at_any_position),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

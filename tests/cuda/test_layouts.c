@@ -938,7 +938,7 @@ CASE(updates_are_right, updates)
 CASE(matrices_are_right, matrices)
 
 /* The same integers as on the CPU, and the same floats back. */
-static void gradients_become_integers_and_back(void **state)
+static void gradients_convert_to_integers_and_back(void **state)
 {
     (void)state;
     precision = PRECISION_FP32;
@@ -972,7 +972,7 @@ int main(void)
         cmocka_unit_test(attention_is_right), cmocka_unit_test(norm_is_right),
         cmocka_unit_test(embedding_is_right), cmocka_unit_test(rows_are_moved_right),
         cmocka_unit_test(loss_is_right),      cmocka_unit_test(updates_are_right),
-        cmocka_unit_test(matrices_are_right), cmocka_unit_test(gradients_become_integers_and_back),
+        cmocka_unit_test(matrices_are_right), cmocka_unit_test(gradients_convert_to_integers_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static int read_all(struct dump *dump, uint64_t number, struct error *err)
 
 /* The expansion limit holds for each window: salvage does not avoid it, and a reader that begins at the window finds it
  * too. */
-static void a_bomb_is_refused_where_it_stands(void **state)
+static void a_bomb_is_refused_in_its_window(void **state)
 {
     (void)state;
     enum { WINDOW = 2000, BOMB = 400000 };
@@ -192,7 +192,7 @@ static void a_bomb_is_refused_where_it_stands(void **state)
     buf_release(&blanks);
 }
 
-static void content_tells_the_kind(void **state)
+static void the_kind_follows_from_the_content(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2 * sizeof(sniff_cases) / sizeof(*sniff_cases); i++) {
@@ -430,7 +430,7 @@ static const char *sum_of(struct str bytes)
     return sha256_text(&sum, digits);
 }
 
-static void another_sum_is_told_at_the_end(void **state)
+static void a_wrong_sum_is_reported_at_the_end(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0};
@@ -894,15 +894,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_siteinfo_is_read),
-        cmocka_unit_test(content_tells_the_kind),
-        cmocka_unit_test(a_bomb_is_refused_where_it_stands),
+        cmocka_unit_test(the_kind_follows_from_the_content),
+        cmocka_unit_test(a_bomb_is_refused_in_its_window),
         cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
         cmocka_unit_test(a_file_that_becomes_shorter_is_an_error),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
         cmocka_unit_test(a_peek_gives_whole_records),
         cmocka_unit_test(the_hash_is_of_every_byte),
-        cmocka_unit_test(another_sum_is_told_at_the_end),
+        cmocka_unit_test(a_wrong_sum_is_reported_at_the_end),
         cmocka_unit_test(a_sum_is_made_up_for),
         cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
         cmocka_unit_test(text_and_jsonl_restart_too),

@@ -363,7 +363,7 @@ static void several_files_are_one_row(void **state)
 
 /* ------------------------------------------------------------------------------------------------------- damage */
 
-static void damage_is_told_as_in_one_go(void **state)
+static void damage_is_reported_as_in_one_go(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0};
@@ -466,7 +466,7 @@ static struct buf plant_block(struct str stream, struct str block)
 
 /* Valid blocks with correct CRCs inside real blocks: a part that begins at one follows the wrong chain, and is read
  * again. */
-static void planted_blocks_fool_nobody(void **state)
+static void planted_blocks_are_not_trusted(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0}, block = false_block();
@@ -562,8 +562,8 @@ int main(void)
         cmocka_unit_test(tiny_windows_are_parts_too),
         cmocka_unit_test(the_end_of_a_dump_may_be_anywhere),
         cmocka_unit_test(several_files_are_one_row),
-        cmocka_unit_test(damage_is_told_as_in_one_go),
-        cmocka_unit_test(planted_blocks_fool_nobody),
+        cmocka_unit_test(damage_is_reported_as_in_one_go),
+        cmocka_unit_test(planted_blocks_are_not_trusted),
         cmocka_unit_test(cuts_are_equal_and_keep_to_what_can_be_divided),
     };
     return cmocka_run_group_tests_name("pipeline: extents", tests, make_directory, remove_directory);

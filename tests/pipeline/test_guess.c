@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-static void a_few_sentences_tell_their_language(void **state)
+static void the_language_is_guessed_from_a_few_sentences(void **state)
 {
     (void)state;
     static const struct {
@@ -61,7 +61,7 @@ static void the_beginning_is_enough_and_is_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_few_sentences_tell_their_language),
+        cmocka_unit_test(the_language_is_guessed_from_a_few_sentences),
         cmocka_unit_test(the_beginning_is_enough_and_is_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

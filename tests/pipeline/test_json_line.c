@@ -222,7 +222,7 @@ static struct buf nested(size_t depth, const char *open, const char *value, char
     return line;
 }
 
-static void goes_as_deep_as_jansson(void **state)
+static void nests_as_deep_as_jansson(void **state)
 {
     (void)state;
     static const struct {
@@ -281,7 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_what_is_json),         cmocka_unit_test(refuses_what_is_not),
         cmocka_unit_test(refuses_an_array_and_a_nul), cmocka_unit_test(says_what_was_asked),
-        cmocka_unit_test(goes_as_deep_as_jansson),    cmocka_unit_test(finds_equal_keys),
+        cmocka_unit_test(nests_as_deep_as_jansson),   cmocka_unit_test(finds_equal_keys),
         cmocka_unit_test(many_values_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

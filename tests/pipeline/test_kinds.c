@@ -139,7 +139,7 @@ static void what_only_looks_like_one(void **state)
     EXPECT(examples, 0);
 }
 
-static void only_what_is_asked_for_is_told(void **state)
+static void only_requested_facts_are_printed(void **state)
 {
     (void)state;
     const char *text = "A. {{disambiguation}} {{geo-stub}}";
@@ -155,7 +155,7 @@ int main(void)
         cmocka_unit_test(lists),
         cmocka_unit_test(stubs),
         cmocka_unit_test(what_only_looks_like_one),
-        cmocka_unit_test(only_what_is_asked_for_is_told),
+        cmocka_unit_test(only_requested_facts_are_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void assert_cut(enum input_kind kind, struct str text, const struct dump_
     buf_release(&out);
 }
 
-static void pages_are_what_stands_between_their_tags(void **state)
+static void pages_are_the_text_between_their_tags(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
@@ -125,7 +125,7 @@ static void long_records_are_skipped_and_counted(void **state)
                "== file 3 window 0 part 0 records 1 oversize 2\n-- 5\n12345\n");
 }
 
-static void a_long_group_goes_on_as_parts(void **state)
+static void a_long_group_is_given_in_parts(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
@@ -190,13 +190,13 @@ static void a_record_is_in_the_group_where_it_begins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_are_what_stands_between_their_tags),
+        cmocka_unit_test(pages_are_the_text_between_their_tags),
         cmocka_unit_test(a_page_that_is_not_closed_spoils_no_other),
         cmocka_unit_test(an_open_wiki_is_truncated),
         cmocka_unit_test(documents_end_at_blank_lines),
         cmocka_unit_test(a_json_line_is_a_record),
         cmocka_unit_test(long_records_are_skipped_and_counted),
-        cmocka_unit_test(a_long_group_goes_on_as_parts),
+        cmocka_unit_test(a_long_group_is_given_in_parts),
         cmocka_unit_test(a_record_is_in_the_group_where_it_begins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,7 @@ static size_t count_of(struct str text, const char *what)
     return count;
 }
 
-static void what_stands_before_a_cut_is_whole(void **state)
+static void records_before_a_cut_are_complete(void **state)
 {
     (void)state;
     for (int compressed = 0; compressed < 2; compressed++) {
@@ -157,7 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_around_a_flipped_byte_are_whole),
-        cmocka_unit_test(what_stands_before_a_cut_is_whole),
+        cmocka_unit_test(records_before_a_cut_are_complete),
         cmocka_unit_test(lines_begin_anew_after_a_gap),
     };
     return cmocka_run_group_tests_name("pipeline/dump: salvage", tests, NULL, test_file_remove);

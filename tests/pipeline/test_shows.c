@@ -129,7 +129,7 @@ static void export_of_nothing_prints_nothing(void **state)
     assert_int_equal(tiny_err.kind, ERR_MISMATCH);
 }
 
-static void show_tells_the_facts(void **state)
+static void show_prints_the_facts(void **state)
 {
     static const char *const keys[] = {"root_hash",  "format_version", "text_version", "vocab_size",
                                        "vocab_hash", "cased",          "accents",      "documents",
@@ -255,7 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(export_prints_googles_keys),           cmocka_unit_test(export_to_a_file_is_the_same),
-        cmocka_unit_test(export_of_nothing_prints_nothing),     cmocka_unit_test(show_tells_the_facts),
+        cmocka_unit_test(export_of_nothing_prints_nothing),     cmocka_unit_test(show_prints_the_facts),
         cmocka_unit_test(show_lays_a_sample_side_by_side),      cmocka_unit_test(show_takes_a_single_shard),
         cmocka_unit_test(verify_says_where_and_how_to_rebuild),
     };

@@ -24,7 +24,7 @@ static bool has(const struct sign_set *set, unsigned char byte)
     return byte < 0x80 && set->rows[byte % 16] >> byte / 16 & 1;
 }
 
-static void every_byte_is_a_sign_of_its_set_alone(void **state)
+static void every_byte_is_a_sign_only_of_its_set(void **state)
 {
     (void)state;
     struct signs signs = {0};
@@ -93,7 +93,7 @@ static void the_next_sign_is_that_of_a_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_is_a_sign_of_its_set_alone),
+        cmocka_unit_test(every_byte_is_a_sign_only_of_its_set),
         cmocka_unit_test(all_levels_find_the_same),
         cmocka_unit_test(the_next_sign_is_that_of_a_loop),
     };

@@ -167,7 +167,7 @@ static uint64_t round_trip(struct round round)
     return first;
 }
 
-static void the_order_is_global_whatever_the_buckets(void **state)
+static void the_order_is_global_for_any_buckets(void **state)
 {
     (void)state;
     const uint64_t hash = round_trip((struct round){5000, 3, 0, 1u << 30, 1, false, 0, 0});
@@ -245,7 +245,7 @@ static void the_spills_of_one_extent_are_removed(void **state)
 
 /* The journal of an extent is removed and synced before its spills are removed, so that after a power loss no journal
  * refers to missing files. */
-static void a_journal_goes_before_its_spills(void **state)
+static void a_journal_is_removed_before_its_spills(void **state)
 {
     (void)state;
     static uint64_t bytes[2][SPILL_BUCKETS_MAX + 1];
@@ -406,7 +406,7 @@ static void wrong_counts_are_found(void **state)
     mem_free(entry);
 }
 
-static void a_journal_comes_back_as_it_went(void **state)
+static void a_journal_reads_back(void **state)
 {
     (void)state;
     struct error err = {0};
@@ -455,18 +455,18 @@ static void a_journal_comes_back_as_it_went(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_is_global_whatever_the_buckets),
+        cmocka_unit_test(the_order_is_global_for_any_buckets),
         cmocka_unit_test(blocks_on_the_borders_of_loads_are_whole),
         cmocka_unit_test(the_order_is_the_same_by_shares_and_of_extents),
         cmocka_unit_test(the_spills_of_one_extent_are_removed),
         cmocka_unit_test(equal_keys_are_ordered_by_name),
         cmocka_unit_test(one_sample_and_one_shard_per_sample),
-        cmocka_unit_test(a_journal_goes_before_its_spills),
+        cmocka_unit_test(a_journal_is_removed_before_its_spills),
         cmocka_unit_test(a_large_bucket_is_sealed_in_slices),
         cmocka_unit_test(a_spill_is_cut_back_to_the_journal),
         cmocka_unit_test(a_failure_is_final),
         cmocka_unit_test(wrong_counts_are_found),
-        cmocka_unit_test(a_journal_comes_back_as_it_went),
+        cmocka_unit_test(a_journal_reads_back),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

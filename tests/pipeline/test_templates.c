@@ -185,7 +185,7 @@ static void mistaken(const char *file, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", err.text, words);
 }
 
-static void mistakes_are_told_with_their_line(void **state)
+static void mistakes_are_reported_with_their_line(void **state)
 {
     (void)state;
     mistaken("a =>\n", "line 1: after => stands");
@@ -239,7 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_canonical_and_sorted), cmocka_unit_test(silent_names_are_folded_and_sorted),
         cmocka_unit_test(tables_are_searched_by_halves), cmocka_unit_test(units_lead_to_units),
-        cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_told_with_their_line),
+        cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_reported_with_their_line),
         cmocka_unit_test(the_hash_is_the_files),         cmocka_unit_test(local_units_are_sorted_and_lead_to_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

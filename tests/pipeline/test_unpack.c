@@ -159,7 +159,7 @@ static void keep_state(void *context, const struct dump *dump, uint64_t window, 
     stop->size = out->size;
 }
 
-static void reading_goes_on_from_any_window(void **state)
+static void reading_resumes_from_any_window(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0}, whole = {0}, rest = {0};
@@ -210,7 +210,7 @@ static void a_cut_file_is_truncated_wherever_it_ends(void **state)
     buf_release(&out);
 }
 
-static void a_wrong_byte_is_told_or_means_nothing(void **state)
+static void a_wrong_byte_is_reported_or_harmless(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0}, plain = {0}, out = {0};
@@ -242,7 +242,7 @@ static void a_wrong_byte_is_told_or_means_nothing(void **state)
 }
 
 /* Five units, one of them damaged in the middle: the records of the others are read, and one gap is counted. */
-static void salvage_goes_on_with_the_next_unit(void **state)
+static void salvage_continues_with_the_next_unit(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0}, out = {0};
@@ -338,10 +338,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
         cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
-        cmocka_unit_test(reading_goes_on_from_any_window),
+        cmocka_unit_test(reading_resumes_from_any_window),
         cmocka_unit_test(a_cut_file_is_truncated_wherever_it_ends),
-        cmocka_unit_test(a_wrong_byte_is_told_or_means_nothing),
-        cmocka_unit_test(salvage_goes_on_with_the_next_unit),
+        cmocka_unit_test(a_wrong_byte_is_reported_or_harmless),
+        cmocka_unit_test(salvage_continues_with_the_next_unit),
         cmocka_unit_test(many_units_are_one_stream),
         cmocka_unit_test(a_bomb_and_a_huge_window_are_refused),
     };

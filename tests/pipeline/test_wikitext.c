@@ -237,7 +237,7 @@ static void every_byte_has_one_fate(void **state)
 }
 
 /* A hole has words on both sides, in a paragraph that is kept. */
-static void holes_stand_in_sentences(void **state)
+static void holes_are_inside_sentences(void **state)
 {
     (void)state;
     static const struct {
@@ -294,7 +294,7 @@ static void sentences_of_unknown_templates_are_counted(void **state)
     buf_release(&out);
 }
 
-static void templates_without_a_row_are_told(void **state)
+static void templates_without_a_row_are_reported(void **state)
 {
     (void)state;
     const struct str text = STR("{{nobody_Knows|{{inner}}}} {{lang|fr|mot}} {{lang|fr}} {{{argument}}} {{{{x}}|b}}\n"
@@ -494,9 +494,9 @@ int main(void)
         cmocka_unit_test(spellings_have_codes),
         cmocka_unit_test(namespaces_come_from_the_dump),
         cmocka_unit_test(every_byte_has_one_fate),
-        cmocka_unit_test(templates_without_a_row_are_told),
+        cmocka_unit_test(templates_without_a_row_are_reported),
         cmocka_unit_test(sentences_of_unknown_templates_are_counted),
-        cmocka_unit_test(holes_stand_in_sentences),
+        cmocka_unit_test(holes_are_inside_sentences),
         cmocka_unit_test(hostile_pages_cost_no_more_steps),
         cmocka_unit_test(deep_nesting_ends),
         cmocka_unit_test(computed_text_does_not_grow),

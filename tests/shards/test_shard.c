@@ -33,7 +33,7 @@ static void check_samples(const struct shard *shard)
     sample_release(&sample);
 }
 
-static void records_come_back(void **state)
+static void records_read_back(void **state)
 {
     (void)state;
     /* One record; blocks that end within a record; 4-byte ids; one block to the byte: 2^20 / 64. */
@@ -343,7 +343,7 @@ static void a_failed_write_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_come_back),           cmocka_unit_test(threads_share_a_shard),
+        cmocka_unit_test(records_read_back),           cmocka_unit_test(threads_share_a_shard),
         cmocka_unit_test(no_damage_gets_through),      cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(hostile_records_are_refused), cmocka_unit_test(a_newer_version_says_update),
         cmocka_unit_test(version_0_is_none),           cmocka_unit_test(both_blocks_of_a_record_are_checked),

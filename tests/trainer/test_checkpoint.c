@@ -92,7 +92,7 @@ static void expect_whole(const struct fixture *f, uint64_t step)
     mem_free(files);
 }
 
-static void what_is_saved_comes_back(void **state)
+static void saved_state_reads_back(void **state)
 {
     struct fixture *f = *state;
     enum model_source source;
@@ -277,7 +277,7 @@ static void check_changed(const struct fixture *f, const char *key, json_t *valu
     json_decref(hashes);
 }
 
-static void values_of_another_kind_are_refused_whatever_the_hash(void **state)
+static void values_of_another_kind_are_refused_with_any_hash(void **state)
 {
     const struct fixture *f = *state;
     check_changed(f, "state_version", json_integer(1), true);
@@ -416,13 +416,13 @@ static void the_tokenizer_needs_its_specials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_saved_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(saved_state_reads_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_nth_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
         cmocka_unit_test(a_newer_state_is_a_mismatch),
-        cmocka_unit_test_setup_teardown(values_of_another_kind_are_refused_whatever_the_hash, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values_of_another_kind_are_refused_with_any_hash, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),

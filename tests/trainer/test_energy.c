@@ -97,7 +97,7 @@ static void packages_and_their_memory_add_up(void **state)
     assert_true(isnan(energy_joules(&energy)));
 }
 
-static void a_counter_that_starts_anew_goes_on(void **state)
+static void a_counter_that_wraps_around_continues(void **state)
 {
     (void)state;
     struct energy energy;
@@ -258,7 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(packages_and_their_memory_add_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_counter_that_starts_anew_goes_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_counter_that_wraps_around_continues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_poll_sees_a_second_round, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_is_silent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_alone_is_no_processor, set_up, tear_down),

@@ -74,7 +74,7 @@ static void the_longer_text_loses_its_end(void **state)
     }
 }
 
-static void a_pair_stands_between_its_marks(void **state)
+static void a_pair_has_its_special_tokens(void **state)
 {
     (void)state;
     struct ids a = {0}, b = {0}, out = {0};
@@ -255,7 +255,7 @@ int main(void)
         cmocka_unit_test(rows_are_lines_and_columns_are_text),
         cmocka_unit_test(a_row_has_more_columns_than_are_kept),
         cmocka_unit_test(the_longer_text_loses_its_end),
-        cmocka_unit_test(a_pair_stands_between_its_marks),
+        cmocka_unit_test(a_pair_has_its_special_tokens),
         cmocka_unit_test(classes_are_scored_as_defined),
         cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
         cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),

@@ -210,7 +210,7 @@ static void any_micro_batch_cuts_the_same_samples(void **state)
     assert_int_equal(check_run(&options), 13); /* a micro-batch of 4 is the whole batch */
 }
 
-static void a_run_goes_on_at_any_sample(void **state)
+static void a_run_resumes_at_any_sample(void **state)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -569,7 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_micro_batch_cuts_the_same_samples),
-        cmocka_unit_test(a_run_goes_on_at_any_sample),
+        cmocka_unit_test(a_run_resumes_at_any_sample),
         cmocka_unit_test(a_share_is_a_part_of_every_batch),
         cmocka_unit_test(batches_grow_as_planned),
         cmocka_unit_test(growing_batches_take_every_sample_once),

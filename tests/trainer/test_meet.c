@@ -413,7 +413,7 @@ static void another_number_of_processes_is_a_mismatch(void **state)
     says(1, "4 on rank 1");
 }
 
-static void those_who_do_not_come_are_named(void **state)
+static void absent_processes_are_named(void **state)
 {
     (void)state;
     struct meet_options options = options_of(0, 4, file_name);
@@ -820,7 +820,7 @@ int main(void)
         cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
         cmocka_unit_test_setup(a_rank_given_twice_is_refused, set_up),
         cmocka_unit_test_setup(another_number_of_processes_is_a_mismatch, set_up),
-        cmocka_unit_test_setup(those_who_do_not_come_are_named, set_up),
+        cmocka_unit_test_setup(absent_processes_are_named, set_up),
         cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
         cmocka_unit_test_setup(who_asks_again_is_no_nuisance, set_up),
         cmocka_unit_test_setup(a_killed_process_is_named, set_up),

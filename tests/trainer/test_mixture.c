@@ -92,7 +92,7 @@ static void two_datasets_alternate_as_a_line_is_drawn(void **state)
     mixture_release(&mixture);
 }
 
-static void weights_become_whole_numbers(void **state)
+static void weights_are_converted_to_integers(void **state)
 {
     (void)state;
     uint32_t weights[3];
@@ -295,7 +295,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_become_whole_numbers),
+        cmocka_unit_test(weights_are_converted_to_integers),
         cmocka_unit_test(two_datasets_alternate_as_a_line_is_drawn),
         cmocka_unit_test(proportions_hold_at_every_prefix),
         cmocka_unit_test(each_dataset_walks_its_own_epochs),

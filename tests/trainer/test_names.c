@@ -79,7 +79,7 @@ static void expect_same_weights(const struct fixture *f)
     assert_memory_equal(f->weights, f->other, f->params.size * sizeof(float));
 }
 
-static void what_is_written_comes_back(void **state)
+static void written_files_read_back(void **state)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -241,7 +241,7 @@ static void configs_of_others(void **state)
     expect_config(f, "{" SIZES, ERR_UNSAFE, NULL);
 }
 
-static void a_config_comes_back(void **state)
+static void a_config_reads_back(void **state)
 {
     struct fixture *f = *state;
     struct model_config config = small_config(), read;
@@ -286,13 +286,13 @@ static void a_config_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(written_files_read_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(older_names_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(absent_heads_are_drawn_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
         cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_config_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_config_reads_back, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

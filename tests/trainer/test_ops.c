@@ -991,7 +991,7 @@ static void fixed_sums(void)
     release(&gradients);
 }
 
-static void gradients_become_integers_and_back(void **state)
+static void gradients_convert_to_integers_and_back(void **state)
 {
     (void)state;
     each_backend(fixed_sums);
@@ -1008,7 +1008,7 @@ int main(void)
         cmocka_unit_test(loss_is_right),
         cmocka_unit_test(rows_are_moved_right),
         cmocka_unit_test(dropout_is_keyed_and_fair),
-        cmocka_unit_test(gradients_become_integers_and_back),
+        cmocka_unit_test(gradients_convert_to_integers_and_back),
         cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(fp16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(a_backend_that_cannot_be_is_refused),

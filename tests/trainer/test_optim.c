@@ -680,7 +680,7 @@ static bool changes(struct held *held, const struct optimizer *optimizer, uint64
     return changed;
 }
 
-static void what_comes_to_no_number_changes_nothing(void **state)
+static void non_finite_steps_change_nothing(void **state)
 {
     (void)state;
     const double lost[STEP_SUMS] = {1, 2, (double)NAN, 3};
@@ -738,7 +738,7 @@ static void our_schedules_end_well(void **state)
 
 /* The second moments of 1-bit Adam freeze after the given update, or when their norm stops changing, which is not
  * checked during warm-up. */
-static void moments_freeze_when_they_stand_still(void **state)
+static void moments_freeze_when_they_stop_changing(void **state)
 {
     (void)state;
     struct optimizer named = optimizer_kinds[OPTIMIZER_ONEBIT].type.optimizer, waits = named;
@@ -941,10 +941,10 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(parts_give_the_bits_of_the_whole),
         cmocka_unit_test(norm_is_that_of_all_parameters),
-        cmocka_unit_test(what_comes_to_no_number_changes_nothing),
+        cmocka_unit_test(non_finite_steps_change_nothing),
         cmocka_unit_test(clipping_scales_down_only),
         cmocka_unit_test(our_schedules_end_well),
-        cmocka_unit_test(moments_freeze_when_they_stand_still),
+        cmocka_unit_test(moments_freeze_when_they_stop_changing),
         cmocka_unit_test(schedules_of_others_give_their_numbers),
         cmocka_unit_test(schedules_bring_their_defaults),
         cmocka_unit_test(rewarmup_counts_from_where_it_begins),

@@ -119,7 +119,7 @@ static void one_process_at_a_time_and_no_trace_of_a_failed_start(void **state)
     json_decref(identity);
 }
 
-static void seconds_of_a_save_come_back(void **state)
+static void seconds_of_a_save_read_back(void **state)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "seconds");
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(another_run_is_refused_with_the_differences),
         cmocka_unit_test(what_is_no_run_is_left_alone),
         cmocka_unit_test(one_process_at_a_time_and_no_trace_of_a_failed_start),
-        cmocka_unit_test(seconds_of_a_save_come_back),
+        cmocka_unit_test(seconds_of_a_save_read_back),
         cmocka_unit_test(an_unfinished_run_beside_this_one_is_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

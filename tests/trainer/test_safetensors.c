@@ -172,7 +172,7 @@ static void nesting_costs_no_stack(void **state)
     buf_release(&deep);
 }
 
-static void a_length_that_lies(void **state)
+static void a_wrong_length_is_refused(void **state)
 {
     struct safetensors file;
     char *path = path_join(*state, FILE_NAME);
@@ -246,7 +246,7 @@ int main(void)
         cmocka_unit_test(half_precision_is_exact),
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(nesting_costs_no_stack),
-        cmocka_unit_test(a_length_that_lies),
+        cmocka_unit_test(a_wrong_length_is_refused),
         cmocka_unit_test(damage_anywhere),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -266,7 +266,7 @@ static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t
     mem_free(other);
 }
 
-static void marked_rows_go_last_and_come_back(void **state)
+static void marked_rows_move_last_and_back(void **state)
 {
     (void)state;
     struct model_config config;
@@ -302,7 +302,7 @@ int main(void)
         cmocka_unit_test(shares_follow_speeds),      cmocka_unit_test(speeds_are_medians),
         cmocka_unit_test(shares_are_known_ones),     cmocka_unit_test(no_share_is_off_by_one),
         cmocka_unit_test(buckets_cover_flat_memory), cmocka_unit_test(small_models_have_a_bucket_a_group),
-        cmocka_unit_test(pieces_cover_every_bucket), cmocka_unit_test(marked_rows_go_last_and_come_back),
+        cmocka_unit_test(pieces_cover_every_bucket), cmocka_unit_test(marked_rows_move_last_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
