@@ -61,7 +61,8 @@ install_packages() {
 build_programs() {
     section "Building the programs"
     install_packages
-    [ -f build/release/build.ninja ] || cmake --preset release >"$out/cmake.log" 2>&1 || { cat "$out/cmake.log"; exit 1; }
+    [ -f build/release/build.ninja ] || cmake --preset release >"$out/cmake.log" 2>&1 ||
+        { cat "$out/cmake.log"; exit 1; }
     cmake --build --preset release --target dsdata dstrain >"$out/build.log" || { cat "$out/build.log"; exit 1; }
     ls -l "$bin/dsdata" "$bin/dstrain"
 }
@@ -145,13 +146,15 @@ closing() {
     accuracy=$(sed -n 's/.*\(accuracy mlm [0-9.]* %\).*/\1/p' "$out/eval.log" 2>/dev/null || true)
     section "What there is now"
     echo "$out/report.html     the dataset: what was kept, what was left out, and why"
-    echo "$out/training.html   the training: its curves, and held-out text as the model fills it in; open it in a browser"
+    echo "$out/training.html   the training: its curves, and held-out text as the model fills it in;" \
+        "open it in a browser"
     echo "$run             the run; for Hugging Face transformers: $bin/dstrain export $run --out $out/bert"
     echo
     [ -z "$accuracy" ] || echo "held-out   $accuracy after $steps steps of a model with half a million weights"
     echo
     echo "A real run needs a whole dump (dumps.wikimedia.org, pages-articles.xml.bz2; dsdata reads 1 GB in minutes), a"
-    echo "vocabulary of 30,000 pieces (the default), a larger model (--model small on many cores, --model base on a GPU)"
+    echo "vocabulary of 30,000 pieces (the default), a larger model (--model small on many cores, --model base on a" \
+        "GPU)"
     echo "and 100,000 steps and more: hours to days, which \"dstrain plan --shards DIR\" tells beforehand."
 }
 

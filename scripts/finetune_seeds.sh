@@ -16,7 +16,8 @@ set -euo pipefail
 ckpt=$1 data=$2 out=$3
 shift 3
 dstrain=${DSTRAIN:-dstrain}
-command -v "$dstrain" >/dev/null || { echo "$dstrain is not there: DSTRAIN=build/release/dstrain names it" >&2; exit 2; }
+command -v "$dstrain" >/dev/null ||
+    { echo "$dstrain does not exist: set DSTRAIN, e.g. to build/release/dstrain" >&2; exit 2; }
 command -v python3 >/dev/null || { echo "python3 is not installed" >&2; exit 2; }
 [ -d "$data" ] || { echo "$data: no such folder" >&2; exit 2; }
 
@@ -28,7 +29,8 @@ squad=$data glue=$data done=0
 squad_as() {
     local name=$1
     shift
-    "$dstrain" squad --init "$ckpt" --train "$squad/train-v1.1.json" --dev "$squad/dev-v1.1.json" --seq 384 --doc-stride 128 \
+    "$dstrain" squad --init "$ckpt" --train "$squad/train-v1.1.json" --dev "$squad/dev-v1.1.json" --seq 384 \
+        --doc-stride 128 \
         --lr 3e-5 --epochs 2 --out "$out/$name" "$@"
     done=$((done + 1))
 }
@@ -38,7 +40,8 @@ glue_as() {
     local task=$1 folder=$2 rate=$3
     shift 3
     [ -d "$glue/$folder" ] || { echo "$task is left out: $glue holds no folder $folder" >&2; return 0; }
-    "$dstrain" glue "$task" --init "$ckpt" --data "$glue" --seq 128 --batch 32 --lr "$rate" --epochs 5 --out "$out/$task" "$@"
+    "$dstrain" glue "$task" --init "$ckpt" --data "$glue" --seq 128 --batch 32 --lr "$rate" --epochs 5 \
+        --out "$out/$task" "$@"
     done=$((done + 1))
 }
 
@@ -71,8 +74,8 @@ out = pathlib.Path(sys.argv[1])
 rows = [("squad-24", ["f1"], "90.5 (large)"), ("squad-96", ["exact_match", "f1"], "87.26/93.32 (large, whole-word)"),
         ("rte", ["acc"], "67.8, 69.3"), ("mrpc", ["f1", "acc"], "88.0/86.0, 86.6/84.3"),
         ("sts-b", ["pearson", "spearmanr"], "89.5/89.2, 90.0/89.6"), ("cola", ["mcc"], "52.5, 55.8"),
-        ("sst-2", ["acc"], "91.2, 91.6"), ("qnli", ["acc"], "87.1, 90.7"), ("qqp", ["f1", "acc"], "89.0/90.6, 89.6/91.2"),
-        ("mnli", ["acc", "acc-mm"], "82.5/83.4, 84.1/83.8")]
+        ("sst-2", ["acc"], "91.2, 91.6"), ("qnli", ["acc"], "87.1, 90.7"),
+        ("qqp", ["f1", "acc"], "89.0/90.6, 89.6/91.2"), ("mnli", ["acc", "acc-mm"], "82.5/83.4, 84.1/83.8")]
 print(f"{'':12}{'ours':14}theirs")
 values = []
 for name, keys, theirs in rows:

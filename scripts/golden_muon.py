@@ -66,7 +66,8 @@ def main():
             beside = ((stated(rows, columns, settings) - exact).norm() / change.norm()).item()
             assert beside < 1e-11, beside
             print("muon", rows, columns, STEPS, settings["lr"], settings["momentum"], int(settings["nesterov"]),
-                  settings["weight_decay"], int(settings["adjust_lr_fn"] == "match_rms_adamw"), f"{error:.3g}", file=out)
+                  settings["weight_decay"], int(settings["adjust_lr_fn"] == "match_rms_adamw"), f"{error:.3g}",
+                  file=out)
             for row in exact.tolist():
                 print(*(f"{value:.12g}" for value in row), file=out)
 

@@ -116,7 +116,8 @@ train() {
     local metrics=$work/run-$1/metrics.jsonl
     gpu "train-$1" 90 "$bin/dstrain" --shards "$work/$2" --device cuda --out "$work/run-$1" "${@:3}"
     [ -f "$metrics" ] && cp "$metrics" "$logs/train-$1.jsonl" && say "        $(grep -v '"split"' "$metrics" | tail -1 |
-        sed -nE 's/.*"sequences_per_second": ?([0-9.]+).*"data_wait_seconds": ?([0-9.]+).*/\1 sequences\/s, \2 s waited for data/p')"
+        sed -nE -e 's/.*"sequences_per_second": ?([0-9.]+).*"data_wait_seconds": ?([0-9.]+).*/\1 \2/' \
+            -e 's/^([0-9.]+) ([0-9.]+)$/\1 sequences\/s, \2 s waited for data/p')"
 }
 
 # ---- the programs ----
@@ -197,7 +198,8 @@ find_nccl() {
 # Several processes on one GPU: over gloo, through host memory; one over NCCL; two and four over NCCL if it lets ranks
 # share a GPU. The bits must be the same each time.
 ranks() {
-    local n small=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --same-bits --tune "$logs/products.txt")
+    local n small=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --same-bits \
+        --tune "$logs/products.txt")
     local last=checkpoints/step-00000006
     train ranks-1 shards-128 "${small[@]}"
     train ranks-gloo-2 shards-128 "${small[@]}" --processes 2 --comm gloo
@@ -256,7 +258,8 @@ more() {
     sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
         { say "compute-sanitizer is not on this machine"; return; }
     for tool in memcheck racecheck; do
-        run $tool 75 "$sanitizer" --tool $tool --error-exitcode 9 "$bin/dstrain_cuda_test" --precision bf16 --part models
+        run $tool 75 "$sanitizer" --tool $tool --error-exitcode 9 "$bin/dstrain_cuda_test" --precision bf16 \
+            --part models
     done
 }
 

@@ -18,7 +18,8 @@ build=build/gpu-pack
 most=$((40 << 20)) # bytes in total
 programs=(dstrain dstrain_cuda_test make_shards comm_driver)
 
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF -DDS_ONEDNN=OFF -DBUILD_TESTING=OFF \
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF -DDS_ONEDNN=OFF \
+    -DBUILD_TESTING=OFF \
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' "$@" >$build.log 2>&1 ||
     { tail -20 $build.log; exit 1; }
 cmake --build $build --target "${programs[@]}" >>$build.log 2>&1 || { tail -40 $build.log; exit 1; }

@@ -46,8 +46,8 @@ def linked_phrases(dump):
 
 def extracted(dsdata, dump):
     """Pages as plain text from dsdata: id, title, paragraphs."""
-    done = subprocess.run([dsdata, "extract", "-q", "--keep", "prose-lists", str(dump)], check=True, capture_output=True,
-                          text=True)
+    done = subprocess.run([dsdata, "extract", "-q", "--keep", "prose-lists", str(dump)], check=True,
+                          capture_output=True, text=True)
     for line in done.stdout.splitlines():
         page = json.loads(line)
         yield page["id"], page["title"], [part for part in page["text"].split("\n") if part]
@@ -128,7 +128,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=4000)
     parser.add_argument("--dev", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--dsdata", default=str(pathlib.Path(__file__).resolve().parent.parent / "build/release/dsdata"))
+    parser.add_argument("--dsdata", default=str(pathlib.Path(__file__).resolve().parent.parent
+                                                / "build/release/dsdata"))
     asked = parser.parse_args()
     chance = random.Random(asked.seed)
     write(asked.out, make(extracted(asked.dsdata, asked.dump), linked_phrases(asked.dump), asked, chance))

@@ -16,11 +16,13 @@ from babel import Locale
 LANGUAGES = "ar bn el fa he hi hy ka ta te th".split()
 UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g": "mass-gram", "ha": "area-hectare",
          "hp": "power-horsepower", "in": "length-inch", "kW": "power-kilowatt", "kg": "mass-kilogram",
-         "km": "length-kilometer", "km/h": "speed-kilometer-per-hour", "km2": "area-square-kilometer", "lb": "mass-pound",
+         "km": "length-kilometer", "km/h": "speed-kilometer-per-hour", "km2": "area-square-kilometer",
+         "lb": "mass-pound",
          "m": "length-meter", "m2": "area-square-meter", "m3": "volume-cubic-meter", "mi": "length-mile",
-         "mm": "length-millimeter", "mph": "speed-mile-per-hour", "sq ft": "area-square-foot", "sq mi": "area-square-mile",
-         "yd": "length-yard"}
-HEAD = """/* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
+         "mm": "length-millimeter", "mph": "speed-mile-per-hour", "sq ft": "area-square-foot",
+         "sq mi": "area-square-mile", "yd": "length-yard"}
+HEAD = """\
+/* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
  * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by
  * symbol. */
 #include "pipeline/text/templates/units.h"
@@ -33,14 +35,16 @@ static const struct local_unit local_units[] = {
 def form(language, unit, width):
     """The form of a unit if it is the same for every number and differs from the symbol, else ""."""
     patterns = Locale.parse(language)._data["unit_patterns"].get(unit, {}).get(width, {})
-    forms = {"".join(c for c in str(pattern).replace("{0}", "") if unicodedata.category(c) != "Cf").strip("\u00a0\u202f ")
+    forms = {"".join(c for c in str(pattern).replace("{0}", "")
+                     if unicodedata.category(c) != "Cf").strip("\u00a0\u202f ")
              for number, pattern in patterns.items() if number in ("zero", "one", "two", "few", "many", "other")}
     shown = forms.pop() if len(forms) == 1 else ""
     shown = shown.replace("²", "2").replace("³", "3")  # as {{convert}} writes superscripts
     return "" if shown.isascii() or ". " in shown else shown  # the dot would end a sentence
 
 
-rows = [(language, symbol, form(language, unit, "short") or form(language, unit, "narrow")) for language in LANGUAGES for symbol, unit in UNITS.items()]
+rows = [(language, symbol, form(language, unit, "short") or form(language, unit, "narrow")) for language in LANGUAGES
+        for symbol, unit in UNITS.items()]
 lines = [f'    {{"{language}", "{symbol}", "{shown}"}},\n' for language, symbol, shown in sorted(rows) if shown]
 path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/units_local.c"
 path.write_text(HEAD + "".join(lines) + """};

@@ -19,7 +19,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "USING.md"
 
 def help_of(program, *verb):
     environment = {**os.environ, "COLUMNS": "100"}
-    return subprocess.run([program, *verb, "--help"], capture_output=True, text=True, check=True, env=environment).stdout
+    return subprocess.run([program, *verb, "--help"], capture_output=True, text=True, check=True,
+                          env=environment).stdout
 
 
 def verbs_of(text):
@@ -81,7 +82,8 @@ def main():
         wanted = before + begin + "\n" + options(build / program) + "\n\n" + end + after
     if "--check" in sys.argv[2:]:
         if wanted != page:
-            print("the options in docs/USING.md are not those of --help; update them with scripts/using_options.py", build)
+            print("the options in docs/USING.md are not those of --help; update them with scripts/using_options.py",
+                  build)
             return 1
         return 0
     PAGE.write_text(wanted, encoding="utf-8")

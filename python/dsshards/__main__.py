@@ -38,8 +38,8 @@ def _export(options):
     stem, end = os.path.splitext(options.out)
     for i in range(options.files):
         path = options.out if options.files == 1 else f"{stem}-{i:05}-of-{options.files:05}{end}"
-        _write(data, path, shard_first(len(data), options.files, i), shard_first(len(data), options.files, i + 1), pyarrow,
-               parquet)
+        _write(data, path, shard_first(len(data), options.files, i), shard_first(len(data), options.files, i + 1),
+               pyarrow, parquet)
     print(f"{len(data)} samples of length {data.shards.seq} in {options.out}, {options.files} "
           f"file{'' if options.files == 1 else 's'}", file=sys.stderr)
 

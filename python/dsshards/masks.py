@@ -66,5 +66,6 @@ def lay(ids, index, seed, epoch, rules):
     hidden, keep, piece = (word[positions] for word in words[1:])
     piece = (piece * np.uint64(rules.vocab_size) >> _32).astype(ids.dtype)
     out = ids.copy()
-    out[positions] = np.where(_chance(hidden, 800000), rules.mask, np.where(_chance(keep, 500000), ids[positions], piece))
+    out[positions] = np.where(_chance(hidden, 800000), rules.mask,
+                              np.where(_chance(keep, 500000), ids[positions], piece))
     return out, positions

@@ -54,7 +54,8 @@ def philox(counter, key):
     k0, k1 = (int(word) & 0xFFFFFFFF for word in key)
     for _ in range(10):
         a, b = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
-        c0, c1, c2, c3 = (b >> np.uint64(32)) ^ c1 ^ np.uint64(k0), b & _M32, (a >> np.uint64(32)) ^ c3 ^ np.uint64(k1), a & _M32
+        c0, c2 = (b >> np.uint64(32)) ^ c1 ^ np.uint64(k0), (a >> np.uint64(32)) ^ c3 ^ np.uint64(k1)
+        c1, c3 = b & _M32, a & _M32
         k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
     return c0, c1, c2, c3
 

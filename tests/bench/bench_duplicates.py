@@ -41,7 +41,8 @@ with tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
     plain, packed, vocab, out = (scratch / name for name in ("dump.xml", "dump.xml.bz2", "vocab.txt", "out"))
     with open(plain, "wb") as file:
-        subprocess.run([sys.executable, PROJECT / "scripts/make_dump.py", "--bytes", options.bytes], stdout=file, check=True)
+        subprocess.run([sys.executable, PROJECT / "scripts/make_dump.py", "--bytes", options.bytes], stdout=file,
+                       check=True)
     packed.write_bytes(bz2.compress(plain.read_bytes()))
     subprocess.run([options.bin / "dsdata", "vocab", plain, "-q", "--out", vocab], check=True)
     print(f"{'dump':<6} {'keep s':>8} {'drop/keep':>10}" + (f" {'keep/without':>13}" if options.without else ""))
@@ -53,8 +54,8 @@ with tempfile.TemporaryDirectory() as scratch:
         for _ in range(options.runs):
             for name, (folder, kind) in contestants.items():
                 shutil.rmtree(out, ignore_errors=True)
-                seconds = cpu_seconds([folder / "dsdata", "build", dump, "--vocab", vocab, "--out", out, "--threads", "1",
-                                       "--duplicates", kind])
+                seconds = cpu_seconds([folder / "dsdata", "build", dump, "--vocab", vocab, "--out", out,
+                                       "--threads", "1", "--duplicates", kind])
                 least[name] = min(seconds, least.get(name, seconds))
         row = f"{'bzip2' if dump == packed else 'plain':<6} {least['keep']:8.2f} {least['drop'] / least['keep']:10.2f}"
         print(row + (f" {least['keep'] / least['without']:13.3f}" if options.without else ""))

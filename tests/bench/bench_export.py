@@ -81,7 +81,8 @@ def main():
                 seconds = cpu_seconds(command)
                 least[key] = min(seconds, least.get(key, seconds))
                 subprocess.run(["rm", "-r", out], check=True)
-    print(f"kept pages {len(kept) / 1e6:.1f} MB of XML, other namespaces {len(others) / 1e6:.1f} MB; {os.cpu_count()} cores")
+    print(f"kept pages {len(kept) / 1e6:.1f} MB of XML, other namespaces {len(others) / 1e6:.1f} MB; {os.cpu_count()} "
+          f"cores")
     for form in ("plain", "bzip2"):
         rates = {}
         for name, pages in (("kept", kept), ("other namespaces", others)):

@@ -90,8 +90,8 @@ class Cable:
 
     def set_rate(self, mbit):
         for machine in self.machines:
-            subprocess.run(["tc", "-n", machine, "qdisc", "replace", "dev", "ds-cable", "root", "tbf", "rate", f"{mbit}mbit",
-                            "burst", "128kb", "latency", "50ms"], check=True)
+            subprocess.run(["tc", "-n", machine, "qdisc", "replace", "dev", "ds-cable", "root", "tbf", "rate",
+                            f"{mbit}mbit", "burst", "128kb", "latency", "50ms"], check=True)
 
     def on(self, side, *command):
         """A command on machine `side`, bound to this core."""
@@ -111,8 +111,8 @@ def ip(*words):
 
 def together(commands, **environment):
     """Runs the commands at the same time; returns their stderr."""
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                                env={**os.environ, **environment}) for command in commands]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                text=True, env={**os.environ, **environment}) for command in commands]
     said = [process.communicate() for process in running]
     for process, (_, errors) in zip(running, said):
         if process.returncode:
@@ -126,8 +126,8 @@ def together(commands, **environment):
 def training(out, model, batch, *more, steps=None, threads=1):
     return list(map(str, [
         options.bin / "dstrain", "-q", "--shards", options.shards, "--seq", 128, "--model", model, "--batch", batch,
-        "--precision", "fp32", "--device", "cpu", "--steps", steps or options.steps, "--log-every", 1, "--eval-samples", 0,
-        "--masks", "stored", "--save-every", 1000000, "--threads", threads, "--out", out, *more]))
+        "--precision", "fp32", "--device", "cpu", "--steps", steps or options.steps, "--log-every", 1,
+        "--eval-samples", 0, "--masks", "stored", "--save-every", 1000000, "--threads", threads, "--out", out, *more]))
 
 
 def hand(rank, size, place):
@@ -188,7 +188,8 @@ def rates(cable, _):
     for mbit in map(float, options.rates.split(",")):
         cable.set_rate(mbit)
         rate, trip = stream_rate(cable, mbit)
-        print(f"rates    {mbit:6.0f} Mbit/s: {rate / 1e6:7.2f} MB/s of payload, round trip {trip * 1e6:.0f} us", flush=True)
+        print(f"rates    {mbit:6.0f} Mbit/s: {rate / 1e6:7.2f} MB/s of payload, round trip {trip * 1e6:.0f} us",
+              flush=True)
 
 
 def backward_of(said, passes):
@@ -225,7 +226,8 @@ def hidden(cable, scratch):
             computed = alone + scaling.exposed(model, 128, backward, lambda size: scaling.ring(size, 2, trip, rate),
                                                     rows=scaling.distinct(2))
             print(f"hidden   {mbit:.0f} Mbit/s, {model}, {share} sequences each: T {step:.3f} s, A {alone:.3f} s, "
-                  f"W {wire:.3f} s, B {backward:.3f} s: hidden {100 * (wire - exposed) / min(wire, backward):.0f} %, by "
+                  f"W {wire:.3f} s, B {backward:.3f} s: hidden {100 * (wire - exposed) / min(wire, backward):.0f} %, "
+                  f"by "
                   f"{waited:.3f} s of waiting {100 * (wire - waited) / min(wire, backward):.0f} %; "
                   f"scaling.py computes {computed:.3f} s: {100 * (computed / step - 1):+.0f} %", flush=True)
 
@@ -245,7 +247,8 @@ def start(_, scratch):
         return appeared - lines_of(out)[0]["seconds"]
 
     best = {n: min(seconds(*(["--processes", n] if n > 1 else [])) for _ in range(options.rounds + 1)) for n in (1, 8)}
-    print(f"start    mini: 1 process {best[1]:.2f} s, 8 processes {best[8]:.2f} s: + {best[8] - best[1]:.2f} s", flush=True)
+    print(f"start    mini: 1 process {best[1]:.2f} s, 8 processes {best[8]:.2f} s: + {best[8] - best[1]:.2f} s",
+          flush=True)
 
 
 def bytes_sent(cable, scratch):
@@ -259,7 +262,8 @@ def bytes_sent(cable, scratch):
         two(cable, scratch, "tiny", 16, steps=steps)
         sent[steps] = cable.payload() - before
     each = (sent[12] - sent[2]) / 10
-    print(f"bytes    tiny, N = 2: {each:,.0f} sent a step, {expected:,} expected: {100 * (each / expected - 1):+.2f} %", flush=True)
+    print(f"bytes    tiny, N = 2: {each:,.0f} sent a step, {expected:,} expected: {100 * (each / expected - 1):+.2f} %",
+          flush=True)
     for n in (2, 3, 4):
         shutil.rmtree(out, ignore_errors=True)
         together([training(out, "tiny", 16, "--processes", n, steps=2)])
@@ -294,7 +298,8 @@ def bits(_, scratch):
                 together([training(out, "base", part, "--micro-batch", part, *more, steps=2, threads=os.cpu_count())])
                 at = [0] + [line["seconds"] for line in lines_of(out)]
                 fastest[name] = min(fastest[name], *(after - before for before, after in zip(at, at[1:])))
-        print(f"bits     base, {part} sequences a part: {fastest['without']:.2f} s without, {fastest['with']:.2f} s with --same-bits: "
+        print(f"bits     base, {part} sequences a part: {fastest['without']:.2f} s without, {fastest['with']:.2f} s "
+              f"with --same-bits: "
               f"{fastest['with'] / fastest['without']:.3f} x", flush=True)
 
 
@@ -331,7 +336,8 @@ def peer(rank):
             loss = model(input_ids=torch.tensor([record["input_ids"] for record in some]),
                          token_type_ids=torch.tensor([record["segment_ids"] for record in some]),
                          attention_mask=torch.tensor([record["input_mask"] for record in some]), labels=labels,
-                         next_sentence_label=torch.tensor([record["next_sentence_labels"] for record in some]).view(-1)).loss
+                         next_sentence_label=torch.tensor([record["next_sentence_labels"]
+                                                           for record in some]).view(-1)).loss
             (loss * len(some) / share).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -356,7 +362,8 @@ def onebit(cable, scratch):
     cable.set_rate(float(options.rates.split(",")[0]))
     steps = {}
     for name, words in (("adam", ["bias_correction=false"]), ("onebit_adam", ["freeze_step=1"])):
-        out, _ = two(cable, scratch, "mini", 32, "--optimizer", name, "--set", *(f"optimizer.params.{w}" for w in words))
+        out, _ = two(cable, scratch, "mini", 32, "--optimizer", name,
+                     "--set", *(f"optimizer.params.{w}" for w in words))
         at = [line["seconds"] for line in lines_of(out)][1:]
         steps[name] = statistics.median(after - before for before, after in zip(at, at[1:]))
         print(f"onebit   {name}: {steps[name]:.3f} s a step, {lines_of(out)[-1]['wire_bytes']} bytes sent", flush=True)
@@ -369,7 +376,8 @@ def memory(_, scratch):
         shutil.rmtree(out, ignore_errors=True)
         job = subprocess.Popen(training(out, "base", 4, "--micro-batch", 1, "--processes", 4, "--zero", zero, steps=2))
         while job.poll() is None:
-            listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True, check=False)
+            listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True,
+                                    check=False)
             for process in map(int, listed.stdout.split()):
                 try:
                     status = pathlib.Path(f"/proc/{process}/status").read_text()
@@ -397,7 +405,8 @@ def speed(lines):
 def speeds(_, scratch):
     each, out = (0.1, 0.2, 0.4), scratch / "speeds"
     model = scratch / "small.json"  # its computation takes very little time compared to the sleep
-    model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+    model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1,
+                                 "num_attention_heads": 2,
                                  "intermediate_size": 64, "max_position_embeddings": 128, "hidden_act": "gelu_new"}))
     alone = [speed(slowed(out, model, share, 8, [seconds])[1:]) for share, seconds in zip((8, 4, 2), each)]
     lines = slowed(out, model, 14, 22, each, "--processes", 3, "--share", "auto")
@@ -406,8 +415,8 @@ def speeds(_, scratch):
           f"{' + '.join(f'{one:.1f}' for one in alone)}: {after / sum(alone):.3f} x", flush=True)
 
 
-PARTS = {"rates": rates, "hidden": hidden, "ddp": ddp, "start": start, "bytes": bytes_sent, "equal": equal, "bits": bits,
-         "onebit": onebit, "memory": memory, "speeds": speeds}
+PARTS = {"rates": rates, "hidden": hidden, "ddp": ddp, "start": start, "bytes": bytes_sent, "equal": equal,
+         "bits": bits, "onebit": onebit, "memory": memory, "speeds": speeds}
 
 
 def main():

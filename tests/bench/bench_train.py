@@ -36,7 +36,8 @@ CASES = {
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("--bin", type=pathlib.Path, default=PROJECT / "build" / "release")
 parser.add_argument("--cache", type=pathlib.Path, default=PROJECT / "build" / "bench")
-parser.add_argument("--wiki", type=pathlib.Path, help="samples of this dump, padded as they are, not synthetic full ones")
+parser.add_argument("--wiki", type=pathlib.Path,
+                    help="samples of this dump, padded as they are, not synthetic full ones")
 parser.add_argument("--vocab", type=pathlib.Path, help="with --wiki; 30,522 words")
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -64,7 +65,8 @@ def peer(kind, model_name, seq, batch, precision, steps):
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     if kind == "products":  # forward and both gradients of all matrices, each separately: the best speed of oneDNN
         rows, picked, flops, seconds = batch * seq, batch * seq * 15 // 100, 0, 0
-        shapes = [(rows, 3 * hidden, hidden), (rows, hidden, hidden), (rows, 4 * hidden, hidden), (rows, hidden, 4 * hidden)]
+        shapes = [(rows, 3 * hidden, hidden), (rows, hidden, hidden), (rows, 4 * hidden, hidden),
+                  (rows, hidden, 4 * hidden)]
         for m, n, k in shapes * layers + [(picked, VOCABULARY, hidden)]:
             x, w, y = (torch.randn(a, b).to(dtype) for a, b in ((m, k), (n, k), (m, n)))
             for product in (lambda: linear(x, w), lambda: y @ w, lambda: y.t() @ x):
@@ -122,7 +124,8 @@ def peer(kind, model_name, seq, batch, precision, steps):
 
 def run(command):
     """(output, peak MiB) of a command."""
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
     output, errors = process.stdout.read(), process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     if status:
@@ -132,8 +135,8 @@ def run(command):
 
 def visit_peer(kind, case):
     wiki = ["--wiki", options.wiki, "--vocab", options.vocab] if options.wiki else []
-    output, memory = run([sys.executable, __file__, "--cache", options.cache, "--threads", options.threads, "--peer", kind,
-                          "--cases", case, *wiki])
+    output, memory = run([sys.executable, __file__, "--cache", options.cache, "--threads", options.threads,
+                          "--peer", kind, "--cases", case, *wiki])
     return {**json.loads(output.splitlines()[-1]), "memory": memory}
 
 
@@ -163,7 +166,8 @@ def make_shards():
         if KIND == "full":
             dump, vocab = options.cache / "full.xml", options.cache / "vocab.txt"
             with open(dump, "wb") as file:
-                subprocess.run([sys.executable, PROJECT / "scripts/make_dump.py", "--bytes", "20M"], stdout=file, check=True)
+                subprocess.run([sys.executable, PROJECT / "scripts/make_dump.py", "--bytes", "20M"], stdout=file,
+                               check=True)
             run([options.bin / "dsdata", "vocab", "-q", dump, "--out", vocab, "--force"])
             words = vocab.read_text(encoding="utf-8").splitlines()
             words += [f"[filler{i}]" for i in range(len(words), VOCABULARY)]  # a small dump has fewer pieces
@@ -198,9 +202,12 @@ def compare(case):
     rate = flops_of(model, best["ours"]["length"]) * speed["ours"]
     bars = ", ".join(f"≥ {bar} × {name}" for bar, name in ((bar_hf, "hf"), (bar_gathered, "gathered")) if bar)
     memory = " / ".join(f"{best[name]['memory']:,.0f}" for name in ("hf", "gathered", "ours"))
-    print(f"| {model}, S = {seq}, batch {batch}, {precision} | {speed['hf']:.2f} | {speed['gathered']:.2f} | {speed['ours']:.2f} "
-          f"| **{speed['ours'] / speed['hf']:.2f} ×** | **{speed['ours'] / speed['gathered']:.2f} ×** | {bars} | {memory} "
-          f"| {100 * rate * 1 / best['products']['rate']:.0f} % of {best['products']['rate'] * 1e-9:.0f} | {100 * best['ours']['waited']:.2f} % |",
+    print(f"| {model}, S = {seq}, batch {batch}, {precision} | {speed['hf']:.2f} | {speed['gathered']:.2f} | "
+          f"{speed['ours']:.2f} "
+          f"| **{speed['ours'] / speed['hf']:.2f} ×** | **{speed['ours'] / speed['gathered']:.2f} ×** | {bars} | "
+          f"{memory} "
+          f"| {100 * rate * 1 / best['products']['rate']:.0f} % of {best['products']['rate'] * 1e-9:.0f} | "
+          f"{100 * best['ours']['waited']:.2f} % |",
           flush=True)
 
 
@@ -209,7 +216,8 @@ if options.peer:
     sys.exit()
 make_shards()
 print(f"{options.threads} threads, {KIND} samples, best of {options.rounds} rounds; load {os.getloadavg()[0]:.1f}")
-print("| training | hf, sequences/s | gathered | dstrain | against hf | against gathered | bars | memory, MiB | share of PyTorch's "
+print("| training | hf, sequences/s | gathered | dstrain | against hf | against gathered | bars | memory, MiB | share "
+      "of PyTorch's "
       "products, GFLOP/s | waiting |")
 print("|---|---|---|---|---|---|---|---|---|---|")
 for name in options.cases.split(","):

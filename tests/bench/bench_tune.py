@@ -118,7 +118,8 @@ class Bench:
                     while offsets[high][1] >= end:
                         high -= 1
                     first, last = low - 1, high + 1
-            made.append((encoded["input_ids"][i], encoded["attention_mask"][i], encoded["token_type_ids"][i], first, last))
+            made.append((encoded["input_ids"][i], encoded["attention_mask"][i], encoded["token_type_ids"][i], first,
+                         last))
         return made
 
     def steps(self, model, batch, labels):
@@ -138,7 +139,8 @@ class Bench:
     def features(self):
         path, pairs = self.questions("train", 960)
         tool = [self.tool, "time", "train", path, self.init, "384", "128", "64"]
-        ours = self.least(lambda: float(subprocess.run(tool, check=True, capture_output=True, text=True).stdout.split()[0]))
+        ours = self.least(lambda: float(subprocess.run(tool, check=True, capture_output=True,
+                                                       text=True).stdout.split()[0]))
         return ours, self.least(cpu_here, lambda: (json.loads(path.read_text()), self.windows(pairs, True)))
 
     def train(self):
@@ -164,7 +166,8 @@ class Bench:
         small = self.scratch / "glue/SST-2"
         small.mkdir(parents=True, exist_ok=True)
         for part in ("train", "dev"):
-            (small / f"{part}.tsv").write_text("sentence\tlabel\n" + "\n".join(lines[:24 if part == "train" else 1]) + "\n")
+            (small / f"{part}.tsv").write_text("sentence\tlabel\n" + "\n".join(lines[:24 if part == "train" else 1])
+                                               + "\n")
         verb = ("glue", "sst-2", "--data", self.scratch / "glue", "--seq", 128, "--batch", 24, "--no-shuffle")
         ours = (self.ours(verb, "--steps", 9) - self.ours(verb, "--steps", 1)) / 8
         model = BertForSequenceClassification.from_pretrained(self.init).train()
@@ -190,7 +193,8 @@ class Bench:
         """Ours includes features and scores of the questions; theirs does not."""
         from safetensors.torch import save_file
         from transformers.data.metrics.squad_metrics import compute_predictions_logits
-        from transformers.data.processors.squad import (SquadResult, SquadV1Processor, squad_convert_example_to_features,
+        from transformers.data.processors.squad import (SquadResult, SquadV1Processor,
+                                                        squad_convert_example_to_features,
                                                         squad_convert_example_to_features_init)
         path, _ = self.questions("train", 1921)
         one, _ = self.questions("train", 1)
@@ -209,9 +213,11 @@ class Bench:
                   self.scratch / "one.safetensors")
         ours = (self.ours(("squad", "--dev", path, "--logits", self.scratch / "all.safetensors")) -
                 self.ours(("squad", "--dev", one, "--logits", self.scratch / "one.safetensors")))
-        results = [SquadResult(feature.unique_id, begin[i].tolist(), end[i].tolist()) for i, feature in enumerate(features)]
+        results = [SquadResult(feature.unique_id, begin[i].tolist(), end[i].tolist())
+                   for i, feature in enumerate(features)]
         files = [str(self.scratch / f"theirs-{i}.json") for i in range(3)]
-        theirs = self.least(cpu_here, lambda: compute_predictions_logits(examples, features, results, 20, 30, True, *files, False,
+        theirs = self.least(cpu_here, lambda: compute_predictions_logits(examples, features, results, 20, 30, True,
+                                                                         *files, False,
                                                              False, 0.0, self.slow))
         return ours, theirs
 

@@ -99,8 +99,10 @@ def compare(dsdata, folder, text, held_out, accents, size, rounds):
         cpu, wall = best[kind]
         same = "" if kind == "tokenizers" else \
             "equal bytes" if equal_bytes(dsdata, text, size, accents, folder, kind) else "BYTES DIFFER"
-        print(f"  {size:6} {kind:10} {pieces:6} pieces  {rate:.4f} pieces per word of {words}  {100 * unknown:.3f} % [UNK]  "
-              f"{cpu:.3f} s CPU ({best['tokenizers'][0] / cpu:4.1f} x)  {wall:.3f} s ({best['tokenizers'][1] / wall:4.1f} x)  "
+        print(f"  {size:6} {kind:10} {pieces:6} pieces  {rate:.4f} pieces per word of {words}  {100 * unknown:.3f} % "
+              f"[UNK]  "
+              f"{cpu:.3f} s CPU ({best['tokenizers'][0] / cpu:4.1f} x)  {wall:.3f} s "
+              f"({best['tokenizers'][1] / wall:4.1f} x)  "
               f"{same}", flush=True)
 
 

@@ -80,7 +80,8 @@ SHOW_NOTHING = re.compile(
 
 # Also what dsdata treats as notes and boxes, in all languages.
 SILENT = frozenset(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', (
-    Path(__file__).resolve().parents[2] / "pipeline/text/words/silent.c").read_text(encoding="utf-8").split("WORDS(")[1]))
+    Path(__file__).resolve().parents[2] / "pipeline/text/words/silent.c").read_text(
+        encoding="utf-8").split("WORDS(")[1]))
 
 FORMULA_TAGS = "math ce chem hiero score".split()
 OPAQUE_TAGS = ("ref gallery timeline syntaxhighlight source imagemap graph mapframe maplink"

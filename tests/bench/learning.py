@@ -34,7 +34,8 @@ LAST = 50    # the training loss is averaged over this many steps before each
 
 def train_ours(options, data, masks, seed):
     out = options.cache / f"dstrain-{masks}-{seed}"
-    subprocess.run([options.build / "dstrain", "--shards", data, "--model", "mini", "--steps", str(options.steps), "--batch",
+    subprocess.run([options.build / "dstrain", "--shards", data, "--model", "mini", "--steps", str(options.steps),
+                    "--batch",
                     str(BATCH), "--lr", str(RATE), "--warmup", str(WARMUP), "--no-shuffle", "--masks", masks, "--seed",
                     str(seed), "--threads", str(options.threads), "--log-every", "1", "--eval-every", str(EVERY),
                     "--save-every", str(EVERY), "--keep-last", "1", "--out", out, "-q"], check=True)
@@ -50,7 +51,8 @@ class Samples:
 
     def __init__(self, options, data, split, half):
         self.half = half
-        lines = subprocess.run([options.build / "dsdata", "export", data, "--seq", str(SEQ), "--split", split, "--out", "-"],
+        lines = subprocess.run([options.build / "dsdata", "export", data, "--seq", str(SEQ), "--split", split,
+                                "--out", "-"],
                                check=True, capture_output=True, text=True).stdout.splitlines()
         samples = [json.loads(line) for line in lines]
         self.count = len(samples)
@@ -95,8 +97,8 @@ def train_theirs(options, data, seed):
     torch.set_num_threads(options.threads)
     torch.manual_seed(seed)
     pieces = sum(1 for _ in (data / "vocab.txt").open(encoding="utf-8"))
-    model = BertForPreTraining(BertConfig(vocab_size=pieces, hidden_size=256, num_hidden_layers=4, num_attention_heads=4,
-                                          intermediate_size=1024, hidden_act="gelu_new")).train()
+    model = BertForPreTraining(BertConfig(vocab_size=pieces, hidden_size=256, num_hidden_layers=4,
+                                          num_attention_heads=4, intermediate_size=1024, hidden_act="gelu_new")).train()
     plain = [p for name, p in model.named_parameters() if name.endswith("bias") or "LayerNorm" in name]
     others = [p for name, p in model.named_parameters() if not (name.endswith("bias") or "LayerNorm" in name)]
     optimizer = torch.optim.AdamW([{"params": others, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}],
@@ -165,7 +167,8 @@ def table(options):
                 for split in ("train", "valid") for step in steps]
         between = mean([abs(mean(ours) - mean(theirs)) for ours, theirs in rows])
         within = mean([max(losses) - min(losses) for row in rows for losses in row])
-        print(f"\nThe programs' means differ by {between:.3f} nats on average over these rows, the seeds of one program by "
+        print(f"\nThe programs' means differ by {between:.3f} nats on average over these rows, the seeds of one "
+              f"program by "
               f"{within:.3f}: they {'agree' if between <= within else 'do not agree'} within the seeds' spread.")
     if all(found["dstrain"] + found["dstrain, fresh masks"]):
         best = {kind: min(mean([curve["valid"][step] for curve in found[kind]]) for step in steps)
@@ -191,8 +194,8 @@ def main():
         sys.exit(77)
     options.cache.mkdir(parents=True, exist_ok=True)
     data = options.cache / "data"
-    subprocess.run([options.build / "dsdata", "build", "--wiki", dump, "--seq", str(SEQ), "--valid", "0.05", "--out", data,
-                    "-q"], check=True)
+    subprocess.run([options.build / "dsdata", "build", "--wiki", dump, "--seq", str(SEQ), "--valid", "0.05",
+                    "--out", data, "-q"], check=True)
     for seed in options.seeds:
         run(options, f"dstrain-stored-{seed}", lambda: train_ours(options, data, "stored", seed))
         run(options, f"pytorch-{seed}", lambda: train_theirs(options, data, seed))

@@ -81,13 +81,16 @@ def main():
     for model, name, machines, each, rate, bandwidth, micro, total in (
             *((model, f"{model}, {machines} × 8 H200", machines, 8, 0.4 * 989e12, 4.8e12, 512, batch)
               for model in ("base", "large") for machines in (1, 8, 64)),
-            *((model, f"{model}, 16 desktops", 16, 1, 8 * 0.85 * 234e9, 40e9, 16, 4096) for model in ("base", "large"))):
+            *((model, f"{model}, 16 desktops", 16, 1, 8 * 0.85 * 234e9, 40e9, 16, 4096)
+              for model in ("base", "large"))):
         count = machines * each
         seconds = gpus(machines) if each > 1 else lambda size, n=count: ring(size, n, 150e-6, 110e6)
-        many = step(model, length, total // count, micro, rate, bandwidth, seconds, rows=WORDS if each > 1 else distinct(16))
+        many = step(model, length, total // count, micro, rate, bandwidth, seconds,
+                    rows=WORDS if each > 1 else distinct(16))
         without = step(model, length, total // count, micro, rate, bandwidth, None)
         one = step(model, length, total, micro, rate, bandwidth, None)
-        print(f"| {name}, batch {total:,} | {count} | {many:.3f} s | {1000 * (many - without):.1f} ms | {one / many:.1f} | "
+        print(f"| {name}, batch {total:,} | {count} | {many:.3f} s | {1000 * (many - without):.1f} ms | "
+              f"{one / many:.1f} | "
               f"{100 * one / many / count:.0f} % |")
 
 

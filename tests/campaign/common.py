@@ -60,7 +60,8 @@ class Campaign:
         in .output."""
         with open(stdin or os.devnull, "rb") as source:
             done = subprocess.run([program or self.dsdata, *map(str, arguments)], capture_output=True, stdin=source,
-                                  env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
+                                  env={**os.environ, **{key: str(value) for key, value in variables.items()}},
+                                  check=False)
         self.output = done.stdout
         said = done.stderr.decode("utf-8", "replace")
         code = done.returncode if done.returncode >= 0 else 128 - done.returncode
@@ -155,7 +156,8 @@ class Campaign:
     def end(self, figures):
         shutil.rmtree(self.scratch, ignore_errors=True)
         seconds = time.monotonic() - self.begun
-        print(f"| {self.name} | {self.what} | {figures} | {self.lost} of {self.checks} checks failed | {seconds:.0f} s |")
+        print(f"| {self.name} | {self.what} | {figures} | {self.lost} of {self.checks} checks failed | {seconds:.0f} s "
+              f"|")
         sys.exit(1 if self.lost else 0)
 
 
@@ -168,11 +170,13 @@ class TrainingCampaign(Campaign):
     def __init__(self, name, what):
         super().__init__(name, what)
         data, model = self.scratch / "data", self.scratch / "model.json"
-        code, said = self.run("build", SAMPLES, "--vocab", self.vocabulary(300), "--seq", "32", "--valid", "0.1", "--out", data)
+        code, said = self.run("build", SAMPLES, "--vocab", self.vocabulary(300), "--seq", "32", "--valid", "0.1",
+                              "--out", data)
         self.must(code == 0, said)
-        model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
-                                     "intermediate_size": 64, "max_position_embeddings": 32}))
-        self.command = ["--shards", data, "--model", model, "--batch", 8, "--lr", "1e-3", "--threads", 1, "--log-every", 1,
+        model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 2,
+                                     "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 32}))
+        self.command = ["--shards", data, "--model", model, "--batch", 8, "--lr", "1e-3", "--threads", 1,
+                        "--log-every", 1,
                         "--eval-every", 4, "--eval-samples", 20, "--save-every", self.INTERVAL, "--keep-last", 2]
 
     def programs(self):
@@ -209,7 +213,8 @@ class TrainingCampaign(Campaign):
             newest = int(re.fullmatch(r"step-(\d{8})\n", (run / "latest").read_text())[1])
             code, said = self.train("verify", run)
             self.check(code == 0, done, f"what is left does not verify: exit {code}: {said}")
-        self.check(reached - newest <= interval, done, f"step {reached} was reached, step {newest} is the newest checkpoint")
+        self.check(reached - newest <= interval, done,
+                   f"step {reached} was reached, step {newest} is the newest checkpoint")
 
     def difference(self, directory, good, done):
         if self.metrics(directory) != self.metrics(good):

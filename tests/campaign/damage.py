@@ -15,8 +15,8 @@ campaign = common.Campaign("damage", "random damage of datasets and dumps; a dum
 vocab = campaign.vocabulary()
 source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
 good, bad = campaign.scratch / "good", campaign.scratch / "bad"
-code, said = campaign.run("build", source, "--vocab", vocab, "--seq", "128,512", "--valid", "0.05", "--shard-bytes", "1M",
-                          "--out", good)
+code, said = campaign.run("build", source, "--vocab", vocab, "--seq", "128,512", "--valid", "0.05",
+                          "--shard-bytes", "1M", "--out", good)
 campaign.must(code == DONE, said)
 shutil.copytree(good, bad)
 files = sorted(path.relative_to(good) for path in good.rglob("*") if path.is_file() and path.name != "build.json")
@@ -53,7 +53,8 @@ def damage_dataset(count):
     contents = {name: (good / name).read_bytes() for name in files}
     sizes = [len(contents[name]) for name in files]
     for _ in range(count):
-        name = campaign.random.choices(files, sizes)[0] if campaign.random.random() < 0.9 else campaign.random.choice(files)
+        by_size = campaign.random.random() < 0.9
+        name = campaign.random.choices(files, sizes)[0] if by_size else campaign.random.choice(files)
         data, kind, first = damaged(contents[name])
         if data == contents[name]:
             continue

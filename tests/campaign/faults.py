@@ -77,4 +77,5 @@ for each in every:
 for each in every[:4]:
     allocations(each)
 campaign.end(f"{struck['DS_FAIL_FILE']} of changes ({counted['DS_FAIL_FILE']} calls × 6), {struck['DS_FAIL_READ']} of "
-             f"reads ({counted['DS_FAIL_READ']} × 4), {struck['DS_FAIL_ALLOC']} of {counted['DS_FAIL_ALLOC']} allocations")
+             f"reads ({counted['DS_FAIL_READ']} × 4), {struck['DS_FAIL_ALLOC']} of {counted['DS_FAIL_ALLOC']} "
+             f"allocations")

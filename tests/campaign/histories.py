@@ -29,7 +29,8 @@ if "--history" in sys.argv:
     del sys.argv[at:at + 2]
 
 DONE, RESOURCES, STOPPED, KILLED = 0, 7, 75, 137
-campaign = common.Campaign("histories", "whole histories by number: several faults at once, stops, other threads and processes")
+campaign = common.Campaign("histories", "whole histories by number: several faults at once, stops, other threads and "
+                                        "processes")
 NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has leaks
 vocab = campaign.vocabulary()
 out = campaign.scratch / "out"
@@ -39,7 +40,8 @@ met = {}
 def has_mpi():
     if not shutil.which("mpirun") or b"__tsan_init" in campaign.dsdata.read_bytes():
         return False
-    return "without MPI" not in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1]
+    return "without MPI" not in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2,
+                                             **NO_LEAKS)[1]
 
 
 def a_text():
@@ -76,7 +78,8 @@ def faults(draw):
     kinds = {
         "DS_FAIL_FILE": lambda: f"{draw.randrange(1, 90)}:"
         f"{draw.choice(['kill', 'short', errno.ENOSPC, errno.EIO, errno.EINTR, errno.EDQUOT])}",
-        "DS_FAIL_READ": lambda: f"{draw.randrange(1, 40)}:{draw.choice(['short', errno.EIO, errno.EINTR, errno.ESTALE])}",
+        "DS_FAIL_READ": lambda: (f"{draw.randrange(1, 40)}:"
+                                 f"{draw.choice(['short', errno.EIO, errno.EINTR, errno.ESTALE])}"),
         "DS_FAIL_ALLOC": lambda: str(draw.randrange(1, 4000)),
     }
     chosen = draw.sample(sorted(kinds), draw.randrange(0, 4))
@@ -100,7 +103,8 @@ def start(command, draw):
     stop = draw.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1]) if draw.random() < 0.4 else None
     told = " ".join([f"{key}={value}" for key, value in environment.items()] + launcher[3:] + words
                     + ([f"({stop.name})"] if stop else []))
-    process = subprocess.Popen([*launcher, campaign.dsdata, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([*launcher, campaign.dsdata, *words], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, env={**os.environ, **environment}, start_new_session=True)
     if stop:
         time.sleep(draw.uniform(0, 0.12))
@@ -148,4 +152,5 @@ else:
     for number in range(first, first + campaign.count(HISTORIES)):
         history(number)
 codes = ", ".join(f"{count} × {code}" for code, count in sorted(met.items()))
-campaign.end(f"{campaign.count(HISTORIES) if ALONE is None else 1} histories of {sum(met.values())} starts (exit codes: {codes})")
+campaign.end(f"{campaign.count(HISTORIES) if ALONE is None else 1} histories of {sum(met.values())} starts (exit "
+             f"codes: {codes})")

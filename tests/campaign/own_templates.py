@@ -32,12 +32,15 @@ def dump(seed, pages, noise_bytes):
     draw, parts = random.Random(seed), ['<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>\n']
     for number in range(pages):
         noise = base64.b64encode(draw.randbytes(noise_bytes)).decode()
-        used = " ".join(f"{{{{colore {draw.randrange(pages)} di {draw.randrange(1, 3)}|{number}}}}} acqua." for _ in range(4))
+        used = " ".join(f"{{{{colore {draw.randrange(pages)} di {draw.randrange(1, 3)}|{number}}}}} acqua."
+                        for _ in range(4))
         parts.append(page(10_000 * seed + 2 * number, 0, f"Articolo {seed}.{number}",
                           f"La superficie {number} è qui. Ha {used} Poi basta.&lt;!-- {noise} --&gt; Fine del testo."))
-        body = draw.choice(("rosso {{{1}}}", "{{Colore %d di 1|{{{1|}}}}}" % draw.randrange(pages), "{{uc:{{{1}}}}} blu",
+        body = draw.choice(("rosso {{{1}}}", "{{Colore %d di 1|{{{1|}}}}}" % draw.randrange(pages),
+                            "{{uc:{{{1}}}}} blu",
                             "{{{{{|safesubst:}}}Colore {{#expr:%d}} di 2|x}}" % draw.randrange(pages),
-                            "{{PAGENAME}} {{{nome|{{{1}}}}}}", "{{Colore {{{1}}} di 1}}", "&lt;ref&gt;{{{1}}}&lt;/ref&gt;"))
+                            "{{PAGENAME}} {{{nome|{{{1}}}}}}", "{{Colore {{{1}}} di 1}}",
+                            "&lt;ref&gt;{{{1}}}&lt;/ref&gt;"))
         parts.append(page(10_000 * seed + 2 * number + 1, 10, f"Template:Colore {number} di {seed}", body))
     return "".join([*parts, "</mediawiki>\n"]).encode()
 
@@ -58,10 +61,10 @@ campaign.must(code == DONE and (good / "templates.txt").stat().st_size > 1000, f
 seconds = time.monotonic() - begun
 campaign.check("damage     1 place," in said, "damage is counted once", said)
 
-# The command for several processes; None without MPI.
+# Several processes need MPI.
 environment = {**os.environ, **NO_LEAKS}
-has_mpi = shutil.which("mpirun") and b"__tsan_init" not in campaign.dsdata.read_bytes() and "without MPI" not in campaign.run(
-    "build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1]
+has_mpi = (shutil.which("mpirun") and b"__tsan_init" not in campaign.dsdata.read_bytes() and "without MPI"
+           not in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1])
 
 
 def go_on(what):
@@ -105,9 +108,10 @@ for n, how in campaign.some(points):
 ended = 0
 for _ in range(campaign.count(60)):
     campaign.clear(out)
-    number, by = campaign.random.choice(threads), campaign.random.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
-    process = subprocess.Popen([campaign.dsdata, *map(str, [*command, *to]), str(number), "-q"], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    number = campaign.random.choice(threads)
+    by = campaign.random.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
+    process = subprocess.Popen([campaign.dsdata, *map(str, [*command, *to]), str(number), "-q"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(campaign.random.uniform(0, seconds))
     ended += process.poll() is None
     process.send_signal(by)

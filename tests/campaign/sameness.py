@@ -16,7 +16,8 @@ source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
 SURROUNDINGS = [
     {"LC_ALL": "C", "TZ": "UTC", "umask": 0o022},
     {"LC_ALL": "de_DE.UTF-8", "TZ": "Pacific/Auckland", "umask": 0o077},
-    {"LANG": "tr_TR.UTF-8", "LC_NUMERIC": "fr_FR.UTF-8", "TZ": "America/St_Johns", "umask": 0o002, "DSDATA_BZIP2": "libbz2"},
+    {"LANG": "tr_TR.UTF-8", "LC_NUMERIC": "fr_FR.UTF-8", "TZ": "America/St_Johns", "umask": 0o002,
+     "DSDATA_BZIP2": "libbz2"},
 ]
 
 for arguments in (["--vocab", str(vocab)], ["--vocab-size", "1500"]):
@@ -31,7 +32,8 @@ for arguments in (["--vocab", str(vocab)], ["--vocab-size", "1500"]):
         variables = {key: value for key, value in surroundings.items() if key != "umask"}
         done = subprocess.run([campaign.dsdata, *map(str, command), "--threads", str(threads), "--memory", memory, "-q",
                                "--out", str(out)], capture_output=True, stdin=subprocess.DEVNULL, cwd=campaign.scratch,
-                              umask=surroundings["umask"], env={**os.environ, **variables, "DSDATA_CPU": level}, check=False)
+                              umask=surroundings["umask"], env={**os.environ, **variables, "DSDATA_CPU": level},
+                              check=False)
         if campaign.check(done.returncode == 0, what, done.stderr.decode()):
             campaign.same(out, good, what)
 campaign.end(f"{campaign.checks // 2} builds")

@@ -85,7 +85,8 @@ def several_windows(path):
         text = base64.b64encode(noise.randbytes(36_000)).decode()
         parts.append(pages[number % len(pages)])
         parts.append(f"  <page><title>Noise {number}</title><ns>0</ns><id>{900_000 + number}</id><revision>"
-                     f"<id>{number + 1}</id><text>Before the noise. &lt;!-- {text} --&gt; Behind the noise.</text></revision></page>\n")
+                     f"<id>{number + 1}</id><text>Before the noise. &lt;!-- {text} --&gt; Behind the "
+                     f"noise.</text></revision></page>\n")
     content = bytearray(bz2.compress("".join([*parts, tail]).encode(), 1))
     content[len(content) // 2] ^= 4
     path.write_bytes(content)

@@ -16,7 +16,8 @@ DONE, STOPPED, RESOURCES = 0, 75, 7
 STEPS = 8
 SAFE = re.compile(r"goes on|safe|names what is damaged", re.IGNORECASE)
 LAST = f"checkpoints/step-{STEPS:08}"
-campaign = common.TrainingCampaign("train_faults", "every file call and every allocation of a training fails once; full disks")
+campaign = common.TrainingCampaign("train_faults",
+                                   "every file call and every allocation of a training fails once; full disks")
 good, out = campaign.scratch / "good", campaign.scratch / "failed"
 command = [*campaign.command, "--steps", STEPS, "--out"]
 code, said = campaign.train(*command, good)
@@ -100,5 +101,6 @@ if shutil.which("unshare") and full_disk(2 * bytes_good)[0] == DONE:
         if campaign.check(code == DONE, f"after {what}", f"exit {code}: {said}"):
             campaign.same(out / "run", good, f"after {what}")
         disks += 1
-campaign.end(f"{struck['DS_FAIL_FILE']} of changes ({changes} calls × 5), {struck['DS_FAIL_READ']} of reads ({reads} × 3), "
+campaign.end(f"{struck['DS_FAIL_FILE']} of changes ({changes} calls × 5), {struck['DS_FAIL_READ']} of reads ({reads} × "
+             f"3), "
              f"{struck['DS_FAIL_ALLOC']} of {allocations} allocations, {disks} full disks")

@@ -12,7 +12,8 @@ import common
 
 DONE, STOPPED, KILLED = 0, 75, 137
 STEPS, LONG_INTERVAL = 8, 50
-campaign = common.TrainingCampaign("train_kills", "kill -9 of a training before every change of a file, and at random moments")
+campaign = common.TrainingCampaign("train_kills",
+                                   "kill -9 of a training before every change of a file, and at random moments")
 good, out = campaign.scratch / "good", campaign.scratch / "killed"
 
 
@@ -94,4 +95,5 @@ while any(met[kind] < wanted[kind] for kind in wanted):
 code, said = campaign.train(*command, "--out", out)
 if campaign.check(code == DONE, "random kills and stops", f"exit {code}: {said}"):
     check_end("random kills and stops")
-campaign.end(f"{len(points)} of {len(changes)} points, each killed twice; {met['kills']} random kills, {met['stops']} stops")
+campaign.end(f"{len(points)} of {len(changes)} points, each killed twice; {met['kills']} random kills, {met['stops']} "
+             f"stops")

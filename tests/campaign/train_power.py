@@ -16,7 +16,8 @@ from power_loss import ANY, KEEP_ALL, LIES, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, Di
 DONE, VERIFY, KILLED = 0, 4, 137
 STEPS = 8
 KINDS = (KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, ANY, ANY, ANY)
-campaign = common.TrainingCampaign("train_power", "power lost after every change of a training, unsynced changes lost, torn or "
+campaign = common.TrainingCampaign("train_power",
+                                   "power lost after every change of a training, unsynced changes lost, torn or "
                                    "reordered; disks that lie about syncs")
 place, good, every = campaign.scratch / "place", campaign.scratch / "good", campaign.scratch / "every"
 out = place / "run"
@@ -102,7 +103,8 @@ def check_liar(disk, changes):
         all_good = good_ones == {*found, newest}
         count += not all_good
         code, said = campaign.train("verify", out)
-        campaign.check(code == (DONE if all_good else VERIFY), f"verify after {what}", f"exit {code}, {all_good}: {said}")
+        campaign.check(code == (DONE if all_good else VERIFY), f"verify after {what}",
+                       f"exit {code}, {all_good}: {said}")
         if b'"finished":true' in re.sub(rb"\s", b"", image.get("run/run.json", b"")):
             continue  # nothing was accepted
         for options in ((), ("--skip-damaged",)):
@@ -110,7 +112,8 @@ def check_liar(disk, changes):
             code, said = campaign.train(*command, *options)
             done = f"{' '.join(options)} after {what}"
             if code == DONE:  # unused older ones may still be damaged
-                campaign.check(newest in good_ones or options, done, f"step {newest} is damaged, it says nothing: {said}")
+                campaign.check(newest in good_ones or options, done,
+                               f"step {newest} is damaged, it says nothing: {said}")
                 last = f"checkpoints/step-{STEPS:08}"
                 campaign.check(*campaign.difference(out / last, good / last, done))
             else:
@@ -148,5 +151,6 @@ behind_crashes = len(power.laid_out) - honest
 
 disk = fresh(lies=True)
 damaged = check_liar(disk, campaign.changes(campaign.dstrain, command))
-campaign.end(f"{honest} different disks, {behind_crashes} behind a crash, {len(power.laid_out) - honest - behind_crashes} of "
+campaign.end(f"{honest} different disks, {behind_crashes} behind a crash, "
+             f"{len(power.laid_out) - honest - behind_crashes} of "
              f"disks that lie ({damaged} with a damaged checkpoint)")

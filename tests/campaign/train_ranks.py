@@ -36,12 +36,14 @@ campaign.must(code == 0, said)
 
 def last(run):
     """The files of the newest checkpoint."""
-    return {path.name: path.read_bytes() for path in (run / "checkpoints" / (run / "latest").read_text().strip()).iterdir()}
+    checkpoint = run / "checkpoints" / (run / "latest").read_text().strip()
+    return {path.name: path.read_bytes() for path in checkpoint.iterdir()}
 
 
 def ranks_of(parent):
     """The processes started by the parent, by rank."""
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent.pid)], capture_output=True, text=True, check=False)
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent.pid)], capture_output=True, text=True,
+                            check=False)
     return sorted(map(int, listed.stdout.split()))
 
 
@@ -114,8 +116,8 @@ for _ in range(runs):
     for name, how in SIGNALS.items():
         met[name] += disturb(campaign.random.randrange(2, RANKS + 1), how)
     go_on()
-onebit = [*campaign.command, "--micro-batch", 2, "--steps", STEPS, "--save-every", SAVE_EVERY, "--optimizer", "onebit_adam",
-          "--set", "optimizer.params.freeze_step=15"]
+onebit = [*campaign.command, "--micro-batch", 2, "--steps", STEPS, "--save-every", SAVE_EVERY,
+          "--optimizer", "onebit_adam", "--set", "optimizer.params.freeze_step=15"]
 for _ in range(max(1, runs // 5)):
     campaign.clear(out)
     for name, how in SIGNALS.items():
@@ -125,5 +127,6 @@ for _ in range(max(1, runs // 5)):
     campaign.check(code == 0, f"1-bit Adam, {number} processes go on", f"exit {code}: {said}")
     verified = subprocess.run([campaign.dstrain, "verify", out], capture_output=True, text=True, check=False)
     campaign.check(verified.returncode == 0, "1-bit Adam verifies", verified.stderr)
-campaign.end(f"{len(places)} in {len(PHASES)} phases of {RANKS} ranks; {met['kill']} killed, {met['stop']} stopped at random "
+campaign.end(f"{len(places)} in {len(PHASES)} phases of {RANKS} ranks; {met['kill']} killed, {met['stop']} stopped at "
+             f"random "
              f"over {runs} runs; 1 to {RANKS} processes go on")

@@ -27,7 +27,8 @@ DYNAMIC = re.compile(r"^\.extern \.shared\b.* (\w+)\[\];", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\.\w+ )*\.(?:entry|func)\b[^(]*?(?:\([^)]*\)\s*)?(\w+)\s*\(", re.MULTILINE)
 PROPERTIES = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                         r"(\d+) bytes spill loads\nptxas info\s+: Used (\d+) registers(.*)")
-HEADER = "# file kernel: registers, bytes of spill stores and loads, stack, static shared memory, loads from global memory"
+HEADER = ("# file kernel: registers, bytes of spill stores and loads, stack, static shared memory, "
+          "loads from global memory")
 
 
 def compile_kernels(nvcc, flags, source):
@@ -47,7 +48,8 @@ def compile_kernels(nvcc, flags, source):
         if shared and any(re.search(rf"\b{room}\b", body) for room in DYNAMIC.findall(ptx)):
             sys.exit(f"{source.name}: {name} has static and dynamic shared memory")
         kernels[source.name, name] = len(BYTE_LOAD.findall(body)), (
-            f"{registers} {stores} {reloads} {stack} {shared.group(1) if shared else 0} {len(GLOBAL_LOAD.findall(body))}")
+            f"{registers} {stores} {reloads} {stack} {shared.group(1) if shared else 0} "
+            f"{len(GLOBAL_LOAD.findall(body))}")
     left = [name for name, body in bodies.items() if BYTE_LOAD.search(body)]
     if not kernels or left:
         sys.exit(f"{source.name}: the output of nvcc is not understood: {len(kernels)} kernels, others are {left}")

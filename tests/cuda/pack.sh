@@ -7,7 +7,8 @@ set -u
 in_root() {
     local code=0
     mount --rbind /proc root/proc && mount --bind /dev/null root/dev/null || exit 1
-    env -i PATH=/bin PREBUILT=/pack "$(PATH=$PATH:/usr/sbin:/sbin type -P chroot)" root "${@:3}" >out.log 2>&1 || code=$?
+    env -i PATH=/bin PREBUILT=/pack "$(PATH=$PATH:/usr/sbin:/sbin type -P chroot)" root "${@:3}" >out.log 2>&1 ||
+        code=$?
     [ "$code" = "$1" ] && { [ -z "$2" ] || grep -q -- "$2" out.log; } && exit 0
     echo "${*:3}: exit code $code, not $1, or '$2' is not said:"
     sed 's/^/    /' out.log

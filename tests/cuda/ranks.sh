@@ -59,7 +59,8 @@ if [ -e dstrain_gloo.so ]; then
     diff -r one/$last gloo-2/$last >diff.log || complain "gloo: other bytes"
     for n in 2 3; do
         train 0 bf16-gloo-$n --precision fp32 --wire bf16 --gpus $n --comm gloo
-        diff -r bf16-$n/$last bf16-gloo-$n/$last >diff.log || complain "--wire bf16 over gloo: other bytes than over NCCL"
+        diff -r bf16-$n/$last bf16-gloo-$n/$last >diff.log ||
+            complain "--wire bf16 over gloo: other bytes than over NCCL"
     done
     EMULATED_GPUS=1 train 0 shared --same-bits --processes 2
     said "through the host's memory: ranks 0 and 1 have the same GPU"

@@ -14,7 +14,8 @@ cat >model.json <<'JSON'
 JSON
 # With micro-batches of one sequence, a slot for batches is reused within a step.
 for schedule in $(seq 1 20); do
-    EMULATED_SCHEDULE=$schedule timeout 120 ./dstrain --device cuda --shards data --model model.json --steps 3 --batch 4 \
+    EMULATED_SCHEDULE=$schedule timeout 120 ./dstrain --device cuda --shards data --model model.json --steps 3 \
+        --batch 4 \
         --micro-batch 1 --precision bf16 --threads 1 --out "run-$schedule" >log 2>&1 ||
         { echo "schedule $schedule:"; tail -3 log; exit 1; }
     diff -r run-1/checkpoints/step-00000003 "run-$schedule/checkpoints/step-00000003" >log || {

@@ -27,7 +27,8 @@ for precision in fp32 bf16 fp16; do
     shapes 0 "" --precision $precision --device cpu
     shapes 0 "" --precision $precision
 done
-TOOLKIT_WRONG=1 shapes 1 "linear without bias;linear_backward_input;linear_backward_input added;linear_backward_input with\
+TOOLKIT_WRONG=1 shapes 1 \
+    "linear without bias;linear_backward_input;linear_backward_input added;linear_backward_input with\
  erf-GELU;linear_backward_weight alone" --precision bf16
 TOOLKIT_WRONG=4 shapes 1 "erf-GELU after linear;linear;linear before erf-GELU" --precision fp16
 TOOLKIT_WRONG=164 shapes 1 "linear before tanh-GELU;tanh-GELU after linear" --precision bf16

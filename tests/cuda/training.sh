@@ -61,7 +61,8 @@ else
     echo "gloo is not built: two processes are skipped"
 fi
 
-train 8 wild --precision fp32 --save-every 3 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e3 \
+train 8 wild --precision fp32 --save-every 3 --set scheduler.type=LRRangeTest \
+    scheduler.params.lr_range_test_min_lr=1e3 \
     scheduler.params.lr_range_test_step_size=3 scheduler.params.lr_range_test_step_rate=1e6 \
     scheduler.params.lr_range_test_staircase=true
 step=$(sed -nE 's/.*"step": ?([0-9]+).*/\1/p' wild/not-finite.json | head -1)

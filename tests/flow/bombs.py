@@ -266,7 +266,8 @@ def main():
         for name, value, count, memory, megabytes, threads in LINES:
             path = scratch / "lines.jsonl"
             path.write_bytes((b'{"text":"x. x.","a":' + value() + b"}\n") * count)
-            command = [dsdata, "build", path, "--vocab", vocabulary, "--seq", "32", "--fresh", "--out", scratch / "lines"]
+            command = [dsdata, "build", path, "--vocab", vocabulary, "--seq", "32",
+                       "--fresh", "--out", scratch / "lines"]
             command += ["--memory", memory, "--threads", threads]
             bombs.run(name, 0, f"documents  {count} of {count} kept", *command, memory_mb=megabytes + MEMORY_MARGIN_MB)
             path.unlink()

@@ -20,7 +20,8 @@ expect_row "steps done" 12 model
 expect_row "optimizer" adam model
 expect_row "lr" "0\\.001" model
 expect_row "mlm\\\\_loss" "[0-9.]+" model
-valid=$(grep valid run/metrics.jsonl | tail -1 | python3 -c 'import json; print("%.6g" % json.loads(input())["mlm_loss"])')
+valid=$(grep valid run/metrics.jsonl | tail -1 |
+    python3 -c 'import json; print("%.6g" % json.loads(input())["mlm_loss"])')
 expect_row "mlm\\\\_loss" "$valid" model
 [ "$(head -1 model/README.md)" = "---" ] || complain "the card has no front matter"
 grep -q "^# license:" model/README.md || complain "the card has no place for a licence"

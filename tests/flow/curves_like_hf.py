@@ -116,7 +116,8 @@ def compare(scratch, name, kind, verb, samples, spans):
     seeds = [[loss for loss, _ in ours(scratch, verb, "--seed", seed)] for seed in (1, 2)]
     apart, spread = farthest(losses, other), farthest(*seeds)
     single = max(abs(x - y) for x, y in zip(losses, other))
-    print(f"{name}: loss {means(losses)[0]:.4f} to {means(losses)[-1]:.4f}; PyTorch's means differ by at most {apart:.1e} "
+    print(f"{name}: loss {means(losses)[0]:.4f} to {means(losses)[-1]:.4f}; PyTorch's means differ by at most "
+          f"{apart:.1e} "
           f"(single losses {single:.1e}), those of two seeds by {spread:.1e}")
     return len(losses) == STEPS and apart < spread
 

@@ -8,7 +8,8 @@ source "$(dirname "$0")/flow.bash" "$1"
 
 tree=$scratch/tree
 mkdir -p "$tree/scripts" "$tree/samples" "$tree/build/release" "$scratch/bin"
-sed 's/^steps=.*/steps=10/; s/--eval-every 100 --log-every 5/--eval-every 5 --log-every 1/' "$project/scripts/demo.sh" >"$tree/scripts/demo.sh"
+sed 's/^steps=.*/steps=10/; s/--eval-every 100 --log-every 5/--eval-every 5 --log-every 1/' \
+    "$project/scripts/demo.sh" >"$tree/scripts/demo.sh"
 chmod +x "$tree/scripts/demo.sh"
 cp "$samples" "$tree/samples/"
 ln -s "$dsdata" "$dstrain" "$tree/build/release/"

@@ -18,7 +18,8 @@ try:
     import numpy as np
 except ImportError:  # a Python other than the system's
     if sys.executable != "/usr/bin/python3" and \
-            subprocess.run(["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            subprocess.run(["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL,
+                           check=False).returncode == 0:
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
     print("numpy is not installed: skipped")
     sys.exit(77)
@@ -80,8 +81,8 @@ for n in 1, 2, 3, 5, 64, 1000:
 
 # Shards of unequal size, words masked as a whole.
 for seed in "1", "2", "3", "4", "5", "6":  # for some, shards have unequal size
-    words = build("words" + seed, "--seq", "32,128", "--masking", "whole-word", "--shard-bytes", "65536", "--copies", "2",
-                  "--seed", seed)
+    words = build("words" + seed, "--seq", "32,128", "--masking", "whole-word", "--shard-bytes", "65536",
+                  "--copies", "2", "--seed", seed)
     shards = dsshards.Shards(words, 32)
     if len(shards) % shards.shards != 0:
         break

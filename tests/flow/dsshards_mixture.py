@@ -19,7 +19,8 @@ try:
     import numpy as np
 except ImportError:  # a Python beside the system's own
     if sys.executable != "/usr/bin/python3" and \
-            subprocess.run(["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            subprocess.run(["/usr/bin/python3", "-c", "import numpy"], stderr=subprocess.DEVNULL,
+                           check=False).returncode == 0:
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
     print("numpy is not installed: skipped")
     sys.exit(77)
@@ -38,7 +39,8 @@ def run(*command):
 
 
 def build(name, *options):
-    run(dsdata, "build", project / "samples" / "samplewiki.xml.bz2", "--out", scratch / name, "--valid", "0.1", *options)
+    run(dsdata, "build", project / "samples" / "samplewiki.xml.bz2", "--out", scratch / name, "--valid", "0.1",
+        *options)
     return scratch / name
 
 
@@ -67,7 +69,8 @@ def compare(weights, epochs, seed=42, masks="auto", shuffle=True, seq=32):
     return data
 
 
-a = build("a", "--vocab-size", "400", "--seq", "32,64", "--masking", "whole-word", "--limit", "24", "--shard-bytes", "65536")
+a = build("a", "--vocab-size", "400", "--seq", "32,64", "--masking", "whole-word", "--limit", "24",
+          "--shard-bytes", "65536")
 same = ("--vocab", a / "vocab.txt", "--seq", "32,64", "--masking", "whole-word")
 b = build("b", *same, "--seed", "7", "--limit", "16", "--shard-bytes", "65536")
 c = build("c", *same, "--seed", "8", "--limit", "10")
@@ -85,9 +88,11 @@ assert dsshards.MixtureDataset({c: 3}, 32).samples == len(dsshards.Shards(c, 32)
 straight = {"epoch": 1, "shuffle": False}
 whole = [as_list(sample) for sample in dsshards.MixtureDataset(two, 32, **straight)]
 for world in 2, 7:
-    ranks = [list(map(as_list, dsshards.MixtureDataset(two, 32, rank=r, world_size=world, **straight))) for r in range(world)]
+    ranks = [list(map(as_list, dsshards.MixtureDataset(two, 32, rank=r, world_size=world, **straight)))
+             for r in range(world)]
     assert {len(rank) for rank in ranks} == {len(whole) // world}
-    assert [ranks[i % world][i // world] for i in range(len(whole) // world * world)] == whole[:len(whole) // world * world]
+    count = len(whole) // world * world
+    assert [ranks[i % world][i // world] for i in range(count)] == whole[:count]
 rest = pickle.loads(pickle.dumps(dsshards.MixtureDataset(two, 32, start=30, **straight)))
 assert list(map(as_list, rest)) == whole[30:] and len(rest) == len(whole) - 30
 rest.set_epoch(0)
@@ -112,7 +117,8 @@ refused("seed", two, seed=1 << 32)
 refused("rank", two, rank=2, world_size=2)
 refused("masks", two, masks="other")
 refused("one and the same", {a: 1, str(a) + "/": 2})
-refused("vocabularies differ", {a: 1, build("other", "--vocab-size", "300", "--seq", "32", "--masking", "whole-word"): 1})
+refused("vocabularies differ", {a: 1, build("other", "--vocab-size", "300", "--seq", "32",
+                                            "--masking", "whole-word"): 1})
 refused("masks whole words", {a: 1, build("pieces", "--vocab", a / "vocab.txt", "--seq", "32"): 1})
 refused("kind of pairs (none, there nsp)", {a: 1, build("packed", *same, "--pairs", "none"): 1})
 refused("not read alike", {a: 1, build("accents", *same, "--accents", "keep"): 1})

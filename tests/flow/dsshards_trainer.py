@@ -32,8 +32,8 @@ os.chdir(scratch)
 torch.manual_seed(1)
 torch.set_num_threads(2)
 transformers.utils.logging.set_verbosity_error()
-subprocess.run([dsdata, "build", "-q", project / "samples" / "samplewiki.xml.bz2", "--out", "data", "--vocab-size", "220",
-                "--seq", "64", "--valid", "0.1"], check=True)
+subprocess.run([dsdata, "build", "-q", project / "samples" / "samplewiki.xml.bz2", "--out", "data",
+                "--vocab-size", "220", "--seq", "64", "--valid", "0.1"], check=True)
 config = transformers.BertConfig(vocab_size=220, hidden_size=64, num_hidden_layers=2, num_attention_heads=2,
                                  intermediate_size=128, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 

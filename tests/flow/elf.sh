@@ -38,7 +38,8 @@ while IFS= read -r file; do
     search_paths "$file"
 done < <(find "$build" -maxdepth 2 -type f \( -perm -u+x -o -name '*.so' \) -not -name '*.sh')
 
-if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Rel' "$build/CMakeCache.txt" && grep -q '^DS_SANITIZE:[A-Z]*=$' "$build/CMakeCache.txt"
+if grep -q '^CMAKE_BUILD_TYPE:[A-Z]*=Rel' "$build/CMakeCache.txt" &&
+    grep -q '^DS_SANITIZE:[A-Z]*=$' "$build/CMakeCache.txt"
 then
     case_begin "hardening"
     hardened "$dsdata"

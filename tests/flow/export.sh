@@ -144,7 +144,8 @@ expect_words "holds the parts of a wiki"
 case_begin "parts that are packed otherwise, or not at all"
 mkdir plain
 for part in "${parts[@]}"; do bzip2 -dc "$part" >"plain/$(basename "$part" .bz2)"; done
-(cd plain && sha256sum ./*.xml >SHA256SUMS && gzip ./*-p10p* && sed -i '/-p10p/d' SHA256SUMS && sha256sum ./*.gz >>SHA256SUMS)
+(cd plain && sha256sum ./*.xml >SHA256SUMS && gzip ./*-p10p* && sed -i '/-p10p/d' SHA256SUMS &&
+    sha256sum ./*.gz >>SHA256SUMS)
 expect_exit 0 "$dsdata" build plain/ --out out --threads 2 --seq 64 --vocab vocab.txt
 expect_words "sums       3 files are right"
 expect_equal documents "$(json out/manifest.json 'o["documents"]')" "$(json one/manifest.json 'o["documents"]')"

@@ -60,7 +60,8 @@ def mds(folder):
     """The samples in a folder of MosaicML Streaming, read by the definition of its format."""
     index = json.load(open(folder / "index.json"))
     assert index["version"] == 2
-    assert sorted(p.name for p in folder.iterdir()) == sorted(["index.json"] + [s["raw_data"]["basename"] for s in index["shards"]])
+    assert sorted(p.name for p in folder.iterdir()) == sorted(["index.json"]
+                                                              + [s["raw_data"]["basename"] for s in index["shards"]])
     for shard in index["shards"]:
         data = (folder / shard["raw_data"]["basename"]).read_bytes()
         assert len(data) == shard["raw_data"]["bytes"] and shard["format"] == "mds" and shard["compression"] is None
@@ -76,7 +77,8 @@ def mds(folder):
             for name, size in zip(config["column_names"], config["column_sizes"]):
                 size = next(heads) if size is None else size
                 value = data[at:at + size]
-                sample[name] = int.from_bytes(value, "little") if size == 8 and name == "next_sentence_label" else mds_array(value)
+                is_number = size == 8 and name == "next_sentence_label"
+                sample[name] = int.from_bytes(value, "little") if is_number else mds_array(value)
                 at += size
             assert at == end
             yield sample
@@ -92,8 +94,8 @@ def mds_of(lines, masked):
         yield sample
 
 
-run(dsdata, "build", project / "samples" / "samplewiki.xml.bz2", "--out", "data", "--valid", "0.1", "--vocab-size", "400",
-    "--seq", "32,512", "--shard-bytes", "65536")
+run(dsdata, "build", project / "samples" / "samplewiki.xml.bz2", "--out", "data", "--valid", "0.1",
+    "--vocab-size", "400", "--seq", "32,512", "--shard-bytes", "65536")
 stored = export("data")
 assert len(stored) > 500
 
@@ -102,10 +104,12 @@ for threads in 1, 4:
     run(dsdata, "export", "data", "--files", "7", "--threads", threads, "--out", "part.x.jsonl")
     parts = [f"part.x-{i:05}-of-00007.jsonl" for i in range(7)]
     assert "".join(open(p).read() for p in parts) == run(dsdata, "export", "data").stdout
-    assert max(map(len, (open(p).readlines() for p in parts))) - min(map(len, (open(p).readlines() for p in parts))) <= 1
+    counts = [len(open(p).readlines()) for p in parts]
+    assert max(counts) - min(counts) <= 1
 run(dsdata, "export", "data", "--format", "tfrecord", "--files", "2", "--out", "two.tfrecord")
 run(dsdata, "export", "data", "--format", "tfrecord", "--out", "one.tfrecord")
-assert Path("one.tfrecord").read_bytes() == b"".join(Path(f"two-0000{i}-of-00002.tfrecord").read_bytes() for i in (0, 1))
+assert Path("one.tfrecord").read_bytes() == b"".join(Path(f"two-0000{i}-of-00002.tfrecord").read_bytes()
+                                                     for i in (0, 1))
 
 # An epoch: every sample once, in another order; epoch 0 with the stored masks, later ones with fresh ones.
 zero, later = export("data", "--epoch", "0"), export("data", "--epoch", "3", "--seed", "9")
@@ -157,7 +161,8 @@ else:
                 kinds = {name: str(file[name].dtype) for name in file}
                 arrays = {name: file[name][:].tolist() for name in file}
                 lines += [dict(zip(arrays, row)) for row in zip(*arrays.values())]
-        assert kinds == {"input_ids": "int32", "input_mask": "int8", "segment_ids": "int8", "masked_lm_positions": "int32",
+        assert kinds == {"input_ids": "int32", "input_mask": "int8", "segment_ids": "int8",
+                         "masked_lm_positions": "int32",
                          "masked_lm_ids": "int32", "next_sentence_labels": "int8"}, kinds
         assert lines == [{name: line[name] for name in lines[0]} for line in stored]
         print("h5py agrees")
@@ -179,10 +184,11 @@ try:
 except ImportError:
     print("pyarrow is not installed: no Parquet is made")
 else:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project / "python"), os.environ.get("PYTHONPATH", "")]),
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(project / "python"),
+                                                                os.environ.get("PYTHONPATH", "")]),
                    "PYTHONDONTWRITEBYTECODE": "1"}
-    subprocess.run([sys.executable, "-m", "dsshards", "export", "data", "--out", "all.parquet", "--files", "2"], check=True,
-                   env=environment)
+    subprocess.run([sys.executable, "-m", "dsshards", "export", "data", "--out", "all.parquet", "--files", "2"],
+                   check=True, env=environment)
     rows = [row for i in (0, 1) for row in pyarrow.parquet.read_table(f"all-0000{i}-of-00002.parquet").to_pylist()]
     assert len(rows) == len(stored)
     for row, line in zip(rows, stored):

@@ -47,7 +47,8 @@ done
 
 case_begin "lines of standard input, packed or alone, any number of threads"
 printf '%s\n%s\r\n%s' "$first" "$second" "$third" >lines
-"$dstrain" fill-mask run --top 1000 --json --threads 2 <lines >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
+"$dstrain" fill-mask run --top 1000 --json --threads 2 <lines >"$scratch/stdout" 2>"$scratch/stderr" ||
+    complain "exit $?"
 expect_equal "lines of a file" "$(json "$scratch/stdout" 'o["lines"]')" "$(json answer 'o["lines"]')"
 expect_exit 0 "$dstrain" fill-mask run --top 1000 --json "$second"
 expect_equal "a line alone" "$(json "$scratch/stdout" 'o["lines"][0]')" "$(json answer 'o["lines"][1]')"

@@ -82,7 +82,8 @@ expect_words "2026-11-01 is not complete"
 expect_equal next "$(cat "$scratch/stdout")" "dsdata build xxwiki-2026-10-01/ --out xxwiki-2026-10-01-shards"
 read -ra words <"$scratch/stdout"
 diff -r -x _SUCCESS "$parts" xxwiki-2026-10-01 >"$scratch/stderr" || complain "other files"
-grep -q "GET .*p1p9.xml.bz2 $(($(wc -c <"$samples") / 2))$" "$scratch/requests" || complain "it did not go on in the middle"
+grep -q "GET .*p1p9.xml.bz2 $(($(wc -c <"$samples") / 2))$" "$scratch/requests" ||
+    complain "it did not go on in the middle"
 
 case_begin "the command that it prints"
 expect_exit 0 "$dsdata" "${words[@]:1}" --dry-run

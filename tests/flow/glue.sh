@@ -48,7 +48,8 @@ learns() {
     expect_equal "the step" "$(grep global_step one/eval_results.txt)" "global_step = 200"
     expect_equal "predictions of the test file" "$(tr '\t\n' ', ' <one/predictions/SST-2.tsv)" \
         "index,prediction 0,1 1,0 "
-    expect_equal "the class" "$(json one/checkpoints/step-00000200/config.json '(o["architectures"][0], o["id2label"]["1"])')" \
+    expect_equal "the class" \
+        "$(json one/checkpoints/step-00000200/config.json '(o["architectures"][0], o["id2label"]["1"])')" \
         "('BertForSequenceClassification', '1')"
 
     case_begin "the same command again prints the scores and changes nothing"
@@ -76,7 +77,9 @@ stops() {
     case_begin "a run that is stopped ends with the same bytes"
     local short=(--steps 14 --lr 1e-3)
     expect_exit 0 "${glue[@]}" "${short[@]}" --out whole
-    while "${glue[@]}" "${short[@]}" --out cut --stop-after 5 >"$scratch/stdout" 2>"$scratch/stderr"; [ $? = 75 ]; do :; done
+    while "${glue[@]}" "${short[@]}" --out cut --stop-after 5 >"$scratch/stdout" 2>"$scratch/stderr"; [ $? = 75 ]; do
+        :
+    done
     diff -r whole/$step cut/$step >"$scratch/stdout" || complain "checkpoints differ"
     for file in scores.json eval_results.txt predictions/SST-2.tsv metrics.jsonl; do
         [ "$file" != metrics.jsonl ] || continue
@@ -101,7 +104,8 @@ several() {
     expect_words "cola is left out" "mrpc: f1" "of 2 runs"
     grep -q "^MRPC F1/Acc *SST-2 *avg" "$scratch/stdout" || complain "no table"
     expect_equal "runs" "$(json all/mrpc/scores.json 'o["seeds"], len(o["runs"])')" "([42, 43], 2)"
-    expect_equal "mean" "$(json all/scores.json 'o["tasks"]["sst-2"]["acc"] == o["tasks"]["sst-2"]["spread"]["acc"]["mean"]')" \
+    expect_equal "mean" "$(json all/scores.json \
+        'o["tasks"]["sst-2"]["acc"] == o["tasks"]["sst-2"]["spread"]["acc"]["mean"]')" \
         True
     expect_equal "one task's folder" "$(ls all/mrpc)" "$(printf 'scores.json\nseed-42\nseed-43')"
 }

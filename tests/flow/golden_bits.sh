@@ -15,7 +15,8 @@ cd "$scratch"
 sed 's/{/{"pre_layer_norm": true, /' model.json >pre.json
 
 compiler() {
-    sed -nE 's/^set\(CMAKE_C_COMPILER_(ID|VERSION) "([^".]*).*/\2/p' "$build"/CMakeFiles/*/CMakeCCompiler.cmake | paste -sd ' '
+    sed -nE 's/^set\(CMAKE_C_COMPILER_(ID|VERSION) "([^".]*).*/\2/p' "$build"/CMakeFiles/*/CMakeCCompiler.cmake |
+        paste -sd ' '
     sed -nE 's/^(CMAKE_BUILD_TYPE|DS_SANITIZE):[A-Z]*=(.*)/\2/p' "$build/CMakeCache.txt" | paste -sd ' '
 }
 compiler=$(compiler | paste -sd ' ' | sed 's/ *$//')
@@ -34,7 +35,8 @@ hash_now() {
         >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || got=$?
     grep -q "this processor has no $level" "$scratch/stderr" && return
     expect_equal "exit code" $got 0
-    now=$(json run/$last/state.json '"-".join(o["files"][name] for name in ("model.safetensors", "optimizer.safetensors"))')
+    now=$(json run/$last/state.json \
+        '"-".join(o["files"][name] for name in ("model.safetensors", "optimizer.safetensors"))')
 }
 
 row() {

@@ -18,7 +18,8 @@ set_up() {
 import sys
 
 first = ("A first line.\r\n \u00a0\u3000\nIt goes on in the moon.\n\u200b\nNot a border before.\n\u2028\n\x1c\n"
-         "\ufeffThe mark.\n\n\n\n\u00ad\n\nA c\u00e0f\u00e9 of \u03a3\u0391\u03a3, \u4e2d\u6587.\nA file ends here, its document does not")
+         "\ufeffThe mark.\n\n\n\n\u00ad\n\nA c\u00e0f\u00e9 of \u03a3\u0391\u03a3, \u4e2d\u6587.\n"
+         "A file ends here, its document does not")
 second = ("This belongs to it.\n" + "x" * 150 + " " + "y" * 250 + " river.\n" + "the moon and " * 400 + "\n"
           "A\u0085B\u2028C\n\nAnother document.\n")
 open(f"{sys.argv[1]}/odd1.txt", "w", encoding="utf-8", newline="").write(first)

@@ -7,7 +7,8 @@ case_begin "missing libraries are named at once"
 expect_exit 1 env PKG_CONFIG_LIBDIR=/nonexistent cmake -G Ninja -S "$project" -B "$scratch/build" \
     -DCMAKE_DISABLE_FIND_PACKAGE_BZip2=ON -DCMAKE_DISABLE_FIND_PACKAGE_EXPAT=ON \
     -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON -DCMAKE_DISABLE_FIND_PACKAGE_LibLZMA=ON
-expect_words "apt-get install libxxhash-dev libjansson-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev" \
+expect_words \
+    "apt-get install libxxhash-dev libjansson-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev" \
     "dnf install xxhash-devel jansson-devel bzip2-devel zlib-devel libzstd-devel xz-devel expat-devel utf8proc-devel"
 expect_exit 1 env PKG_CONFIG_LIBDIR=/nonexistent cmake -G Ninja -S "$project" -B "$scratch/build" -DDS_DATA=OFF
 expect_words "apt-get install libxxhash-dev libjansson-dev"

@@ -20,7 +20,8 @@ trap '[ $ended = yes ] || echo "stopped in the case: $case_name"
     ip netns del $left 2>/dev/null || true
     ip netns del $right 2>/dev/null || true
     rm -rf "$scratch"' EXIT
-{ ip netns add $left && ip netns add $right; } 2>"$scratch/why" || skip "no network namespaces here ($(cat "$scratch/why"))"
+{ ip netns add $left && ip netns add $right; } 2>"$scratch/why" ||
+    skip "no network namespaces here ($(cat "$scratch/why"))"
 ip -n $left link add ds-cable type veth peer name ds-cable netns $right 2>"$scratch/why" || skip "no veth here"
 ip -n $left address add 10.77.0.1/24 dev ds-cable
 ip -n $right address add 10.77.0.2/24 dev ds-cable

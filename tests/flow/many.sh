@@ -4,7 +4,8 @@
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
-"$dstrain" train --help >"$scratch/help" && grep -q -- --processes "$scratch/help" || { echo "dstrain has no --processes: skipped"; exit 77; }
+"$dstrain" train --help >"$scratch/help" && grep -q -- --processes "$scratch/help" ||
+    { echo "dstrain has no --processes: skipped"; exit 77; }
 [ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 
 cd "$scratch"
@@ -45,8 +46,10 @@ expect_words "processes" "last bits may differ"
 case_begin "sums of floats: up to rounding"
 expect_exit 0 "${many[@]}" --precision fp32 --out floats --processes 3
 compared "three processes" 1e-6 plain floats
-"${many[@]}" --precision fp32 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 0.001 >other 2>&1 </dev/null &
-expect_exit 0 "${many[@]}" --precision fp32 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out empty
+"${many[@]}" --precision fp32 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" \
+    --share 0.001 >other 2>&1 </dev/null &
+expect_exit 0 "${many[@]}" --precision fp32 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 \
+    --out empty
 wait $! || complain "rank 1 ended with $?: $(cat other)"
 expect_same_checkpoint "one of two has an empty share" plain empty
 
@@ -83,7 +86,8 @@ expect_same_checkpoint "shares 1 and 3" one shares
 [ ! -s other ] || complain "rank 1 speaks: $(cat other)"
 
 free_port() {
-    python3 -c 'import socket, sys; s = socket.socket(int(sys.argv[1])); s.bind(("", 0)); print(s.getsockname()[1])' "$1"
+    python3 -c 'import socket, sys; s = socket.socket(int(sys.argv[1])); s.bind(("", 0)); print(s.getsockname()[1])' \
+        "$1"
 }
 
 # by_environment OUT ADDRESS PORT: starts two processes as torchrun does.
@@ -110,7 +114,8 @@ fi
 
 case_begin "started as srun --mpi=pmi2 does"
 port=$((15000 + RANDOM % 15000)) # the port of the Slurm step: 15,000 + (job * 1009 + step) % 15000
-step=(env PMI_SIZE=2 SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=15000 "SLURM_STEP_ID=$((port - 15000))" SLURM_STEP_NODELIST=127.0.0.1)
+step=(env PMI_SIZE=2 SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=15000 "SLURM_STEP_ID=$((port - 15000))" \
+    SLURM_STEP_NODELIST=127.0.0.1)
 "${step[@]}" PMI_RANK=1 SLURM_PROCID=1 "${same[@]}" --out pmi2 >other 2>&1 </dev/null &
 expect_exit 0 "${step[@]}" PMI_RANK=0 SLURM_PROCID=0 "${same[@]}" --out pmi2
 expect_words "processes  2" "gloo"

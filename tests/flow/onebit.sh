@@ -26,7 +26,8 @@ for n in 1 3; do
     expect_exit 0 "${onebit[@]}" --out parts-$n --processes $n
     expect_same_checkpoint "$n processes" whole-$n parts-$n
     expect_equal "files" "$(cd whole-$n/$last/errors && echo *)" \
-        "mean.safetensors $(for r in $(seq 0 $((n - 1))); do printf 'rank-%05d-of-%05d.safetensors\n' "$r" "$n"; done | xargs)"
+        "mean.safetensors $(for r in $(seq 0 $((n - 1))); do printf 'rank-%05d-of-%05d.safetensors\n' "$r" "$n"; \
+        done | xargs)"
     expect_exit 0 "$dstrain" verify whole-$n --replay --processes $n
 done
 sed -n 12p whole-3/metrics.jsonl >line

@@ -85,7 +85,8 @@ lost_terminal() {
 
     case_begin "the screen goes away, the training goes on"
     code=0
-    { DS_PROGRESS_SECONDS=0 "${train[@]}" --steps 400 --save-every 400 --out piped 2>&1 || echo $? >piped.code; } | head -1 >/dev/null
+    { DS_PROGRESS_SECONDS=0 "${train[@]}" --steps 400 --save-every 400 --out piped 2>&1 || echo $? >piped.code; } |
+        head -1 >/dev/null
     [ -e piped.code ] && complain "exit $(cat piped.code)"
     [ "$(cat piped/latest)" = step-00000400 ] || complain "the run is not finished"
 
@@ -116,7 +117,8 @@ pipes_in_place_of_files() {
         [ $name = manifest.json ] || expected=4
         [ $name != build.json ] || expected=0
         expect_end $expected "$dsdata" verify piped-data
-        [ $name = build.json ] || expect_end 6 "$dstrain" --shards piped-data --seq 32 --model "$model" --steps 2 --out p
+        [ $name = build.json ] || expect_end 6 "$dstrain" --shards piped-data --seq 32 --model "$model" --steps 2 \
+            --out p
         [ $name != manifest.json ] || expect_end 6 "$dsdata" report piped-data
     done
     case_begin "a device or a pipe as a vocabulary, a configuration, an output"

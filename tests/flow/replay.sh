@@ -55,7 +55,8 @@ grep -q "steps 4 to 12" "$scratch/stdout" || complain "another stretch"
 # The expected value is the hash of the files.
 expect_exit 0 "${replay[@]}" run --from 0 --to 6 --json
 expect_equal "hash" "$(json "$scratch/stdout" 'o["hash"]')" \
-    "$(json run/checkpoints/step-00000006/state.json '"+".join(o["files"][f"{n}.safetensors"] for n in ("model", "optimizer"))')"
+    "$(json run/checkpoints/step-00000006/state.json \
+    '"+".join(o["files"][f"{n}.safetensors"] for n in ("model", "optimizer"))')"
 expect_equal "stretch" "$(json "$scratch/stdout" '(o["ok"], o["from"], o["to"], o["checkpoints"])')" "(True, 0, 6, 2)"
 if [ $many = yes ]; then
     expect_exit 0 "${replay[@]}" run --processes 3

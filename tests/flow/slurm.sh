@@ -103,13 +103,14 @@ done
 
 case_begin "train.sbatch: stopped, queued again, finished"
 export SHARDS=$data OUT=$scratch/batch DSTRAIN=$dstrain
-export DSTRAIN_OPTIONS="--model $model --steps 12 --batch 8 --lr 1e-3 --warmup 0.1 --log-every 1 --threads 1 --micro-batch 1
-    --same-bits --stop-after 6"
+export DSTRAIN_OPTIONS="--model $model --steps 12 --batch 8 --lr 1e-3 --warmup 0.1 --log-every 1 --threads 1
+    --micro-batch 1 --same-bits --stop-after 6"
 job=$(sbatch --parsable --nodes=3 --cpus-per-task=1 --mem=0 --output="$scratch/job.log" \
     "$project/scripts/slurm/train.sbatch" 2>"$scratch/stderr") || complain "sbatch takes no job"
 state=""
 for _ in $(seq 150); do
-    state=$(scontrol -o show job "$job" 2>/dev/null | grep -o 'JobState=[A-Z_]* .*Restarts=[0-9]*' | sed 's/JobState=\([A-Z_]*\) .*Restarts=/\1 /')
+    state=$(scontrol -o show job "$job" 2>/dev/null | grep -o 'JobState=[A-Z_]* .*Restarts=[0-9]*' |
+        sed 's/JobState=\([A-Z_]*\) .*Restarts=/\1 /')
     case $state in
     "PENDING 1") # Slurm delays it for two minutes while it cleans up after the old one
         sleep 3

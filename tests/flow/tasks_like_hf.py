@@ -103,8 +103,8 @@ def glue(name, folder, tokenizer):
                 label = f"{feature.label:.6g}" if glue_output_modes[task] == "regression" else labels[feature.label]
                 theirs.append(" ".join([label, str(length - sum(feature.token_type_ids)),
                                         *map(str, feature.input_ids[:length])]))
-            compare(f"glue {task} {part} {name}", tool("glue", task, DATA / f"glue/{directory}/{part}.tsv", folder, 128),
-                    theirs)
+            compare(f"glue {task} {part} {name}",
+                    tool("glue", task, DATA / f"glue/{directory}/{part}.tsv", folder, 128), theirs)
 
 
 def convert(examples, tokenizer, length, stride, query, training):
@@ -149,7 +149,8 @@ def made_questions(path, count, version_2, rng, words):
     paragraphs = []
     for i in range(count):
         size = rng.choice([1, 2, 5, 30, 120, 300, 700] + ([5000] if i % 100 == 0 else []))
-        text = "".join(rng.choice(words) + rng.choice(WHITE) for _ in range(size)).rstrip() + rng.choice(["", ".", "\n"])
+        text = "".join(rng.choice(words) + rng.choice(WHITE)
+                       for _ in range(size)).rstrip() + rng.choice(["", ".", "\n"])
         bounds = [m.span() for m in re.finditer(r"[^ \n\t\r\u202f]+", text)]
         first = rng.choice([0, len(bounds) - 1, rng.randrange(len(bounds))])
         last = min(len(bounds) - 1, first + rng.randrange(4))
@@ -198,12 +199,13 @@ def answers(name, folder, tokenizer, path, version_2, rng):
     theirs = SCRATCH / "theirs"
     theirs.mkdir(exist_ok=True)
     files = [str(theirs / file) for file in ("predictions.json", "nbest.json", "odds.json")]
-    compute_predictions_logits(examples, features, results, 20, 30, not name.startswith("cased"), *files, False, version_2,
-                               0.0, tokenizer)
-    subprocess.run([str(BUILD / "dstrain"), "squad", "-q", "--init", str(model_of(folder, tokenizer)), "--dev", str(path),
-                    "--out", str(out), "--logits", str(SCRATCH / "logits.safetensors")], check=True)
+    compute_predictions_logits(examples, features, results, 20, 30, not name.startswith("cased"), *files, False,
+                               version_2, 0.0, tokenizer)
+    subprocess.run([str(BUILD / "dstrain"), "squad", "-q", "--init", str(model_of(folder, tokenizer)),
+                    "--dev", str(path), "--out", str(out), "--logits", str(SCRATCH / "logits.safetensors")], check=True)
     ours, other = (json.loads(pathlib.Path(file).read_text()) for file in (out / "predictions.json", files[0]))
-    compare(f"answers {path.name} {name}", [f"{k}: {ours.get(k)!r}" for k in other], [f"{k}: {v!r}" for k, v in other.items()])
+    compare(f"answers {path.name} {name}", [f"{k}: {ours.get(k)!r}" for k in other],
+            [f"{k}: {v!r}" for k, v in other.items()])
     ours, other = (json.loads(pathlib.Path(file).read_text()) for file in (out / "nbest_predictions.json", files[1]))
     compare(f"n best {path.name} {name}", [f"{k}: {[a['text'] for a in ours.get(k, [])]}" for k in other],
             [f"{k}: {[a['text'] for a in v]}" for k, v in other.items()])
@@ -240,15 +242,16 @@ def f1(found, truth, version_2):
 
 
 def scores(rng):
-    pieces = WORDS + ["a", "an", "The", "A", "the,", "“the”", "a\u0301", "the€", "_the_", "ªa", "a²", "\u00a0", "\u3000",
-                      "\x1c", "ΑΣ", "ΣΑ", "...", "-", "'s"]
+    pieces = WORDS + ["a", "an", "The", "A", "the,", "“the”", "a\u0301", "the€", "_the_", "ªa", "a²", "\u00a0",
+                      "\u3000", "\x1c", "ΑΣ", "ΣΑ", "...", "-", "'s"]
     lines, theirs = [], []
     for _ in range(10000):
         truth = [rng.choice(pieces) for _ in range(rng.randrange(6))]
         found = [w if rng.random() < 0.7 else rng.choice(pieces) for w in truth][:rng.choice([1, 2, 9, 9])]
         found, truth = (" ".join(words).replace("\t", " ").replace("\n", " ") for words in (found, truth))
         lines.append(f"{found}\t{truth}")
-        theirs.append(f"{int(normalize(found) == normalize(truth))} {f1(found, truth, False):.17g} {f1(found, truth, True):.17g}")
+        theirs.append(f"{int(normalize(found) == normalize(truth))} {f1(found, truth, False):.17g} "
+                      f"{f1(found, truth, True):.17g}")
     compare("scores", tool("scores", text=("\n".join(lines) + "\n").encode()), theirs)
 
 

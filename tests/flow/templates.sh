@@ -49,35 +49,41 @@ templates = {
     "Vuoto": "&#32;",
     "Lua-uno": "{{#invoke:Foo|bar}}",
 }
-text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, {{vecchio nome|7}}.
+text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, \
+{{vecchio nome|7}}.
 
 Roma ha {{abitanti|RM}} abitanti, Milano {{abitanti|MI}}, altri {{abitanti|x}} ancora.
 
 Testo{{nota|x}} e{{senza}} ancora {{navi|a}} fine.
 
-Distano {{distanza|10|km|mi}} e {{distanza breve|5|km}}, {{lingua|en|word}} dice {{saluto}} {{saluto|Ada}} {{saluto|nome=Bea}}
+Distano {{distanza|10|km|mi}} e {{distanza breve|5|km}}, {{lingua|en|word}} dice {{saluto}} {{saluto|Ada}} \
+{{saluto|nome=Bea}}
 
 Sono {{somma|2|3}} e {{pari|si}} o {{pari|no}}, {{ciclo|x}} fine, {{lua}} basta.
 
 A{{spazio}}B costa {{dollaro|5}} con {{fam|A|B}} e {{fam|A|B|c}}, {{errore}} certo.
 
-Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi|3 May 1999}}, {{sicuro|9 m}}, {{sicuro}} ora.
+Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi|3 May 1999}}, {{sicuro|9 m}}, \
+{{sicuro}} ora.
 
-È {{tinta|rosso}}, {{tinta|rosso|vivo}}, {{tinta|blu notte}}, {{tinta|verde}}, {{tinta minuscola|ROSSO}}, {{tinta minuscola}} qui.
+È {{tinta|rosso}}, {{tinta|rosso|vivo}}, {{tinta|blu notte}}, {{tinta|verde}}, {{tinta minuscola|ROSSO}}, \
+{{tinta minuscola}} qui.
 
 Fa {{chiama km|5}}, {{chiama e chiama|1234}}, {{chiama|km|9}}, {{chiama se|5}}, {{tre lua|uno}} fine{{vuoto}}qui."""
 print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
 pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
                               for i in range(40)]
-for number, (title, ns, body) in enumerate(pages + [(f"Template:{name}", 10, body) for name, body in templates.items()]):
-    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id><revision><id>1</id><timestamp>2026-02-03T04:05:06Z</timestamp>"
-          f"<text>{escape(body)}</text></revision></page>")
+pages += [(f"Template:{name}", 10, body) for name, body in templates.items()]
+for number, (title, ns, body) in enumerate(pages):
+    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id><revision><id>1</id>"
+          f"<timestamp>2026-02-03T04:05:06Z</timestamp><text>{escape(body)}</text></revision></page>")
 print("</mediawiki>")
 PYTHON
 dump=$scratch/dump.xml
 
 text_of() {
-    python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["text"].replace("\u00a0", " "), end="")' <"$scratch/stdout"
+    python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["text"].replace("\u00a0", " "), end="")' \
+        <"$scratch/stdout"
 }
 
 case_begin "what the templates show"

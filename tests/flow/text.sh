@@ -40,7 +40,8 @@ languages() {
 
     case_begin "the same as JSON lines"
     python3 -c 'import json, sys
-for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": text}))' "$scratch/fi.txt" >"$scratch/fi.jsonl"
+for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": text}))' "$scratch/fi.txt" \
+    >"$scratch/fi.jsonl"
     expect_exit 0 "$dsdata" build "$scratch/fi.jsonl" "${small[@]}" --out "$scratch/jsonl"
     expect_words "JSON lines, Finnish (guessed" "accents kept"
     grep -q ä "$scratch/jsonl/vocab.txt" || complain "the vocabulary has no ä"
@@ -90,17 +91,21 @@ form() {
 }
 
 forms() {
-    local text=$'The ship was built in the north.\nIt was the largest of its time.\n\nThe village is small.\nIt has been seen since.'
+    local text=$'The ship was built in the north.\nIt was the largest of its time.\n\n'
+    text+=$'The village is small.\nIt has been seen since.'
     printf '%s\n' "$text" >"$scratch/sentences.txt"
     form "a sentence a line" "$scratch/sentences.txt" sentences "$text"
-    printf 'The ship was built in the north. It was the largest of its time.\n\nThe village is small. It has been seen since.\n' \
+    printf '%s\n\n%s\n' 'The ship was built in the north. It was the largest of its time.' \
+        'The village is small. It has been seen since.' \
         >"$scratch/paragraphs.txt"
     form "a paragraph a line" "$scratch/paragraphs.txt" paragraphs "$text"
-    printf 'The ship was built in the north. It was the largest of its time.\nThe village is small. It has been seen since.\n' \
+    printf '%s\n%s\n' 'The ship was built in the north. It was the largest of its time.' \
+        'The village is small. It has been seen since.' \
         >"$scratch/lines.txt"
     form "a document a line" "$scratch/lines.txt" lines "$text"
-    printf '%s\n\n' "The ship was built in the north of the country, in a well-known yard by the river. It is the largest of its \
-kind that was ever seen. The men who built it lived in a village near the river, which is under water now." \
+    printf '%s\n\n' "The ship was built in the north of the country, in a well-known yard by the river. It is the \
+largest of its kind that was ever seen. The men who built it lived in a village near the river, which is under water \
+now." \
         "The village is under water. Nobody has seen it since the year in which the dam was built, and it will not be \
 seen for as long as the dam stands. It was small, and had no church of its own." >"$scratch/long.txt"
     extracted --text "$scratch/long.txt" --text-form paragraphs
@@ -125,8 +130,9 @@ seen for as long as the dam stands. It was small, and had no church of its own."
 spellings() {
     case_begin "a choice of spellings"
     printf '%s' '<mediawiki version="0.11" xml:lang="sr"><siteinfo><dbname>srwiki</dbname><case>first-letter</case>' \
-        '<namespaces><namespace key="0" /></namespaces></siteinfo><page><title>A</title><ns>0</ns><id>7</id><revision>' \
-        '<id>9</id><model>wikitext</model><text>-{sr-ec: скупштина; sr-el: skupština}-</text></revision></page></mediawiki>' \
+        '<namespaces><namespace key="0" /></namespaces></siteinfo><page><title>A</title><ns>0</ns><id>7</id>' \
+        '<revision><id>9</id><model>wikitext</model><text>-{sr-ec: скупштина; sr-el: skupština}-</text>' \
+        '</revision></page></mediawiki>' \
         >"$scratch/sr.xml"
     extracted --wiki "$scratch/sr.xml"
     expect_equal "the wiki's own" "$(cat "$scratch/stdout")" "скупштина"
@@ -144,7 +150,8 @@ degenerate() {
     for i in $(seq 200); do printf 'It is the %sth of the ships in the list.\n\n' "$i"; done >"$scratch/single.txt"
     expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single"
     expect_words "one sentence each" "have a random second segment" "--pairs none --pack --fresh"
-    expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single" --pairs none --pack --fresh
+    expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single" --pairs none \
+        --pack --fresh
     if grep -q "segment" "$scratch/stderr"; then complain "a warning without a reason"; fi
 
     case_begin "the plan of short documents"
@@ -163,7 +170,8 @@ degenerate() {
 json_lines() {
     case_begin "JSON lines under another key"
     python3 -c 'import json
-for i in range(50): print(json.dumps({"name": f"doc-{i}", "content": f"The ship of the year {i} is in the north. It was sold."}))' \
+for i in range(50):
+    print(json.dumps({"name": f"doc-{i}", "content": f"The ship of the year {i} is in the north. It was sold."}))' \
         >"$scratch/keys.jsonl"
     expect_exit 3 "$dsdata" build "$scratch/keys.jsonl" "${small[@]}" --out "$scratch/keys"
     expect_words "50 malformed" "keys name, content" --text-key
@@ -212,7 +220,8 @@ print([json.loads(line)["id"] for line in open(sys.argv[1])])' "$1"
 
 duplicates() {
     case_begin "documents of equal text are counted"
-    { cat "$scratch/en.txt"; printf '\nTwo lines\nof one.\n\nA third.\nIt is here.\n\n  A   third.\n\tIt is here. \n'; } \
+    { cat "$scratch/en.txt";
+        printf '\nTwo lines\nof one.\n\nA third.\nIt is here.\n\n  A   third.\n\tIt is here. \n'; } \
         >"$scratch/twice.txt"
     { cat "$scratch/en.txt"; printf '\nTwo lines\nof one.\n\nA third.\nIt is here.\n'; } >"$scratch/once.txt"
     small+=(--text-form sentences --vocab "$scratch/english/vocab.txt")
@@ -241,7 +250,8 @@ duplicates() {
             "$dsdata" build "${words[@]}" --out "$scratch/ranks"
         expect_equal "root" "$(root_hash "$scratch/ranks")" "$root"
     fi
-    expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$scratch/english/vocab.txt" --seq 64 --out "$scratch/single-wiki"
+    expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$scratch/english/vocab.txt" --seq 64 \
+        --out "$scratch/single-wiki"
     expect_equal "documents" "$(json "$scratch/one-thread/manifest.json" 'o["documents"]')" \
         "$(($(json "$scratch/single-wiki/manifest.json" 'o["documents"]') + 4))"
 

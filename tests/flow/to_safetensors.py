@@ -45,7 +45,8 @@ def read_safetensors(path):
 
 
 def answers(model):
-    return json.loads(run(BUILD / "dstrain", "fill-mask", model, "--json", "--top", 50, "a [MASK] b [MASK].").stdout)["lines"]
+    return json.loads(run(BUILD / "dstrain", "fill-mask", model, "--json", "--top", 50,
+                          "a [MASK] b [MASK].").stdout)["lines"]
 
 
 # ---- TensorFlow's form ----
@@ -87,7 +88,8 @@ def write_tensorflow(path, tensors):
     empty, index = block([]), block(handles)
     footer = varint(len(table)) + varint(len(empty)) + varint(len(table) + len(empty) + 5) + varint(len(index))
     table += empty + b"\0" * 5 + index + b"\0" * 5
-    path.with_name(path.name + ".index").write_bytes(table + footer.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57))
+    path.with_name(path.name + ".index").write_bytes(table + footer.ljust(40, b"\0")
+                                                     + struct.pack("<Q", 0xDB4775248B80FB57))
 
 
 def google_name(name):
@@ -112,7 +114,8 @@ def check_tensorflow(scratch, model, tensors):
     theirs["global_step"] = numpy.array(7, numpy.int64)
     write_tensorflow(folder / "bert_model.ckpt", theirs)
     config = json.loads((model / "config.json").read_text())
-    (folder / "bert_config.json").write_text(json.dumps({key: value for key, value in config.items() if key != "model_type"}))
+    (folder / "bert_config.json").write_text(
+        json.dumps({key: value for key, value in config.items() if key != "model_type"}))
     shutil.copy(model / "vocab.txt", folder)
     check(scratch, folder, model, tensors)
     run(sys.executable, SCRIPT, folder, scratch / "google-out", code=2)  # exists already
@@ -153,13 +156,14 @@ def check_pickles(scratch, model, tensors):
     torch.save({"module": Hostile()}, folder / "pytorch_model.bin")
     run(sys.executable, SCRIPT, folder, scratch / "never", code=2)
     assert not (scratch / "owned").exists() and not (scratch / "never").exists()
-    assert "to_safetensors.py" in run(BUILD / "dstrain", "fill-mask", folder / "pytorch_model.bin", "[MASK]", code=6).stderr
+    assert "to_safetensors.py" in run(BUILD / "dstrain", "fill-mask", folder / "pytorch_model.bin", "[MASK]",
+                                      code=6).stderr
 
 
 with tempfile.TemporaryDirectory() as name:
     scratch = pathlib.Path(name)
-    run(BUILD / "dsdata", "build", "-q", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 500, "--seq", 32, "--out",
-        scratch / "data")
+    run(BUILD / "dsdata", "build", "-q", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 500,
+        "--seq", 32, "--out", scratch / "data")
     run(BUILD / "dstrain", "-q", "--shards", scratch / "data", "--model", "tiny", "--steps", 2, "--batch", 4, "--out",
         scratch / "run")
     run(BUILD / "dstrain", "export", scratch / "run", "--out", scratch / "model")

@@ -6,7 +6,8 @@ source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
 # The rate always rises, so the held-out loss first falls and then stops falling.
-judged=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --lr 0.3 --warmup 29 --threads 1 --precision fp32
+judged=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --lr 0.3 --warmup 29 --threads 1 \
+    --precision fp32
     --eval-every 2 --eval-samples 20 --save-every 1000 --keep-last 1 --keep-best)
 
 # expect_best RUN [PATIENCE]: `best`, the checkpoints and the end of the run agree with the evaluations.
@@ -37,7 +38,8 @@ case_begin "the best is kept"
 expect_exit 0 "${judged[@]}" --out whole --json
 expect_best whole
 expect_words "best       loss" "whole/best names it"
-expect_equal "the facts" "$(json stdout 'o["steps"], o["best"]["step"], o["end_to_end_seconds"] > o["seconds"], o["next"][-1].split()[2]')" \
+expect_equal "the facts" \
+    "$(json stdout 'o["steps"], o["best"]["step"], o["end_to_end_seconds"] > o["seconds"], o["next"][-1].split()[2]')" \
     "(30, $((10#$(cut -c6- whole/best))), True, 'whole/checkpoints/$(cat whole/best)')"
 expect_exit 0 "$dstrain" verify whole
 cp whole/best best

@@ -25,7 +25,8 @@ export DS_POWERCAP=$scratch/zones DS_NVML=$stub
 expect_exit 0 "${train[@]}" --out run
 expect_words "energy     3 J in this start, " " W on average: 1 processor and 2 GPUs, with whatever else they did"
 expect_exit 0 "${train[@]}" --out facts --json
-expect_equal "the closing facts" "$(json stdout '[o["energy"][k] for k in ("joules", "processors", "gpus")], o["energy"]["watts"] > 0')" \
+expect_equal "the closing facts" \
+    "$(json stdout '[o["energy"][k] for k in ("joules", "processors", "gpus")], o["energy"]["watts"] > 0')" \
     "([3.0, 1, 2], True)"
 expect_equal "kWh" "$(json stdout 'abs(o["energy"]["kwh"] * 3.6e6 - 3) < 1e-9')" True
 expect_exit 0 "${train[@]}" --out facts --json
@@ -33,6 +34,8 @@ expect_equal "nothing was done" "$(json stdout '"energy" in o')" False
 expect_exit 0 "${plan[@]}" --steps 1000000000
 expect_words "energy     about " " kWh (" " W: 1 processor and 2 GPUs, with whatever else they do"
 expect_exit 0 "${plan[@]}" --json
-expect_equal "power times time" "$(json stdout 'abs(o["energy"]["joules"] - o["energy"]["watts"] * o["seconds"]) < 1e-9')" True
-expect_equal "the record is the same" "$(json run/run.json 'sorted(o["identity"])')" "$(json facts/run.json 'sorted(o["identity"])')"
+expect_equal "power times time" \
+    "$(json stdout 'abs(o["energy"]["joules"] - o["energy"]["watts"] * o["seconds"]) < 1e-9')" True
+expect_equal "the record is the same" "$(json run/run.json 'sorted(o["identity"])')" \
+    "$(json facts/run.json 'sorted(o["identity"])')"
 flow_end

@@ -31,7 +31,8 @@ for n in 1 3 7 9; do
     expect_same_checkpoint "stopped after $n steps" grown grown-$n
 done
 expect_equal "it is part of the run" "$(json grown/run.json \
-    '[o["identity"][k] for k in ("batch", "batch_begin", "batch_warmup")], o["settings"]["batch"]')" "([16, 4, 8], '4:16')"
+    '[o["identity"][k] for k in ("batch", "batch_begin", "batch_warmup")], o["settings"]["batch"]')" \
+    "([16, 4, 8], '4:16')"
 expect_exit 5 "${base[@]}" --batch 4:16 --batch-warmup 6 --out grown
 expect_words "batch_warmup"
 expect_exit 5 "${base[@]}" --batch 16 --out grown
@@ -47,7 +48,8 @@ if "$dstrain" train --help | grep -q -- --processes && [ -e "$build/dstrain_gloo
 fi
 
 case_begin "epochs of growing batches"
-samples=$(json <("$dsdata" show "$data" --json) '[l["samples"] for l in o["lengths"] if l["seq"] == 32 and l["split"] == "train"][0]')
+samples=$(json <("$dsdata" show "$data" --json) \
+    '[l["samples"] for l in o["lengths"] if l["seq"] == 32 and l["split"] == "train"][0]')
 for warmup in 0.5 3 1000; do
     expect_exit 0 "${base[@]:0:5}" --dry-run --json --epochs 2 --batch 4:16 --batch-warmup $warmup --threads 1
     expect_equal "two epochs" "$(json stdout "(lambda s, w: abs((4 * s + 12 * s * s // (2 * w) if s <= w else

@@ -97,13 +97,14 @@ def check_pre_ln(scratch):
 
 def check_published(scratch):
     """Random models saved by transformers give the same loss in dstrain eval."""
-    shape = {"vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
-             "initializer_range": 0.2}
+    shape = {"vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+             "intermediate_size": 128, "initializer_range": 0.2}
     torch.manual_seed(1)
     batch = samples(scratch / "data", "valid", 8)
     ids, mask, segments, labels, _ = tensors_of(batch)
     bert = BertForPreTraining(BertConfig(**shape)).eval()
-    roberta = RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**shape, max_position_embeddings=130, pad_token_id=1,
+    roberta = RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**shape, max_position_embeddings=130,
+                                                                       pad_token_id=1,
                                                                       type_vocab_size=2)).eval()
     with torch.no_grad():
         expected = {"bert": loss(bert, batch).item(),

@@ -20,7 +20,8 @@ runs() {
 import json, os, re, sys
 
 said = [float(n) for n in re.findall(r"\(([0-9.e-]+) epochs\)", open(sys.argv[1]).read())]
-train = [next(l["samples"] for l in json.load(open(f"{d}/manifest.json"))["lengths"] if l["seq"] == 32 and l["split"] == "train")
+train = [next(l["samples"] for l in json.load(open(f"{d}/manifest.json"))["lengths"]
+              if l["seq"] == 32 and l["split"] == "train")
          for d in ("data", "other")]
 for epochs, share, samples in zip(said, (0.7, 0.3), train, strict=True):
     assert abs(epochs - share * 96 / samples) < 0.006 * epochs, (said, train)
@@ -31,7 +32,8 @@ assert run["identity"]["dataset"] not in (a["root_hash"], b["root_hash"])
 assert run["settings"]["shards"] == [os.path.realpath("data") + "=0.7", os.path.realpath("other") + "=0.3"]
 PYTHON
     expect_exit 0 "${train[@]}" --out single
-    expect_equal "of one dataset" "$(json single/run.json '[o["identity"].get("mixture"), type(o["settings"]["shards"]).__name__]')" \
+    expect_equal "of one dataset" \
+        "$(json single/run.json '[o["identity"].get("mixture"), type(o["settings"]["shards"]).__name__]')" \
         "[None, 'str']"
     cmp -s "whole/$last/model.safetensors" "single/$last/model.safetensors" && complain "the mixture is one dataset"
 
@@ -108,7 +110,8 @@ import json, sys
 
 found = json.load(open(sys.argv[1]))
 each = found["datasets"]
-held = [next(l["samples"] for l in json.load(open(f"{d}/manifest.json"))["lengths"] if l["seq"] == 32 and l["split"] == "valid")
+held = [next(l["samples"] for l in json.load(open(f"{d}/manifest.json"))["lengths"]
+             if l["seq"] == 32 and l["split"] == "valid")
         for d in ("data", "other")]
 assert [d["samples"] for d in each] == held and found["samples"] == sum(held), (each, held)
 assert each[0]["dataset"].endswith("/data") and each[1]["dataset"].endswith("/other")
@@ -136,15 +139,19 @@ PYTHON
 
     case_begin "each dataset's held-out loss while the run goes on"
     expect_exit 75 "${mixed[@]}" --out watched --eval-every 4 --stop-after 6
-    expect_equal "the screen's lines of each dataset" "$(grep -c "samples, $data\$" stderr),$(grep -c 'samples, other$' stderr)" 1,1
+    expect_equal "the screen's lines of each dataset" \
+        "$(grep -c "samples, $data\$" stderr),$(grep -c 'samples, other$' stderr)" 1,1
     expect_exit 0 "${mixed[@]}" --out watched --eval-every 4 --json
-    expect_equal "the closing facts" "$(json stdout '[d["dataset"] for d in o["valid"]["datasets"]]')" "['$data', 'other']"
-    expect_equal "lines with datasets" "$(grep -c '"split":"valid".*"datasets":\[{"valid_samples"' watched/metrics.jsonl),$(
+    expect_equal "the closing facts" "$(json stdout '[d["dataset"] for d in o["valid"]["datasets"]]')" \
+        "['$data', 'other']"
+    expect_equal "lines with datasets" \
+        "$(grep -c '"split":"valid".*"datasets":\[{"valid_samples"' watched/metrics.jsonl),$(
         grep -c '"datasets"' watched/metrics.jsonl)" 3,3
     grep -q datasets single/metrics.jsonl && complain "a run of one dataset tells datasets apart"
     expect_exit 0 "$dstrain" show watched
     expect_equal "show" "$(grep -c " samples, /.*/\(data=0.7\|other=0.3\)\$" stdout)" 2
-    expect_equal "TensorBoard" "$(grep -ao 'valid/dataset[12]/mlm_loss' watched/events.out.tfevents.dstrain | sort | uniq -c | xargs)" \
+    expect_equal "TensorBoard" \
+        "$(grep -ao 'valid/dataset[12]/mlm_loss' watched/events.out.tfevents.dstrain | sort | uniq -c | xargs)" \
         "3 valid/dataset1/mlm_loss 3 valid/dataset2/mlm_loss"
     expect_exit 0 "$dstrain" report watched --out watched.html
     python3 - <<'PYTHON' || complain "the report"
@@ -156,7 +163,8 @@ table = page[page.index("Held-out loss of each dataset"):]
 for d, name in enumerate(("data=0.7", "other=0.3")):
     row = re.search(rf'<tr><th scope="row">{d + 1} .*{name}.*', table)[0]
     losses = [line[d]["loss"] for line in lines]
-    assert re.findall(r">([0-9.]+)</td>", row) == [f"{x:.3f}" for x in (losses[0], min(losses), losses[-1])], (row, losses)
+    shown = [f"{x:.3f}" for x in (losses[0], min(losses), losses[-1])]
+    assert re.findall(r">([0-9.]+)</td>", row) == shown, (row, losses)
     assert f"dataset_{d + 1}" in page
 PYTHON
 

@@ -28,7 +28,8 @@ defaults() {
         "['linear', 0.1]"
     expect_words "small.json names no optimizer: trains with adam lr 0.001, warmup 10 %, linear"
     expect_equal "wsd" "$(identity 'schedule warmup decay' --schedule wsd --decay 0.3)" "['wsd', 0.01, 0.3]"
-    expect_equal "bing_bert's unused keys" "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \
+    expect_equal "bing_bert's unused keys" \
+        "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \
         scheduler.params.decay_rate=0.9 scheduler.params.decay_step=1000)" "['warmup_linear', 200.0]"
     expect_words "without meaning here: scheduler.params.decay_rate, scheduler.params.decay_step"
     expect_equal "bing_bert's 64K LAMB" "$(identity 'optimizer max_coeff' --set optimizer.type=Lamb \
@@ -45,7 +46,8 @@ defaults() {
  "scheduler": {"type": "warmup_linear_decay_exp",
                "params": {"warmup_proportion": 0.1, "decay_rate": 0.9, "decay_step": 5, "lr_offset": 1e-4}}}
 JSON
-    expect_equal "file" "$(identity 'batch lr max_coeff beta2 schedule decay_step total_training_steps lr_offset precision' \
+    expect_equal "file" "$(identity \
+        'batch lr max_coeff beta2 schedule decay_step total_training_steps lr_offset precision' \
         --config full.json)" "[16, 0.002, 0.3, 0.98, 'warmup_linear_decay_exp', 5.0, 200.0, 0.0001, 'bf16']"
     expect_words "without meaning here: steps_per_print, wall_clock_breakdown"
     expect_equal "micro-batch" "$(json stdout 'o["micro_batch"]')" 4
@@ -98,7 +100,8 @@ wrong() {
     refused amp "would change" -- --set amp.enabled=true
     refused fp16 -- --set fp16=true
     refused exclude -- --set fp16.enabled=true bf16.enabled=true
-    expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1 zero_optimization.round_robin_gradients=true
+    expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1 \
+        zero_optimization.round_robin_gradients=true
     expect_words "without meaning here: zero_optimization.round_robin_gradients"
     expect_exit 0 "${plan[@]}" --set zero_optimization=true zero_allow_untested_optimizer=true
     expect_exit 0 "${plan[@]}" --set zero_optimization.offload_optimizer.device=none zero_optimization.cpu_offload=false

@@ -36,7 +36,8 @@ def page(path):
     text = open(path, encoding="utf-8").read()
     root = ElementTree.fromstring(text)
     for element in root.iter():
-        assert element.tag.removeprefix(X) not in ("script", "img", "iframe", "link", "object", "base", "b1"), element.tag
+        tag = element.tag.removeprefix(X)
+        assert tag not in ("script", "img", "iframe", "link", "object", "base", "b1"), tag
         for name, value in element.attrib.items():
             assert not name.startswith("on") and name not in ("src", "style"), name
             assert name != "href" or value[0] == "#", value
@@ -61,7 +62,8 @@ def figures(root):
 
 
 def tiles(root):
-    return {words(tile[0]): words(tile[1]) for tile in root.iter(X + "div") if len(tile) == 3 and tile[0].tag == X + "dt"}
+    return {words(tile[0]): words(tile[1]) for tile in root.iter(X + "div")
+            if len(tile) == 3 and tile[0].tag == X + "dt"}
 PYTHON
 
 python3 - <<'PYTHON' || complain "the pages"
@@ -109,8 +111,9 @@ import random
 random.seed(1)
 with open("other/metrics.jsonl", "w") as out:
     for step in range(1, 1001):
-        line = {"step": step, "loss": 5 + random.random() + (30 if step == 700 else 0), "<script>\u202e_loss": 1e-3 * step,
-                "x_loss": 2.0, "grad_norm": None if step % 7 else 1e300, "learning_rate": 1e-4}
+        line = {"step": step, "loss": 5 + random.random() + (30 if step == 700 else 0),
+                "<script>\u202e_loss": 1e-3 * step, "x_loss": 2.0,
+                "grad_norm": None if step % 7 else 1e300, "learning_rate": 1e-4}
         out.write(json.dumps(line) + "\n")
     out.write('{"step": 1001, "lo')  # a partial line, as after a crash
 record = json.load(open("other/run.json"))

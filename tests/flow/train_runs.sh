@@ -30,7 +30,8 @@ PYTHON
     expect_exit 75 "${half[@]}" --out half-2 --stop-after 5
     expect_exit 0 "${half[@]}" --out half-2
     expect_same_checkpoint "fp16" half half-2
-    expect_exit 8 "${train[@]}" --precision fp16 --out poor --set fp16.initial_scale_power=32 fp16.min_loss_scale=4294967296 \
+    expect_exit 8 "${train[@]}" --precision fp16 --out poor \
+        --set fp16.initial_scale_power=32 fp16.min_loss_scale=4294967296 \
         zero_optimization.stage=1 fp16.hysteresis=1
 }
 
@@ -44,9 +45,11 @@ handed_on() {
     case_begin "fp16's rule follows the ZeRO stage: stage 0 halves at once, stage 1 is patient"
     local half=("${train[@]}" --precision fp16 --steps 3 --set fp16.initial_scale_power=32 fp16.hysteresis=3)
     expect_exit 0 "${half[@]}" --out stage-0
-    expect_equal "scale of stage 0 after three overflows" "$(json <(tail -1 stage-0/metrics.jsonl) 'o["loss_scale"]')" "$((1 << 29))"
+    expect_equal "scale of stage 0 after three overflows" \
+        "$(json <(tail -1 stage-0/metrics.jsonl) 'o["loss_scale"]')" "$((1 << 29))"
     expect_exit 0 "${half[@]}" zero_optimization.stage=1 --out stage-1
-    expect_equal "scale of stage 1 after as many" "$(json <(tail -1 stage-1/metrics.jsonl) 'o["loss_scale"]')" "$((1 << 31))"
+    expect_equal "scale of stage 1 after as many" "$(json <(tail -1 stage-1/metrics.jsonl) 'o["loss_scale"]')" \
+        "$((1 << 31))"
 
     case_begin "an evaluation looks at the stored masks"
     local still=("${train[@]}" --lr 1e-30 --steps 2)
@@ -82,7 +85,8 @@ branching() {
 verbs() {
     case_begin "show and eval agree with the run"
     expect_exit 0 "$dstrain" show lamb --json
-    expect_equal "facts" "$(json stdout 'o["kind"], o["finished"], o["step"], o["identity"]["optimizer"], o["train"]["step"]')" \
+    expect_equal "facts" \
+        "$(json stdout 'o["kind"], o["finished"], o["step"], o["identity"]["optimizer"], o["train"]["step"]')" \
         "('run', True, 12, 'lamb', 12)"
     local valid
     valid=$(json stdout 'round(o["valid"]["loss"], 4), round(o["valid"]["nsp_accuracy"], 4)')
@@ -122,7 +126,8 @@ verbs() {
     case_begin "plan says the money"
     expect_exit 0 "${plan[@]}" --price 2.50/h --json
     expect_words "money      about " ", at 2.5 an hour"
-    expect_equal "cost" "$(json stdout '([abs(o["cost" + low] - 2.5 * o["seconds" + low] / 3600) < 1e-9 for low in ("", "_low")] +
+    expect_equal "cost" "$(json stdout \
+        '([abs(o["cost" + low] - 2.5 * o["seconds" + low] / 3600) < 1e-9 for low in ("", "_low")] +
         [0 < o["seconds_low"] <= o["seconds"], "price" in o["next"]])')" "[True, True, True, False]"
     local price
     for price in 2.50 /h 0/h -1/h 1.2.3/h 2/d nan/h; do

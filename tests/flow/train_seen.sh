@@ -103,7 +103,8 @@ verify() {
 screen() {
     case_begin "what the opening and the closing say of time"
     expect_exit 0 "${train[@]}" --json --out facts
-    expect_equal "share of peak" "$(json stdout 'o["share_of_peak"] > 0 and o["sequences_per_second"] > 0 and o["loss_spikes"] == 0')" True
+    expect_equal "share of peak" \
+        "$(json stdout 'o["share_of_peak"] > 0 and o["sequences_per_second"] > 0 and o["loss_spikes"] == 0')" True
     expect_exit 0 "${train[@]}" --out told
     expect_words ", about 0:0" "sequences/s" "GFLOP/s that products alone reach" "no loss spikes"
     expect_exit 75 "${train[@]}" --out half --stop-after 6
@@ -131,7 +132,8 @@ os.waitpid(pid, 0)
 text = seen.decode()
 print(text[-400:])
 line = re.compile(r"step [\d,]+/1,000,000 │ loss \d\.\d{3} \(mlm \d\.\d{3}, nsp \d\.\d{3}\), this step \d\.\d{3} │ "
-                  r"acc \d+\.\d % │ lr \S+ │ \|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
+                  r"acc \d+\.\d % │ lr \S+ │ \|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ "
+                  r"MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
 sys.exit(line.search(text) is None)
 PYTHON
 

@@ -33,7 +33,8 @@ signalled() {
 for name in TERM INT USR1; do
     case_begin "$name"
     signalled 75 $name
-    expect_equal "the last step is saved" "$(printf 'step-%08d' "$(tail -1 run/metrics.jsonl | json /dev/stdin 'o["step"]')")" \
+    expect_equal "the last step is saved" \
+        "$(printf 'step-%08d' "$(tail -1 run/metrics.jsonl | json /dev/stdin 'o["step"]')")" \
         "$(cat run/latest)"
 done
 case_begin "twice: at once, and what was saved is whole"

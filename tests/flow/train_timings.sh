@@ -33,7 +33,8 @@ import re, sys
 rows = re.findall(r"^  (\S.*?) {2,}.* (\d+) tasks$", open(sys.argv[1], encoding="utf-8").read(), re.M)
 few = {name: int(tasks) for name, tasks in rows if int(tasks) < 32}
 assert len(rows) > 15, rows
-small = ("clear", "gather", "scatter", "squares", "adam", "linear_backward_weight 192x192", "linear_backward_weight 64x192")
+small = ("clear", "gather", "scatter", "squares", "adam", "linear_backward_weight 192x192",
+         "linear_backward_weight 64x192")
 assert all(name in small or name.endswith(" 2x192") for name in few), few
 PYTHON
 

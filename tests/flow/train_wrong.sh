@@ -195,7 +195,8 @@ unsafe() {
     poison broken/model.safetensors cls.seq_relationship.weight 0
     expect_exit 8 "$dstrain" --shards "$data" --init broken --steps 5 --threads 1 --out broken-run
     expect_words "step 1" "not a number" "weights that are not finite: cls.seq_relationship.weight" not-finite.json
-    expect_equal "all samples" "$(json broken-run/not-finite.json '[s["loss"] for s in o["samples"]] == [None] * 256')" True
+    expect_equal "all samples" \
+        "$(json broken-run/not-finite.json '[s["loss"] for s in o["samples"]] == [None] * 256')" True
 
     case_begin "the samples that give no number, and only they, are named"
     expect_exit 0 "$dstrain" export run --out far
@@ -213,7 +214,8 @@ print([i for i, line in enumerate(sys.stdin) if sum(json.loads(line)["input_mask
     expect_words "$(sed 's/[][]//g' <<<"$full" | cut -d, -f1-8)"
 
     case_begin "a step that comes to no number in the middle of a run"
-    local wild=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --threads 1 --precision fp32 --out wild
+    local wild=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --threads 1 --precision fp32 \
+        --out wild
         --save-every 2 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e3
         scheduler.params.lr_range_test_step_size=4 scheduler.params.lr_range_test_step_rate=1e6
         scheduler.params.lr_range_test_staircase=true)
@@ -289,7 +291,8 @@ full_disk() {
     case_begin "a checkpoint by the clock"
     expect_exit 75 "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out timed \
         --save-every 1s --keep-last 0 --time-limit 4s
-    [ "$(ls timed/checkpoints | wc -l)" -ge 3 ] || complain "$(ls timed/checkpoints | wc -l) checkpoints in four seconds"
+    [ "$(ls timed/checkpoints | wc -l)" -ge 3 ] ||
+        complain "$(ls timed/checkpoints | wc -l) checkpoints in four seconds"
 }
 
 # flip FILE BYTE

@@ -125,8 +125,8 @@ def check_answers(directory, scratch):
     random.seed(3)
     for part, count in (("train", 300), ("dev", 60)):
         made_questions(scratch / f"{part}.json", count)
-    run("dstrain", "squad", "--init", directory, "--train", scratch / "train.json", "--dev", scratch / "dev.json", "--lr",
-        2e-4, "--epochs", 4, "--out", scratch / "squad")
+    run("dstrain", "squad", "--init", directory, "--train", scratch / "train.json", "--dev", scratch / "dev.json",
+        "--lr", 2e-4, "--epochs", 4, "--out", scratch / "squad")
     run("dstrain", "export", scratch / "squad", "--out", scratch / "answers")
     ours = json.loads((scratch / "squad/predictions.json").read_text())
     ask = pipeline("question-answering", str(scratch / "answers"), tokenizer=str(scratch / "answers"))

@@ -32,15 +32,17 @@ for name, count in (("train", 90), ("dev", 20)):
         context = text(4, 12) if i % 5 else text(70, 70)
         at = random.randrange(1, len(context))
         answer = context[at] = random.choice(["old", "new"])
-        paragraphs.append({"context": " ".join(context), "qas": [{"id": f"{name}-{i}", "question": "was in?", "answers": [
-            {"text": answer, "answer_start": len(" ".join(context[:at])) + 1}]}]})
+        answers = [{"text": answer, "answer_start": len(" ".join(context[:at])) + 1}]
+        paragraphs.append({"context": " ".join(context),
+                           "qas": [{"id": f"{name}-{i}", "question": "was in?", "answers": answers}]})
     json.dump({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}, open(f"{name}.json", "w"))
 PYTHON
 
 options=(--init pre --batch 24 --lr 1e-3 --threads 1 --log-every 1 --save-every 4 -q)
 # shellcheck disable=SC2034 # used by its name below
 glue=("$dstrain" glue mrpc --data glue --seq 32 --steps 8 "${options[@]}")
-squad=("$dstrain" squad --train train.json --dev dev.json --seq 48 --doc-stride 16 --max-query 8 --steps 8 "${options[@]}")
+squad=("$dstrain" squad --train train.json --dev dev.json --seq 48 --doc-stride 16 --max-query 8 \
+    --steps 8 "${options[@]}")
 step=checkpoints/step-00000008
 
 # same_bytes WHAT A B: compares the last checkpoint and all output of the model.

@@ -108,7 +108,8 @@ PYTHON
     expect_words "1 of 6 pieces can never come out" "handle_chinese_chars false"
     if [ -x "$dstrain" ]; then
         expect_exit 0 "$dstrain" --shards "$scratch/set-joined" --model tiny --steps 1 --batch 2 --out "$scratch/run"
-        expect_equal "exported" "False False" "$(json "$scratch/run/tokenizer_config.json" 'o["tokenize_chinese_chars"]') \
+        expect_equal "exported" "False False" \
+            "$(json "$scratch/run/tokenizer_config.json" 'o["tokenize_chinese_chars"]') \
 $(json "$scratch/run/tokenizer.json" 'o["normalizer"]["handle_chinese_chars"]')"
     fi
 }

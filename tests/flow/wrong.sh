@@ -182,9 +182,11 @@ bad_options() {
     expect_words "standard input" --out
 
     case_begin "more shards than a manifest can name"
-    { printf '<mediawiki><page><title>A</title></page>\n' && head -c 4096 /dev/zero | tr '\0' ' '; } >"$scratch/large.xml"
+    { printf '<mediawiki><page><title>A</title></page>\n' && head -c 4096 /dev/zero | tr '\0' ' '; } \
+        >"$scratch/large.xml"
     truncate -s 200G "$scratch/large.xml"
-    expect_exit 2 "$dsdata" build "$scratch/large.xml" --vocab "$scratch/vocab.txt" --shard-bytes 64K --dry-run --out "$out"
+    expect_exit 2 "$dsdata" build "$scratch/large.xml" --vocab "$scratch/vocab.txt" --shard-bytes 64K --dry-run \
+        --out "$out"
     expect_words "more than a manifest can name" "--shard-bytes 1M"
     rm "$scratch/large.xml"
 

@@ -26,7 +26,8 @@ for precision in bf16 fp16; do
     expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision
     for stage in 1:1 1:3 2:3; do
         zero=${stage%:*} n=${stage#*:}
-        expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision-$zero-$n --processes $n --zero $zero
+        expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision-$zero-$n --processes $n \
+            --zero $zero
         expect_same_checkpoint "$precision, --zero $zero, $n processes" $precision $precision-$zero-$n
     done
 done
@@ -48,14 +49,16 @@ expect_exit 0 "${leads[@]}" zero_optimization.overlap_comm=false zero_optimizati
 expect_same_checkpoint "2 processes" leads leads-2
 last=checkpoints/step-00000012
 
-# The table is cut into three blocks; rows, chunks and blocks end at different places. A process without a pass sends zeros.
+# The table is divided into three blocks; rows, chunks and blocks end at different places. A process without a pass
+# sends zeros.
 case_begin "--zero 2: a vocabulary of several blocks"
 mkdir large
 (cat vocab.txt && seq -f "word%.0f" 1000) >large/vocab.txt
 "$dsdata" build -q --text text.txt --vocab large/vocab.txt --seq 32 --valid 0.2 --out large/data
 python3 -c 'import json
 json.dump({**json.load(open("model.json")), "hidden_size": 20}, open("large/model.json", "w"))'
-words=("$dstrain" --shards large/data --model large/model.json --steps 4 --batch 7 --micro-batch 1 --threads 1 --same-bits)
+words=("$dstrain" --shards large/data --model large/model.json --steps 4 --batch 7 --micro-batch 1 --threads 1 \
+    --same-bits)
 last=checkpoints/step-00000004
 expect_exit 0 "${words[@]}" --out words
 expect_exit 0 "${words[@]}" --out words-3 --processes 3 --zero 2
@@ -69,9 +72,11 @@ expect_same_checkpoint "2 processes, bf16" words-bf16 words-bf16-2
 last=checkpoints/step-00000012
 
 case_begin "another number and another stage at every start"
-expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 3 --zero 1 --stop-after 5
+expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 3 --zero 1 \
+    --stop-after 5
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --stop-after 2
-expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 2 --zero 2 --stop-after 2
+expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 2 --zero 2 \
+    --stop-after 2
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 4 --zero 1
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out whole
 expect_same_checkpoint "in parts" whole parts
@@ -100,12 +105,16 @@ head -1 floats-2/metrics.jsonl >line
 expect_equal "bytes of --zero 2" "$(json line '0 <= o["wire_bytes"] - 22397 * (3 * 4 + 4) * 2 / 3 < 22397 * 1.6')" True
 
 case_begin "a process with an empty share"
-"${many[@]}" --precision fp32 --zero 1 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 0.001 >other 2>&1 </dev/null &
-expect_exit 0 "${many[@]}" --precision fp32 --zero 1 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out empty
+"${many[@]}" --precision fp32 --zero 1 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" \
+    --share 0.001 >other 2>&1 </dev/null &
+expect_exit 0 "${many[@]}" --precision fp32 --zero 1 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" \
+    --share 1 --out empty
 wait $! || complain "rank 1 ended with $?: $(cat other)"
 expect_same_checkpoint "one of two has an empty share" plain empty
-"${many[@]}" --precision fp32 --zero 2 --rank 1 --world-size 2 --rendezvous "$scratch/meeting-2" --share 0.001 >other 2>&1 </dev/null &
-expect_exit 0 "${many[@]}" --precision fp32 --zero 2 --rank 0 --world-size 2 --rendezvous "$scratch/meeting-2" --share 1 --out empty-2
+"${many[@]}" --precision fp32 --zero 2 --rank 1 --world-size 2 --rendezvous "$scratch/meeting-2" \
+    --share 0.001 >other 2>&1 </dev/null &
+expect_exit 0 "${many[@]}" --precision fp32 --zero 2 --rank 0 --world-size 2 --rendezvous "$scratch/meeting-2" \
+    --share 1 --out empty-2
 wait $! || complain "rank 1 ended with $?: $(cat other)"
 compared "the same with --zero 2" 1e-6 plain empty-2
 

@@ -13,7 +13,8 @@ ROOMS = {"base", "tokenizer", "shards", "pipeline", "trainer"}
 # Each program has a main, each module of --comm a table.
 TWICE = {"main", "dstrain_comm"}
 TYPE = re.compile(r"^(?:struct|enum|union) (\w+) \{", re.M)
-FUNCTION = re.compile(r"^(?!static|typedef|#|\s|/\*|return\b|else\b)[A-Za-z_][\w \*]*?\b(\w+)\([^;{}]*\)\s*(?:;|$)", re.M)
+FUNCTION = re.compile(r"^(?!static|typedef|#|\s|/\*|return\b|else\b)[A-Za-z_][\w \*]*?\b(\w+)\([^;{}]*\)\s*(?:;|$)",
+                      re.M)
 
 files = collections.defaultdict(list)
 names = collections.defaultdict(set)

@@ -17,13 +17,17 @@ DESIGN = tracked.text("docs/DESIGN.md")
 LAWS = set(re.findall(r"\*\*Law (\d+)", DESIGN))
 SECTIONS = set(re.findall(r"^## (\d+)\.", DESIGN, re.M))
 CODE = {".c", ".h", ".cc", ".cu", ".cuh"}
-FILE = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:c|h|cc|cu|cuh|py|sh|md|cmake|cases|txt|json))(?:\s[^`]*)?`")
+FILE = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:c|h|cc|cu|cuh|py|sh|md|cmake|cases|txt|"
+                  r"json))(?:\s[^`]*)?`")
 PAIR = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+)\.\[ch\]`")  # `x.[ch]`: x.c and x.h
 # Files that a program writes, or of other projects.
 MADE = re.compile(
-    r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|null_odds|"
-    r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|templates\.txt$|report\.html$|"
-    r"(corpus|lines|a|b|text|results|table|environment)\.(txt|json|jsonl)$|^README\.md$|create_pretraining_data|run_mlm|run_squad|"
+    r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|"
+    r"null_odds|"
+    r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|"
+    r"templates\.txt$|report\.html$|"
+    r"(corpus|lines|a|b|text|results|table|environment)\.(txt|json|jsonl)$|^README\.md$|create_pretraining_data|"
+    r"run_mlm|run_squad|"
     r"run_glue|tokenization\.py|schedulers\.py|optimization\.py|evaluate-v|lr_schedules|lr_scheduler|loss_scaler|"
     r"modeling|progressive_layer_drop|ds_train_bert|bert_large\.json|bert_base_large_lr|hidden\.txt|"
     r"(^|/)(x|X|fuzz_[xX]|test_x|FILE)\.")

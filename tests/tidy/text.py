@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""No tabs, no blanks at line ends, a newline at the end of each file, and 120 columns: in Markdown, and in comments
-of C, which clang-format leaves alone (diagrams and tables there, which are indented, may be wider). A line of
-Markdown that is one URL may be wider, but no row of a table: shorten it, or put the long text below the table."""
+"""No tabs, no blanks at line ends, a newline at the end of each file, and 120 columns: in Markdown, Python and shell,
+and in comments of C, which clang-format leaves alone (diagrams and tables there, which are indented, may be wider). A
+line of Markdown that is one URL may be wider, but no row of a table: shorten it, or put the long text below the table.
+So may a line of JSON in a here-document."""
 
 import pathlib
 import re
@@ -14,6 +15,9 @@ CHECKED = {".c", ".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".bash", ".cmake", ".
 
 WIDE = re.compile(r"\s*(/\*|\*) (?! )\S")
 C = {".c", ".h", ".cc", ".cu", ".cuh"}
+SCRIPTS = {".py", ".sh", ".bash", ".sbatch"}
+# Still to be wrapped.
+NOT_YET = {"scripts/coverage.sh", "scripts/fuzz.sh", "scripts/mutate.py", "tests/fuzz/seeds.py"}
 URL = re.compile(r"\s*([-*] )?<?https?://\S+$")
 
 
@@ -23,6 +27,8 @@ def is_wide(name, line):
         return False
     if suffix == ".md":
         return not URL.match(line)
+    if suffix in SCRIPTS:
+        return name not in DATA | NOT_YET and not line.startswith('{"')
     return suffix in C and bool(WIDE.match(line))
 
 

@@ -26,7 +26,8 @@ for name, job in workflow["jobs"].items():
         commands += bool(line)
         lines = [line]
         for key, choices in values.items():
-            lines = [text.replace("${{ matrix." + key + " }}", str(choice)) for text in lines for choice in choices or [""]]
+            lines = [text.replace("${{ matrix." + key + " }}", str(choice))
+                     for text in lines for choice in choices or [""]]
         for text in lines:
             for script in re.findall(r"\bscripts/[\w.]+", text):
                 if not (tracked.ROOT / script).exists():

@@ -37,7 +37,8 @@ class Bert:
     def gelu(self, rows):
         if self.config["hidden_act"] == "gelu":
             return [[x / 2 * (1 + math.erf(x / math.sqrt(2))) for x in row] for row in rows]
-        return [[x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) for x in row] for row in rows]
+        return [[x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) for x in row]
+                for row in rows]
 
     def attention(self, rows, name):
         heads = self.config["num_attention_heads"]
