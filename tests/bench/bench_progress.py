@@ -49,7 +49,7 @@ def main():
         command += ["--vocab", str(options.vocab)] if options.vocab else []
         told, whole = follow(command)
     print(f"{whole:.1f} s on {options.threads} threads, {len(told)} lines")
-    print("at       left     told   error   of all   stage")
+    print("at       left estimate   error   of all   stage")
     for tenth in [*range(1, 10), 9.5, 9.8]:
         later = [line for line in told if line[0] >= whole * tenth / 10]
         if not later:

@@ -204,7 +204,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     if not (options.data / "glue").exists():
-        print(f"{options.data / 'glue'} is not there: skipped")
+        print(f"{options.data / 'glue'} does not exist: skipped")
         sys.exit(77)
     try:
         import torch  # noqa: F401

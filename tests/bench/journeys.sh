@@ -8,7 +8,7 @@
 #     --dump DUMP   of a Wikipedia (the sample wiki)
 #     --text TEXT   any text (that of the dump, a sentence a line)
 #     --glue DIR    with the folder MRPC in it
-#     --out DIR     where everything is made (build/journeys; made anew)
+#     --out DIR     where everything is made (build/journeys; replaced)
 #     --bin DIR     where the programs lie (build/release)
 set -euo pipefail
 cd "$(dirname "$0")/../.."

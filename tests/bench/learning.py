@@ -190,7 +190,7 @@ def main():
     options = parser.parse_args()
     dump = options.data / "enwiki-2016-sample.xml.bz2"
     if not dump.exists():
-        print(f"{dump} is not there: skipped")
+        print(f"{dump} does not exist: skipped")
         sys.exit(77)
     options.cache.mkdir(parents=True, exist_ok=True)
     data = options.cache / "data"

@@ -408,19 +408,19 @@ def main():
     parser.add_argument("--recipe", default="fast")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--short", type=lambda text: [int(word) for word in text.split(":")],
-                        help="SEQ:STEPS: begin with so many steps on short samples")
+                        help="SEQ:STEPS: begin with STEPS steps on short samples")
     parser.add_argument("--marks", type=int, default=40, help="steps between evaluations")
     parser.add_argument("--budget", type=float, default=3600)
     parser.add_argument("--cpu-time", action="store_true")
-    parser.add_argument("--torch-samples", type=int, default=60000, help="so many of the training samples, at most")
-    parser.add_argument("--torch-steps", type=int, help="of PyTorch with the recipe: stop after so many of --steps")
+    parser.add_argument("--torch-samples", type=int, default=60000, help="at most this many training samples")
+    parser.add_argument("--torch-steps", type=int, help="PyTorch with the recipe stops after this many of --steps")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--parts", default="ours,huggingface,pytorch")
     parser.add_argument("--picture", type=pathlib.Path)
     options = parser.parse_args()
     books = options.data / "books.jsonl.bz2"
     if not books.exists():
-        print(f"{books} is not there: skipped")
+        print(f"{books} does not exist: skipped")
         sys.exit(77)
     options.cache.mkdir(parents=True, exist_ok=True)
     data = options.cache / "data"

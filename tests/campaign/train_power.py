@@ -151,6 +151,6 @@ behind_crashes = len(power.laid_out) - honest
 
 disk = fresh(lies=True)
 damaged = check_liar(disk, campaign.changes(campaign.dstrain, command))
-campaign.end(f"{honest} different disks, {behind_crashes} behind a crash, "
+campaign.end(f"{honest} different disks, {behind_crashes} after a crash, "
              f"{len(power.laid_out) - honest - behind_crashes} of "
              f"disks that lie ({damaged} with a damaged checkpoint)")

@@ -86,7 +86,7 @@ def differences(version, kernels):
     wrong = 0
     for kernel in sorted(recorded.keys() | found.keys()):
         if recorded.get(kernel) != found.get(kernel):
-            print(f"{kernel}: {found.get(kernel, 'not there')}; the table has {recorded.get(kernel, 'no such kernel')}")
+            print(f"{kernel}: {found.get(kernel, 'missing')}; the table has {recorded.get(kernel, 'no such kernel')}")
             wrong += 1
     if wrong:
         print(f"({HEADER[2:]})\nwhere that is meant: code.py --write, and the commit says why")

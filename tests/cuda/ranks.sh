@@ -43,7 +43,7 @@ for n in 2 3; do
     train 0 nccl-$n --same-bits --gpus $n
     said "^processes  $n, over NCCL"
     diff -r one/$last nccl-$n/$last >diff.log || complain "$n GPUs: other bytes than with one"
-    [ "$(grep -c '"wire_bytes":[1-9]' nccl-$n/metrics.jsonl)" = 4 ] || complain "wire_bytes are not told"
+    [ "$(grep -c '"wire_bytes":[1-9]' nccl-$n/metrics.jsonl)" = 4 ] || complain "wire_bytes are missing"
 done
 train 0 floats --precision fp16 --gpus 2 --share 1
 train 0 bf16-1 --precision fp32 --wire bf16

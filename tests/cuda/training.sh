@@ -47,7 +47,7 @@ for case in bf16:lamb fp16:adam fp32:lans; do
         complain "$case: other bytes after a stop"
     diff <(told "whole-$case") <(told "parts-$case") >diff.log || complain "$case: other metrics after a stop"
     steps=$(grep -o '^{"step":[0-9]*' "whole-$case/metrics.jsonl" | cut -d: -f2 | tr '\n' ' ')
-    [ "$steps" = "1 2 3 4 5 6 7 " ] || complain "$case: steps told are $steps"
+    [ "$steps" = "1 2 3 4 5 6 7 " ] || complain "$case: steps reported are $steps"
 done
 
 # Sums over processes go through host memory. Both processes share the only device.
@@ -56,7 +56,7 @@ if [ -e dstrain_gloo.so ]; then
     train 0 same-2 --same-bits --processes 2
     diff -r same-1/checkpoints/step-00000007 same-2/checkpoints/step-00000007 >diff.log ||
         complain "--same-bits: other bytes with two processes"
-    [ "$(grep -c '"wire_bytes":[1-9]' same-2/metrics.jsonl)" = 7 ] || complain "wire_bytes are not told"
+    [ "$(grep -c '"wire_bytes":[1-9]' same-2/metrics.jsonl)" = 7 ] || complain "wire_bytes are missing"
 else
     echo "gloo is not built: two processes are skipped"
 fi

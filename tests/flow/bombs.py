@@ -67,7 +67,7 @@ INPUTS = [
     ("1 GB of zeros in one bzip2 stream", "a.bz2", lambda: equal_blocks(23), 3, ""),
     ("1 GB of zeros in 23 streams", "b.bz2", lambda: bz2.compress(bytes(BLOCK_TEXT)) * 23, 3, ""),
     (
-        "a page of 1 GB behind a head",
+        "a page of 1 GB after a head",
         "c.xml.bz2",
         lambda: streams(
             HEAD + "<page><title>B</title><id>2</id><revision><text>",

@@ -184,7 +184,7 @@ others() {
     case_begin "its vocabulary is not read from there, because it goes with it"
     expect_exit 2 "$dsdata" build "$samples" --vocab d/.fresh/vocab.txt --seq 32 --out d --fresh
     expect_words "is an input"
-    case_begin "without --fresh it is as if it were not there"
+    case_begin "without --fresh it is ignored"
     expect_exit 0 "$dsdata" build "$samples" --vocab vocab.txt --seq 32,64 --valid 0.1 --out d
     expect_words "finished already" "unfinished build"
     case_begin "another command with --fresh removes it"

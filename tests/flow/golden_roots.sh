@@ -12,7 +12,7 @@ golden=$project/tests/golden/root-hashes.txt
 rows=${2:---made}
 compared=0
 if [ "$rows" = --data ] && [ ! -d "$real_data" ]; then
-    echo "DS_DATA_DIR names no folder with real dumps, and $real_data is not there: skipped"
+    echo "DS_DATA_DIR names no folder with real dumps, and $real_data does not exist: skipped"
     exit 77
 fi
 

@@ -108,7 +108,7 @@ refused() {
         expect_words "${option%=*}" "--compat google"
     done
     expect_exit 2 "$dsdata" "${google[@]}" --text - --seq 64
-    [ ! -e "$scratch/refused" ] || complain "a refused build left something behind"
+    [ ! -e "$scratch/refused" ] || complain "a refused build left files"
 
     case_begin "no piece"
     printf '\342\200\213\n' >"$scratch/nothing.txt"

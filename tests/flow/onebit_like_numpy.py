@@ -11,7 +11,7 @@ import sys
 try:
     import numpy as np
 except ImportError:
-    print("numpy is not there: skipped")
+    print("numpy is not installed: skipped")
     sys.exit(77)
 
 CHUNK, STEPS = 16384, 30

@@ -135,7 +135,7 @@ PYTHON
     expect_words "no samples, "
     expect_exit 0 "$dstrain" eval whole --processes 2 --split train
     expect_exit 0 "$dstrain" eval whole --shards other
-    grep -q "$(realpath other)" stderr && complain "one dataset is told apart"
+    grep -q "$(realpath other)" stderr && complain "a single dataset is named"
 
     case_begin "each dataset's held-out loss while the run goes on"
     expect_exit 75 "${mixed[@]}" --out watched --eval-every 4 --stop-after 6

@@ -157,7 +157,7 @@ recipes() {
     expect_exit 0 "${plan[@]}" --recipe fast --json
     expect_words "found with model mini"
     expect_equal "the recipe that the program carries" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
-    expect_equal "it stands in the run" \
+    expect_equal "it is in the run" \
         "$(json stdout '[o["run"][k] for k in ("optimizer", "batch_begin", "mask_prob", "hidden_dropout")]')" \
         "['muon', 16, 0.3, 0.0]"
     expect_equal "options win" "$(identity 'lr batch_begin batch masks' --recipe fast --lr 0.5 --batch 64)" \

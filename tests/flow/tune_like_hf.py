@@ -69,7 +69,7 @@ def check_fill_mask(directory):
 
 def pairs_of():
     if not BLIMP.exists():
-        print(f"{BLIMP} is not there: made-up pairs alone")
+        print(f"{BLIMP} does not exist: synthetic pairs only")
         return [{"good": "The cats sleep.", "bad": "The cats sleeps."}, {"good": "Łódź is old", "bad": "naïve 東京 ﬁne"}]
     return [json.loads(line) for line in bz2.open(BLIMP, "rt", encoding="utf-8")][::67]
 

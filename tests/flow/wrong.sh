@@ -236,12 +236,12 @@ bad_datasets() {
         --out "$scratch/good"
     expect_words vocab
 
-    case_begin "a dataset that is not there"
+    case_begin "a dataset that does not exist"
     expect_exit 2 "$dsdata" show "$scratch/nowhere"
     expect_words "$scratch/nowhere"
     expect_exit 2 "$dsdata" verify "$scratch/nowhere"
 
-    case_begin "a sample that is not there"
+    case_begin "a sample that does not exist"
     expect_exit 2 "$dsdata" show "$scratch/good" --sample 100000000
     expect_words sample
 
@@ -279,7 +279,7 @@ bad_training() {
     expect_exit 2 "$dstrain" --model tiny
     expect_words --shards
 
-    case_begin "training on shards that are not there"
+    case_begin "training on shards that do not exist"
     expect_exit 2 "$dstrain" --shards "$scratch/nowhere" "${tiny[@]}"
     expect_words "$scratch/nowhere"
 

@@ -42,7 +42,7 @@ static struct buf changed_text(const char *from, const char *to)
     return changed;
 }
 
-static void every_entry_comes_out(void **state)
+static void a_manifest_reads_back(void **state)
 {
     (void)state;
     struct buf text = good_text(), again = {0};
@@ -293,7 +293,7 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_entry_comes_out),        cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(a_manifest_reads_back),        cmocka_unit_test(its_root_hash_covers_every_byte),
         cmocka_unit_test(what_was_changed_is_not_read), cmocka_unit_test(values_out_of_range_are_refused),
         cmocka_unit_test(an_empty_shard_is_refused),    cmocka_unit_test(a_shard_too_many_is_refused),
         cmocka_unit_test(unknown_keys_are_ignored),     cmocka_unit_test(a_newer_version_says_update),

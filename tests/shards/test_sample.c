@@ -22,7 +22,7 @@ static void round_trip(uint32_t seq, uint32_t predictions, uint32_t vocab_size)
     sample_release(&out);
 }
 
-static void every_entry_comes_out(void **state)
+static void samples_read_back(void **state)
 {
     (void)state;
     round_trip(16, 4, 10);
@@ -133,7 +133,7 @@ static void random_bytes_stay_in_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_entry_comes_out),
+        cmocka_unit_test(samples_read_back),
         cmocka_unit_test(a_record_has_these_bytes),
         cmocka_unit_test(ids_have_four_bytes_where_two_do_not_do),
         cmocka_unit_test(each_field_is_checked),
