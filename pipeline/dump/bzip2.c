@@ -167,6 +167,18 @@ static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t af
     return BZIP2_DAMAGED;
 }
 
+/* After its text: whether the magic that find_end saw follows where libbz2 itself is, which takes five of its bytes and
+ * refuses a wrong one. Damage may move the end of a block by a few bits, and the magic is then only near it. */
+static bool magic_follows(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t after)
+{
+    char next[5];
+    for (size_t i = 0; i < sizeof next; i++)
+        next[i] = (char)(uint8_t)bzip2_bits(bytes, size, after + 8 * i, 8);
+    stream->next_in = next;
+    stream->avail_in = sizeof next;
+    return BZ2_bzDecompress(stream) == BZ_OK;
+}
+
 static enum bzip2_result decode_by_libbz2(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
                                           uint32_t level, size_t text_max, struct buf *text, uint64_t *end)
 {
@@ -186,6 +198,8 @@ static enum bzip2_result decode_by_libbz2(struct bzip2_memory *memory, const uin
     enum bzip2_result result = whole < 0 ? BZIP2_DAMAGED : whole == 0 ? BZIP2_SHORT : find_end(bytes, size, after, end);
     if (result == BZIP2_DONE)
         result = write_text(&stream, text_max, text);
+    if (result == BZIP2_DONE && !magic_follows(&stream, bytes, size, after))
+        result = BZIP2_DAMAGED;
     if (result != BZIP2_DONE)
         text->size = before;
     BZ2_bzDecompressEnd(&stream);
