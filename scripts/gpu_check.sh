@@ -204,6 +204,14 @@ ranks() {
     train ranks-1 shards-128 "${small[@]}"
     train ranks-gloo-2 shards-128 "${small[@]}" --processes 2 --comm gloo
     run same-bits-gloo-2 30 diff -r "$work/run-ranks-1/$last" "$work/run-ranks-gloo-2/$last"
+    # 1-bit Adam, whose kernels are the same for any precision: stopped after the freeze and resumed, it has the same bits.
+    local bits=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --tune "$logs/products.txt"
+        --optimizer onebit_adam --set optimizer.params.freeze_step=2)
+    train onebit shards-128 "${bits[@]}" --processes 2 --comm gloo
+    gpu train-onebit-stopped 60 bash -c '"$@"; [ $? = 75 ]' stopped "$bin/dstrain" --shards "$work/shards-128" \
+        --device cuda --out "$work/run-onebit-2" "${bits[@]}" --processes 2 --comm gloo --stop-after 4
+    train onebit-2 shards-128 "${bits[@]}" --processes 2 --comm gloo
+    run same-bits-onebit 30 diff -r "$work/run-onebit/$last" "$work/run-onebit-2/$last"
     find_nccl || return 0
     gpu nccl-1 60 "$bin/comm_driver" nccl 1
     [ "$(printf '%s\n' 2.30 "$nccl" | sort -V | head -1)" = 2.30 ] ||

@@ -38,9 +38,9 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
 static int check_onebit(const struct engine *e, struct error *err)
 {
     const char *name = optimizer_kinds[e->recipe->optimizer.kind].name;
-    if (e->device == DEVICE_CUDA) {
-        fail(err, ERR_USAGE, "--optimizer %s is available only on the CPU so far", name);
-        return hint(err, "--device cpu");
+    if (e->device == DEVICE_CUDA && e->recipe->optimizer.group) {
+        fail(err, ERR_USAGE, "--optimizer %s with scale \"group\" is available only on the CPU", name);
+        return hint(err, "scale \"chunk\", or --device cpu");
     }
     return e->recipe->zero > 0
                ? fail(err, ERR_USAGE, "--zero divides moments, but --optimizer %s needs all of them", name)
@@ -116,7 +116,9 @@ static uint64_t update_bytes(const struct engine *e, const struct pack_limits *l
                               ? gradient_pieces_bytes(&params, &e->pieces, e->rank, same_bits, e->recipe->overlap,
                                                       e->ops->memory > 0 ? 0 : (size_t)limits->tokens)
                               : gradient_sum_bytes(&params, same_bits);
-    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) + sums;
+    const bool bits = e->ops->memory > 0 && optimizer_kinds[e->recipe->optimizer.kind].compresses;
+    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) + sums +
+                           (bits ? onebit_bytes_max(&params) : 0);
     params_release(&params);
     return bytes;
 }
@@ -396,7 +398,8 @@ uint64_t engine_wire_bytes(const struct engine *e)
 static void open_onebit(struct engine *e)
 {
     if (e->freeze.update > 0 && !e->onebit)
-        e->onebit = onebit_open(model_table(e->model), e->recipe->optimizer.group, e->team->comm, e->team->meet);
+        e->onebit =
+            onebit_open(model_table(e->model), e->recipe->optimizer.group, e->ops, e->team->comm, e->team->meet);
 }
 
 void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t updates)
@@ -414,18 +417,29 @@ void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t
 static double norm_of_second(const struct engine *e)
 {
     const struct params *params = model_table(e->model);
-    const float *second = e->second;
+    const size_t bytes = params->size * sizeof(float);
+    float *second = e->ops->map(e->ops->device, e->second, bytes, MAP_READ);
     double norm = 0;
     for (size_t i = 0; i < params->size; i++)
         norm += (double)second[i];
+    e->ops->unmap(e->ops->device, e->second, second, bytes, MAP_READ);
     return norm;
+}
+
+static bool is_skipped(const struct engine *e)
+{
+    const size_t bytes = sizeof *e->work.record;
+    struct step_record *record = e->ops->map(e->ops->device, e->work.record, bytes, MAP_READ);
+    const bool skipped = record->skipped;
+    e->ops->unmap(e->ops->device, e->work.record, record, bytes, MAP_READ);
+    return skipped;
 }
 
 /* After an update: decides whether second moments freeze, unless it was skipped. */
 static void watch_freeze(struct engine *e, uint64_t number, uint64_t update)
 {
     const struct optimizer *optimizer = &e->recipe->optimizer;
-    if (!optimizer_kinds[optimizer->kind].compresses || e->onebit || e->work.record->skipped)
+    if (!optimizer_kinds[optimizer->kind].compresses || e->onebit || is_skipped(e))
         return;
     const double norm = freeze_looks(optimizer, &e->freeze, update) ? norm_of_second(e) : 0;
     freeze_after(&e->freeze, optimizer, &e->recipe->schedule, update, norm);
@@ -458,7 +472,7 @@ int engine_update(struct engine *e, uint64_t number, uint64_t update, double los
     if (e->zero)
         TRY(zero_update(e->zero, &optimizer, own ? gradient_pieces_sums(own) : NULL, &e->work, &facts, err));
     else if (e->onebit)
-        TRY(onebit_update(e->onebit, &optimizer, ops, &memory, &e->work, &facts, err));
+        TRY(onebit_update(e->onebit, &optimizer, &memory, &e->work, &facts, err));
     else
         optimizer_update(&optimizer, ops, &memory, &e->work, &facts);
     watch_freeze(e, number, update);

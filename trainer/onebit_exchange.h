@@ -3,7 +3,8 @@
  *
  *     onebit_open, when v is frozen → { onebit_update } … → onebit_close
  *
- * Collective calls are made by all processes in the same order. Everything is computed on the host. */
+ * Collective calls are made by all processes in the same order. The device computes;
+ * what is exchanged goes through the host's memory. */
 #ifndef TRAINER_ONEBIT_EXCHANGE_H
 #define TRAINER_ONEBIT_EXCHANGE_H
 
@@ -17,16 +18,18 @@
 struct onebit;
 
 /* The errors start at zero. Allocates 4 bytes per parameter, 4 divided by the number of processes for the part that it
- * serves, and less than one for what is sent. `params`, `comm` and `meet` are borrowed. */
-struct onebit *onebit_open(const struct params *params, bool group, struct comm *comm, struct meet *meet);
+ * serves, and less than one for what is sent. All pointers are borrowed. */
+struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm,
+                           struct meet *meet);
 void onebit_close(struct onebit *onebit); /* NULL is fine */
+/* The most bytes of the device's memory that onebit_open allocates, whatever the number of processes. */
+uint64_t onebit_bytes_max(const struct params *params);
 
 /* Collective: an update with the gradients in `memory`, which are the sums of this process only. The norm in
  * work->record is sqrt((1 / N) sum of |h_i|^2), where h_i is N times the sums of process i, so all processes clip
  * alike. If the step is not finite in any process, nothing changes in any. */
-int onebit_update(struct onebit *onebit, const struct optimizer *optimizer, const struct ops *ops,
-                  const struct update_memory *memory, const struct update_work *work, const struct update *update,
-                  struct error *err);
+int onebit_update(struct onebit *onebit, const struct optimizer *optimizer, const struct update_memory *memory,
+                  const struct update_work *work, const struct update *update, struct error *err);
 /* Bytes that this process sends in an update, computed (comm_wire_bytes). */
 uint64_t onebit_wire_bytes(const struct onebit *onebit);
 

@@ -111,6 +111,9 @@ struct ops_facts {
     OP(direction)                                                                                                      \
     OP(combine)                                                                                                        \
     OP(shift)                                                                                                          \
+    OP(compress)                                                                                                       \
+    OP(serve)                                                                                                          \
+    OP(decompress)                                                                                                     \
     OP(fixed_add)                                                                                                      \
     OP(fixed_take)
 

@@ -441,6 +441,49 @@ struct shift_args {
     double keep, scale;
 };
 
+/* ---- updates that exchange bits ----
+ *
+ * The formulas and the layout are in optim/onebit.h; CUDA has those of a scale per chunk. All arrays are in the device's
+ * memory. For equal operands signs are equal on all devices; scales may differ in rounding, because squares are added
+ * in another order. */
+
+struct onebit_layout;
+struct onebit_update;
+
+/* What all three ops have. */
+struct onebit_pass {
+    const struct onebit_layout *layout;
+    const struct onebit_update *update;
+    const struct update_work *work; /* for its chunks */
+    const size_t *at;               /* layout->at */
+};
+
+/* As onebit_compress. */
+struct compress_args {
+    struct onebit_pass pass;
+    float *errors; /* [count] */
+    uint8_t *bits; /* [count / 8] */
+    float *alphas; /* [unit_count] */
+};
+
+/* As onebit_serve. */
+struct serve_args {
+    struct onebit_pass pass;
+    uint32_t rank;
+    const uint8_t *bits_of_all; /* [size, own part / 8] */
+    const float *alphas_of_all; /* [size, own units] */
+    float *served;              /* [own part] */
+    uint8_t *bits;              /* [count / 8] */
+    float *sigmas;              /* [unit_count] */
+};
+
+/* As onebit_apply. */
+struct decompress_args {
+    struct onebit_pass pass;
+    const uint8_t *bits; /* [count / 8] */
+    const float *sigmas; /* [unit_count] */
+};
+
 /* ---- sums that have no order ----
  *
  * A sum of floats depends on its order, a sum of integers does not. Gradients are rounded to multiples of 2^-FIXED_BITS

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "trainer/optim/onebit.h"
 #include "trainer/decorator.h"
 
 #include <stdio.h>
@@ -254,6 +255,28 @@ static struct work shift_work(const struct timings *timings, const struct shift_
 {
     const double numbers = matrix_numbers(args->matrix);
     return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
+}
+
+static double compact_numbers(const struct onebit_pass *pass)
+{
+    return (double)pass->layout->count;
+}
+
+static struct work compress_work(const struct timings *timings, const struct compress_args *args)
+{
+    return (struct work){.bytes = real_bytes(timings, 7 * compact_numbers(&args->pass))};
+}
+
+static struct work serve_work(const struct timings *timings, const struct serve_args *args)
+{
+    const struct onebit_layout *layout = args->pass.layout;
+    return (struct work){
+        .bytes = real_bytes(timings, 5.0 * (double)(layout->part[args->rank + 1] - layout->part[args->rank]))};
+}
+
+static struct work decompress_work(const struct timings *timings, const struct decompress_args *args)
+{
+    return (struct work){.bytes = real_bytes(timings, 4 * compact_numbers(&args->pass))};
 }
 
 static struct work fixed_add_work(const struct timings *timings, const struct fixed_add_args *args)

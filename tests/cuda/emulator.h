@@ -99,6 +99,14 @@ static inline int __syncthreads_or(int x)
 using std::max;
 using std::min;
 
+static inline float __fmul_rn(float a, float b)
+{
+    return a * b;
+}
+static inline float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
 static inline float __int_as_float(int bits)
 {
     float x;

@@ -62,6 +62,24 @@ if [ -e dstrain_gloo.so ]; then
         diff -r bf16-$n/$last bf16-gloo-$n/$last >diff.log ||
             complain "--wire bf16 over gloo: other bytes than over NCCL"
     done
+    # 1-bit Adam exchanges bits through the host's memory: the losses of the CPU but for rounding, the same bytes twice.
+    bits=(--optimizer onebit_adam --set optimizer.params.freeze_step=2)
+    for precision in fp32 bf16 fp16; do
+        train 0 onebit-$precision --precision $precision --gpus 2 --comm gloo "${bits[@]}"
+        device=cpu train 0 onebit-cpu-$precision --precision $precision --processes 2 "${bits[@]}"
+        python3 - onebit-$precision onebit-cpu-$precision <<'PYTHON' || complain "onebit_adam, $precision: not as the CPU"
+import json, sys
+there, here = ([json.loads(line)["loss"] for line in open(f"{out}/metrics.jsonl")] for out in sys.argv[1:])
+sys.exit(len(there) != len(here) or any(abs(a - b) > 0.01 * b for a, b in zip(there, here)))
+PYTHON
+    done
+    train 0 onebit-again --precision fp32 --gpus 2 --comm gloo "${bits[@]}"
+    diff -r onebit-fp32/$last onebit-again/$last >diff.log || complain "onebit_adam: other bytes in a second run"
+    train 75 onebit-parts --precision fp32 --gpus 2 --comm gloo "${bits[@]}" --stop-after 3
+    train 0 onebit-parts --precision fp32 --gpus 2 --comm gloo "${bits[@]}"
+    diff -r onebit-fp32/$last onebit-parts/$last >diff.log || complain "onebit_adam: other bytes stopped and resumed"
+    train 2 onebit-group "${bits[@]}" optimizer.params.scale=group
+    said 'scale "group" is available only on the CPU'
     EMULATED_GPUS=1 train 0 shared --same-bits --processes 2
     said "through the host's memory: ranks 0 and 1 have the same GPU"
     diff -r one/$last shared/$last >diff.log || complain "one GPU for two: other bytes"

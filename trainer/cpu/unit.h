@@ -13,6 +13,7 @@
 #include "trainer/cpu/attention.h"
 #include "trainer/cpu/embed.h"
 #include "trainer/cpu/fixed.h"
+#include "trainer/cpu/bits.h"
 #include "trainer/cpu/kernels.h"
 #include "trainer/cpu/linear.h"
 #include "trainer/cpu/loss.h"

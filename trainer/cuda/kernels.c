@@ -1,5 +1,6 @@
 /* The ops that are not products: each passes its arguments to its kernel. All memory is the device's; nothing waits. */
 #include "trainer/cuda/device.h"
+#include "trainer/optim/onebit.h"
 
 /* ---- memory ---- */
 
@@ -165,6 +166,61 @@ void combine(struct device *device, const struct combine_args *args)
 void shift(struct device *device, const struct shift_args *args)
 {
     KERNEL(shift, args->matrix->rows, args->matrix->columns);
+}
+
+/* ---- updates that exchange bits ---- */
+
+static struct bits_operands bits_operands(const struct onebit_pass *pass)
+{
+    const struct onebit_update *u = pass->update;
+    assert(!pass->layout->group);
+    return (struct bits_operands){
+        .chunks = pass->work->chunks,
+        .at = pass->at,
+        .params = u->params,
+        .first = u->first,
+        .second = u->second,
+        .gradients = u->gradients,
+        .factor = (float)u->gradient_factor,
+        .beta = (float)u->beta1,
+        .share = (float)(1 - u->beta1),
+        .rate = (float)u->rate,
+        .epsilon = (float)u->epsilon,
+        .matrix_shrink = (float)u->rate * (float)u->weight_decay,
+        .vector_shrink = (float)u->rate * (float)u->vector_decay,
+    };
+}
+
+void compress(struct device *device, const struct compress_args *args)
+{
+    const struct bits_operands operands = bits_operands(&args->pass);
+    QUEUE(compress,
+          kernel_compress(device->stream, &operands, args->pass.layout->unit_count, args->errors, args->bits,
+                          args->alphas),
+          args->pass.work);
+}
+
+void serve(struct device *device, const struct serve_args *args)
+{
+    const struct onebit_layout *l = args->pass.layout;
+    const uint32_t rank = args->rank;
+    const struct bits_operands operands = bits_operands(&args->pass);
+    const struct served_part part = {
+        .first = l->first[rank],
+        .count = l->first[rank + 1] - l->first[rank],
+        .from = l->part[rank],
+        .elements = l->part[rank + 1] - l->part[rank],
+        .size = l->size,
+    };
+    QUEUE(serve, kernel_serve(device->stream, &operands, &part, args), args->pass.work);
+}
+
+void decompress(struct device *device, const struct decompress_args *args)
+{
+    const struct bits_operands operands = bits_operands(&args->pass);
+    QUEUE(decompress,
+          kernel_decompress(device->stream, &operands, args->pass.layout->unit_count, args->bits, args->sigmas),
+          args->pass.work);
 }
 
 /* ---- sums that do not depend on an order ---- */

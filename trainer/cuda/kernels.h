@@ -94,6 +94,29 @@ void kernel_moments(cudaStream_t stream, const struct moments_args *args);
 void kernel_shares(cudaStream_t stream, const struct shares_args *args);
 void kernel_apply(cudaStream_t stream, const struct apply_args *args);
 
+/* ---- onebit.cu ---- */
+
+/* The operands of struct onebit_pass; chunks and `at` are in device memory, arrays flat. */
+struct bits_operands {
+    const struct param_chunk *chunks;
+    const size_t *at;
+    float *params, *first;
+    const float *second, *gradients;
+    float factor, beta, share;                         /* of gradients and momentum */
+    float rate, epsilon, matrix_shrink, vector_shrink; /* of parameters */
+};
+void kernel_compress(cudaStream_t stream, const struct bits_operands *operands, size_t chunks, float *errors,
+                     uint8_t *bits, float *alphas);
+/* Chunks [first, first + count) are served, compact elements [from, from + elements), of `size` processes. */
+struct served_part {
+    size_t first, count, from, elements;
+    uint32_t size;
+};
+void kernel_serve(cudaStream_t stream, const struct bits_operands *operands, const struct served_part *part,
+                  const struct serve_args *args);
+void kernel_decompress(cudaStream_t stream, const struct bits_operands *operands, size_t chunks, const uint8_t *bits,
+                       const float *sigmas);
+
 /* ---- matrix.cu ---- */
 
 void kernel_momentum(cudaStream_t stream, const struct momentum_args *args);
