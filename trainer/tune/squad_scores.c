@@ -101,6 +101,9 @@ static bool next_word(struct str *rest, struct str *word)
     uint32_t point;
     unsigned skip, size;
     size_t at = 0, begin;
+    *word = *rest;
+    if (rest->size == 0) /* which may have no address to count from: an empty answer */
+        return false;
     while (at < rest->size && (size = utf8_decode(rest->data + at, rest->size - at, &point, &skip)) > 0 &&
            is_space(point))
         at += size;
