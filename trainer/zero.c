@@ -24,6 +24,7 @@ struct zero {
     size_t *sum_counts; /* [size] doubles of each process */
     float *vectors;     /* of all chunks of vectors, ordered by holder, bucket and chunk; NULL if is_whole */
     size_t *vector_counts;
+    void *rounded; /* the same in storage, in the device's memory, if that is its own; else NULL */
 
     size_t *in, *out; /* [size] elements of a part */
 };
@@ -56,6 +57,14 @@ static size_t vectors_of(const struct zero *z, uint32_t rank)
     return count;
 }
 
+/* A backend with its own memory adds biases in storage, from the copy that a conversion of them has left; in an undivided
+ * model that is the conversion of all parameters. */
+static void round_vectors(const struct zero *z)
+{
+    if (z->rounded)
+        CALL(z->ops, convert, .y = z->rounded, .x = model_params(z->model), .count = z->table->vector_size);
+}
+
 struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_t rank)
 {
     struct zero *z = mem_clear(1, sizeof *z);
@@ -84,6 +93,9 @@ struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_
     for (uint32_t r = 0; r < size; r++)
         vectors += z->vector_counts[r] = vectors_of(z, r);
     z->vectors = mem_array(vectors, sizeof *z->vectors);
+    if (ops->memory > 0)
+        z->rounded = ops->allocate(ops->device, table->vector_size * ops->storage_size);
+    round_vectors(z); /* before any other conversion, so that the backend keeps this one */
     return z;
 }
 
@@ -93,6 +105,7 @@ void zero_close(struct zero *z)
         return;
     for (int a = 0; a < CHECKPOINT_ARRAYS; a++)
         z->ops->release(z->ops->device, z->arrays[a]);
+    z->ops->release(z->ops->device, z->rounded);
     mem_free(z->numbers);
     mem_free(z->sums);
     mem_free(z->sum_counts);
@@ -253,6 +266,7 @@ static int gather_vectors(struct zero *z, struct error *err)
     for (uint32_t r = 0; r < z->pieces->size; r++)
         from = carry_vectors(z, r, from, NULL, read);
     ops->unmap(ops->device, model_params(z->model), read, bytes, MAP_CHANGE);
+    round_vectors(z);
     return 0;
 }
 

@@ -31,7 +31,7 @@ void zero_close(struct zero *zero); /* NULL is fine */
 /* Sets how to communicate with the other processes; before any collective call. */
 void zero_join(struct zero *zero, struct comm *comm, struct meet *meet);
 
-/* Bytes of the device's memory that zero_open allocates at `rank`. */
+/* Bytes of the device's memory that zero_open allocates at `rank`, without a copy of the vectors in storage. */
 uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops);
 
 /* Collective: makes the update, after which every process has all updated parameters. `sums`: gradients of the own

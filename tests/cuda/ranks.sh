@@ -62,6 +62,10 @@ if [ -e dstrain_gloo.so ]; then
         diff -r bf16-$n/$last bf16-gloo-$n/$last >diff.log ||
             complain "--wire bf16 over gloo: other bytes than over NCCL"
     done
+    for zero in 1 2; do
+        train 0 zero-$zero --same-bits --gpus 2 --comm gloo --zero $zero
+        diff -r one/$last zero-$zero/$last >diff.log || complain "--zero $zero: other bytes"
+    done
     # 1-bit Adam exchanges bits through the host's memory: the losses of the CPU but for rounding, the same bytes twice.
     bits=(--optimizer onebit_adam --set optimizer.params.freeze_step=2)
     for precision in fp32 bf16 fp16; do
