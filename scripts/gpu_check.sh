@@ -204,7 +204,8 @@ ranks() {
     train ranks-1 shards-128 "${small[@]}"
     train ranks-gloo-2 shards-128 "${small[@]}" --processes 2 --comm gloo
     run same-bits-gloo-2 30 diff -r "$work/run-ranks-1/$last" "$work/run-ranks-gloo-2/$last"
-    # 1-bit Adam, whose kernels are the same for any precision: stopped after the freeze and resumed, it has the same bits.
+    # 1-bit Adam, whose kernels are the same for any precision: a run stopped after the freeze and resumed has the same
+    # bits.
     local bits=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --tune "$logs/products.txt"
         --optimizer onebit_adam --set optimizer.params.freeze_step=2)
     train onebit shards-128 "${bits[@]}" --processes 2 --comm gloo

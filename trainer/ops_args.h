@@ -443,9 +443,9 @@ struct shift_args {
 
 /* ---- updates that exchange bits ----
  *
- * The formulas and the layout are in optim/onebit.h; CUDA has those of a scale per chunk. All arrays are in the device's
- * memory. For equal operands signs are equal on all devices; scales may differ in rounding, because squares are added
- * in another order. */
+ * The formulas and the layout are in optim/onebit.h; CUDA has those of a scale per chunk. All arrays are in the
+ * device's memory. For equal operands signs are equal on all devices; scales may differ in rounding, because squares
+ * are added in another order. */
 
 struct onebit_layout;
 struct onebit_update;

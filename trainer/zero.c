@@ -57,8 +57,8 @@ static size_t vectors_of(const struct zero *z, uint32_t rank)
     return count;
 }
 
-/* A backend with its own memory adds biases in storage, from the copy that a conversion of them has left; in an undivided
- * model that is the conversion of all parameters. */
+/* A backend with its own memory adds biases in storage, from the copy that a conversion of them has left; in an
+ * undivided model that is the conversion of all parameters. */
 static void round_vectors(const struct zero *z)
 {
     if (z->rounded)

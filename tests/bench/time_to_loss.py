@@ -11,12 +11,12 @@ weights.
 
 BUILD is a folder with dsdata and dstrain; DIR has books.jsonl.bz2 (../shared/data). With --short the recipe begins with
 that many steps on samples of SEQ tokens, at a constant rate and with as many tokens per batch as later; their time
-counts. Hugging Face's defaults run for
---budget seconds: of CPU time (user and system, all threads) with --cpu-time, else of wall time, which other programs
-on the machine distort. The others are timed until they reach the same loss. Losses are those of the held-out samples
-with their stored masks of 15 %; evaluations are not timed, nor is loading and saving at the end. Results of a part
-stay in the cache (build/time-to-loss), and the same command continues with the next part. The last lines are the
-table; --picture draws the curves as SVG. Parts that need torch or transformers are left out without them."""
+counts. Hugging Face's defaults run for --budget seconds: of CPU time (user and system, all threads) with --cpu-time,
+else of wall time, which other programs on the machine distort. The others are timed until they reach the same loss.
+Losses are those of the held-out samples with their stored masks of 15 %; evaluations are not timed, nor is loading and
+saving at the end. Results of a part stay in the cache (build/time-to-loss), and the same command continues with the
+next part. The last lines are the table; --picture draws the curves as SVG. Parts that need torch or transformers are
+left out without them."""
 import argparse
 import json
 import math

@@ -18,8 +18,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tests/golden/cuda-code.txt"
-# Intended byte loads of each kernel: `decay`, a bool of struct param_chunk; in onebit.cu also eight signs in a byte, which
-# neighbouring threads read together, several times in a loop that nvcc unrolls.
+# Intended byte loads of each kernel: `decay`, a bool of struct param_chunk; in onebit.cu also eight signs in a byte,
+# which neighbouring threads read together, several times in a loop that nvcc unrolls.
 MEANT = {("update.cu", kernel): 1 for kernel in
          ("adam_kernel", "moments_kernel", "shares_kernel", "apply_kernel<false>", "apply_kernel<true>")}
 MEANT |= {("onebit.cu", "serve_kernel"): 7, ("onebit.cu", "decompress_kernel"): 6}

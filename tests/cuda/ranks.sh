@@ -66,12 +66,13 @@ if [ -e dstrain_gloo.so ]; then
         train 0 zero-$zero --same-bits --gpus 2 --comm gloo --zero $zero
         diff -r one/$last zero-$zero/$last >diff.log || complain "--zero $zero: other bytes"
     done
-    # 1-bit Adam exchanges bits through the host's memory: the losses of the CPU but for rounding, the same bytes twice.
+    # 1-bit Adam exchanges bits through the host's memory: the losses of the CPU but for rounding, the same bytes
+    # twice.
     bits=(--optimizer onebit_adam --set optimizer.params.freeze_step=2)
     for precision in fp32 bf16 fp16; do
         train 0 onebit-$precision --precision $precision --gpus 2 --comm gloo "${bits[@]}"
         device=cpu train 0 onebit-cpu-$precision --precision $precision --processes 2 "${bits[@]}"
-        python3 - onebit-$precision onebit-cpu-$precision <<'PYTHON' || complain "onebit_adam, $precision: not as the CPU"
+        python3 - onebit-$precision onebit-cpu-$precision <<'PYTHON' || complain "1-bit Adam, $precision: not the CPU's"
 import json, sys
 there, here = ([json.loads(line)["loss"] for line in open(f"{out}/metrics.jsonl")] for out in sys.argv[1:])
 sys.exit(len(there) != len(here) or any(abs(a - b) > 0.01 * b for a, b in zip(there, here)))

@@ -13,12 +13,12 @@
 #include "trainer/cpu/attention.h"
 #include "trainer/cpu/embed.h"
 #include "trainer/cpu/fixed.h"
-#include "trainer/cpu/bits.h"
 #include "trainer/cpu/kernels.h"
 #include "trainer/cpu/linear.h"
 #include "trainer/cpu/loss.h"
 #include "trainer/cpu/matrix.h"
 #include "trainer/cpu/norm.h"
+#include "trainer/cpu/onebit_ops.h"
 #include "trainer/cpu/rows.h"
 #include "trainer/cpu/update.h"
 

@@ -1,6 +1,6 @@
 /* Updates that exchange bits (optim/onebit.h): floats whatever the storage. */
-#ifndef TRAINER_CPU_BITS_H
-#define TRAINER_CPU_BITS_H
+#ifndef TRAINER_CPU_ONEBIT_OPS_H
+#define TRAINER_CPU_ONEBIT_OPS_H
 
 #include "trainer/cpu/real.h"
 #include "trainer/optim/onebit.h"
