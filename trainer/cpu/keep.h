@@ -1,8 +1,8 @@
-/* Keyed dropout (struct dropout in ops_args.h), sixteen Philox blocks at a time to fill the compiler's vectors. Philox
- * 4x32-10: base/philox.h has the plain form, and a test compares the two. */
+/* Keyed dropout (struct dropout in ops_args.h), sixteen Philox blocks at a time to fill the compiler's vectors. */
 #ifndef TRAINER_CPU_KEEP_H
 #define TRAINER_CPU_KEEP_H
 
+#include "base/philox.h"
 #include "trainer/cpu/real.h"
 
 /* Sets keep[0 .. columns) to 0 or to the scale (of dropout and of layer drop), for columns first … first + columns - 1
@@ -13,23 +13,8 @@ static void keep_piece(real keep[KEEP_PIECE], const struct dropout *dropout, uin
     uint32_t words[KEEP_PIECE / 2];
     const int32_t calls = (columns + 127) / 128 * 16; /* 8 columns each */
 #pragma omp simd
-    for (int32_t i = 0; i < calls; i++) {
-        uint32_t a = (uint32_t)(first / 8 + i), b = position, c = number, d = name;
-        uint32_t key0 = dropout->key[0], key1 = dropout->key[1];
-        for (int round = 0; round < 10; round++) {
-            const uint64_t left = (uint64_t)a * 0xD2511F53u, right = (uint64_t)c * 0xCD9E8D57u;
-            a = (uint32_t)(right >> 32) ^ b ^ key0;
-            b = (uint32_t)right;
-            c = (uint32_t)(left >> 32) ^ d ^ key1;
-            d = (uint32_t)left;
-            key0 += 0x9E3779B9u;
-            key1 += 0xBB67AE85u;
-        }
-        words[4 * i] = a;
-        words[4 * i + 1] = b;
-        words[4 * i + 2] = c;
-        words[4 * i + 3] = d;
-    }
+    for (int32_t i = 0; i < calls; i++)
+        philox((uint32_t)(first / 8 + i), position, number, name, dropout->key[0], dropout->key[1], words + 4 * i);
     const uint32_t threshold = dropout->threshold;
     real scale = (real)65536 / (real)(65536 - threshold);
     if (dropout->share > 0)
