@@ -1,4 +1,4 @@
-/* What stands between libFuzzer (or replay.c) and every target: a bound on memory. One input may allocate 64 times
+/* The entry point of every target, which libFuzzer or replay.c calls: it bounds memory. One input may allocate 64 times
  * its size and 64 MiB, counted in the sanitizer's allocator from where the input begins; the allocation that
  * exceeds the bound aborts, so its stack is that of the fault. Without a sanitizer nothing is counted. */
 #include "tests/fuzz/fuzz.h"
@@ -24,7 +24,7 @@ static void on_malloc(const volatile void *memory, size_t bytes)
     const int64_t most = atomic_load(&bound);
     if (now <= most)
         return;
-    atomic_store(&bound, INT64_MAX); /* what reports this may allocate */
+    atomic_store(&bound, INT64_MAX); /* reporting may allocate */
     fprintf(stderr, "memory: an input holds %lld bytes, its bound is %lld\n", (long long)now, (long long)most);
     abort();
 }

@@ -1,7 +1,6 @@
-/* In: words between zero bytes, the arguments of a program: as they stand, or (first byte 1 or 2) the name of the
- * option or verb that the next byte numbers, before what follows. Held: the command line is refused with a message,
- * or the options given, typed again as the record of the run has them, give the same settings and the same record.
- * */
+/* In: the arguments of a program, separated by zero bytes. An argument that begins with byte 1 or 2 begins with the
+ * name of the option or verb that the next byte numbers. Held: the command line is refused with a message, or the
+ * options, typed again as the record of the run has them, give the same settings and the same record. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
