@@ -90,7 +90,10 @@ main() {
     done
     mkdir -p "$build"
     local gcovr
-    gcovr=$(find_gcovr) || { echo "gcovr $gcovr_version cannot be installed here: coverage is not measured" >&2; exit 77; }
+    gcovr=$(find_gcovr) || {
+        echo "gcovr $gcovr_version cannot be installed here: coverage is not measured" >&2
+        exit 77
+    }
     if [ "$run" = yes ]; then count; fi
     "$gcovr" --root . --filter '(base|tokenizer|shards|pipeline|trainer)/' --gcov-ignore-parse-errors all -j 2 \
         --merge-mode-functions separate --json-summary "$build/summary.json" "$build" >&2

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Fuzzes what reads foreign bytes: every target of tests/fuzz, or those named, with libFuzzer (needs clang).
+# Fuzzes the readers of untrusted bytes: every target of tests/fuzz, or those named, with libFuzzer (needs clang).
 #
-#     scripts/fuzz.sh MINUTES [TARGET ...]    for so long in all, as many targets at a time as there are cores (or FUZZ_JOBS)
-#     scripts/fuzz.sh --keep [TARGET ...]     puts the fewest inputs that reach what was reached into tests/fuzz/corpus
+#     scripts/fuzz.sh MINUTES [TARGET ...]    runs for that long in all, FUZZ_JOBS targets at a time (all cores)
+#     scripts/fuzz.sh --keep [TARGET ...]     copies the fewest inputs with the same coverage into tests/fuzz/corpus
 #
-# What was found stays in build/fuzz/found and is where the next run begins. The table says per target how often it ran,
-# in how many seconds, how many edges of the program it reached, how many of them are new, and how many inputs do so; its
-# last lines are the sum and the commit. No input is longer than 4,096 bytes, or than a line "// bytes:" in the target's
-# head says; none may hold more memory than tests/fuzz/fuzz.c allows. Where something broke,
-# the exit status is 1 and the input stands in the last column: run it again with build/fuzz/tests/fuzz/fuzz_TARGET
-# PATH, mend, and put it into the corpus under a name that begins with "fixed-".
+# Inputs that reach something new stay in build/fuzz/found, where the next run begins. The table has for each target the
+# executions, the seconds, the edges reached, how many of them are new, and the inputs; its last lines are the sum and
+# the commit. An input has at most 4,096 bytes, or what a line "// bytes:" at the head of the target says;
+# tests/fuzz/fuzz.c bounds its memory. If a target fails, the exit status is 1 and the last column has the path of the
+# input: run build/fuzz/tests/fuzz/fuzz_TARGET PATH, mend, and add the input to the corpus under a name that begins with
+# "fixed-".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -66,7 +66,8 @@ fuzz_one() {
         /number_of_executed_units/ { runs = $2 }
         /Test unit written to/ { broke = $NF }
         END { sub("/.*", "", inputs)
-              printf "%-15s %12d %8d %8d %6d %8d   %s\n", target, runs, seconds, edges, edges - before, inputs, broke }' "$log"
+              printf "%-15s %12d %8d %8d %6d ", target, runs, seconds, edges, edges - before
+              printf "%8d   %s\n", inputs, broke }' "$log"
     return "$status"
 }
 

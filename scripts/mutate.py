@@ -167,8 +167,8 @@ def write_if_new(path, data):
 
 def make_tree(tree, faults):
     """A copy of what git knows, with all faults; what is as it was keeps its date, so that a second build is short."""
-    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                           capture_output=True).stdout.decode().split("\0")
+    names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                           check=True, capture_output=True).stdout.decode().split("\0")
     names = {name for name in names if name and (ROOT / name).is_file()}
     by_path = {}
     for fault in faults:
@@ -215,7 +215,7 @@ def limit(seconds):
 
 
 def run(command, number, seconds):
-    """Runs a test with fault `number` in a folder of its own. Returns "passed", "skipped", or how it failed, and seconds."""
+    """Runs a test with fault `number` in a folder of its own. Returns "passed", "skipped" or how it failed; seconds."""
     with tempfile.TemporaryDirectory(prefix="mutant-", ignore_cleanup_errors=True) as place:
         environment = dict(os.environ, DS_MUTANT=str(number), TMPDIR=place)
         begin = time.monotonic()

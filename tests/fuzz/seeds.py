@@ -110,7 +110,8 @@ def entities():
 
 
 def expr():
-    yield from (b"2+3*(4-1)^2 round -1", b"not (1 < 2 and pi &gt;= e) or 7 mod 3 != 1", b"sin(pi/6)/-1.5e-3", b"((", b"1,0")
+    yield from (b"2+3*(4-1)^2 round -1", b"not (1 < 2 and pi &gt;= e) or 7 mod 3 != 1", b"sin(pi/6)/-1.5e-3",
+                b"((", b"1,0")
 
 
 def sentences():
@@ -282,7 +283,8 @@ def safetensors():
         {"a": tensor("U8", [2, 2], 0, 4), "b": tensor("F64", [1], 2, 10)}
     ).encode() + b"\0" + bytes(10)
     table, final = (f"roberta_prelayernorm.{name}.weight" for name in ("embeddings.position_embeddings", "LayerNorm"))
-    weights = {table: tensor("F32", [6, 2], 0, 48), final: tensor("F32", [2], 48, 56), "lm_head.bias": tensor("F32", [5], 56, 76)}
+    weights = {table: tensor("F32", [6, 2], 0, 48), final: tensor("F32", [2], 48, 56),
+               "lm_head.bias": tensor("F32", [5], 56, 76)}
     yield b"\x01" + json.dumps(weights).encode() + b"\0" + bytes(76)
 
 
@@ -355,12 +357,14 @@ def run():
     mixture = {key: identity[key] for key in identity if key != "dataset"}
     mixture["mixture"] = "0.7 3cecad01c5a5125a + 0.3 0123456789abcdef"
     yield json.dumps({**facts, "identity": mixture, "finished": False, "ended": {"step": 5, "why": "patience"},
-                      "settings": {**settings, "shards": ["a=0.7", "b=0.3"]}, "starts": [start, {**start, "step": 4}]}).encode()
+                      "settings": {**settings, "shards": ["a=0.7", "b=0.3"]},
+                      "starts": [start, {**start, "step": 4}]}).encode()
     yield json.dumps({"identity": {"task": "glue CoLA", "steps": -1}, "starts": [], "saves": []}).encode()
 
 
 def metrics():
-    train = {"step": 1, "loss": 6.69123, "mlm_loss": 6.045531, "mlm_accuracy": 0, "loss_mean": 6.7056, "learning_rate": 0,
+    train = {"step": 1, "loss": 6.69123, "mlm_loss": 6.045531, "mlm_accuracy": 0, "loss_mean": 6.7056,
+             "learning_rate": 0,
              "grad_norm": 5.688785, "samples": 24, "tokens": 768, "epoch": 0.026966, "seconds": 0.048,
              "sequences_per_second": 495.41, "loss_scale": 1, "skipped": 0, "shares": [3, 1]}
     valid = {**train, "step": 5, "split": "valid", "valid_samples": 118, "loss": 6.660351, "grad_norm": None,
@@ -405,7 +409,8 @@ def words(*lines):
 def options_dsdata():
     yield from words(
         "build a.xml.bz2 --vocab-size 30522 --seq 128,512 --max-predictions=20,80 --out ds --memory 2G -q",
-        "build --wiki a b --text c --mask-prob 0.15 --keep headings,lists --valid 0.005 --masking whole-word --copies 2",
+        "build --wiki a b --text c --mask-prob 0.15 --keep headings,lists --valid 0.005 --masking whole-word "
+        "--copies 2",
         "vocab - --out vocab.txt --limit 10 --algo bpe --force", "show ds --sample 0 --seq 128 --split valid --json",
         "export ds --seq 128 --format tfrecord --files 4 --epoch 1 --masks fresh", "help build", "build --help",
         "verify ds --sha256 sums", "tokenize --vocab v -- -x", "bild", "build --vocabsize 3", "--version", "--man",
@@ -417,9 +422,12 @@ def options_dstrain():
     yield from words(
         "--shards a=0.7 --shards b=0.3 --model base --batch 256:4096 --batch-warmup 0.1 --steps 1000 --lr 1e-4 -q",
         "train --config c.json --set optimizer.type=LANS gradient_clipping=1 --save-every 30m --time-limit 8h --fresh",
-        "plan --recipe fast --epochs 2.5 --dropout 0 --schedule wsd --decay 0.2", "show run --json", "report a b --out -",
+        "plan --recipe fast --epochs 2.5 --dropout 0 --schedule wsd --decay 0.2", "show run --json",
+        "report a b --out -",
         "squad --train t.json --dev d.json --null-threshold -1.5 --seq 384", "glue --data g --seeds 3 --epochs 3",
-        "verify run --replay --from 10 --to 20", "--stpes 9", "--shards a --mask-prob 0.05:0.3 --dropout 0.05 --device cpu", "--completion",
+        "verify run --replay --from 10 --to 20", "--stpes 9",
+        "--shards a --mask-prob 0.05:0.3 --dropout 0.05 --device cpu",
+        "--completion",
         "--learning_rate 1",
     )
     yield b"\x02\x00\0\x01\x20=9\0\x01\x31=0.5\0--\0a"

@@ -16,8 +16,6 @@ CHECKED = {".c", ".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".bash", ".cmake", ".
 WIDE = re.compile(r"\s*(/\*|\*) (?! )\S")
 C = {".c", ".h", ".cc", ".cu", ".cuh"}
 SCRIPTS = {".py", ".sh", ".bash", ".sbatch"}
-# Still to be wrapped.
-NOT_YET = {"scripts/coverage.sh", "scripts/fuzz.sh", "scripts/mutate.py", "tests/fuzz/seeds.py"}
 URL = re.compile(r"\s*([-*] )?<?https?://\S+$")
 
 
@@ -28,7 +26,7 @@ def is_wide(name, line):
     if suffix == ".md":
         return not URL.match(line)
     if suffix in SCRIPTS:
-        return name not in DATA | NOT_YET and not line.startswith('{"')
+        return name not in DATA and not line.startswith('{"')
     return suffix in C and bool(WIDE.match(line))
 
 
