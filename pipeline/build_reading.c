@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <assert.h>
+
 struct reading {
     struct feed feed; /* first: see feed.h */
     const struct reading_options *options;
@@ -41,6 +43,7 @@ static struct way way_at(const struct reading *reading, struct place place)
     if (row == 0)
         return (struct way){(double)(place.window * dump_window_bytes(options->inputs->dumps[place.file])), 0};
     const bool alone = ranks_count(options->ranks) == 1;
+    assert(alone || reading->task.first < reading->task.end);
     const uint64_t from = alone ? 0 : reading->task.first, end = alone ? row : reading->task.end;
     const uint64_t to = end < row ? end : row, at = inputs_row(options->inputs, place);
     const double bytes = (double)inputs_bytes(options->inputs) / (double)row;
@@ -98,6 +101,7 @@ static int read_rest(struct reading *reading, struct place end, struct error *er
 {
     const struct extent *extent = &reading->collector.extent;
     struct feed *feed = &reading->feed;
+    assert(place_compare(extent_place(extent), end) < 0); /* no task is made for a complete extent */
     feed->end = end;
     feed->pages = extent->pages;
     TRY(feed_begin(feed, extent_place(extent), &extent->state, err));
@@ -142,11 +146,13 @@ static int read_extent(struct reading *reading, struct error *err)
 
 static int read_tasks(struct reading *reading, const struct buf *tasks, struct error *err)
 {
+    assert(tasks->size % sizeof reading->task == 0);
     for (size_t at = 0; at < tasks->size; at += sizeof reading->task) {
         memcpy(&reading->task, tasks->data + at, sizeof reading->task);
         if (reading->task.rank != ranks_rank(reading->options->ranks))
             continue;
         const int result = read_extent(reading, err);
+        assert(result < 0 || reading->collector.settled);
         collector_close(&reading->collector);
         TRY(result);
     }
@@ -180,6 +186,7 @@ static int share_out(struct reading *reading, bool first_time, struct buf *tasks
     if (result == 0) {
         buf_reserve(tasks, extents.count * sizeof(struct extent_task));
         tasks->size = extents_share(&extents, ranks, (struct extent_task *)tasks->data) * sizeof(struct extent_task);
+        assert(tasks->size <= tasks->capacity);
     }
     extents_release(&extents);
     return result;

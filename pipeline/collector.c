@@ -23,6 +23,8 @@ static bool every_window(void)
 
 int collector_open(struct collector *collector, uint64_t first, struct error *err)
 {
+    assert(!collector->spill.directory && !collector->extent.hashes); /* the extent before was closed */
+    assert(collector->set_count <= SETS_MAX);
     TRY(extent_read(&collector->extent, first, collector->inputs,
                     spill_bucket_count(collector->sets, collector->set_count), collector->directory, err));
     collector->saved = clock_now();
@@ -36,6 +38,7 @@ int collector_open(struct collector *collector, uint64_t first, struct error *er
 int collector_save(struct collector *collector, struct error *err)
 {
     const double begun = clock_now();
+    assert(collector->spill.extent == collector->extent.first);
     assert(collector->settled); /* a journal stands between two windows, whose groups are whole */
     TRY(spill_sync(&collector->spill, collector->extent.spill_bytes, err));
     collector->extent.seconds = collector->earlier_seconds + (begun - collector->started);
@@ -57,7 +60,9 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
                   struct error *err)
 {
     struct extent *extent = &collector->extent;
+    const struct place before = extent_place(extent);
     assert(job->file < collector->inputs->count);
+    assert(place_compare(before, (struct place){job->file, job->window}) <= 0); /* jobs come in order */
     collector->settled = false;
     counts_add(&extent->counts, &harvest->counts);
     missing_merge(&extent->missing, &harvest->missing);
@@ -66,12 +71,14 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
     if (!job->used_up)
         return 0;
 
+    assert(job->pages >= extent->pages);
     if (job->file == inputs_place(collector->inputs, extent->first).file)
         extent->head = job->state.head;
     extent->hashes[job->file] = job->hash;
     extent->pages = job->pages;
     extent->file = job->piece.end ? job->file + 1 : job->file;
     extent->state = job->piece.end ? (struct dump_state){0} : job->state;
+    assert(place_compare(before, extent_place(extent)) <= 0); /* what was journalled is never read again */
     collector->settled = true;
     return save_is_due(collector) ? collector_save(collector, err) : 0;
 }

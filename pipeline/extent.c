@@ -5,16 +5,21 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
+#include <assert.h>
+
 #define EXTENT_VERSION 3
 
 void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
 {
     const struct place place = inputs_place(inputs, first);
+    assert(place.file < inputs->count); /* an extent has at least one window, if only that of an empty input */
     *extent = (struct extent){.first = first,
                               .file = place.file,
                               .hashes = mem_clear(inputs->count, sizeof *extent->hashes),
                               .spill_bytes = mem_clear(spill_count, sizeof *extent->spill_bytes),
                               .spill_count = spill_count};
+    /* At the beginning of an input everything is known; inside it what precedes the window is a guess, which
+     * extents_join verifies later. */
     if (place.window > 0)
         dump_guess(inputs->dumps[place.file], place.window, &extent->state);
     extent->head = extent->state.head;
@@ -44,6 +49,7 @@ bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
 
 static json_t *head_json(const struct dump_head *h)
 {
+    assert(h->place <= HEAD_UNCHECKED);
     return json_pack(HEAD_FORMAT, "place", (int)h->place, "bit", (json_int_t)h->bit, "blocks", (json_int_t)h->blocks,
                      "level", (json_int_t)h->level, "crc", (json_int_t)h->crc, "stored", (json_int_t)h->stored,
                      "guessed", h->guessed, "doubt", h->doubt);
@@ -66,6 +72,8 @@ static json_t *state_json(const struct dump_state *s)
 {
     char hash[17];
     struct buf sum = {0};
+    /* Hashes are text, because a JSON integer has only 63 bits. The SHA-256 is saved in the middle of its work: its
+     * bytes so far need not be read again. */
     sha256_save(&s->sum, &sum);
     json_t *json = json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part,
                              "bit", (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc,
@@ -83,6 +91,8 @@ static bool state_read(json_t *json, struct dump_state *s)
     json_int_t sum_bytes = 0;
     const char *hash = "", *sum = "";
     json_t *head = NULL;
+    /* Only the form is checked here. Whether the state is possible for its file, which may have been exchanged, is
+     * known when that is restored (dump_restore). */
     if (json_unpack(json, STATE_FORMAT, "window", &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc,
                     "padding", &padding, "open", &open, "match", &match, "closed", &closed, "unsure", &unsure, "lost",
                     &lost, "hash", &hash, "head", &head, "sum_bytes", &sum_bytes, "sum", &sum) < 0)
@@ -106,6 +116,7 @@ int extent_write(const struct extent *extent, const struct inputs *inputs, const
 {
     json_t *hashes = json_array();
     char hash[17];
+    assert(extent->file <= inputs->count);
     for (size_t i = 0; i < inputs->count; i++)
         json_array_append_new(hashes, json_string(hash_text(extent->hashes[i], hash)));
     json_t *object = json_pack(
@@ -125,6 +136,8 @@ static bool read_object(struct extent *extent, json_t *object, const struct inpu
 {
     json_int_t version = 0, first = 0, file = 0, pages = 0;
     json_t *state = NULL, *head = NULL, *hashes = NULL;
+    /* "first" is in the name of the file too. If they differ, a journal was copied or renamed, and its spills belong to
+     * other windows. */
     if (json_unpack(object, "{sI sI sI so so sI so sF}", "extent_version", &version, "first", &first, "file", &file,
                     "state", &state, "head", &head, "pages", &pages, "hashes", &hashes, "seconds",
                     &extent->seconds) < 0 ||

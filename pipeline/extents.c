@@ -5,8 +5,11 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
+#include <assert.h>
+
 static struct extent *insert(struct extents *extents, size_t at)
 {
+    assert(at <= extents->count);
     extents->items = mem_grow(extents->items, extents->count + 1, sizeof *extents->items);
     memmove(extents->items + at + 1, extents->items + at, (extents->count - at) * sizeof *extents->items);
     extents->count++;
@@ -17,11 +20,14 @@ static int begin(struct extents *extents, size_t at, uint64_t first, struct erro
 {
     struct extent *extent = insert(extents, at);
     extent_begin(extent, first, extents->inputs, extents->spill_count);
+    assert(at == 0 || extent[-1].first < first);
+    assert(at + 1 == extents->count || first < extent[1].first);
     return extent_write(extent, extents->inputs, extents->directory, err);
 }
 
 static int drop(struct extents *extents, size_t at, struct error *err)
 {
+    assert(at > 0 && at < extents->count); /* the first one begins the row: nothing before it could take its windows */
     TRY(spill_remove(extents->directory, extents->items[at].first, err));
     extent_release(&extents->items[at]);
     extents->count--;
@@ -135,6 +141,7 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err)
     for (uint32_t part = 1; part < parts && extents_divide(extents); part++) {
         /* The place of this cut if all rests are put end to end. Earlier cuts do not change it. */
         uint64_t at = all / parts * part + all % parts * part / parts;
+        assert(at < all || all == 0);
         size_t i = 0;
         while (i < extents->count && at >= rest_of(extents, i))
             at -= rest_of(extents, i++);
@@ -153,6 +160,7 @@ static int continues(struct extents *extents, size_t at, struct error *err)
     const struct extent *before = &extents->items[at];
     struct extent *extent = &extents->items[at + 1];
     const struct place first = inputs_place(extents->inputs, extent->first);
+    assert(before->head.place == HEAD_TRUE);
     struct dump_state elsewhere = {0}; /* if it has left its first file, that file's state is no longer needed */
     struct dump_state *end = extent->file == first.file ? &extent->state : &elsewhere;
     int joins = dump_join(extents->inputs->dumps[first.file], first.window, &before->state, &extent->head, end, err);
@@ -195,8 +203,10 @@ size_t extents_share(const struct extents *extents, uint32_t ranks, struct exten
         tasks[count++] = (struct extent_task){.first = extents->items[i].first,
                                               .end = end_of(extents, i),
                                               .rank = extents_divide(extents) ? (uint32_t)(middle * ranks) : 0};
+        assert(tasks[count - 1].rank < ranks && tasks[count - 1].first < tasks[count - 1].end);
         before += rest;
     }
+    assert(before == all);
     return count;
 }
 

@@ -12,6 +12,8 @@ struct feed feed_whole(const struct inputs *inputs, uint64_t limit)
 int feed_begin(struct feed *feed, struct place next, const struct dump_state *state, struct error *err)
 {
     const struct inputs *inputs = feed->inputs;
+    assert(!feed->chosen && feed->workers.taken == 0); /* between two belts */
+    assert(next.file <= inputs->count);
     feed->next = next;
     feed->reads_on = feed->done = false;
     for (size_t i = 0; i < inputs->count; i++)
@@ -26,6 +28,7 @@ static int read_chosen(struct feed *feed, struct feed_job *job, struct error *er
     if (stop_requested() || feed->chosen_next == feed->chosen_count)
         return BELT_END;
     const struct place *place = &feed->chosen[feed->chosen_next++];
+    assert(place->file < feed->inputs->count);
     job->file = place->file;
     job->window = place->window;
     return dump_read(feed->inputs->dumps[job->file], job->window, &job->piece, err) < 0 ? -1 : BELT_NEXT;
@@ -42,6 +45,7 @@ int feed_read(void *context, void *slot, uint64_t number, struct error *err)
     if (stop_requested() || feed->done || feed->next.file == feed->inputs->count ||
         (place_compare(feed->next, feed->end) >= 0 && !reads_on))
         return BELT_END;
+    assert(feed->next.file < feed->inputs->count);
     job->file = feed->next.file;
     job->window = feed->next.window;
     int filled = dump_read(feed->inputs->dumps[job->file], job->window, &job->piece, err);
@@ -59,6 +63,7 @@ int feed_decode(void *context, void *slot, uint64_t number, struct error *err)
     struct feed_job *job = slot;
     const struct dump *dump = feed->inputs->dumps[job->file];
     (void)number;
+    assert(job->piece.window == job->window); /* the slot holds what the source read for this job */
     TRY(dump_decode(dump, &job->piece, err));
     if (feed->chosen)
         dump_peek(dump, &job->piece, &job->group);
@@ -77,6 +82,7 @@ static bool reaches_end(struct feed *feed, struct feed_job *job, const struct du
     feed->done = dump_settled(dump, feed->end.window);
     if (!feed->done)
         return false;
+    assert(feed->at_end.next_window == feed->end.window); /* the state was taken when the window before was used up */
     feed->at_end.closed |= dump_closed(dump, feed->end.window);
     job->state = feed->at_end;
     job->hash = feed->at_end.hash;
@@ -86,6 +92,7 @@ static bool reaches_end(struct feed *feed, struct feed_job *job, const struct du
 /* True: the limit is reached with this job. */
 static bool keep_to_limit(struct feed *feed, struct feed_job *job)
 {
+    assert(feed->limit == 0 || feed->pages < feed->limit); /* no job comes after the one that reached it */
     const bool last = feed->limit > 0 && feed->pages + job->group.record_count >= feed->limit;
     if (last)
         job->group.record_count = (size_t)(feed->limit - feed->pages);
@@ -102,10 +109,13 @@ int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
     (void)number;
     if (feed->chosen)
         return keep_to_limit(feed, job) ? BELT_END : BELT_NEXT;
+    assert(!feed->done && job->piece.window == job->window);
     struct dump *dump = feed->inputs->dumps[job->file];
     int more = dump_cut(dump, &job->piece, &job->group, err);
     if (more < 0)
         return -1;
+    /* A group is complete in its own window or a later one, never before. */
+    assert(job->group.record_count == 0 || (job->group.file == job->file && job->group.window <= job->window));
     job->hash = dump_hash(dump);
     if (more == 0)
         dump_state(dump, &job->state);
@@ -157,14 +167,17 @@ int feed_run(struct feed *feed, size_t depth, size_t threads, struct belt_load *
         {work->work_name, 0, work_step}, {work->end_name, 1, end_step},
     };
     assert(work->job_size >= sizeof(struct feed_job));
-    return belt_run(&(struct belt_options){.steps = steps,
-                                           .step_count = FEED_STEPS,
-                                           .depth = depth,
-                                           .threads = threads,
-                                           .job_size = work->job_size,
-                                           .job_release = work->job_release,
-                                           .context = feed},
-                    loads, err);
+    assert(feed->workers.taken == 0);
+    const int result = belt_run(&(struct belt_options){.steps = steps,
+                                                       .step_count = FEED_STEPS,
+                                                       .depth = depth,
+                                                       .threads = threads,
+                                                       .job_size = work->job_size,
+                                                       .job_release = work->job_release,
+                                                       .context = feed},
+                                loads, err);
+    assert(feed->workers.taken == 0); /* also after an error: a step that has begun ends */
+    return result;
 }
 
 void feed_job_release(struct feed_job *job)

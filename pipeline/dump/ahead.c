@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct unit {
@@ -65,6 +66,7 @@ static void decode_unit(const void *args, size_t task, int thread)
     struct ahead *ahead = *(struct ahead *const *)args;
     struct unit *unit = &ahead->units[task];
     const size_t most = smaller(ahead->text_max, TIMES_MAX * unit->in_bytes);
+    assert((size_t)thread < ahead->decoder_count); /* the number of threads is set before inputs are opened */
     void **decoder = &ahead->decoders[thread];
     if (*decoder)
         ahead->codec->again(*decoder);
@@ -92,11 +94,13 @@ int ahead_make(struct ahead *ahead, struct file *file, uint64_t from, struct err
     const int64_t got = file_read_at(file, ahead->in, AHEAD_STORED_MAX, from, err);
     TRY(got);
     size_t found = 0, bytes;
+    assert(ahead->given == ahead->count); /* decoding again would overwrite text that nobody has seen */
     for (size_t at = 0; found < AHEAD_UNITS_MAX && ahead->codec->measure(ahead->in + at, (size_t)got - at, &bytes);) {
         struct unit *unit = &ahead->units[found++];
         unit->in = ahead->in + at;
         unit->in_bytes = bytes;
         at += bytes;
+        assert(bytes > 0 && at <= (size_t)got);
     }
     ahead->count = ahead->given = 0;
     if (found < 2)
@@ -113,6 +117,7 @@ bool ahead_next(struct ahead *ahead, struct str *text, size_t *stored)
     if (!ahead || ahead->given == ahead->count)
         return false;
     const struct unit *unit = &ahead->units[ahead->given++];
+    assert(unit->whole);
     *text = buf_str(&unit->text);
     *stored = unit->in_bytes;
     return true;

@@ -66,6 +66,7 @@ void byte_source_close(struct byte_source *source)
 
 static int64_t next_bytes(struct byte_source *source, void *out, size_t bytes, struct error *err)
 {
+    assert(!source->ended); /* after the end the decoder is gone, and another would begin at the first byte */
     if (!byte_source_is_packed(source))
         return file_read(&source->file, out, bytes, err);
     if (!source->unpack)
@@ -83,6 +84,7 @@ static int pipe_read_to(struct byte_source *source, uint64_t end, struct error *
         buf_reserve(&source->kept, want);
         int64_t got = next_bytes(source, source->kept.data + source->kept.size, want, err);
         TRY(got);
+        assert((size_t)got <= want);
         source->kept.size += (size_t)got;
         source->ended = (size_t)got < want;
         if (source->ended)
@@ -129,6 +131,7 @@ size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_
     size_t count = 0;
     while (first + count < all && (*gaps)[count].at < end)
         count++;
+    assert(first + count <= all);
     return count;
 }
 

@@ -223,6 +223,8 @@ enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes
         result = block_decode(memory->space, memory->stages, bytes, size, bit, level, text_max, text, &end);
     if (result == BZIP2_DAMAGED)
         result = decode_by_libbz2(memory, bytes, size, bit, level, text_max, text, &end);
+    assert(result != BZIP2_DONE || (end > bit && text->size - before <= text_max));
+    assert(result == BZIP2_DONE || text->size == before);
     if (result == BZIP2_DONE)
         *block = (struct bzip2_block){.start = bit,
                                       .end = end,

@@ -15,6 +15,7 @@
 
 static const uint8_t *piece_at(const struct dump_piece *piece, uint64_t offset, size_t *left)
 {
+    assert(offset >= piece->from);
     size_t at = (size_t)(offset - piece->from);
     *left = piece->bytes.size > at ? piece->bytes.size - at : 0;
     return (const uint8_t *)piece->bytes.data + at;
@@ -40,6 +41,7 @@ static int take_padding(struct chain *chain, const struct byte_source *source, c
     size_t left;
     uint64_t at = chain->bit / 8, end = piece->from + piece->window_size;
     const uint8_t *bytes = piece_at(piece, at, &left);
+    assert(at <= end && left >= end - at);
     for (uint64_t i = 0; i < end - at; i++) {
         if (bytes[i] != 0) {
             fail_at(err, ERR_INPUT, source->name, at + i, "the bzip2 data have ended before, but other bytes follow");
@@ -56,6 +58,7 @@ static int take_header(struct chain *chain, const struct byte_source *source, co
 {
     size_t left;
     uint64_t at = chain->bit / 8;
+    assert(chain->bit % 8 == 0); /* a stream begins with a byte */
     const uint8_t *bytes = piece_at(piece, at, &left);
     uint32_t level = stream_level(bytes, left);
     if (level) {
@@ -152,6 +155,7 @@ static int take_block(struct chain *chain, const struct byte_source *source, str
 static int look_for_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece,
                           struct error *err)
 {
+    assert(chain->bit >= piece->from * 8);
     uint64_t bit = chain->bit - piece->from * 8;
     const uint64_t end = (uint64_t)piece->window_size * 8;
     for (;; bit++) {
@@ -217,6 +221,7 @@ int chain_next(struct chain *chain, const struct byte_source *source, struct dum
                struct error *err)
 {
     const bool sought = chain->head.place == HEAD_SOUGHT;
+    assert(!piece->end); /* chain_end takes that one */
     if (!chain->lost && !sought) {
         const int more = next_text(chain, source, piece, text, err);
         if (more >= 0 || !chain->salvage || err->kind != ERR_INPUT)
@@ -233,6 +238,7 @@ int chain_next(struct chain *chain, const struct byte_source *source, struct dum
     }
     if (chain->head.place == HEAD_INSIDE)
         chain->head.place = HEAD_UNCHECKED;
+    assert(chain->bit >= chain->lost); /* the search goes forward */
     chain->gap_bytes = (chain->bit - chain->lost) / 8;
     chain->lost = 0;
     return CHAIN_GAP;

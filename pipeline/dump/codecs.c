@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <lzma.h>
 #include <string.h>
 #include <zlib.h>
@@ -47,6 +49,7 @@ static void *gzip_open(void)
 static enum codec_result gzip_step(void *decoder, struct codec_step *step)
 {
     z_stream *stream = decoder;
+    assert(step->in_bytes <= UINT_MAX && step->out_bytes <= UINT_MAX);
     stream->next_in = (Bytef *)(uintptr_t)step->in;
     stream->avail_in = (uInt)step->in_bytes;
     stream->next_out = step->out;
@@ -193,6 +196,7 @@ static const struct codec codecs[] = {
 
 const struct codec *codec_of(enum container container)
 {
+    assert(container < CONTAINER_GZIP || container - CONTAINER_GZIP < sizeof codecs / sizeof *codecs);
     return container >= CONTAINER_GZIP ? &codecs[container - CONTAINER_GZIP] : NULL;
 }
 

@@ -174,6 +174,7 @@ static int plain_next(struct dump *dump, struct dump_piece *piece, struct str *t
 {
     const bool gap = piece->next_gap < piece->gap_count;
     const size_t stop = gap ? (size_t)(piece->gaps[piece->next_gap].at - piece->from) : piece->window_size;
+    assert(piece->taken <= stop && stop <= piece->window_size); /* gaps are sorted, and those of this window */
     *text = (struct str){piece->bytes.data + piece->taken, stop - piece->taken};
     if (piece->taken < stop) {
         piece->taken = stop;
@@ -218,6 +219,8 @@ static void state_now(const struct dump *dump, struct dump_state *state)
 static void window_enter(struct dump *dump, const struct dump_piece *piece)
 {
     struct dump_state entry;
+    assert(dump->rest.size == 0 && !dump->waits && !dump->failed); /* the window before was used up */
+    assert(piece->window < UINT32_MAX);                            /* groups have its number in 32 bits */
     state_now(dump, &entry);
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
@@ -239,6 +242,7 @@ static void let_go(struct dump *dump)
 /* Cuts the END piece. With salvage a dump may end anywhere, but a premature end counts as damage. */
 static int cut_end(struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err)
 {
+    assert(piece->window == dump->next_window && !dump->inside && !dump->waits);
     int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
     TRY(gap);
     if (piece->gap_count > 0) {
@@ -261,6 +265,7 @@ static int cut_end(struct dump *dump, const struct dump_piece *piece, struct gro
  * next. */
 static bool hand_over(struct dump *dump, struct group *out, bool *given)
 {
+    assert(dump->waits);
     if (*given)
         return false;
     const struct group swapped = *out;
@@ -301,6 +306,7 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
             }
         }
         size_t taken = pages_feed(&dump->pages, dump->rest, &dump->complete, &dump->waits);
+        assert(taken <= dump->rest.size && (taken == dump->rest.size || dump->waits)); /* only a full group stops it */
         dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
         if (dump->waits && !hand_over(dump, out, &given))
             return 1;
@@ -308,6 +314,7 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
     while ((dump->waits = pages_leave(&dump->pages, &dump->complete)))
         if (!hand_over(dump, out, &given))
             return 1;
+    assert(dump->rest.size == 0);
     dump->inside = false;
     dump->next_window++;
     return 0;

@@ -97,6 +97,7 @@ static bool record_begin(struct pages *pages, uint32_t window, struct group *out
     struct group *group = &pages->group;
     bool full = false;
     pages->open = true;
+    assert(!pages->skip && (window <= pages->window || window == WINDOW_PAST));
     pages->skip = window == WINDOW_PAST;
     if (pages->skip)
         return false;
@@ -113,6 +114,7 @@ static void record_add(struct pages *pages, struct str text)
     struct group *group = &pages->group;
     if (pages->skip)
         return;
+    assert(pages->open && pages->begun && pages->record_from <= group->text.size);
     if (group->text.size - pages->record_from + text.size > pages->page_bytes_max) {
         group->text.size = pages->record_from;
         group->oversize++;
@@ -126,7 +128,9 @@ static void record_add(struct pages *pages, struct str text)
 static void record_end(struct pages *pages, size_t less)
 {
     struct group *group = &pages->group;
+    assert(pages->open);
     if (!pages->skip) {
+        assert(pages->record_from + less <= group->text.size);
         if (group->record_count == group->record_capacity) {
             group->record_capacity = group->record_capacity ? 2 * group->record_capacity : 64;
             group->records = mem_grow(group->records, group->record_capacity, sizeof(*group->records));
@@ -271,6 +275,7 @@ static size_t feed_lines(struct pages *pages, struct str text, struct group *out
 
 void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry)
 {
+    assert(window >= pages->window);
     pages->window = window;
     pages->entry = *entry;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "pipeline/dump/ahead.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static int refill(struct unpack *unpack, size_t bytes, struct error *err)
     if (unpack->at_end || unpack->in.size - unpack->in_taken >= bytes)
         return 0;
     const size_t left = unpack->in.size - unpack->in_taken;
+    assert(unpack->in_taken <= unpack->in.size && left < IN_BYTES);
     if (left > 0)
         memmove(unpack->in.data, unpack->in.data + unpack->in_taken, left);
     unpack->in_from += unpack->in_taken;
@@ -154,6 +156,7 @@ static int find_unit(struct unpack *unpack, uint64_t from, uint64_t *found, stru
 
 static void gap_add(struct unpack *unpack, uint64_t bytes)
 {
+    assert(unpack->gap_count == 0 || unpack->gaps[unpack->gap_count - 1].at <= unpack->made);
     unpack->gaps = mem_grow(unpack->gaps, unpack->gap_count + 1, sizeof *unpack->gaps);
     unpack->gaps[unpack->gap_count++] = (struct gap){unpack->made, bytes};
 }
@@ -278,6 +281,7 @@ static int count_text(struct unpack *unpack, uint64_t at, size_t bytes, struct e
 static int take_ahead(struct unpack *unpack, struct str text, size_t stored, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack);
+    assert(!unpack->inside && unpack->given_size == 0); /* units come whole, and the text before was given */
     unpack->in_from = at + stored;
     unpack->in.size = unpack->in_taken = 0;
     unpack->at_end = false;
@@ -296,6 +300,7 @@ static int decode(struct unpack *unpack, struct error *err)
                               unpack->out, OUT_BYTES};
     const size_t offered = step.in_bytes;
     const enum codec_result result = unpack->codec->step(unpack->decoder, &step);
+    assert(step.in_bytes <= offered && step.out_bytes <= OUT_BYTES); /* a library kept to its buffers */
     unpack->in_taken += offered - step.in_bytes;
     unpack->given = (const char *)unpack->out;
     unpack->given_size = OUT_BYTES - step.out_bytes;
@@ -344,5 +349,6 @@ int64_t unpack_read(struct unpack *unpack, void *out, size_t bytes, struct error
         TRY(refill(unpack, unpack->inside ? 1 : MAGIC_BYTES_MAX, err));
         TRY(unpack->inside ? decode(unpack, err) : begin_unit(unpack, err));
     }
+    assert(given == bytes || unpack->ended); /* callers take fewer bytes for the end */
     return (int64_t)given;
 }

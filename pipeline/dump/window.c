@@ -54,6 +54,7 @@ int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes,
     if (beyond > 0) /* blocks may extend further; memory reserved and not touched costs nothing */
         buf_reserve(&piece->bytes, window_bytes + beyond + READ_ON_BYTES);
     TRY(byte_source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
+    assert(piece->bytes.size <= window_bytes + beyond);
     piece->last = piece->bytes.size < window_bytes + beyond;
     piece->window_size = piece->bytes.size < window_bytes ? piece->bytes.size : window_bytes;
     piece->end = piece->window_size == 0;
@@ -70,6 +71,7 @@ static int piece_extend(const struct byte_source *source, struct dump_piece *pie
     if (piece->last || source->pipe || piece->bytes.size >= end)
         return 0;
     TRY(byte_source_read_file(source, piece->from + piece->bytes.size, end - piece->bytes.size, &piece->bytes, err));
+    assert(piece->bytes.size <= end);
     piece->last = piece->bytes.size < end;
     return 0;
 }
@@ -112,6 +114,8 @@ int piece_block(const struct byte_source *source, struct dump_piece *piece, uint
 
 static void block_add(struct dump_piece *piece, const struct bzip2_block *block)
 {
+    assert(block->start < block->end && block->text_from + block->text_size == piece->text.size);
+    assert(piece->block_count == 0 || piece->blocks[piece->block_count - 1].end <= block->start);
     if (piece->block_count == piece->block_capacity) {
         piece->block_capacity = piece->block_capacity ? 2 * piece->block_capacity : 16;
         piece->blocks = mem_grow(piece->blocks, piece->block_capacity, sizeof(*piece->blocks));

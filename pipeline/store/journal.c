@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "shards/manifest.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,10 @@
 json_t *numbers_json(const uint64_t *values, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        assert(values[i] <= INT64_MAX); /* JSON's whole numbers are signed here; numbers_read refuses negative ones */
         json_array_append_new(list, json_integer((json_int_t)values[i]));
+    }
     return list;
 }
 
@@ -35,6 +38,7 @@ int64_t numbers_read(const json_t *list, uint64_t *out, size_t count, bool exact
 
 int journal_put(const char *path, const json_t *object, struct error *err)
 {
+    assert(json_is_object(object)); /* json_pack gives NULL where text is not UTF-8 */
     char *text = json_dumps(object, JSON_INDENT(1));
     int result = file_write_all(path, text, strlen(text), err);
     free(text);
@@ -64,6 +68,8 @@ json_t *journal_get(const char *path, struct error *err)
 int journal_write(const struct journal *journal, const char *directory, struct error *err)
 {
     uint64_t bits[SETS_MAX];
+    assert(journal->identity); /* without it the journal would fit any command */
+    assert(journal->set_count <= SETS_MAX);
     for (size_t set = 0; set < journal->set_count; set++)
         bits[set] = journal->bucket_bits[set];
     json_t *object = json_pack("{si sO si so}", "journal_version", JOURNAL_VERSION, "identity", journal->identity,
@@ -77,6 +83,8 @@ int journal_write(const struct journal *journal, const char *directory, struct e
 
 static bool read_object(struct journal *journal, const json_t *object)
 {
+    /* The file may be damaged or of another version. Its numbers become an enum and sizes of arrays, so each is checked
+     * before it is taken. */
     const json_t *stage = json_object_get(object, "stage");
     if (json_integer_value(json_object_get(object, "journal_version")) != JOURNAL_VERSION || !json_is_integer(stage) ||
         json_integer_value(stage) < JOURNAL_VOCABULARY || json_integer_value(stage) > JOURNAL_SEALING)
@@ -89,7 +97,7 @@ static bool read_object(struct journal *journal, const json_t *object)
         return false;
     journal->set_count = (size_t)sets;
     for (size_t set = 0; set < journal->set_count; set++) {
-        if (bits[set] > 6)
+        if (bits[set] > 6) /* a build opens a file for each bucket, and no plan asks for more */
             return false;
         journal->bucket_bits[set] = (uint32_t)bits[set];
     }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 
 static uint64_t bytes_of(const struct spills *spills, size_t extent, size_t set, uint32_t bucket)
 {
+    assert(extent < spills->extent_count && set < spills->set_count);
+    assert(bucket < 1u << spills->sets[set].bucket_bits);
     return spills->extents[extent].bytes[spill_bucket_count(spills->sets, set) + bucket];
 }
 
@@ -133,6 +136,7 @@ int load_read(struct load *load, const struct spills *spills, uint64_t bytes_max
 {
     const size_t entry_bytes = spills->sets[load->set].entry_bytes;
     const struct buf *entries = &load->entries;
+    assert(load->first <= load->last);
     TRY(read_extents(load, spills, bytes_max, err));
     load->count = entries->size / entry_bytes;
     if (load->count > load->capacity) {

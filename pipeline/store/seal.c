@@ -68,6 +68,7 @@ static uint64_t first_record(const struct seal_options *options, size_t set, uin
 {
     const struct manifest_length *length = &options->manifest->lengths[set];
     const uint64_t more = length->shards ? length->samples % length->shards : 0; /* shards with one extra record */
+    assert(shard <= length->shards);
     return length->shards ? length->samples / length->shards * shard + (shard < more ? shard : more) : 0;
 }
 
@@ -76,6 +77,7 @@ static void share_of(const struct seal_options *options, size_t set, uint64_t *f
 {
     *from = first_record(options, set, first_shard(options, set, options->share));
     *to = first_record(options, set, first_shard(options, set, options->share + 1));
+    assert(*from <= *to && *to <= options->manifest->lengths[set].samples);
 }
 
 /* ------------------------------------------------------------------------------------------------------- pick */
@@ -126,6 +128,7 @@ static int pick(void *context, void *slot, uint64_t number, struct error *err)
 
     const uint32_t bits = sealer->options->spills.sets[sealer->set].bucket_bits, more = slice_bits(sealer);
     const uint64_t range = (uint64_t)sealer->bucket << more | sealer->slice;
+    assert(sealer->slice < 1ull << more); /* every slice of a bucket sees the same number of bits */
     struct load *load = &job->load;
     load->set = sealer->set;
     load->bucket = sealer->bucket;
@@ -199,6 +202,7 @@ static int enter(void *context, void *slot, uint64_t number, struct error *err)
     (void)number;
     while (sealer->entering_set < load->set)
         TRY(finish_set(sealer, err));
+    assert(sealer->entering_set == load->set); /* loads come in the order of the sets */
     uint64_t first, end;
     share_of(sealer->options, load->set, &first, &end);
     if (!job->entered) {
@@ -215,6 +219,7 @@ static int enter(void *context, void *slot, uint64_t number, struct error *err)
     const struct manifest_length *length = &sealer->options->manifest->lengths[load->set];
     const uint64_t room = shard_records(length->samples, length->shards, sealer->shard) - sealer->in_shard;
     const uint64_t count = end - job->next < room ? end - job->next : room;
+    assert(count > 0 && job->next >= job->record);
     if (sealer->in_shard == 0)
         TRY(open_shard(sealer, err));
     job->shard = &sealer->open[sealer->newest];
@@ -249,6 +254,7 @@ static struct stretch stretch_of(const struct job *job)
         stretch.to == shard_area_bytes(header) ? shard_block_count(header) : stretch.to / SHARD_BLOCK_BYTES;
     if (stretch.block_end < stretch.block)
         stretch.block_end = stretch.block; /* it is all in one block */
+    assert(stretch.from < stretch.to && stretch.to <= shard_area_bytes(header));
     return stretch;
 }
 
@@ -257,6 +263,7 @@ static size_t piece_at(const struct sealer *sealer, const struct job *job, uint6
                        const uint8_t **bytes)
 {
     const size_t record_bytes = job->shard->writer.header.record_bytes, inside = (size_t)(at % record_bytes);
+    assert(at / record_bytes >= job->first && at / record_bytes - job->first < job->to - job->from);
     const struct keyed *keyed = &job->load.sorted[job->from + (size_t)(at / record_bytes - job->first)];
     *bytes = (const uint8_t *)keyed->entry + sealer->options->key_bytes + inside;
     return end - at < record_bytes - inside ? (size_t)(end - at) : record_bytes - inside;
@@ -308,6 +315,7 @@ static int join(void *context, void *slot, uint64_t number, struct error *err)
     TRY(add(sealer, job, stretch.from, placed < stretch.to ? placed : stretch.to, err));
     writer_pass(writer, stretch.block_end - stretch.block);
     TRY(add(sealer, job, stretch.block_end * SHARD_BLOCK_BYTES, stretch.to, err));
+    assert(!job->fills); /* the shard that an earlier round of the job filled was committed */
     job->fills = writer_full(writer);
     if (job->fills) {
         job->full = *job->shard;
@@ -375,7 +383,9 @@ int seal(const struct seal_options *options, struct error *err)
     int result = belt_run(&belt, NULL, err);
     while (result == 0 && sealer.entering_set < options->spills.set_count)
         result = finish_set(&sealer, err);
-    for (size_t i = 0; i < sizeof sealer.open / sizeof *sealer.open; i++)
+    for (size_t i = 0; i < sizeof sealer.open / sizeof *sealer.open; i++) {
+        assert(result < 0 || sealer.open[i].writer.file.fd < 0); /* every shard was filled and handed to commit */
         writer_close(&sealer.open[i].writer);
+    }
     return result;
 }

@@ -79,6 +79,7 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     for (size_t set = 0; set < set_count; set++)
         for (uint32_t number = 0; result == 0 && number < buckets_of(spill, set); number++, at++)
             result = open_bucket(spill, set, number, bytes ? bytes[at] : 0, err);
+    assert(result < 0 || at == spill_bucket_count(sets, set_count));
     if (result == 0)
         result = path_sync_directory(folder, err);
     mem_free(folder);
@@ -93,6 +94,7 @@ static int flush(struct spill *spill, struct spill_bucket *bucket, struct error 
         return fail_at(err, ERR_RESOURCE, bucket->file.path, ERROR_NO_OFFSET, "an earlier write to the spills failed");
     if (bucket->buffer.size == 0)
         return 0;
+    assert(bucket->buffer.size <= bucket->bytes && bucket->file.fd >= 0);
     spill->failed = true;
     TRY(file_write(&bucket->file, bucket->buffer.data, bucket->buffer.size, err));
     spill->failed = false;
@@ -102,9 +104,10 @@ static int flush(struct spill *spill, struct spill_bucket *bucket, struct error 
 
 int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes, struct error *err)
 {
+    assert(set < spill->set_count);
     const size_t entry_bytes = spill->sets[set].entry_bytes;
     const uint32_t bits = spill->sets[set].bucket_bits;
-    assert(set < spill->set_count && bytes % entry_bytes == 0);
+    assert(bytes % entry_bytes == 0);
     for (size_t at = 0; at < bytes; at += entry_bytes) {
         uint64_t key;
         memcpy(&key, entries + at, sizeof key);
@@ -133,6 +136,7 @@ int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err)
             }
             bytes[at++] = bucket->bytes;
         }
+    assert(at == spill_bucket_count(spill->sets, spill->set_count));
     return 0;
 }
 

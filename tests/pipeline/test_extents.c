@@ -128,6 +128,7 @@ static int run_task(struct world *world, const struct extent_task *task, struct 
     if (place_compare(place, inputs_place(&world->inputs, task->first)) == 0 && extent->state.next_part == 0)
         part->saved = 0; /* at its beginning, for the first time or again */
     part->text.size = part->saved;
+    feed.pages = extent->pages; /* as read_rest does */
     assert_int_equal(feed_begin(&feed, place, &extent->state, err), 0);
     int result = run_feed(world, &feed, part, err);
     feed.reads_on = true;
