@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
 
@@ -54,6 +55,7 @@ static struct arena_chunk *chunk_open(const struct arena *arena, size_t bytes)
 /* Makes a chunk with room for `bytes` the current one. */
 static void advance(struct arena *arena, size_t bytes)
 {
+    assert(!arena->current || arena->used <= arena->current->size);
     struct arena_chunk **after = arena->current ? &arena->current->next : &arena->first;
     struct arena_chunk **link = after;
     while (*link && (*link)->size < bytes)
@@ -63,6 +65,7 @@ static void advance(struct arena *arena, size_t bytes)
         *link = chunk->next;
     else
         chunk = chunk_open(arena, bytes);
+    assert(chunk->size >= bytes);
     chunk->next = *after;
     *after = chunk;
     arena->current = chunk;

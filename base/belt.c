@@ -79,6 +79,7 @@ static bool is_over(const struct belt *belt)
 static bool find(struct belt *belt, struct task *task)
 {
     bool found = false;
+    assert(belt->tail <= belt->next[0] && belt->next[0] - belt->tail <= belt->options.depth);
     for (uint64_t number = belt->tail; number < belt->next[0] && number < belt->end; number++) {
         const struct slot *slot = slot_of(belt, number);
         if (slot->state != SLOT_WAITING || slot->step == belt->options.step_count)
@@ -101,6 +102,7 @@ static bool find(struct belt *belt, struct task *task)
 /* Ends the belt at a failed job. An error of a later job is forgotten. */
 static void fail_at_job(struct belt *belt, uint64_t number, const struct error *err)
 {
+    assert(number >= belt->tail); /* a job that has finished cannot fail */
     if (number >= belt->end)
         return;
     belt->end = number;
@@ -111,6 +113,7 @@ static void fail_at_job(struct belt *belt, uint64_t number, const struct error *
  * is forgotten. */
 static void end_at(struct belt *belt, uint64_t end)
 {
+    assert(end >= belt->tail);
     if (end > belt->end)
         return;
     belt->end = end;
@@ -120,7 +123,10 @@ static void end_at(struct belt *belt, uint64_t end)
 /* The job has passed `step`. While an earlier step wants the job back, the ordered steps stay reserved for it. */
 static void leave(struct belt *belt, uint64_t number, size_t step)
 {
-    if (is_ordered(belt, step) && !slot_of(belt, number)->pending)
+    if (!is_ordered(belt, step))
+        return;
+    assert(belt->next[step] == number); /* each job passes an ordered step in its turn */
+    if (!slot_of(belt, number)->pending)
         belt->next[step] = number + 1;
 }
 
@@ -141,6 +147,7 @@ static void come_home(struct belt *belt, uint64_t number)
         if (slot->state != SLOT_WAITING || slot->step != belt->options.step_count ||
             (belt->has_consumer && belt->tail >= belt->next[slot->step]))
             break;
+        assert(!slot->pending);
         slot->state = SLOT_FREE;
         belt->tail++;
     }
@@ -151,6 +158,7 @@ static void finish(struct belt *belt, struct task task, int result, const struct
     struct slot *slot = slot_of(belt, task.number);
     const uint8_t bit = (uint8_t)(1u << task.step);
     const bool ordered = is_ordered(belt, task.step);
+    assert(slot->state == SLOT_RUNNING && slot->step == task.step); /* nobody else took the slot meanwhile */
     slot->pending &= (uint8_t)~bit;
     if (result < 0) {
         assert(err->kind != ERR_NONE);
@@ -263,7 +271,7 @@ int belt_next(struct belt *belt, void **job, struct error *err)
 {
     int result = 1;
     pthread_mutex_lock(&belt->lock);
-    assert(!belt->held);
+    assert(belt->has_consumer && !belt->held);
     while (!consumer_ready(belt))
         pthread_cond_wait(&belt->consumer, &belt->lock);
     if (is_over(belt)) {
@@ -294,6 +302,15 @@ void belt_done(struct belt *belt)
     pthread_mutex_unlock(&belt->lock);
 }
 
+/* Slots that a thread, or the consumer, works on. */
+static size_t running(const struct belt *belt)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < belt->options.depth; i++)
+        count += belt->slots[i].state == SLOT_RUNNING;
+    return count;
+}
+
 void belt_close(struct belt *belt)
 {
     pthread_mutex_lock(&belt->lock);
@@ -302,6 +319,7 @@ void belt_close(struct belt *belt)
     pthread_mutex_unlock(&belt->lock);
     for (size_t i = 0; i < belt->thread_count; i++)
         pthread_join(belt->threads[i], NULL);
+    assert(running(belt) == belt->held); /* every step that began has ended; the consumer may leave with a job */
     if (belt->options.job_release)
         for (size_t i = 0; i < belt->options.depth; i++)
             belt->options.job_release(belt->jobs + i * belt->job_stride);
@@ -325,6 +343,7 @@ int belt_run(const struct belt_options *options, struct belt_load *loads, struct
     for (size_t i = 0; i < belt->thread_count; i++)
         pthread_join(belt->threads[i], NULL);
     belt->thread_count = 0;
+    assert(belt->tail == belt->end); /* every job before the end has passed all steps and freed its slot */
     const int result = belt->error.kind == ERR_NONE ? 0 : -1;
     if (result < 0)
         *err = belt->error;

@@ -240,6 +240,7 @@ static void start_write_back(const struct file *file, size_t bytes)
 int file_write(struct file *file, const void *data, size_t bytes, struct error *err)
 {
     size_t done = 0;
+    assert(file->fd >= 0);
     while (done < bytes) {
         const ssize_t written = call_write(file->fd, (const char *)data + done, bytes - done);
         if (written < 0)
@@ -254,6 +255,7 @@ int file_write(struct file *file, const void *data, size_t bytes, struct error *
 int file_write_at(const struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err)
 {
     size_t done = 0;
+    assert(file->fd >= 0);
     while (done < bytes) {
         const ssize_t written = call_write_at(file->fd, (const char *)data + done, bytes - done, offset + done);
         if (written < 0)
@@ -305,6 +307,7 @@ int file_commit(struct file *file, struct error *err)
     if (result == 0)
         result = path_sync_directory_of(file->path, err);
     mem_free(name);
+    assert(result < 0 || (file->fd < 0 && !file->temporary)); /* else closing would remove what is complete */
     file_close(file);
     return result;
 }

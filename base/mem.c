@@ -67,6 +67,7 @@ void *mem_aligned_new(size_t bytes)
         mem_exhausted(1, bytes);
     const size_t unit = bytes < LARGE_PAGE ? 64 : LARGE_PAGE;
     const size_t total = bytes ? (bytes + unit - 1) / unit * unit : unit; /* aligned_alloc requires whole multiples */
+    assert(total >= bytes && total % unit == 0);
     void *memory = checked(aligned_alloc(unit, total), bytes);
     if (unit == LARGE_PAGE)
         (void)madvise(memory, total, MADV_HUGEPAGE); /* only a hint: nothing depends on it */

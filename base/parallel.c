@@ -159,6 +159,7 @@ void parallel(size_t tasks, void (*run)(const void *args, size_t task, int threa
     open_region(&region);
     take_tasks(&region, 0);
     close_region();
+    assert(atomic_load(&pool.next) >= tasks && atomic_load(&pool.open) == 0);
 }
 
 size_t parallel_least(void)
@@ -177,6 +178,6 @@ int parallel_threads(void)
 
 void parallel_set_threads(int threads)
 {
-    assert(threads >= 1);
+    assert(threads >= 1 && atomic_load(&pool.open) == 0); /* a region's threads are fixed */
     atomic_store(&pool.wanted, threads < THREADS_MAX ? threads : THREADS_MAX);
 }

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/thread.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ int ranks_open(struct ranks **ranks, const struct messages *messages, uint64_t t
     opened->patient_looks = timeout < UINT32_MAX ? (unsigned)((double)timeout / LOOK_SECONDS) : 0;
     const int result = messages->open(&opened->rank, &opened->count, &opened->here);
     if (result == 0 && opened->count == announced && announced < RANKS_MAX) {
+        assert(opened->rank < opened->count && opened->here >= 1 && opened->here <= opened->count);
         *ranks = opened;
         return 0;
     }
@@ -137,6 +139,7 @@ static void stop_all(struct ranks *ranks)
 
 static void feel_pulse(struct ranks *ranks, uint32_t other)
 {
+    assert(other < ranks->count && other != ranks->rank);
     struct pulse *pulse = &ranks->pulses[other];
     const bool held = lock_is_held(ranks->lock, BEATS + other);
     if (held != pulse->held) {
@@ -210,6 +213,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
 {
     if (!ranks)
         return 0;
+    assert(!ranks->directory); /* one directory for each job */
     int result = ranks->rank == 0 ? lock_admit(lock, err) : 0;
     TRY(ranks_agree(ranks, result, err));
     if (ranks->rank > 0) {
@@ -248,6 +252,7 @@ int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error 
 {
     if (!ranks)
         return 0;
+    assert(!ranks->ending);
     ranks->waiting = clock_now();
     return ranks->messages->sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
 }
@@ -255,8 +260,10 @@ int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error 
 /* Chooses among several errors: a failure before a stop, then the lowest rank. */
 int ranks_agree(struct ranks *ranks, int result, struct error *err)
 {
+    assert(result <= 0);
     if (!ranks)
         return result;
+    assert(result == 0 || err->kind != ERR_NONE);
     enum { WELL, STOPPED, FAILED };
     if (result < 0 && ranks->directory)
         stop_all(ranks);

@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
+
 #define MAGIC_BITS  48
 #define LEVEL_BYTES 100000u /* of text for each level of a stream */
 
@@ -52,6 +54,7 @@ enum bzip2_result block_decode(struct block_space *space, const struct block_sta
     if (result != BZIP2_DONE)
         return result;
     result = stages->symbols(space, &in);
+    assert(space->run_count <= RUNS_MAX && bits_place(&in) > bit);
     const bool whole = result == BZIP2_DONE;
     *end = bits_place(&in);
     if (whole)

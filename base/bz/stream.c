@@ -4,6 +4,8 @@
 #include "base/bz/block.h"
 #include "base/mem.h"
 
+#include <assert.h>
+
 #define HEADER_BYTES 4
 #define MAGIC_BITS   48
 #define END_BITS     80 /* magic and combined CRC */
@@ -44,6 +46,7 @@ static int damaged(const struct unpacking *u, const char *what, struct error *er
 /* Reads a header, or zero bytes up to the end. */
 static int read_header(struct unpacking *u, struct error *err)
 {
+    assert(u->bit % 8 == 0); /* a stream begins with a byte */
     const size_t at = (size_t)(u->bit / 8);
     u->level = level_at(u->bytes + at, u->size - at);
     u->crc = 0;
@@ -59,6 +62,7 @@ static int read_header(struct unpacking *u, struct error *err)
 
 static int read_block(struct unpacking *u, struct buf *text, struct error *err)
 {
+    assert(u->level >= 1 && text->size <= u->text_max);
     const size_t room = u->text_max - text->size, left = (size_t)(u->size - u->bit / 8);
     const uint8_t *from = u->bytes + u->bit / 8;
     uint64_t end;
