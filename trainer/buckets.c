@@ -1,6 +1,8 @@
 /* In: the table of parameters. Out: ranges of flat memory, from its end down. */
 #include "trainer/buckets.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define BUCKETS_MAX 256 /* approximate maximum of buckets that result from the maximum size */
@@ -28,11 +30,13 @@ void buckets_init(struct buckets *buckets, const struct params *params, uint64_t
         const bool begins = first_of_tensor && begins_group(params, &params->items[chunk->tensor]);
         if (!full && !begins)
             continue;
+        assert(chunk->offset < to && i < chunk_to);
         buckets->items[buckets->count++] = (struct bucket){chunk->offset, to, i, chunk_to, group};
         group += begins;
         to = chunk->offset;
         chunk_to = i;
     }
+    assert(to == 0 && chunk_to == 0); /* every element is in a bucket */
 }
 
 void buckets_release(struct buckets *buckets)

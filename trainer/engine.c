@@ -2,6 +2,7 @@
  * updates. */
 #include "trainer/engine.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -292,6 +293,7 @@ void engine_close(struct engine *e)
 
 void engine_join(struct engine *e, const struct team *team, const uint64_t *borders, bool on_hosts)
 {
+    assert(!e->sum && (e->pieces.size == 0 || e->pieces.size == team->size));
     e->team = team;
     if (team->size == 1 && e->recipe->part == 0)
         return;
@@ -318,6 +320,7 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
 
 void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale)
 {
+    assert(number > 0 && number <= UINT32_MAX && loss_scale > 0); /* dropout has 32 bits for the step */
     struct step_settings step = {
         .seed = e->recipe->seed,
         .step = (uint32_t)number,

@@ -166,6 +166,7 @@ static struct group *add_group(struct gradient_pieces *own, enum group_kind kind
     struct group *group = &own->groups[own->group_count++];
     *group = (struct group){.kind = kind, .from = from, .to = to, .count = to - from};
     group->parts = own->parts + own->part_count;
+    size_t all = 0;
     for (size_t b = 0; b < own->buckets->count; b++) {
         const struct bucket *bucket = &own->buckets->items[b];
         const size_t first = bucket->from > from ? bucket->from : from, end = smaller(bucket->to, to);
@@ -179,10 +180,14 @@ static struct group *add_group(struct gradient_pieces *own, enum group_kind kind
             .at = first - from,
             .counts = own->counts + own->part_count * pieces->size,
         };
+        size_t held = 0;
         for (uint32_t r = 0; r < pieces->size; r++)
-            part->counts[r] = count_in(own, b, r, first, end);
+            held += part->counts[r] = count_in(own, b, r, first, end);
+        assert(held == end - first); /* each element has one holder */
+        all += held;
         own->part_count++;
     }
+    assert(all == group->count);
     group->parts_end = own->parts + own->part_count;
     return group;
 }
@@ -377,6 +382,7 @@ static void add_run(struct gradient_pieces *own, size_t bucket, size_t from, con
 {
     const struct ops *ops = own->options.ops;
     const struct piece *piece = piece_of(own->options.pieces, bucket, own->rank);
+    assert(from >= piece->from && from + count <= piece->to);
     const size_t each = own->options.same_bits ? sizeof(int64_t) : sizeof(float);
     char *all = own->options.same_bits ? (char *)own->fixed_sums : (char *)own->sums;
     void *memory = all + (piece->place + (from - piece->held_from)) * each;
@@ -389,6 +395,7 @@ static void add_run(struct gradient_pieces *own, size_t bucket, size_t from, con
 static void add_part(struct gradient_pieces *own, const struct group *group, const struct part *part, const char *came)
 {
     const struct piece *piece = piece_of(own->options.pieces, part->bucket, own->rank);
+    const char *const end = came + part->counts[own->rank] * comm_type_bytes(carried(own));
     for (size_t i = 0; part->counts[own->rank] > 0 && i < span_count(own, group); i++) {
         struct span span = span_of(own, group, i);
         span.from = span.from > part->from ? span.from : part->from;
@@ -398,6 +405,7 @@ static void add_part(struct gradient_pieces *own, const struct group *group, con
         add_run(own, part->bucket, span.from > piece->from ? span.from : piece->from, came, count);
         came += count * comm_type_bytes(carried(own));
     }
+    assert(came == end);
 }
 
 /* Elements of a part that belong to the first `ranks` processes. */
@@ -424,6 +432,7 @@ static void settle(struct gradient_pieces *own, struct group *group)
 {
     const struct ops *ops = own->options.ops;
     const size_t each = comm_type_bytes(carried(own));
+    assert(group->state == GROUP_SUMS);
     for (const struct part *part = group->parts; part < group->parts_end; part++) {
         meet_move(own->options.meet, own->number, "bucket %zu", part->bucket);
         if (!await(own, part->number))
@@ -458,8 +467,10 @@ static void open_group(struct gradient_pieces *own, struct group *group)
     const struct ops *ops = own->options.ops;
     if (group->state == GROUP_SUMS) /* from the previous round */
         settle(own, group);
+    assert(group->state == GROUP_AWAY);
     group->place = 0;
     if (group->kind != GROUP_WHOLE || group->to > params_layer(own->options.params, 0, 0)->offset) {
+        assert(group->count <= own->slot_size);
         const size_t slot = find_slot(own);
         own->holders[slot] = group;
         group->place = embeddings_size(own->options.params, own->words) + slot * own->slot_size;
@@ -633,6 +644,7 @@ static const struct batch *words(void *context, const struct batch *batch)
 
 static void close_next(struct gradient_pieces *own)
 {
+    assert(own->closed < own->group_count);
     struct group *group = &own->groups[own->closed++];
     if (group->kind == GROUP_BLOCK && group->state == GROUP_OPEN)
         set_aside(own, group);
@@ -672,6 +684,7 @@ static void *place(void *context, size_t element)
         return own->aside;
     while (element < group->from)
         group++;
+    assert(group < own->groups + own->group_count && element < group->to);
     if (group->state != GROUP_OPEN)
         open_group(own, group);
     return own->window + group->place + (element - group->from);
@@ -725,6 +738,14 @@ const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own
     return &own->listener;
 }
 
+static bool all_away(const struct gradient_pieces *own)
+{
+    bool away = true;
+    for (size_t g = 0; g < own->group_count; g++)
+        away &= own->groups[g].state == GROUP_AWAY;
+    return away;
+}
+
 static void settle_all(struct gradient_pieces *own)
 {
     for (size_t g = 0; g < own->group_count; g++)
@@ -755,6 +776,7 @@ int gradient_pieces_finish(struct gradient_pieces *own, struct error *err)
         *err = own->failure;
         return -1;
     }
+    assert(all_away(own)); /* no slot is in use between steps */
     if (options->same_bits)
         CALL(options->ops, fixed_take, .gradients = own->sums, .sums = own->fixed_sums,
              .count = options->pieces->held[own->rank], .unit = own->unit);

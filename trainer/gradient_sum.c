@@ -79,9 +79,12 @@ void gradient_sum_recut(struct gradient_sum *sum, const uint64_t *borders)
     const uint32_t size = comm_size(sum->options.comm);
     if (!sum->options.same_bits)
         return;
+    assert(borders[0] == 0 && borders[size] == sum->options.parts);
     memcpy((uint64_t *)sum->options.borders, borders, (size + 1) * sizeof *borders);
-    for (uint32_t r = 0; r < size; r++)
+    for (uint32_t r = 0; r < size; r++) {
+        assert(borders[r] <= borders[r + 1]);
         sum->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
+    }
 }
 
 double gradient_sum_waited(const struct gradient_sum *sum)
@@ -146,6 +149,8 @@ void gradient_sum_close(struct gradient_sum *sum)
 
 static void add_range(struct gradient_sum *sum, size_t from, size_t to)
 {
+    assert(from < to && to <= sum->options.params->size);
+    assert(sum->range_count <= sum->buckets.count); /* one more than buckets has room */
     sum->ranges[sum->range_count++] = (struct range){from, to};
 }
 
@@ -165,6 +170,14 @@ static void cut_ranges(struct gradient_sum *sum, size_t from, size_t to)
         add_range(sum, to - smaller(most, to - from), to);
 }
 
+static size_t covered(const struct gradient_sum *sum)
+{
+    size_t elements = 0;
+    for (size_t i = 0; i < sum->range_count; i++)
+        elements += sum->ranges[i].to - sum->ranges[i].from;
+    return elements;
+}
+
 /* Sets the ranges of this step. Elements [0, words), rows of words that are final early, come after the heads, the
  * other rows with the embeddings. */
 static void set_ranges(struct gradient_sum *sum, size_t words)
@@ -180,6 +193,7 @@ static void set_ranges(struct gradient_sum *sum, size_t words)
         cut_ranges(sum, words, layers);
     else
         add_ranges(sum, 0, layers);
+    assert(covered(sum) == params->size);
 }
 
 void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale, bool own)
@@ -236,6 +250,7 @@ static struct range own_range(const struct gradient_sum *sum, size_t i)
     if (!pieces)
         return sum->ranges[i];
     const struct piece *piece = piece_of(pieces, i, comm_rank(sum->options.comm));
+    assert(sum->ranges[i].from <= piece->from && piece->to <= sum->ranges[i].to);
     return (struct range){piece->from, piece->to};
 }
 
@@ -243,6 +258,7 @@ static struct range own_range(const struct gradient_sum *sum, size_t i)
  * to them. */
 static void start_range(struct gradient_sum *sum, void *memory)
 {
+    assert(sum->started < sum->range_count);
     const struct range *range = &sum->ranges[sum->started];
     const struct ops *ops = sum->options.ops;
     const enum comm_type type = carried(sum);
@@ -340,6 +356,7 @@ void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
             sum->sums[i] += sums[i];
         return;
     }
+    assert(sum->part < sum->options.borders[comm_rank(sum->options.comm) + 1]); /* one pass for each part */
     memcpy(sum->of_parts[sum->part++], sums, sizeof *sum->of_parts);
     if (sum->started == 0 && !sum->own_pieces)
         add_fixed(sum, 0, sum->options.params->size);
@@ -425,6 +442,8 @@ static int add_parts(struct gradient_sum *sum, struct error *err)
 {
     const struct gradient_sum_options *options = &sum->options;
     const struct ops *ops = options->ops;
+    assert(sum->part ==
+           options->borders[comm_rank(options->comm) + 1]); /* else losses of an earlier step would count */
     int64_t *refused = ops->map(ops->device, sum->refused, sizeof *refused, MAP_READ), any = *refused;
     ops->unmap(ops->device, sum->refused, refused, sizeof *refused, MAP_READ);
     TRY(run(sum, COMM_SUM_OF(COMM_INT64, &any, 1), err));

@@ -175,6 +175,7 @@ static struct metrics_line line_of(const struct keeper *k, const struct position
 int keeper_step(struct keeper *k, const struct position *position, const struct step_facts *facts, struct error *err)
 {
     const uint64_t step = position->state.step, samples = position->state.samples;
+    assert(step >= k->saved_step && samples >= k->since.samples);
     if (k->silent)
         return 0;
     if (facts->outcome == STEP_SKIPPED)
@@ -279,6 +280,7 @@ static void warn_unsaved(const struct keeper *k, uint64_t step, const struct err
 int keeper_save(struct keeper *k, struct engine *engine, const struct position *position, bool go_on, struct error *err)
 {
     const double from = clock_now();
+    assert(position->queued == 0); /* the arrays are those of position->state */
     const int result = k->silent ? 0 : write_checkpoint(k, engine, position, err);
     k->tried_step = position->state.step;
     k->saved_clock = clock_now();

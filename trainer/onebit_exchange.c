@@ -2,6 +2,7 @@
  * scales. */
 #include "trainer/onebit_exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -79,7 +80,9 @@ struct onebit *onebit_open(const struct params *params, bool group, const struct
     size_t **const counts[] = {&o->part_bytes, &o->part_units, &o->own_bytes, &o->own_units, &o->ones, &o->in, &o->out};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         *counts[i] = mem_clear(size, sizeof **counts[i]);
+    assert(l->part[0] == 0 && l->part[size] == l->count && l->first[size] == l->unit_count);
     for (uint32_t r = 0; r < size; r++) {
+        assert(l->part[r] <= l->part[r + 1] && own_part(o, r) % 8 == 0); /* whole bytes of bits */
         o->part_bytes[r] = own_part(o, r) / 8;
         o->part_units[r] = l->first[r + 1] - l->first[r];
         o->own_bytes[r] = own_part(o, rank) / 8;
@@ -262,6 +265,7 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
 static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, float *out, size_t count,
                 struct error *err)
 {
+    assert(from < o->size && to < o->size && (from == 0 || to == 0));
     memset(o->in, 0, o->size * sizeof *o->in);
     memset(o->out, 0, o->size * sizeof *o->out);
     if (o->rank == from)
@@ -354,6 +358,7 @@ int onebit_serve_errors(struct onebit *o, struct error *err)
     int64_t asked;
     for (;;) {
         TRY(ask(o, &asked, err));
+        assert(asked >= 0 && asked <= o->size);
         if (asked == o->size)
             return 0;
         TRY(collect(o, (uint32_t)asked, NULL, NULL, err));
@@ -393,6 +398,7 @@ static int take_own(struct onebit *o, const char *directory, int *result, struct
 static int take_mean(struct onebit *o, const char *directory, int *result, struct error *err)
 {
     const size_t count = whole(o), from = o->layout.part[o->rank], end = o->layout.part[o->rank + 1];
+    assert(count <= o->layout.count && from <= end && end <= o->layout.count);
     float *server = mem_clear(o->layout.count, sizeof *server);
     float *worker = map_errors(o, o->errors, o->layout.count, MAP_CHANGE);
     float *served = map_errors(o, o->served, end - from, MAP_FILL);

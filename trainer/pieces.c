@@ -1,6 +1,8 @@
 /* In: the table of parameters and a number of processes. Out: borders in every bucket, and places in packed memory. */
 #include "trainer/pieces.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 /* The chunk of a bucket that begins nearest to `element`; chunk_to if the bucket's end is nearest. */
@@ -22,14 +24,17 @@ static void cut_bucket(struct pieces *pieces, const struct params *params, size_
     for (uint32_t r = 0; r < pieces->size; r++) {
         const size_t end = bucket->from + all / pieces->size * (r + 1);
         chunks.to = r + 1 < pieces->size ? nearest(params, bucket, end) : bucket->chunk_to;
+        assert(chunks.from <= chunks.to && chunks.to <= bucket->chunk_to);
         const size_t to = chunks.to < bucket->chunk_to ? params->chunks[chunks.to].offset : bucket->to;
         const size_t held_from = from / PIECE_ALIGN * PIECE_ALIGN, packed = to > from ? to - held_from : 0;
         pieces->items[b * pieces->size + r] = (struct piece){from, to, chunks, held_from, pieces->held[r]};
         pieces->counts[b * pieces->size + r] = to - from;
         pieces->held[r] += (packed + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+        assert(to >= from && pieces->held[r] % PIECE_ALIGN == 0);
         chunks.from = chunks.to;
         from = to;
     }
+    assert(from == bucket->to && chunks.from == bucket->chunk_to); /* the runs are the whole bucket */
 }
 
 void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, uint32_t size)

@@ -1,5 +1,6 @@
 #include "trainer/run.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static int compare(struct run *run, const json_t *identity, struct error *err)
 
 static int write_record(struct run *run, struct error *err)
 {
+    assert(run->lock.fd >= 0 && run->record); /* nobody else writes in the directory */
     char *path = path_join(run->directory, RUN_NAME);
     const int result = json_file_write(path, run->record, err);
     run->recorded |= result == 0;
@@ -160,6 +162,7 @@ static int make_room(const char *directory, char **moved, struct error *err)
 int run_open(struct run *run, const char *directory, const json_t *identity, bool fresh, char **moved,
              struct error *err)
 {
+    assert(json_is_object(identity));
     *run = (struct run){.directory = mem_copy_text(directory), .lock = {.fd = -1}};
     *moved = NULL;
     if (fresh && path_exists(directory))
@@ -237,6 +240,7 @@ const char *run_precision(const struct run *run)
 int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
 {
     json_t *saves = json_object_get(run->record, "saves");
+    assert(run->recorded); /* run_start came first: a checkpoint stands in a directory that is known to be a run's */
     for (size_t i = json_array_size(saves); i-- > 0;)
         if (json_integer_value(json_object_get(json_array_get(saves, i), "step")) >= (json_int_t)step)
             json_array_remove(saves, i); /* the run was resumed from before it */
@@ -258,6 +262,7 @@ double run_seconds(const struct run *run, uint64_t step)
 
 int run_finish(struct run *run, uint64_t step, const char *early, struct error *err)
 {
+    assert(run->recorded);
     json_object_set_new(run->record, "finished", json_true());
     if (early)
         json_object_set_new(run->record, "ended", json_pack("{s:I, s:s}", "step", (json_int_t)step, "why", early));

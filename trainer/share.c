@@ -21,6 +21,7 @@ void share_divide(uint64_t units, const uint64_t *weights, uint32_t ranks, uint6
         rest[r] = (uint64_t)(product % sum);
         left -= borders[r + 1];
     }
+    assert(left < ranks);
     for (; left > 0; left--) { /* fewer units than ranks are left */
         uint32_t most = 0;
         for (uint32_t r = 1; r < ranks; r++)
@@ -32,5 +33,6 @@ void share_divide(uint64_t units, const uint64_t *weights, uint32_t ranks, uint6
     borders[0] = 0;
     for (uint32_t r = 0; r < ranks; r++)
         borders[r + 1] += borders[r];
+    assert(borders[ranks] == units);
     mem_free(rest);
 }

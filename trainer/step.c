@@ -31,6 +31,7 @@ struct step_counts step_fetch(struct step_samples *samples)
         const double waited = loader_waited(samples->loader);
         const int result = loader_next(samples->loader, &samples->first, &samples->err);
         assert(result != 0); /* the loader was given the number of samples that the run takes */
+        assert(result < 0 || samples->first->begins);
         samples->waited = loader_waited(samples->loader) - waited;
     }
     if (!samples->first)
@@ -60,7 +61,9 @@ static int passes(struct engine *engine, struct step_samples *samples, const str
             sleep_for(samples->slowed * micro->batch.sequences);
         if (micro->ends)
             return 0;
-        TRY(loader_next(samples->loader, &micro, err));
+        const int result = loader_next(samples->loader, &micro, err);
+        TRY(result);
+        assert(result == 1 && !micro->begins); /* the batch goes on until a micro-batch ends it */
     }
 }
 
@@ -81,6 +84,7 @@ int step_gradients(struct engine *engine, struct position *position, struct step
     engine_begin(engine, number, counts->marks, step->loss_scale);
     const double from = clock_now(), before = samples->loader ? loader_waited(samples->loader) : 0;
     samples->sequences = samples->first ? samples->first->sequences : 0;
+    assert(samples->sequences <= counts->sequences); /* a share of the whole */
     TRY(passes(engine, samples, halt, err));
     samples->computed = clock_now() - from - engine_waited(engine);
     samples->computed -= samples->loader ? loader_waited(samples->loader) - before : 0;
@@ -98,6 +102,7 @@ int step_update(struct engine *engine, struct position *position, struct error *
 {
     const uint64_t number = next_number(position), update = position->state.updates + position->queued + 1;
     struct queued_step *step = &position->queue[number % STEPS_QUEUED];
+    assert(position->queued < STEPS_QUEUED);
     TRY(engine_update(engine, number, update, step->loss_scale, &step->rate, err));
     position->state.freeze = engine->freeze;
     position->queued++;
@@ -154,6 +159,7 @@ static void move_on(struct position *position, const struct queued_step *step, c
     if (facts->outcome == STEP_SKIPPED)
         return;
     state->updates++;
+    assert(state->updates <= state->step);
     if ((float)facts->norm > (float)state->norm_max) {
         state->norm_max = (double)(float)facts->norm; /* a float survives the 15 digits of state.json exactly */
         state->norm_max_step = state->step;

@@ -60,6 +60,7 @@ static void abort_comm(void *context, const struct error *why)
 static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
 {
     struct meet_blocks blocks = {0};
+    assert(!team->weights);
     team->weights = mem_clear(team->size, sizeof *team->weights);
     team->weights[0] = weight;
     if (team->size == 1)
@@ -97,6 +98,7 @@ static int open_comm(struct team *team, struct error *err)
                                   },
                                   err);
     pthread_mutex_lock(&team->lock);
+    assert(!team->comm);
     team->comm = comm;
     pthread_mutex_unlock(&team->lock);
     return comm ? 0 : -1;

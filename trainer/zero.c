@@ -71,6 +71,7 @@ struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_
     const struct ops *ops = model_ops(model);
     const struct params *table = model_table(model);
     const uint32_t size = pieces->size;
+    assert(rank < size);
     const size_t bytes = pieces->held[rank] * ops->real_size;
     size_t vectors = 0;
     *z = (struct zero){
@@ -92,6 +93,7 @@ struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_
     z->vector_counts = mem_array(size, sizeof *z->vector_counts);
     for (uint32_t r = 0; r < size; r++)
         vectors += z->vector_counts[r] = vectors_of(z, r);
+    assert(vectors <= table->vector_size); /* which may have gaps */
     z->vectors = mem_array(vectors, sizeof *z->vectors);
     if (ops->memory > 0)
         z->rounded = ops->allocate(ops->device, table->vector_size * ops->storage_size);
@@ -118,6 +120,7 @@ void zero_close(struct zero *z)
 
 void zero_join(struct zero *z, struct comm *comm, struct meet *meet)
 {
+    assert(comm_size(comm) == z->pieces->size && comm_rank(comm) == z->rank);
     z->comm = comm;
     z->meet = meet;
 }
@@ -156,6 +159,7 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
 {
     const size_t bytes = z->table->chunk_count * each * sizeof *memory;
     size_t before = 0;
+    assert(each <= SUMS);
     for (uint32_t r = 0; r < z->pieces->size; r++) {
         z->sum_counts[r] = 0;
         for (size_t b = 0; b < z->pieces->buckets.count; b++) {
@@ -176,6 +180,7 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
         carry_sums(z, r, each, from, all, true);
         from += z->sum_counts[r];
     }
+    assert(result < 0 || from == z->sums + z->table->chunk_count * each); /* each chunk has one holder */
     z->ops->unmap(z->ops->device, memory, all, bytes, MAP_CHANGE);
     return result;
 }
@@ -206,6 +211,7 @@ static struct update_memory memory_of(const struct zero *z, const struct piece *
 static void store(const struct zero *z, const struct piece *piece)
 {
     const size_t from = piece->place + piece->from - piece->held_from;
+    assert(piece->to == piece->from || from + (piece->to - piece->from) <= z->pieces->held[z->rank]);
     if (!is_whole(z) && piece->to > piece->from)
         CALL(z->ops, convert, .y = at(model_weights(z->model), piece->from, z->ops->storage_size),
              .x = at(z->arrays[CHECKPOINT_WEIGHTS], from, z->ops->real_size), .count = piece->to - piece->from);
@@ -259,7 +265,8 @@ static int gather_vectors(struct zero *z, struct error *err)
     for (uint32_t r = 0; r < z->rank; r++)
         own += z->vector_counts[r];
     const float *packed = ops->map(ops->device, z->arrays[CHECKPOINT_WEIGHTS], held, MAP_READ);
-    carry_vectors(z, z->rank, own, packed, NULL);
+    const float *end = carry_vectors(z, z->rank, own, packed, NULL);
+    assert(end == own + z->vector_counts[z->rank]);
     ops->unmap(ops->device, z->arrays[CHECKPOINT_WEIGHTS], (void *)packed, held, MAP_READ);
     TRY(run(z, vectors_work(z), err));
     float *read = ops->map(ops->device, model_params(z->model), bytes, MAP_CHANGE);
@@ -375,6 +382,7 @@ static int scatter(struct zero *z, enum checkpoint_array array, const float *fla
             z->in[r] = z->rank == 0 ? z->pieces->counts[b * z->pieces->size + r] : 0;
             z->out[r] = r == 0 ? own->to - own->from : 0;
         }
+        assert(z->pieces->counts[b * z->pieces->size + z->rank] == own->to - own->from); /* what rank 0 sends here */
         result = run(z,
                      (struct comm_work){.operation = COMM_ALL_TO_ALL,
                                         .type = COMM_FLOAT,
@@ -434,6 +442,7 @@ static int collect_bucket(struct zero *z, enum checkpoint_array array, const str
     }
     if (all == 0)
         return 0;
+    assert(first >= param->offset && all <= param->offset + param->count - first); /* consecutive, and of this tensor */
     const size_t mine = z->in[0] = overlap(z, param, b, z->rank, &from), bytes = mine * sizeof *out;
     void *memory = at(z->arrays[array], own->place + (from - own->held_from), z->ops->real_size);
     void *packed = mine > 0 ? ops->map(ops->device, memory, bytes, MAP_READ) : NULL;
@@ -495,6 +504,8 @@ int zero_serve(struct zero *z, struct error *err)
         TRY(ask(z, asked, err));
         if (asked[0] == CHECKPOINT_ARRAYS)
             return 0;
+        assert(asked[0] >= 0 && asked[0] < CHECKPOINT_ARRAYS);
+        assert(asked[1] >= 0 && (size_t)asked[1] < z->table->count);
         TRY(collect(z, (enum checkpoint_array)asked[0], &z->table->items[asked[1]], NULL, err));
     }
 }

@@ -58,6 +58,7 @@ void hub_close(struct meet *meet)
 {
     struct hub *hub = meet->hub;
     door_shut(meet);
+    assert(hub->listener < 0 && hub->strangers_count == 0);
     for (uint32_t i = 0; i < meet->options.size; i++)
         seat_clear(&hub->seats[i]);
     mem_free(hub->seats);
@@ -140,6 +141,7 @@ void hub_give(struct meet *meet, uint32_t rank, struct str block)
 {
     struct hub *hub = meet->hub;
     struct buf all = {0};
+    assert(rank < meet->options.size && !hub->seats[rank].has_given); /* one block for each exchange */
     hub->seats[rank].has_given = true;
     buf_reset(&hub->seats[rank].given);
     buf_add_str(&hub->seats[rank].given, block);
@@ -162,6 +164,7 @@ void hub_give(struct meet *meet, uint32_t rank, struct str block)
 
 static void hub_left(struct meet *meet, uint32_t rank)
 {
+    assert(rank > 0 && rank < meet->options.size); /* rank 0 has no line to itself */
     meet->peers[rank].here = false;
     line_close(&meet->hub->seats[rank].line);
     if (meet->begun && !meet->closing)
@@ -226,6 +229,7 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
 static void seat_broken(struct meet *meet, uint32_t rank)
 {
     struct error err;
+    assert(rank > 0 && rank < meet->options.size);
     line_close(&meet->hub->seats[rank].line);
     if (meet->begun && !meet->closing) {
         judge_lost(&meet->peers[rank], &err);

@@ -1,6 +1,7 @@
 /* In: a socket. Out: whole frames, both ways. */
 #include "trainer/comm/line.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are the bytes 
 
 void line_open(struct line *line, int fd, uint32_t size_max)
 {
+    assert(fd >= 0);
     *line = (struct line){.fd = fd, .size_max = size_max};
 }
 
@@ -30,6 +32,7 @@ void line_close(struct line *line)
 void line_put(struct line *line, uint32_t kind, const void *bytes, size_t size)
 {
     const struct head head = {kind, (uint32_t)size};
+    assert(size <= UINT32_MAX);
     if (line->fd < 0)
         return;
     buf_add(&line->out, &head, sizeof head);
@@ -43,6 +46,7 @@ bool line_is_empty(const struct line *line)
 
 int line_flush(struct line *line)
 {
+    assert(line->sent <= line->out.size);
     while (!line_is_empty(line)) {
         const ssize_t sent =
             send(line->fd, line->out.data + line->sent, line->out.size - line->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -79,6 +83,7 @@ int line_fill(struct line *line)
 int line_take(struct line *line, struct frame *frame)
 {
     struct head head;
+    assert(line->taken <= line->in.size);
     const size_t left = line->in.size - line->taken;
     if (left < sizeof head)
         return 0;

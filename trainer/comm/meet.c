@@ -79,6 +79,7 @@ void meet_wake(struct meet *meet)
 
 void meet_judge(struct meet *meet, uint32_t lost, const struct error *err)
 {
+    assert(err->kind != ERR_NONE);
     if (meet->failed)
         return;
     meet->verdict.lost = lost;
@@ -197,6 +198,7 @@ void meet_await(struct meet *meet)
 
 int meet_tell(struct meet *meet, struct error *err)
 {
+    assert(meet->failed);
     meet->told = true;
     *err = meet->verdict.error;
     return -1;

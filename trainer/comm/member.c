@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -74,6 +75,7 @@ static int try_place(struct meet *meet, const struct places *places, size_t i)
         return -1;
     memcpy(hello.host, meet->host, sizeof hello.host);
     socket_tune(fd);
+    assert(meet->line.fd < 0); /* the attempt before closed its own */
     const uint32_t blocks = (uint32_t)((MEET_BLOCK_MAX + sizeof(uint32_t)) * meet->options.size);
     const uint32_t value = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
     line_open(&meet->line, fd, blocks > value ? blocks : value);
@@ -143,6 +145,7 @@ int member_open(struct meet *meet, struct error *err)
 static void begin(struct meet *meet, struct str bytes)
 {
     struct begin begin;
+    assert(!meet->hub);
     if (bytes.size != sizeof begin || meet->begun)
         return;
     memcpy(&begin, bytes.data, sizeof begin);

@@ -81,6 +81,7 @@ static int do_work(struct comm *comm, uint64_t number, struct error *err)
 /* Called with the lock held. */
 static void set_failure(struct comm *comm, const struct error *err)
 {
+    assert(err->kind != ERR_NONE);
     if (!comm->failed) {
         comm->failure = *err;
         comm->failed = true;
@@ -143,6 +144,7 @@ static int start_thread(struct comm *comm, struct error *err)
 
 static void release(struct comm *comm)
 {
+    assert(comm->done == comm->started); /* the library uses no array any more */
     pthread_cond_destroy(&comm->changed);
     pthread_mutex_destroy(&comm->lock);
     work_scratch_release(&comm->scratch);
@@ -191,6 +193,7 @@ struct comm *comm_open_library(const struct comm_library *library, const struct 
 void comm_close(struct comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
+    assert(comm->state == OPEN);
     const bool under_way = comm->done < comm->started && !comm->failed;
     pthread_mutex_unlock(&comm->lock);
     if (under_way) {
@@ -214,8 +217,10 @@ uint64_t comm_start(struct comm *comm, struct comm_work work)
     work_check(&work, comm->options.rank, comm->options.size);
     assert(!work.on_device || comm_takes_device(comm));
     pthread_mutex_lock(&comm->lock);
+    assert(comm->state == OPEN);
     while (comm->started - comm->done == COMM_QUEUE)
         pthread_cond_wait(&comm->changed, &comm->lock);
+    assert(comm->started - comm->done < COMM_QUEUE); /* the slot is the caller's */
     const uint64_t number = comm->started++;
     comm->slots[number % COMM_QUEUE] = (struct slot){.work = work};
     const bool now = !comm->library->waits;
@@ -224,7 +229,7 @@ uint64_t comm_start(struct comm *comm, struct comm_work work)
     if (now) {
         struct error err;
         const int result = comm->failed ? 0 : do_work(comm, number, &err);
-        assert(result == 0); /* nothing in one process can fail */
+        assert(result == 0 && comm->done == number); /* nothing in one process can fail, or be under way */
         comm->done++;
     }
     return number;

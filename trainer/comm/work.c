@@ -198,6 +198,7 @@ static int sum_bf16(const struct comm_work *work, const struct comm_library *lib
     size_t *counts = scratch->counts;
     for (uint32_t r = 0; r < size; r++)
         counts[r] = comm_part(work->count, r, size);
+    assert(total(counts, size) == work->count);
     uint16_t *own = (uint16_t *)work->out + total(counts, rank);
     struct comm_work half = {.type = COMM_BF16, .in = work->out, .out = own, .in_counts = counts};
     TRY(reduce_scatter(&half, library, opened, rank, size, scratch, err));

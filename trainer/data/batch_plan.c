@@ -1,6 +1,7 @@
 /* In: a plan and a step. Out: how many samples the step takes. */
 #include "trainer/data/batch_plan.h"
 
+#include <assert.h>
 #include <math.h>
 
 uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n)
@@ -9,6 +10,7 @@ uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n)
     const uint64_t grows = n < plan->steps ? n : plan->steps, rest = n - grows;
     if (plan->steps == 0)
         return n * plan->last;
+    assert(plan->first <= plan->last); /* batches grow */
     const wide more = (wide)(plan->last - plan->first) * grows * grows / ((wide)plan->steps * 2);
     return plan->first * grows + (uint64_t)more + plan->last * rest;
 }

@@ -72,6 +72,7 @@ static int load_batch(struct loader *loader, struct error *err)
         if (place >= loader->from && place < to)
             TRY(load(loader, loader->next, err));
     }
+    assert(loader->next <= end && loader->loaded <= to - loader->from);
     return 0;
 }
 
@@ -95,6 +96,7 @@ static int make(void *context, void *job, uint64_t number, struct error *err)
         loader->cut++;
     assert(micro->batch.sequences > 0); /* limits have room for one sample */
     pack_finish(&micro->batch, &loader->options.limits);
+    assert(loader->cut <= loader->loaded && micro->batch.tokens <= loader->tokens);
     micro->ends = loader->cut == loader->loaded;
     micro->sequences = loader->loaded;
     micro->tokens = loader->tokens;

@@ -27,6 +27,7 @@ static void round_weights(const uint64_t *asked, uint64_t sum, uint32_t datasets
         lost[d] = (uint64_t)(share % sum);
         left -= weights[d];
     }
+    assert(left < datasets); /* each lost less than one to rounding */
     for (; left > 0; left--) {
         uint32_t most = 0;
         for (uint32_t d = 1; d < datasets; d++)
@@ -93,6 +94,9 @@ void mixture_init(struct mixture *mixture, const uint32_t *weights, uint32_t dat
         const uint32_t d = next_dataset(mixture, had, n + 1);
         mixture->slots[n] = (struct mixture_slot){d, had[d]++};
     }
+    for (uint32_t d = 0; d < datasets; d++)
+        assert(had[d] ==
+               weights[d]); /* a period has what the weights say, or look-ups in later periods would be wrong */
 }
 
 void mixture_release(struct mixture *mixture)

@@ -1,6 +1,7 @@
 /* In: several sources. Out: one source, which maps a sample's number to a source and its number there. */
 #include "trainer/data/mixture_source.h"
 
+#include <assert.h>
 #include <math.h>
 
 static void widen(struct sequence_room *room, const struct sequence_room *other)
@@ -54,6 +55,7 @@ struct source mixture_source(const struct mixed_sources *mixed)
     double length = 0;
     for (uint32_t d = 0; d < mixed->rule.datasets; d++) {
         const struct source *source = &mixed->sources[d];
+        assert(source->samples > 0); /* an empty dataset has no weight and is left out before */
         all.samples += source->samples;
         length +=
             (double)mixed->rule.weights[d] / mixed->rule.period * (double)source->tokens / (double)source->samples;
@@ -69,6 +71,7 @@ struct source mixture_source(const struct mixed_sources *mixed)
 static uint32_t find(const struct chained_sources *chain, uint64_t k, uint64_t *sample)
 {
     uint32_t s = 0;
+    assert(chain->borders[chain->count] > 0); /* nothing may be fetched from an empty source */
     k %= chain->borders[chain->count];
     while (k >= chain->borders[s + 1])
         s++;

@@ -116,6 +116,7 @@ bool pack_add(struct batch *batch, const struct pack_limits *limits, const struc
     batch->numbers[place] = number;
     batch->tokens += (int32_t)sequence->length;
     batch->sequences++;
+    assert(batch->tokens <= limits->tokens && batch->sequences <= limits->sequences);
     return true;
 }
 
@@ -126,6 +127,7 @@ static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
         return 0; /* a head without labels */
     const int32_t most = rounded(limit), step = shapes > 0 ? rounded((most + shapes - 1) / shapes) : BATCH_ROW_MULTIPLE;
     const int32_t up = (rows + step - 1) / step * step;
+    assert(rows <= limit);
     return up < most ? up : most;
 }
 
@@ -153,6 +155,8 @@ static void pack_read(struct batch *batch, const struct pack_limits *limits)
         read->positions[live] = batch->positions[row];
         read->sequence_of[live++] = batch->sequence_of[row];
     }
+    for (int h = 0; h < HEAD_KINDS; h++)
+        assert(done[h] == batch->heads[h].live); /* every label has its row */
     read->sequences = batch->sequences;
     read->starts[read->sequences] = read->tokens = live;
     read->token_rows = shape_of(live, read_limit(limits), limits->shapes);

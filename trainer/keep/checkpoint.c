@@ -1,6 +1,7 @@
 /* Order of writing: files → state.json → rename of the directory → latest → removal of old ones. See the header. */
 #include "trainer/keep/checkpoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,7 @@ int checkpoint_tidy(const char *run, struct error *err)
 
 static uint64_t step_of(const char *name)
 {
+    assert(state_is_step_name(name));
     return strtoull(name + 5, NULL, 10);
 }
 
@@ -143,6 +145,7 @@ static int write_text(const char *directory, const char *name, struct str text, 
     char hex[17];
     char *path = path_join(directory, name);
     const int result = file_write_all(path, text.data, text.size, err);
+    assert(!json_object_get(hashes, name)); /* each file once */
     json_object_set_new(hashes, name, json_string(hash_text(hash64(text.data, text.size), hex)));
     mem_free(path);
     return result;
@@ -169,6 +172,7 @@ static int read_tensor(void *context, size_t i, void *data, struct error *err)
     const struct file_source *file = context;
     const struct checkpoint_source *source = file->parts->source;
     const size_t count = file->parts->params->count;
+    assert(file->first + i / count < CHECKPOINT_ARRAYS);
     return source->read(source->context, file->first + (enum checkpoint_array)(i / count), i % count, data, err);
 }
 
@@ -179,6 +183,9 @@ static int write_arrays(const char *directory, const char *name, const struct ch
     static const char *const prefixes[CHECKPOINT_ARRAYS] = {"", FIRST_PREFIX, SECOND_PREFIX};
     const float *const flat[CHECKPOINT_ARRAYS] = {parts->weights, parts->first, parts->second};
     const size_t count = parts->params->count;
+    assert(first + arrays <= CHECKPOINT_ARRAYS && !json_object_get(hashes, name));
+    for (size_t a = 0; a < arrays; a++)
+        assert(parts->source || flat[first + a]);
     struct file_source context = {parts, first};
     const struct tensor_source source = {read_tensor, &context};
     uint64_t hash = 0;
@@ -233,6 +240,7 @@ static int set_pointer(const char *run, const char *pointer, const char *name, s
     char text[NAME_SIZE + 1];
     char *path = path_join(run, pointer);
     const int size = snprintf(text, sizeof text, "%s\n", name);
+    assert(state_is_step_name(name) && size > 0 && (size_t)size < sizeof text);
     const int result = file_write_all(path, text, (size_t)size, err);
     mem_free(path);
     return result;

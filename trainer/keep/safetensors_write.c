@@ -70,11 +70,13 @@ int safetensors_write_from(const char *path, const struct tensor *tensors, size_
                            const struct tensor_source *source, uint64_t *hash, struct error *err)
 {
     const struct tensor **order = mem_array(count, sizeof *order);
+    uint64_t data_bytes = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t bytes = 0;
         const bool fits = tensor_shape_bytes(&tensors[i], &bytes);
         assert(fits && bytes == tensors[i].bytes);
         order[i] = &tensors[i];
+        data_bytes += bytes;
     }
     if (count > 0)
         qsort(order, count, sizeof *order, by_alignment);
@@ -91,6 +93,7 @@ int safetensors_write_from(const char *path, const struct tensor *tensors, size_
         result = put(&file, running, header.data, header.size, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = put_tensor(&file, running, order[i], (size_t)(order[i] - tensors), source, err);
+    assert(result < 0 || file.written == sizeof header_bytes + header.size + data_bytes); /* as the header says */
     if (result == 0)
         result = file_commit(&file, err);
     file_close(&file);

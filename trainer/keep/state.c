@@ -1,5 +1,6 @@
 #include "trainer/keep/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -30,6 +31,7 @@ json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const j
                   (json_int_t)state->step, "updates", (json_int_t)state->updates, "samples", (json_int_t)state->samples,
                   "tokens", (json_int_t)state->tokens, "norm_max", state->norm_max, "norm_max_step",
                   (json_int_t)state->norm_max_step, "files", hashes, "run", identity);
+    assert(json); /* a number that is not finite would have no JSON */
     if (state->scaler.scale > 0)
         json_object_set_new(json, "scaler",
                             json_pack("{s:f, s:I, s:I}", "loss_scale", state->scaler.scale, "overflow",
