@@ -41,6 +41,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .seed = recipe->seed,
         .documents = counts->documents,
         .pages_kept = counts->pages[PAGE_KEPT]};
+    /* A reason that only an option gives is left out without it, so that datasets made without it keep their bytes. */
     for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
         if ((fate != PAGE_DUPLICATE || recipe->drop_duplicates) && (fate != PAGE_SHORT || recipe->min_words > 0))
             manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
@@ -66,6 +67,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         free(text);
     }
     json_decref(options);
+    /* Without names: the manifest depends on what was read, not on where it was. */
     for (size_t i = 0; i < build->inputs.count; i++)
         manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->whole.hashes[i]);
 
@@ -73,7 +75,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         const uint64_t samples = counts->samples[set];
         const uint64_t record = digest_entry_bytes(recipe, set / 2, vocab->count) - sizeof(struct sample_key);
         uint64_t shards = (samples * record + recipe->shard_bytes - 1) / recipe->shard_bytes;
-        if (shards > samples)
+        if (shards > samples) /* --shard-bytes is below a record: no shard is empty */
             shards = samples;
         manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2),
                             samples, counts->tokens[set], (uint32_t)shards);

@@ -104,6 +104,8 @@ static void put_number(json_t *object, const char *name, uint64_t value)
 
 json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
 {
+    /* A resume compares this, and manifests keep it. An option that was added later appears only where it changes
+     * something, so that builds without it keep their identity and their root hash. */
     json_t *object = json_object();
     put_number(object, "text_version", TEXT_VERSION);
     put_number(object, "format_version", SHARD_FORMAT_VERSION);
@@ -153,7 +155,7 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
         json_object_set_new(object, "salvage", json_true());
     if (recipe->joined)
         json_object_set_new(object, "handle-chinese-chars", json_false());
-    if (recipe->learned) {
+    if (recipe->learned) { /* a vocabulary from --vocab is known by its hash instead */
         put_number(object, "vocab-size", recipe->vocab_size);
         put_number(object, "unused", recipe->unused);
         if (recipe->min_frequency > LEARN_COUNT_MIN)

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* No language has this code. It stands for text whose language is not clear. */
-
 #define OTHER_FILES 1024 /* most of them for spills */
 
 /* xx=FILE, where FILE exists, must mean a language; fi=FILE, where that is the name of a file, must not. */
@@ -54,7 +52,7 @@ static void settle_language(struct input_language *language, const struct dsdata
         language->by = LANGUAGE_OF_WIKI;
         if (own.size < CODE_BYTES_MAX)
             memcpy(language->code, own.data, own.size);
-    } else if (settings->compat != COMPAT_GOOGLE) {
+    } else if (settings->compat != COMPAT_GOOGLE) { /* Google's program knows no languages */
         const char *guessed = look_language(dump, settings->text_key);
         language->by = LANGUAGE_GUESSED;
         strcpy(language->code, guessed ? guessed : "");
@@ -109,7 +107,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
         inputs->spool = settings->spool;
         mem_free(named->path);
         named->path = mem_copy_text(inputs->spool);
-        options.name = "standard input";
+        options.name = "standard input"; /* messages name what was typed, not our copy of it */
     }
     options.kind = named->kind;
     options.salvage = settings->salvage;
@@ -122,14 +120,14 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
         hint_language(named, err);
         return -1;
     }
-    inputs->count++;
+    inputs->count++; /* from here on inputs_close frees it, also after an error */
     inputs->dumps[n] = dump;
     inputs->paths[n] = named->path;
     inputs->parts[n] = named->parts;
     named->path = NULL;
     memcpy(inputs->languages[n].code, named->code, sizeof named->code);
     TRY(check_wiki(inputs, n, err));
-    settle_language(&inputs->languages[n], settings, dump, inputs->lang);
+    settle_language(&inputs->languages[n], settings, dump, inputs->lang); /* its tables tell a form from another */
     settle_form(inputs, settings);
     inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),

@@ -60,7 +60,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->timestamp = page->timestamp;
     w->text = page->text;
     w->size = (uint32_t)page->text.size;
-    if (link_is_redirect(page->text, w->options.language)) {
+    if (link_is_redirect(page->text, w->options.language)) { /* it shows nothing, so its spans are not needed */
         facts->is_redirect = true;
         facts->bytes[FATE_MARKUP] = page->text.size;
         return;
@@ -92,6 +92,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
     facts->steps += w->spans.steps + w->paragraphs.steps + w->size;
+    /* Every byte of the page has one fate, so the figures of a report add up to the text that was read. */
     uint64_t bytes = 0;
     for (unsigned i = 0; i < FATES; i++)
         bytes += facts->bytes[i];

@@ -332,12 +332,12 @@ static bool read_command(struct reader *r)
     const size_t from = r->at;
     while (r->at < r->tex.size && is_letter(r->tex.data[r->at]))
         r->at++;
-    r->at += r->at == from && r->at < r->tex.size;
+    r->at += r->at == from && r->at < r->tex.size; /* a command is letters, or one other byte */
     const struct command *command = find_command((struct str){r->tex.data + from, r->at - from});
     if (!command)
         return false;
     switch (command->kind) {
-    case SHOWS_NAME:
+    case SHOWS_NAME: /* a blank keeps the name apart from a letter before it: "a sin b" */
         if (r->out->size > r->start && is_letter(r->out->data[r->out->size - 1]))
             add_blank(r);
         add(r, str_of(command->text));

@@ -515,6 +515,8 @@ void spans_find(struct spans *spans, const struct language *language, bool has_v
                             .comment_end = NONE,
                             .heading_from = NONE,
                             .comments_close = true};
+    /* Only a search that found no end says that none follows. It is made once for each tag, so the time stays linear in
+     * the text whatever is left open. */
     for (unsigned i = 0; i < TAG_COUNT; i++)
         finder.closes[i] = true;
     find_signs(spans, has_variants, text);
@@ -542,7 +544,7 @@ void spans_find(struct spans *spans, const struct language *language, bool has_v
             open_variant(&finder);
         }
     }
-    abandon(&finder, 0, finder.size);
+    abandon(&finder, 0, finder.size); /* what the page never closes is text */
     tidy_up(spans);
 }
 

@@ -435,8 +435,10 @@ static size_t read_stop(struct splitter *splitter, size_t at)
         note_quotes(splitter, at, at + size);
         return at + size;
     }
-    if (stop.marks == MARK_DOT && count > 1)
+    if (stop.marks == MARK_DOT && count > 1) /* "..." ends no abbreviation */
         stop.marks = MARK_STRONG;
+    /* Quotes and brackets that close here belong to this sentence. They are noted only after the decision, which
+     * depends on what was open at the stop, but in any case, because later stops depend on them. */
     stop.after = skip_closings(splitter, stop.end, stop.is_cjk);
     stop.next = skip_blanks(splitter, stop.after);
     if (stop.marks & MARK_WIDE) {

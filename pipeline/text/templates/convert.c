@@ -153,6 +153,8 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
     const struct str code = positional(call, at);
     struct amount amount;
     const bool is_precision = read_amount(code, &amount);
+    /* Without a unit to convert to, the unit's own choice is taken. That of a metre is feet and inches, as for people;
+     * from 3 m on it is feet, as for buildings. */
     if (code.size == 0 || is_precision) {
         const bool in_feet = c->unit->quantity == 'L' && c->lesser_unit;
         const bool is_tall = strcmp(c->unit->outputs, "ftin") == 0 && c->amounts[0].value >= 3;
@@ -164,7 +166,7 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
         if (!read_outputs(call, c, code))
             c->output_count = 0;
     }
-    if (code.size == 0)
+    if (code.size == 0) /* an empty parameter takes a place too */
         at++;
     if (amount_at(call, at, &amount) && fabs(amount.value) < 10) {
         c->has_precision = true;
@@ -181,7 +183,7 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
     if (str_equal(abbr, STR("out")))
         c->symbol_in = false;
     c->symbol_out = !off && !str_equal(abbr, STR("in"));
-    if (!call_english(call)) {
+    if (!call_english(call)) { /* the names of units and the words between amounts are English */
         c->symbol_in = c->symbol_out = true;
         for (size_t i = 0; i + 1 < c->count; i++)
             c->separators[i] = c->separators[i]->each ? c->separators[i] : separator_of(STR("–"));

@@ -101,6 +101,7 @@ const char *pattern_mistake(struct str pattern)
 {
     bool in_group = false;
     size_t parts = 0, depth = 0, of_page = 0;
+    /* A dump calls templates by the million, so the limits bound what one call can cost. */
     if (pattern.size > PATTERN_BYTES_MAX)
         return "the rendering is longer than 1024 bytes";
     for (size_t at = 0; at < pattern.size;) {

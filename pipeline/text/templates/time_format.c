@@ -155,7 +155,7 @@ static bool format_letter(const struct moment *m, char letter, bool names, struc
 {
     const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12;
     const char *const month = month_names[m->month - 1], *const day = day_names[day_of_week(m)];
-    if (strchr("MFDlaA", letter) && !names)
+    if (strchr("MFDlaA", letter) && !names) /* the words below are English */
         return false;
     switch (letter) {
     case 'Y':
@@ -237,7 +237,7 @@ static bool format_letter(const struct moment *m, char letter, bool names, struc
     case 'c':
         buf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02d+00:00", m->year, m->month, m->day, m->hour, m->minute, m->second);
         return true;
-    default:
+    default: /* a letter that is not known here may mean something to MediaWiki; any other byte stands for itself */
         if ((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z')
             return false;
         buf_add_byte(out, letter);

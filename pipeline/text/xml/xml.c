@@ -108,6 +108,7 @@ static void XMLCALL on_end(void *data, const char *name)
 {
     (void)name;
     struct page_parser *parser = data;
+    /* It stays valid with the page: the output has room for all of it and is never moved. */
     const struct str content = {parser->out + parser->field_start, parser->size - parser->field_start};
     const unsigned depth = parser->depth--;
     if (parser->in_revision && depth == 2)
