@@ -105,6 +105,8 @@ enum text_run_kind run_next(const struct unicode *unicode, bool joined, struct s
             while (++at < end && kind_at(at) == LETTER)
                 ;
             kind = RUN_ASCII;
+            /* Most words end here and need no tables. Where other bytes follow directly, they belong to the word,
+             * unless the first of them ends it. */
             if (at < end && kind_at(at) >= CONTROL) {
                 const char *const ascii_end = at;
                 at = other_end(unicode, joined, at, end);
