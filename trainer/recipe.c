@@ -69,6 +69,8 @@ int recipe_make(const struct settings *settings, const struct material *material
                     config->positions);
     struct keys keys;
     double warmup = 0; /* of the batch size */
+    /* In this order: the number of steps follows from --epochs and the sizes of the batches, a warm-up that is a share
+     * needs the number of steps, and the schedule's keys are checked against both. */
     int result = keys_read(&keys, settings, err);
     if (result == 0)
         result = keys_batch(&keys, settings, recipe, &warmup, err);
@@ -79,7 +81,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         result = keys_apply(&keys, settings, recipe, err);
     if (result == 0 && settings->same_bits)
         result = choose_part(recipe, err);
-    if (result == 0 && recipe->rewarmup)
+    if (result == 0 && recipe->rewarmup) /* the schedule counts updates, which are fewer than steps in fp16 */
         recipe->schedule.begins = origin->goes_on ? origin->state.updates : 0;
     keys_release(&keys);
     if (result == 0 && origin->goes_on && recipe->schedule.steps <= origin->state.step)
@@ -100,6 +102,9 @@ static void add_all(json_t *identity, json_t *part)
 static json_t *data_identity(const struct recipe *recipe)
 {
     char dataset[17];
+    /* "default", because the default depends on the processor, and a run may go on on another one; run.json records
+     * which precision its first start chose. What most runs do not use is added only where it is used, so that their
+     * identity stays what earlier versions wrote. */
     json_t *json =
         json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:s}", "dataset", hash_text(recipe->dataset, dataset),
                   "seq", (int)recipe->seq, "initial_weights", recipe->initial, "order",

@@ -138,7 +138,7 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
     screen_mixture(opening->mixture);
-    if (opening->step == 0)
+    if (opening->step == 0) /* a run that goes on was warned at its first start */
         screen_epochs(opening->epochs);
     if (!opening->evaluates)
         log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");

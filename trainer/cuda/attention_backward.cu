@@ -271,7 +271,7 @@ static __device__ __forceinline__ void add_queries(const backward_room &room, co
             multiply_add<storage>(sums[2 * pair + 1], l, r[2], r[3]);
         }
     }
-    if (!(begins && ends)) {
+    if (!(begins && ends)) { /* a sequence of one tile needs no memory for sums */
         float *at = a.scratch + ((size_t)work.head * a.query_rows + work.first_query + own) * HEAD_SIZE;
 #pragma unroll
         for (int h = 0; h < 2; h++)

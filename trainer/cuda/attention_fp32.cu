@@ -90,6 +90,8 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
     const own_row own = half_of((const float *)a.q + row * a.q_stride + head, query < work.queries);
     own_row context = {};
     float most = -INFINITY, sum = 0;
+    /* Scores are not stored: when a larger one comes, the sums so far are scaled down to it. Threads of queries that do
+     * not exist help to load and reach every barrier, so they leave only after the loop. */
     for (int key = 0; key < work.length; key += TILE) {
         __syncthreads();
         load_rows(keys, k + key * stride, stride, work.length - key);

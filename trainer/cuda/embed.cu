@@ -81,6 +81,8 @@ static __global__ void __launch_bounds__(THREADS) words_kernel(const words_args<
         return;
     const int before = first > 0 ? a.ids[a.order[first - 1]] : -1;
     const int after = first + count < a.tokens ? a.ids[a.order[first + count]] : -1;
+    /* An id that continues in a neighbouring chunk is also another block's, so this block's sum goes to `parts`. All
+     * other rows are this block's alone. So every sum has one order, and no atomics are needed. */
     float *parts = a.parts + (size_t)chunk * 2 * a.hidden + column;
     float sum[width] = {};
     for (int i = 0; i < count; i += AHEAD) {

@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
     const int lane = threadIdx.x % WARP, first = blockIdx.x * BACKWARD_WARPS + threadIdx.x / WARP;
     float dgain[packs][width] = {}, dbias[packs][width] = {};
     for (int row = first; row < a.total; row += gridDim.x * BACKWARD_WARPS) {
-        if (row >= a.live) {
+        if (row >= a.live) { /* dead rows are zero in every buffer */
             clear_slopes<storage, width>(a, row, lane);
             continue;
         }

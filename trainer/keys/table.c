@@ -160,7 +160,7 @@ static int set_value(const struct keys *keys, const char *path, const struct fou
         else
             *(double *)key->field = real;
         return 0;
-    case KEY_AUTO:
+    case KEY_AUTO: /* 0 is no valid count, so it can stand for "auto" */
         if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0) {
             *(double *)key->field = 0;
             return 0;
@@ -181,7 +181,7 @@ static int set_value(const struct keys *keys, const char *path, const struct fou
             return 0;
         snprintf(text, sizeof text, "neither \"%s\" nor \"%s\"", key->words[0], key->words[1]);
         return keys_complain(keys, path, text, err);
-    default:
+    default: /* the other kinds set no field here */
         return 0;
     }
 }

@@ -267,6 +267,7 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
     form->backward(model, layer, rows);
+    /* Weights first: in pre and large the product after them overwrites dbranch, which this one reads. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),

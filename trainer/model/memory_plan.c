@@ -147,6 +147,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
             take(&planner, &model->read_sum, "read.sum", read * hidden, ops->storage_size);
         take(&planner, &model->dread, "gradient.read", read * hidden, ops->storage_size);
     }
+    /* One set for all layers: a backward pass is in one layer at a time. What layers save for it was planned above. */
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
     take(&planner, &model->dup, "gradient.up", rows * up, ops->storage_size);

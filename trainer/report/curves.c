@@ -103,6 +103,8 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
     size_t lines = 0;
     for (size_t i = 0; i < h->count; i++)
         lines += h->lines[i].valid == valid;
+    /* Each point is the mean of equally many lines: single steps would show noise only. A value that is not finite
+     * keeps its place among them but does not count. */
     const size_t each = (lines + BINS - 1) / BINS;
     double steps = 0, sum = 0;
     size_t count = 0, seen = 0;
