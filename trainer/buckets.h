@@ -7,6 +7,7 @@
 
 #include "trainer/model/params.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define BUCKET_BYTES_MAX ((size_t)32 << 20) /* of float gradients: 2^23 elements */
@@ -14,7 +15,8 @@
 struct bucket {
     size_t from, to;             /* elements of flat memory; gaps belong to the tensor before them */
     size_t chunk_from, chunk_to; /* chunks of the table */
-    size_t group;                /* 0: the heads; then the layers, from the last to the first; then the embeddings */
+    size_t group;                /* 0: the heads; then the layers, from the last to the first, or their parts; then the
+                                  * embeddings */
 };
 
 struct buckets {
@@ -22,8 +24,10 @@ struct buckets {
     size_t count;
 };
 
-/* `most`: maximum of elements per bucket, raised to at least a chunk and a 256th of all; 0: BUCKET_BYTES_MAX. */
-void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most);
+/* `most`: maximum of elements per bucket, raised to at least a chunk and a 256th of all; 0: BUCKET_BYTES_MAX. `parts`:
+ * each of the parts in which a layer becomes final (struct gradient_listener) is a group of its own if the layer
+ * exceeds the maximum. */
+void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most, bool parts);
 void buckets_release(struct buckets *buckets); /* safe on a zeroed one */
 
 #endif

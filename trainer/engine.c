@@ -48,10 +48,11 @@ static int check_onebit(const struct engine *e, struct error *err)
                : 0;
 }
 
-uint64_t engine_bucket(const struct engine *e)
+void engine_pieces(const struct engine *e, const struct params *params, uint32_t size, struct pieces *pieces)
 {
-    const struct recipe *recipe = e->recipe;
-    return recipe->bucket > 0 || recipe->zero < 2 ? recipe->bucket : PIECES_BUCKET;
+    const bool gradients = e->recipe->zero > 1;
+    pieces_init(pieces, params, e->recipe->bucket > 0 || !gradients ? e->recipe->bucket : PIECES_BUCKET, gradients,
+                size);
 }
 
 int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
@@ -79,7 +80,7 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
     }
     e->rank = rank;
     params_init(&params, &recipe->config);
-    pieces_init(&e->pieces, &params, engine_bucket(e), size);
+    engine_pieces(e, &params, size, &e->pieces);
     params_release(&params);
     return 0;
 }

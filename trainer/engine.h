@@ -64,10 +64,11 @@ int engine_choose(struct engine *engine, const struct settings *settings, const 
 /* Divides moments and master copies among `size` processes, as the recipe's `zero` says. If it is not called, or with
  * stage 0 or one process, nothing is divided. ERR_USAGE: the optimizer or an option needs them undivided. */
 int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
-/* Maximum of elements per bucket, as in buckets_init. comm has room for one while it sums it, so with divided
- * gradients, unless the recipe has a number, it is smaller than otherwise. */
-#define PIECES_BUCKET ((uint64_t)1 << 21)
-uint64_t engine_bucket(const struct engine *engine);
+/* Sets the pieces of `size` processes, as the recipe's `zero` says. With divided gradients buckets are smaller than
+ * otherwise, because their memory counts: a part of a layer, at most the recipe's number of elements or else
+ * PIECES_BUCKET (10 MiB). */
+#define PIECES_BUCKET ((uint64_t)10 << 18)
+void engine_pieces(const struct engine *engine, const struct params *params, uint32_t size, struct pieces *pieces);
 /* Whether this process keeps only the gradients of its own pieces. */
 static inline bool engine_divides_gradients(const struct engine *engine)
 {

@@ -31,7 +31,7 @@ struct part {
 
 enum group_kind {
     GROUP_BLOCK, /* rows of the word table, as the decoder leaves them */
-    GROUP_WHOLE, /* the heads, a layer, the embeddings but the word table or, if there are no blocks, with it */
+    GROUP_WHOLE, /* the heads, a layer or its parts, the embeddings (without blocks with the word table) */
     GROUP_ROWS,  /* those rows of a block that any process has set aside, packed */
 };
 
@@ -104,9 +104,8 @@ static size_t words_end(const struct params *params)
     return params_embedding(params, PARAM_WORD)[1].offset;
 }
 
-/* In a pre-LN model the norm at the beginning of a layer is written together with the layer before it, so two groups
- * are open at a time; so are the heads and a block of the word table. With overlap the sums of one more are under
- * way. */
+/* In a pre-LN model norms are written after the tensors around them, so two groups are open at a time; so are the heads
+ * and a block of the word table. With overlap the sums of one more are under way. */
 static size_t slots_of(const struct params *params, bool overlap, bool blocks)
 {
     const size_t slots = 1 + (params->finals > 0) + overlap;
@@ -265,7 +264,7 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     if (blocks)
         open_words(own);
     make_groups(own);
-    assert(own->slots <= SLOTS_MAX && own->buckets->count + 4 < COMM_QUEUE);
+    assert(own->slots <= SLOTS_MAX);
     const size_t window = window_size(options->params, options->pieces, options->overlap, blocks);
     const size_t held = options->pieces->held[own->rank];
     own->window = ops->allocate(ops->device, window * sizeof *own->window);

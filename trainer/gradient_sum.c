@@ -105,7 +105,7 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     struct gradient_sum *sum = mem_clear(1, sizeof *sum);
     sum->options = *options;
     const uint32_t size = comm_size(options->comm);
-    buckets_init(&sum->buckets, options->params, options->bucket);
+    buckets_init(&sum->buckets, options->params, options->bucket, false);
     sum->ranges = mem_array(sum->buckets.count + 1, sizeof *sum->ranges);
     sum->numbers = mem_array(sum->buckets.count + 1, sizeof *sum->numbers);
     sum->times = mem_clear(sum->buckets.count + 1, sizeof *sum->times);

@@ -37,10 +37,10 @@ static void cut_bucket(struct pieces *pieces, const struct params *params, size_
     assert(from == bucket->to && chunks.from == bucket->chunk_to); /* the runs are the whole bucket */
 }
 
-void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, uint32_t size)
+void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, bool parts, uint32_t size)
 {
     *pieces = (struct pieces){.size = size, .held = mem_clear(size, sizeof *pieces->held)};
-    buckets_init(&pieces->buckets, params, most);
+    buckets_init(&pieces->buckets, params, most, parts);
     pieces->items = mem_array(pieces->buckets.count * size, sizeof *pieces->items);
     pieces->counts = mem_array(pieces->buckets.count * size, sizeof *pieces->counts);
     for (size_t b = 0; b < pieces->buckets.count; b++)

@@ -32,8 +32,8 @@ struct pieces {
     size_t *held;        /* [size] elements of each process's packed memory */
 };
 
-/* `most` as in buckets_init. */
-void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, uint32_t size);
+/* `most` and `parts` as in buckets_init. */
+void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, bool parts, uint32_t size);
 void pieces_release(struct pieces *pieces); /* safe on a zeroed one */
 
 static inline const struct piece *piece_of(const struct pieces *pieces, size_t bucket, uint32_t rank)

@@ -49,6 +49,21 @@ expect_exit 0 "${leads[@]}" zero_optimization.overlap_comm=false zero_optimizati
 expect_same_checkpoint "2 processes" leads leads-2
 last=checkpoints/step-00000012
 
+case_begin "--zero 2: layers larger than a bucket, with norms in every place"
+last=checkpoints/step-00000004
+for order in post_layer_norm pre_layer_norm layer_norm_large_model; do
+    python3 -c 'import json, sys
+m = {**json.load(open("model.json")), "hidden_size": 64, "num_hidden_layers": 3}
+json.dump({**m, **({} if sys.argv[1] == "post_layer_norm" else {sys.argv[1]: True})}, open("parts.json", "w"))' $order
+    parts=("${same[@]}" --model parts.json --steps 4 --set zero_optimization.reduce_bucket_size=2000)
+    expect_exit 0 "${parts[@]}" --out $order
+    expect_exit 0 "${parts[@]}" --out $order-3 --processes 3 --zero 2
+    expect_same_checkpoint "$order, 3 processes" $order $order-3
+    expect_exit 0 "${parts[@]}" zero_optimization.overlap_comm=false --out $order-2 --processes 2 --zero 2
+    expect_same_checkpoint "$order, 2 processes without overlap" $order $order-2
+done
+last=checkpoints/step-00000012
+
 # The table is divided into three blocks; rows, chunks and blocks end at different places. A process without a pass
 # sends zeros.
 case_begin "--zero 2: a vocabulary of several blocks"
@@ -174,13 +189,18 @@ print(abs(4 * four["memory"]["moments"] / alone["memory"]["moments"] - 1) < 0.02
     alone.json "$scratch/stdout")" "True 4 1"
 expect_exit 0 "${plan[@]}" --model mini --batch 16 --processes 4 --zero 2
 expect_words "4 with --zero 2" "after every micro-batch"
-# A quarter of the gradients, the embeddings and two layers; the gradients of four passes, and parameters once.
+cp "$scratch/stdout" four.json
+expect_exit 0 "${plan[@]}" --model mini --batch 16 --processes 4 --zero 2 --set zero_optimization.reduce_bucket_size=5e5
+# A quarter of the gradients, the embeddings and two layers or, if those exceed a bucket, two parts of a layer; the
+# gradients of four passes, and parameters once.
 expect_equal "of four processes" "$(python3 -c 'import json, sys
-alone, four = (json.load(open(path)) for path in sys.argv[1:])
-n, window = alone["memory"]["weights"], 4 * ((64 + 512 + 2 + 2) * 256 + 2 * (12 * 256 * 256 + 13 * 256))
-share = n / 4 + window
-print(abs(four["memory"]["gradients"] / share - 1) < 0.03, abs(four["wire_bytes"] / (0.75 * 5 * n) - 1) < 0.01)' \
-    alone.json "$scratch/stdout")" "True True"
+alone, *fours = (json.load(open(path)) for path in sys.argv[1:])
+n, embeddings = alone["memory"]["weights"], 4 * (64 + 512 + 2 + 2) * 256
+for four, slot in zip(fours, (12 * 256 * 256 + 13 * 256, 4 * 256 * 256 + 6 * 256)):
+    share = n / 4 + embeddings + 2 * 4 * slot
+    print(abs(four["memory"]["gradients"] / share - 1) < 0.03, abs(four["wire_bytes"] / (0.75 * 5 * n) - 1) < 0.01)' \
+    alone.json four.json "$scratch/stdout")" "True True
+True True"
 expect_equal "nothing was started" "$(ls -d runs 2>/dev/null)" ""
 
 flow_end

@@ -103,15 +103,18 @@ static void speeds_are_medians(void **state)
     assert_true(adapt_due(&adapt) && adapt_seconds(&adapt) == 3);
 }
 
-static void check_buckets(const char *name, uint64_t most)
+/* `parts`: layers, which exceed the maximum, are split into three groups each. */
+static void check_buckets(const char *name, uint64_t most, bool parts)
 {
+    const enum layer_place begins[] = {LAYER_QUERY_WEIGHT, LAYER_UP_WEIGHT, LAYER_DOWN_WEIGHT};
+    const size_t groups = parts ? 3 : 1;
     struct model_config config;
     struct params params;
     struct buckets buckets;
     assert_int_equal(model_config_named(name, &config), 0);
     params_init(&params, &config);
-    buckets_init(&buckets, &params, most);
-    const size_t limit = most > 0 ? 1 << 24 : BUCKET_BYTES_MAX / sizeof(float);
+    buckets_init(&buckets, &params, most, parts);
+    const size_t limit = most > 1 ? (size_t)most : BUCKET_BYTES_MAX / sizeof(float);
     assert_true(buckets.count + 4 < COMM_QUEUE);
     size_t to = params.size, chunk_to = params.chunk_count, group = 0;
     for (size_t i = 0; i < buckets.count; i++) {
@@ -123,11 +126,12 @@ static void check_buckets(const char *name, uint64_t most)
         assert_true(bucket->group == group);
         group += bucket->from == params_heads(&params)->offset;
         for (int32_t layer = 0; layer < params.layers; layer++)
-            group += bucket->from == params_layer(&params, layer, 0)->offset;
+            for (size_t part = 0; part < groups; part++)
+                group += bucket->from == params_layer(&params, layer, begins[part])->offset;
         to = bucket->from;
         chunk_to = bucket->chunk_from;
     }
-    assert_true(to == 0 && chunk_to == 0 && group == (size_t)params.layers + 1);
+    assert_true(to == 0 && chunk_to == 0 && group == groups * (size_t)params.layers + 1);
     /* No bucket spans two groups of gradients. */
     for (int32_t layer = 0; layer <= params.layers; layer++) {
         const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_heads(&params);
@@ -143,11 +147,13 @@ static void check_buckets(const char *name, uint64_t most)
 static void buckets_cover_flat_memory(void **state)
 {
     (void)state;
-    check_buckets("tiny", 0);
-    check_buckets("base", 0);
-    check_buckets("1.5b", 0); /* layers of several buckets */
-    check_buckets("1.5b", 1); /* at most as many as may be under way at once */
-    check_buckets("base", 1 << 24);
+    check_buckets("tiny", 0, false);
+    check_buckets("base", 0, false);
+    check_buckets("1.5b", 0, false); /* layers of several buckets */
+    check_buckets("1.5b", 1, false); /* at most as many as may be under way at once */
+    check_buckets("base", 1 << 24, false);
+    check_buckets("base", 1 << 21, true);
+    check_buckets("1.5b", 0, true);
 }
 
 /* The pieces of a bucket are contiguous, begin at a chunk, and are as equal as chunks allow; packed, they are
@@ -160,7 +166,7 @@ static void check_pieces(const char *name, uint32_t size)
     size_t *held = mem_clear(size, sizeof *held), all = 0;
     assert_int_equal(model_config_named(name, &config), 0);
     params_init(&params, &config);
-    pieces_init(&pieces, &params, 0, size);
+    pieces_init(&pieces, &params, 0, true, size);
     for (size_t b = 0; b < pieces.buckets.count; b++) {
         const struct bucket *bucket = &pieces.buckets.items[b];
         size_t at = bucket->from, chunk = bucket->chunk_from;
@@ -206,9 +212,11 @@ static void small_models_have_a_bucket_a_group(void **state)
     struct buckets buckets;
     assert_int_equal(model_config_named("tiny", &config), 0);
     params_init(&params, &config);
-    buckets_init(&buckets, &params, 0);
-    assert_int_equal(buckets.count, config.layers + 2);
-    buckets_release(&buckets);
+    for (int parts = 0; parts < 2; parts++) {
+        buckets_init(&buckets, &params, 0, parts > 0);
+        assert_int_equal(buckets.count, config.layers + 2);
+        buckets_release(&buckets);
+    }
     params_release(&params);
 }
 

@@ -241,9 +241,20 @@ static void project_backward(const struct model *model, const struct layer *laye
          .hidden = hidden);
 }
 
+/* Gradients are final from this tensor of a layer on; after the last layer, from the norm that follows it. Layers that
+ * were dropped have no gradient to wait for. */
+static void report_from(struct model *model, int32_t layer, enum layer_place place)
+{
+    report_final(model, layer < model->config.layers ? params_layer(&model->table, layer, place)->offset
+                                                     : params_final(&model->table)->offset);
+}
+
 /* In post, dhidden is the gradient of the layer's output, then that of its input. In pre and large, dhidden is that of
  * the sum, dbranch that of the output, then of the input; the last layer finds its output's gradient in dhidden, where
- * the heads left it. In the last layer dread replaces dhidden, until project_backward returns to all rows. */
+ * the heads left it. In the last layer dread replaces dhidden, until project_backward returns to all rows.
+ *
+ * The layer's three parts become final one after another. In orders that lead, the norm before the feed-forward part,
+ * the last in the table, gets its gradient after that part, and the norm before the attention in the turn before. */
 static void layer_backward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
@@ -259,26 +270,34 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    const bool bare = order_of(model).bare, last = turn + 1 == model->turns;
+    const bool bare = order_of(model).bare, leads = order_of(model).leads, last = turn + 1 == model->turns;
     void *dhidden = last ? output_gradient(model, batch) : model->dhidden;
     void *dbranch = model->dbranch, *dnorm = bare ? dbranch : dhidden;
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare && !last, .dgain = gradient_of(model, second),
          .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
          .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
+    if (leads)
+        report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
     form->backward(model, layer, rows);
     /* Weights first: in pre and large the product after them overwrites dbranch, which this one reads. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
+    if (!leads)
+        report_from(model, layer->number, LAYER_DOWN_WEIGHT);
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
          .rows = rows, .out = up, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
          .x = layer->attention_out, .rows = rows, .out = up, .in = hidden, .scratch = model->scratch);
+    if (!leads)
+        report_from(model, layer->number, LAYER_UP_WEIGHT);
 
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
          .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
+    if (leads)
+        report_from(model, layer->number, LAYER_UP_WEIGHT);
     CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
@@ -287,6 +306,8 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context, .log_sums = layer->log_sums,
          .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
     project_backward(model, layer, turn_input(model, turn), bare ? dbranch : model->dhidden, batch, queries);
+    if (!leads)
+        report_from(model, layer->number, LAYER_QUERY_WEIGHT);
 }
 
 static void embed_backward(struct model *model, const struct batch *batch)
@@ -315,16 +336,6 @@ static void embed_backward(struct model *model, const struct batch *batch)
          .hidden = hidden, .scratch = model->scratch);
 }
 
-/* The offset from which gradients are final after a turn's backward pass: that of the layer's first tensor or, in
- * orders that lead, of the next layer's, because the norm that a layer begins with is the second one of the turn
- * before. Layers that were dropped have no gradient to wait for. */
-static size_t final_after(const struct model *model, int32_t turn)
-{
-    const int32_t layer = model->layers[turn].number + (order_of(model).leads ? 1 : 0);
-    return layer < model->config.layers ? params_layer(&model->table, layer, 0)->offset
-                                        : params_final(&model->table)->offset;
-}
-
 /* Before the last turn of a group whose activations were overwritten by the next group, the whole group is
  * recomputed. */
 void backward(struct model *model, const struct batch *batch)
@@ -335,7 +346,6 @@ void backward(struct model *model, const struct batch *batch)
             for (int32_t again = turn - every + 1; again <= turn; again++)
                 layer_forward(model, batch, again);
         layer_backward(model, batch, turn);
-        report_final(model, final_after(model, turn));
     }
     embed_backward(model, batch);
     report_final(model, 0);

@@ -94,7 +94,8 @@ struct word_block {
 };
 /* Learns which gradients are final, in the last micro-batch of a step, or in every one if it places them: elements
  * [from, to) of flat memory, in consecutive ranges from its end down to 0: heads, layers from the last to the first,
- * embeddings. The device may not have computed them yet, but nothing queued later changes them. */
+ * embeddings. A layer becomes final in three parts, from LAYER_DOWN_WEIGHT, LAYER_UP_WEIGHT and LAYER_QUERY_WEIGHT on,
+ * but a range may have several. The device may not have computed them yet, but nothing queued later changes them. */
 struct gradient_listener {
     void (*final)(void *context, size_t from, size_t to);
     /* NULL, or called once the heads are done: from then on the pass changes, of the word table's gradient, only the
@@ -108,7 +109,8 @@ struct gradient_listener {
      * are. */
     bool (*block)(void *context, struct word_block *block);
     /* For a model whose gradients are placed: the address of element `element` of flat memory, valid for all of its
-     * group (the heads, a layer, the embeddings) until that is final. The memory begins cleared. Otherwise NULL. */
+     * group (the heads, a part of a layer, the embeddings) until that is final. The memory begins cleared. Otherwise
+     * NULL. */
     void *(*place)(void *context, size_t element);
 };
 /* Forward and backward: gradients +=; metrics +=, which waits for the device. Where metrics is NULL, the sums are kept

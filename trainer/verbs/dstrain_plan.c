@@ -99,7 +99,7 @@ static void count_cards(const struct engine *engine, const struct params *params
     for (uint32_t size = 1, missing = CARDS; size <= CARDS_MOST && missing > 0; size *= 2) {
         one.pieces = (struct pieces){0};
         if (size > 1)
-            pieces_init(&one.pieces, params, engine_bucket(engine), size);
+            engine_pieces(engine, params, size, &one.pieces);
         const double bytes = (double)engine_bytes(&one, ENGINE_TRAINING);
         for (int i = 0; i < CARDS; i++)
             if (cards[i] == 0 && bytes <= CARD_FILLED * 1e9 * card_sizes[i]) {
@@ -238,7 +238,8 @@ static void say_processes(const struct setup *setup, const struct engine *engine
                 ": %s each; bytes per parameter with bf16 or fp16 (fp32): --zero 0 has 18 (16), 1 has 6 + 12/N "
                 "(8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of %s",
                 needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes),
-                engine->ops->memory > 0 ? "the embeddings and a layer or two" : "a layer or two");
+                engine->ops->memory > 0 ? "the embeddings and a layer or a few small ones"
+                                        : "a layer or a few small ones");
     if (needs->sent > 0)
         log_say("traffic    a process sends %s a step%s", format_bytes(needs->sent, bytes),
                 setup->recipe.zero < 2 || needs->passes == 1
