@@ -27,6 +27,7 @@ static const char *form_words(const struct look *look, char out[128])
                                         [FORM_PARAGRAPHS] = "a paragraph a line",
                                         [FORM_LINES] = "a document a line",
                                         [FORM_WRAPPED] = "wrapped lines"};
+    _Static_assert(sizeof words / sizeof *words == TEXT_FORMS, "words for every form");
     snprintf(out, 128, ", %s%s", words[look->form],
              look->recognised ? " (recognised; --text-form says otherwise)" : "");
     return out;
@@ -78,7 +79,12 @@ static uint64_t stored_bytes(const struct inputs *inputs, size_t i)
 
 static void say(const struct inputs *inputs, size_t i, const char *directory)
 {
-    static const char *const containers[] = {"", ", bzip2", ", gzip", ", zstd", ", xz"};
+    static const char *const containers[] = {[CONTAINER_NONE] = "",
+                                             [CONTAINER_BZIP2] = ", bzip2",
+                                             [CONTAINER_GZIP] = ", gzip",
+                                             [CONTAINER_ZSTD] = ", zstd",
+                                             [CONTAINER_XZ] = ", xz"};
+    _Static_assert(sizeof containers / sizeof *containers == CONTAINERS, "a name for every container");
     char bytes[32], language[128], form[128] = "", parts[96];
     const struct dump *dump = inputs->dumps[i];
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";

@@ -9,7 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
-const char *const text_form_names[] = {"auto", "sentences", "paragraphs", "lines", "wrapped"};
+const char *const text_form_names[] = {
+    [FORM_AUTO] = "auto",   [FORM_SENTENCES] = "sentences", [FORM_PARAGRAPHS] = "paragraphs",
+    [FORM_LINES] = "lines", [FORM_WRAPPED] = "wrapped",
+};
+_Static_assert(sizeof text_form_names / sizeof *text_form_names == TEXT_FORMS, "a name for every form");
 
 #define WIDTH_MIN 30u /* of wrapped lines, in characters */
 #define WIDTH_MAX 200u

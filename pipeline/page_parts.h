@@ -28,10 +28,18 @@ enum text_form {
     FORM_PARAGRAPHS, /* one paragraph of sentences per line; a blank line ends a document */
     FORM_LINES,      /* one document per line */
     FORM_WRAPPED,    /* lines are broken anywhere; a blank line ends a document */
+    TEXT_FORMS,
 };
 
 /* The compression around it; also recognised by content. */
-enum container { CONTAINER_NONE, CONTAINER_BZIP2, CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ };
+enum container {
+    CONTAINER_NONE,
+    CONTAINER_BZIP2,
+    CONTAINER_GZIP, /* this one and those after it have a row in dump/codecs.c */
+    CONTAINER_ZSTD,
+    CONTAINER_XZ,
+    CONTAINERS,
+};
 
 /* One record of an input as bytes: <page>…</page>, the lines of a document, or one JSON line. */
 struct record {

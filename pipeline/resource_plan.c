@@ -20,9 +20,13 @@
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* Expansion by enum container, for English Wikipedia: 4.3 times from bzip2. 15 bytes of XML give one piece, and samples
- * are 85 % full. */
-static const unsigned expansion_percent[] = {100, 430, 320, 350, 420};
+/* Expansion for English Wikipedia: 4.3 times from bzip2. 15 bytes of XML give one piece, and samples are
+ * 85 % full. */
+static const unsigned expansion_percent[] = {
+    [CONTAINER_NONE] = 100, [CONTAINER_BZIP2] = 430, [CONTAINER_GZIP] = 320,
+    [CONTAINER_ZSTD] = 350, [CONTAINER_XZ] = 420,
+};
+_Static_assert(sizeof expansion_percent / sizeof *expansion_percent == CONTAINERS, "a figure for every container");
 #define XML_PER_PIECE    15
 #define FILLED_PERCENT   85
 #define XML_PER_DOCUMENT 500 /* low: for short texts */

@@ -21,7 +21,18 @@ static void no_memory(void)
     die(ERR_RESOURCE, "out of memory for a decoder");
 }
 
+static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t magic_bytes)
+{
+    return size > 0 && memcmp(bytes, magic, size < magic_bytes ? size : magic_bytes) == 0;
+}
+
 /* ------------------------------------------------------------------------------------------------------ gzip */
+
+/* Method 8, and flags of which the highest three are zero. */
+static bool gzip_begins(const uint8_t *bytes, size_t size)
+{
+    return begins_with(bytes, size, "\x1f\x8b\x08", 3) && (size < 4 || bytes[3] < 0x20);
+}
 
 /* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") stores the size of a member, minus one, in its
  * header. */
@@ -83,6 +94,14 @@ static void gzip_close(void *decoder)
 
 /* ------------------------------------------------------------------------------------------------- Zstandard */
 
+/* A frame, or one that is skipped. */
+static bool zstd_begins(const uint8_t *bytes, size_t size)
+{
+    const bool skippable =
+        size > 0 && (bytes[0] & 0xf0) == 0x50 && (size == 1 || begins_with(bytes + 1, size - 1, "\x2a\x4d\x18", 3));
+    return skippable || begins_with(bytes, size, "\x28\xb5\x2f\xfd", 4);
+}
+
 /* RFC 8878, 3.1.1.1: in the byte after the magic a flag says that the window is as large as the content. Otherwise the
  * next byte has the binary logarithm of the window, minus 10. Frames with a window above 16 MiB are treated as not
  * measurable, because every thread would need that much. */
@@ -137,6 +156,14 @@ static void zstd_close(void *decoder)
 
 /* -------------------------------------------------------------------------------------------------------- xz */
 
+static bool xz_begins(const uint8_t *bytes, size_t size)
+{
+    return begins_with(bytes, size,
+                       "\xfd"
+                       "7zXZ\0",
+                       MAGIC_BYTES_MAX);
+}
+
 static void xz_begin(lzma_stream *stream)
 {
     if (lzma_stream_decoder(stream, CODEC_BYTES_MAX, 0) != LZMA_OK)
@@ -189,32 +216,17 @@ static void xz_close(void *decoder)
 /* ----------------------------------------------------------------------------------------------------- table */
 
 static const struct codec codecs[] = {
-    {"gzip", "member", true, 4, gzip_measure, gzip_open, gzip_step, gzip_again, gzip_memory, gzip_close},
-    {"Zstandard", "frame", false, 4, zstd_measure, zstd_open, zstd_step, zstd_again, zstd_memory, zstd_close},
-    {"xz", "stream", true, MAGIC_BYTES_MAX, NULL, xz_open, xz_step, xz_again, xz_memory, xz_close},
+    [CONTAINER_GZIP] = {"gzip", "member", true, 4, gzip_begins, gzip_measure, gzip_open, gzip_step, gzip_again,
+                        gzip_memory, gzip_close},
+    [CONTAINER_ZSTD] = {"Zstandard", "frame", false, 4, zstd_begins, zstd_measure, zstd_open, zstd_step, zstd_again,
+                        zstd_memory, zstd_close},
+    [CONTAINER_XZ] = {"xz", "stream", true, MAGIC_BYTES_MAX, xz_begins, NULL, xz_open, xz_step, xz_again, xz_memory,
+                      xz_close},
 };
+_Static_assert(sizeof codecs / sizeof *codecs == CONTAINERS, "a row for every container from gzip on");
 
 const struct codec *codec_of(enum container container)
 {
-    assert(container < CONTAINER_GZIP || container - CONTAINER_GZIP < sizeof codecs / sizeof *codecs);
-    return container >= CONTAINER_GZIP ? &codecs[container - CONTAINER_GZIP] : NULL;
-}
-
-static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t magic_bytes)
-{
-    return size > 0 && memcmp(bytes, magic, size < magic_bytes ? size : magic_bytes) == 0;
-}
-
-bool codec_begins(const struct codec *codec, const uint8_t *bytes, size_t size)
-{
-    if (codec == &codecs[0]) /* method 8, and flags of which the highest three are zero */
-        return begins_with(bytes, size, "\x1f\x8b\x08", 3) && (size < 4 || bytes[3] < 0x20);
-    if (codec == &codecs[2])
-        return begins_with(bytes, size,
-                           "\xfd"
-                           "7zXZ\0",
-                           MAGIC_BYTES_MAX);
-    const bool skippable =
-        size > 0 && (bytes[0] & 0xf0) == 0x50 && (size == 1 || begins_with(bytes + 1, size - 1, "\x2a\x4d\x18", 3));
-    return skippable || begins_with(bytes, size, "\x28\xb5\x2f\xfd", 4);
+    assert(container < CONTAINERS);
+    return container >= CONTAINER_GZIP ? &codecs[container] : NULL;
 }

@@ -31,7 +31,9 @@ struct codec_step {
 struct codec {
     const char *name, *unit; /* for messages: "gzip", "member" */
     bool padded;             /* zero bytes are allowed between units */
-    size_t magic_bytes;      /* bytes at the start of a unit that codec_begins needs */
+    size_t magic_bytes;      /* bytes at the start of a unit that begins needs */
+    /* Can a unit begin with these bytes? If there are fewer than magic_bytes, only these are compared. */
+    bool (*begins)(const uint8_t *bytes, size_t size);
     /* NULL, or finds the size of the whole unit that begins here; false: it is larger than `size`, does not tell its
      * size, or needs more than 16 MiB of memory. */
     bool (*measure)(const uint8_t *in, size_t size, size_t *bytes);
@@ -43,7 +45,5 @@ struct codec {
 };
 
 const struct codec *codec_of(enum container container); /* NULL: not one of these */
-/* Can a unit begin with these bytes? If there are fewer than magic_bytes, only these are compared. */
-bool codec_begins(const struct codec *codec, const uint8_t *bytes, size_t size);
 
 #endif

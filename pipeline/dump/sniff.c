@@ -21,7 +21,11 @@ static const struct foreign {
 };
 
 /* By container: the command that writes its text to standard output. */
-static const char *const unpacking[] = {"", "bzip2 -dc ", "gzip -dc ", "zstd -dc ", "xz -dc "};
+static const char *const unpacking[] = {
+    [CONTAINER_NONE] = "",          [CONTAINER_BZIP2] = "bzip2 -dc ", [CONTAINER_GZIP] = "gzip -dc ",
+    [CONTAINER_ZSTD] = "zstd -dc ", [CONTAINER_XZ] = "xz -dc ",
+};
+_Static_assert(sizeof unpacking / sizeof *unpacking == CONTAINERS, "a command for every container");
 
 /* The name as typed in a shell, if it needs no quoting; else "FILE". */
 static const char *typed(const char *name)
@@ -34,8 +38,8 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
 {
     const uint8_t *data = (const uint8_t *)bytes.data;
     *container = stream_level(data, bytes.size) > 0 ? CONTAINER_BZIP2 : CONTAINER_NONE;
-    for (enum container packed = CONTAINER_GZIP; packed <= CONTAINER_XZ; packed++)
-        if (bytes.size >= MAGIC_BYTES_MAX && codec_begins(codec_of(packed), data, bytes.size))
+    for (enum container packed = CONTAINER_GZIP; packed < CONTAINERS; packed++)
+        if (bytes.size >= MAGIC_BYTES_MAX && codec_of(packed)->begins(data, bytes.size))
             *container = packed;
     if (*container != CONTAINER_NONE)
         return 0;

@@ -144,7 +144,7 @@ static int find_unit(struct unpack *unpack, uint64_t from, uint64_t *found, stru
         result = got < 0 ? -1 : 0;
         size_t at = 0;
         for (; result == 0 && (int64_t)(at + unpack->codec->magic_bytes) <= got; at++) {
-            if (!codec_begins(unpack->codec, bytes + at, unpack->codec->magic_bytes))
+            if (!unpack->codec->begins(bytes + at, unpack->codec->magic_bytes))
                 continue;
             result = probe(unpack, *found = from + at, err);
         }
@@ -223,7 +223,7 @@ static int begin_unit(struct unpack *unpack, struct error *err)
             return 0;
         unpack->alone_to = unpack->unit_from + AHEAD_STORED_MAX;
     }
-    if (!codec_begins(unpack->codec, bytes, left)) {
+    if (!unpack->codec->begins(bytes, left)) {
         fail_at(err, ERR_INPUT, unpack->options.name, unpack->unit_from,
                 unpack->unit_from > 0 ? "the %s data have ended before, but other bytes follow"
                                       : "damaged: it begins like a %s file, but is none",

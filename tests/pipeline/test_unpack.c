@@ -9,6 +9,7 @@
 /* The last one is gzip as bgzip writes it: each member has its size. */
 enum { GZIP, ZSTD, XZ, BGZIP, PACKINGS };
 static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ, CONTAINER_GZIP};
+_Static_assert(PACKINGS == CONTAINERS - CONTAINER_GZIP + 1, "every container with a codec, gzip in two forms");
 
 /* ----------------------------------------------------------------------------------------------------- packing */
 
