@@ -28,6 +28,7 @@ const char *vector_level_name(enum vector_level level)
         [VECTOR_AVX2] = "avx2",
         [VECTOR_AVX512] = "avx512",
     };
+    _Static_assert(sizeof names / sizeof *names == VECTOR_LEVELS, "a name for every level");
     return names[level];
 }
 

@@ -9,6 +9,7 @@ enum vector_level {
     VECTOR_BASE,   /* what every machine of this architecture has */
     VECTOR_AVX2,   /* and BMI2, PCLMULQDQ: Intel since 2013, AMD since 2017 */
     VECTOR_AVX512, /* F, BW, VL, VBMI: Intel since 2019, AMD since 2022 */
+    VECTOR_LEVELS,
 };
 
 /* The best level of this machine, or the lower one that the environment variable DSDATA_CPU=base|avx2|avx512 named at

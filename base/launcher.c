@@ -24,7 +24,7 @@ static const struct family families[] = {
 };
 #define FAMILIES (sizeof(families) / sizeof(*families))
 
-static const char *const names[LAUNCH_KINDS] = {
+static const char *const names[] = {
     [LAUNCH_ALONE] = "",
     [LAUNCH_CHILD] = "--processes",
     [LAUNCH_COMMAND] = "the command line",
@@ -34,6 +34,7 @@ static const char *const names[LAUNCH_KINDS] = {
     [LAUNCH_TORCHRUN] = "torchrun",
     [LAUNCH_SLURM] = "srun",
 };
+_Static_assert(sizeof names / sizeof *names == LAUNCH_KINDS, "a name for every kind");
 
 const char *launch_name(enum launch_kind kind)
 {

@@ -287,21 +287,30 @@ static int read_one(const struct opt_program *program, const struct opt_row *row
 
 static size_t field_size(enum opt_type type)
 {
-    static const size_t sizes[] = {
-        [OPT_FLAG] = sizeof(bool),
-        [OPT_COUNT] = sizeof(uint64_t),
-        [OPT_SIZE] = sizeof(uint64_t),
-        [OPT_DURATION] = sizeof(uint64_t),
-        [OPT_MILLIONTHS] = sizeof(uint32_t),
-        [OPT_REAL] = sizeof(double),
-        [OPT_TEXT] = sizeof(const char *),
-        [OPT_CHOICE] = sizeof(int),
-        [OPT_SET] = sizeof(uint32_t),
-        [OPT_NUMBERS] = sizeof(struct opt_numbers),
-        [OPT_PATHS] = sizeof(struct opt_paths),
-        [OPT_COUNT_OR_TIME] = sizeof(struct opt_count_or_time),
-    };
-    return sizes[type];
+    switch (type) {
+    case OPT_FLAG:
+        return sizeof(bool);
+    case OPT_COUNT:
+    case OPT_SIZE:
+    case OPT_DURATION:
+        return sizeof(uint64_t);
+    case OPT_MILLIONTHS:
+    case OPT_SET:
+        return sizeof(uint32_t);
+    case OPT_REAL:
+        return sizeof(double);
+    case OPT_TEXT:
+        return sizeof(const char *);
+    case OPT_CHOICE:
+        return sizeof(int);
+    case OPT_NUMBERS:
+        return sizeof(struct opt_numbers);
+    case OPT_PATHS:
+        return sizeof(struct opt_paths);
+    case OPT_COUNT_OR_TIME:
+        return sizeof(struct opt_count_or_time);
+    }
+    return 0;
 }
 
 /* Reads both numbers of a ramp. */

@@ -8,7 +8,7 @@ _Static_assert(sizeof(struct counts) % sizeof(uint64_t) == 0, "counts are whole 
 
 static const struct {
     const char *name, *words;
-} fates[PAGE_FATES] = {
+} fates[] = {
     [PAGE_KEPT] = {"kept", "kept"},
     [PAGE_REDIRECT] = {"redirect", "redirects"},
     [PAGE_NAMESPACE] = {"namespace", "other namespaces"},
@@ -23,6 +23,7 @@ static const struct {
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
     [PAGE_DAMAGED] = {"damaged", "broken off by damage"},
 };
+_Static_assert(sizeof fates / sizeof *fates == PAGE_FATES, "a row for every fate");
 
 const char *page_fate_name(enum page_fate fate)
 {

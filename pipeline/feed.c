@@ -162,10 +162,11 @@ void feed_close(struct feed *feed)
 int feed_run(struct feed *feed, size_t depth, size_t threads, struct belt_load *loads, struct error *err)
 {
     const struct feed_work *work = feed->work;
-    const struct belt_step steps[FEED_STEPS] = {
+    const struct belt_step steps[] = {
         {"read", 1, feed_read},          {"decode", 0, feed_decode},    {"cut", 1, feed_cut},
         {work->work_name, 0, work_step}, {work->end_name, 1, end_step},
     };
+    _Static_assert(sizeof steps / sizeof *steps == FEED_STEPS, "as many as the header says");
     assert(work->job_size >= sizeof(struct feed_job));
     assert(feed->workers.taken == 0);
     const int result = belt_run(&(struct belt_options){.steps = steps,

@@ -10,9 +10,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-const char *const pair_names[PAIR_KINDS] = {"nsp", "sop", "none"};
-const char *const mask_names[MASK_KINDS] = {"token", "whole-word"};
-const char *const split_names[SPLITS] = {"train", "valid"};
+const char *const pair_names[] = {[PAIRS_NSP] = "nsp", [PAIRS_SOP] = "sop", [PAIRS_NONE] = "none"};
+const char *const mask_names[] = {[MASKS_TOKEN] = "token", [MASKS_WHOLE_WORD] = "whole-word"};
+const char *const split_names[] = {[SPLIT_TRAIN] = "train", [SPLIT_VALID] = "valid"};
+_Static_assert(sizeof pair_names / sizeof *pair_names == PAIR_KINDS, "a name for every kind of pairs");
+_Static_assert(sizeof mask_names / sizeof *mask_names == MASK_KINDS, "a name for every kind of masks");
+_Static_assert(sizeof split_names / sizeof *split_names == SPLITS, "a name for every split");
 
 struct check {
     bool good;

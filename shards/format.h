@@ -49,9 +49,9 @@ enum mask_kind { MASKS_TOKEN = 0, MASKS_WHOLE_WORD = 1, MASK_KINDS };
 enum split { SPLIT_TRAIN = 0, SPLIT_VALID = 1, SPLITS };
 
 /* Names as used in options and manifests: "nsp", "token", "train". */
-extern const char *const pair_names[PAIR_KINDS];
-extern const char *const mask_names[MASK_KINDS];
-extern const char *const split_names[SPLITS];
+extern const char *const pair_names[];  /* [PAIR_KINDS] */
+extern const char *const mask_names[];  /* [MASK_KINDS] */
+extern const char *const split_names[]; /* [SPLITS] */
 
 struct special_ids {
     uint32_t pad, unk, cls, sep, mask;

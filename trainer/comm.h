@@ -28,8 +28,8 @@ enum comm_kind {
     COMM_GLOO, /* TCP; a module */
     COMM_MPI,  /* a module */
     COMM_NCCL, /* between GPUs; a module */
+    COMM_KINDS,
 };
-#define COMM_KINDS 4
 
 const char *comm_kind_name(enum comm_kind kind);             /* "gloo" */
 int comm_kind_check(enum comm_kind kind, struct error *err); /* ERR_USAGE: it is not built in; says how to get it */

@@ -86,6 +86,7 @@ static const struct choice activations[] = {
 static const struct choice initializers[] = {[INITIALIZER_NORMAL] = {"normal", INITIALIZER_NORMAL},
                                              [INITIALIZER_TRUNCATED] = {"truncated_normal", INITIALIZER_TRUNCATED},
                                              {NULL, 0}};
+_Static_assert(sizeof initializers / sizeof *initializers == INITIALIZERS + 1, "a row for every one, and an end");
 static const struct choice model_types[] = {
     {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
 static const struct choice position_types[] = {{"absolute", POSITION_LEARNED}, {NULL, 0}};

@@ -37,9 +37,11 @@ float precision_load(enum precision precision, const void *stored, size_t i)
         return fp16_to_float(((const uint16_t *)stored)[i]);
     case PRECISION_FP64:
         return (float)((const double *)stored)[i];
-    default:
-        return ((const float *)stored)[i];
+    case PRECISION_FP32:
+    case PRECISION_KINDS:
+        break;
     }
+    return ((const float *)stored)[i];
 }
 
 #define OP_NAME(op) [OP_##op] = #op,

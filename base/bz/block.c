@@ -18,7 +18,9 @@ struct block_space *block_space_new(void)
 const struct block_stages *block_stages(enum vector_level level)
 {
 #if defined(__x86_64__)
-    static const struct block_stages *const stages[] = {&block_stages_base, &block_stages_avx2, &block_stages_avx512};
+    static const struct block_stages *const stages[] = {
+        [VECTOR_BASE] = &block_stages_base, [VECTOR_AVX2] = &block_stages_avx2, [VECTOR_AVX512] = &block_stages_avx512};
+    _Static_assert(sizeof stages / sizeof *stages == VECTOR_LEVELS, "stages for every level");
     return stages[level];
 #else
     (void)level;

@@ -85,8 +85,10 @@ static void put_settings(struct buf *page, const struct manifest *m)
 
 void section_corpus_headline(struct buf *page, const struct corpus_report *report)
 {
-    static const char *const pairs[PAIR_KINDS] = {"next-sentence pairs", "sentence-order pairs",
-                                                  "one segment a sample"};
+    static const char *const pairs[] = {[PAIRS_NSP] = "next-sentence pairs",
+                                        [PAIRS_SOP] = "sentence-order pairs",
+                                        [PAIRS_NONE] = "one segment a sample"};
+    _Static_assert(sizeof pairs / sizeof *pairs == PAIR_KINDS, "words for every kind of pairs");
     const struct manifest *m = &report->manifest;
     const char *name = base_name(build_source_name(report->build, 0));
     char hash[17];

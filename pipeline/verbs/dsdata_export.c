@@ -260,6 +260,7 @@ int dsdata_export(void *data, struct opt_paths bare, struct error *err)
         [EXPORT_MDS] = &export_mds,     [EXPORT_HDF5] = &export_hdf5,
         [EXPORT_PARQUET] = NULL,
     };
+    _Static_assert(sizeof formats / sizeof *formats == EXPORT_FORMATS, "a row for every format");
     const struct export_format *format = formats[settings->format];
     struct dataset dataset;
     stop_on_signals();

@@ -31,11 +31,12 @@ static const struct {
     const char *name;
     bool wide;  /* i32, else i8 */
     int places; /* 0: S, 1: P, 2: one */
-} columns[COLUMNS] = {
+} columns[] = {
     [IDS] = {"input_ids", true, 0},         [MASK] = {"input_mask", false, 0},
     [SEGMENTS] = {"segment_ids", false, 0}, [POSITIONS] = {"masked_lm_positions", true, 1},
     [LABELS] = {"masked_lm_ids", true, 1},  [NEXT] = {"next_sentence_labels", false, 2},
 };
+_Static_assert(sizeof columns / sizeof *columns == COLUMNS, "a row for every column");
 
 static hsize_t width(const struct shard_layout *layout, int column)
 {

@@ -28,7 +28,7 @@ static const struct kind {
     const char *file;                   /* in this module */
     bool built;
     const char *what, *package, *option;
-} kinds[COMM_KINDS] = {
+} kinds[] = {
     [COMM_SELF] = {.name = "self", .library = &comm_self},
     [COMM_GLOO] = {.name = "gloo",
                    .file = "dstrain_gloo.so",
@@ -49,6 +49,7 @@ static const struct kind {
                    .package = "libnccl-dev of NVIDIA's repository, or Python's nvidia-nccl-cu13",
                    .option = "DS_NCCL"},
 };
+_Static_assert(sizeof kinds / sizeof *kinds == COMM_KINDS, "a row for every kind");
 
 const char *comm_kind_name(enum comm_kind kind)
 {

@@ -9,23 +9,39 @@
 
 size_t comm_type_bytes(enum comm_type type)
 {
-    static const size_t bytes[] = {
-        [COMM_BYTE] = 1, [COMM_BF16] = 2, [COMM_FLOAT] = 4, [COMM_DOUBLE] = 8, [COMM_INT64] = 8};
-    return bytes[type];
+    switch (type) {
+    case COMM_BYTE:
+        return 1;
+    case COMM_BF16:
+        return 2;
+    case COMM_FLOAT:
+        return 4;
+    case COMM_DOUBLE:
+    case COMM_INT64:
+        return 8;
+    }
+    return 0;
 }
 
 const char *work_name(enum comm_operation operation)
 {
-    static const char *const names[] = {
-        [COMM_BARRIER] = "a barrier",
-        [COMM_SUM] = "a sum",
-        [COMM_MAX] = "a maximum",
-        [COMM_BROADCAST] = "a broadcast",
-        [COMM_ALL_GATHER] = "an all-gather",
-        [COMM_ALL_TO_ALL] = "an all-to-all",
-        [COMM_REDUCE_SCATTER] = "a reduce-scatter",
-    };
-    return names[operation];
+    switch (operation) {
+    case COMM_BARRIER:
+        return "a barrier";
+    case COMM_SUM:
+        return "a sum";
+    case COMM_MAX:
+        return "a maximum";
+    case COMM_BROADCAST:
+        return "a broadcast";
+    case COMM_ALL_GATHER:
+        return "an all-gather";
+    case COMM_ALL_TO_ALL:
+        return "an all-to-all";
+    case COMM_REDUCE_SCATTER:
+        return "a reduce-scatter";
+    }
+    return NULL;
 }
 
 static uint64_t total(const size_t *counts, uint32_t size)

@@ -44,11 +44,12 @@ enum cpu_level cpu_level(void)
 
 const char *cpu_level_name(enum cpu_level level)
 {
-    static const char *const names[CPU_LEVELS] = {[CPU_BASE] = "base",
-                                                  [CPU_AVX2] = "avx2",
-                                                  [CPU_AVX512] = "avx512",
-                                                  [CPU_AVX512_BF16] = "avx512_bf16",
-                                                  [CPU_AMX] = "amx"};
+    static const char *const names[] = {[CPU_BASE] = "base",
+                                        [CPU_AVX2] = "avx2",
+                                        [CPU_AVX512] = "avx512",
+                                        [CPU_AVX512_BF16] = "avx512_bf16",
+                                        [CPU_AMX] = "amx"};
+    _Static_assert(sizeof names / sizeof *names == CPU_LEVELS, "a name for every level");
     return names[level];
 }
 

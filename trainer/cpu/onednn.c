@@ -52,6 +52,7 @@ static void limit_level(enum cpu_level level)
         [CPU_AVX512] = dnnl_cpu_isa_avx512_core,  [CPU_AVX512_BF16] = dnnl_cpu_isa_avx512_core_bf16,
         [CPU_AMX] = dnnl_cpu_isa_avx512_core_amx,
     };
+    _Static_assert(sizeof levels / sizeof *levels == CPU_LEVELS, "a level of oneDNN for every one of ours");
     (void)dnnl_set_max_cpu_isa(levels[level]);
 }
 

@@ -10,12 +10,13 @@
 static const struct {
     const char *name;
     uint32_t bytes;
-} types[TENSOR_TYPES] = {
+} types[] = {
     [TENSOR_F64] = {"F64", 8},   [TENSOR_F32] = {"F32", 4}, [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
     [TENSOR_I64] = {"I64", 8},   [TENSOR_I32] = {"I32", 4}, [TENSOR_I16] = {"I16", 2}, [TENSOR_I8] = {"I8", 1},
     [TENSOR_U64] = {"U64", 8},   [TENSOR_U32] = {"U32", 4}, [TENSOR_U16] = {"U16", 2}, [TENSOR_U8] = {"U8", 1},
     [TENSOR_BOOL] = {"BOOL", 1},
 };
+_Static_assert(sizeof types / sizeof *types == TENSOR_TYPES, "a row for every type");
 
 const char *tensor_type_name(enum tensor_type type)
 {

@@ -208,13 +208,29 @@ static void own_keys_of(struct recipe *recipe, struct own_keys own[OWN_KEYS])
     own[1] = (struct own_keys){"scheduler.params.", schedule_types[recipe->schedule.kind].params, &recipe->schedule};
 }
 
+static enum key_kind kind_of(enum json_field_type type)
+{
+    switch (type) {
+    case FIELD_REAL:
+        return KEY_REAL;
+    case FIELD_FLAG:
+        return KEY_FLAG;
+    case FIELD_CURVE:
+    case FIELD_ADJUST:
+    case FIELD_SCALE:
+        return KEY_CHOICE;
+    case FIELD_COUNT:
+        return KEY_AUTO;
+    case FIELD_NOTE:
+        return KEY_NOTE;
+    case FIELD_OFF:
+        break;
+    }
+    return KEY_OFF;
+}
+
 static bool find_own_key(struct recipe *recipe, const char *path, struct found_key *found)
 {
-    static const enum key_kind kinds[] = {[FIELD_REAL] = KEY_REAL,
-                                          [FIELD_FLAG] = KEY_FLAG,
-                                          [FIELD_NOTE] = KEY_NOTE,
-                                          [FIELD_OFF] = KEY_OFF,
-                                          [FIELD_COUNT] = KEY_AUTO};
     struct own_keys own[OWN_KEYS];
     own_keys_of(recipe, own);
     for (int i = 0; i < OWN_KEYS; i++) {
@@ -222,9 +238,8 @@ static bool find_own_key(struct recipe *recipe, const char *path, struct found_k
         const struct json_field *field =
             strncmp(path, own[i].prefix, size) == 0 ? json_field_named(own[i].fields, path + size) : NULL;
         if (field) {
-            const char *const *words = json_field_words(field->type);
-            *found = (struct found_key){words ? KEY_CHOICE : kinds[field->type], (char *)own[i].holder + field->field,
-                                        field->min, field->max, words};
+            *found = (struct found_key){kind_of(field->type), (char *)own[i].holder + field->field, field->min,
+                                        field->max, json_field_words(field->type)};
             return true;
         }
     }

@@ -65,6 +65,7 @@ extern const struct bias_facts bias_kinds[]; /* [BIAS_KINDS] */
 enum initializer {
     INITIALIZER_NORMAL,
     INITIALIZER_TRUNCATED, /* drawn again while beyond two deviations: Google's BERT */
+    INITIALIZERS,
 };
 
 /* Progressive layer drop (Zhang and He 2020), formulas in layer_drop.c. Part of the recipe, not of config.json. In

@@ -23,6 +23,7 @@ const char *const *glue_keys(enum glue_metric metric)
         [GLUE_MATTHEWS] = matthews_keys,
         [GLUE_CORRELATIONS] = correlation_keys,
     };
+    _Static_assert(sizeof keys / sizeof *keys == GLUE_METRICS, "keys for every metric");
     return keys[metric];
 }
 

@@ -16,6 +16,7 @@ enum glue_metric {
     GLUE_ACCURACY_F1,  /* acc, f1, acc_and_f1 */
     GLUE_MATTHEWS,     /* mcc */
     GLUE_CORRELATIONS, /* pearson, spearmanr, corr */
+    GLUE_METRICS,
 };
 
 /* The columns of a row, from 0. */

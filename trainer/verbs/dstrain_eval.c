@@ -30,8 +30,6 @@ static json_t *recorded_settings(const char *directory)
     return settings;
 }
 
-static const char *const splits[] = {"train", "valid"};
-
 int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err)
 {
     const struct settings *settings = &e->settings;
@@ -55,7 +53,7 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
 static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
                    const struct evaluation *each, double seconds, json_t *guesses)
 {
-    const char *split = splits[setup->settings->split];
+    const char *split = split_names[setup->settings->split];
     const uint32_t parts = setup->task.splits[setup->settings->split].parts;
     if (guesses && !setup->settings->json) {
         guesses_print(guesses, output_colours());
@@ -94,7 +92,7 @@ static int open_model(struct evaluating *e, struct error *err)
     if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
                        "%s no %s samples of length %" PRIu32,
-                       source->parts > 0 ? "and the datasets beside it hold" : "holds", splits[settings->split],
+                       source->parts > 0 ? "and the datasets beside it hold" : "holds", split_names[settings->split],
                        e->setup.recipe.seq);
     TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));
     TRY(engine_load(&e->engine, ENGINE_MODEL, err));

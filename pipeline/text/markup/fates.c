@@ -4,7 +4,7 @@
 
 static const struct {
     const char *name, *words;
-} fates[FATES] = {
+} fates[] = {
     [FATE_KEPT] = {"kept", "it is in the text"},
     [FATE_MARKUP] = {"markup", "brackets, quotes and tags around text, targets of links, line ends"},
     [FATE_TEMPLATE] = {"template", "templates without a rendering, and arguments that do not show"},
@@ -30,6 +30,7 @@ static const struct {
     [FATE_CONTROL] = {"control", "control characters"},
     [FATE_MENDED] = {"mended", "blanks, commas and empty brackets around a gap"},
 };
+_Static_assert(sizeof fates / sizeof *fates == FATES, "a row for every fate");
 
 const char *fate_name(enum fate fate)
 {
