@@ -304,6 +304,31 @@ static const struct opt_verb *verb_named(const struct opt_program *program, cons
     return NULL;
 }
 
+static bool is_verb(const struct opt_program *program, struct str word)
+{
+    const struct opt_verb *verb = program->verbs;
+    while (verb->name && !str_equal(str_of(verb->name), word))
+        verb++;
+    return verb->name;
+}
+
+/* Refuses a table that names verbs which do not exist: their options would be missing, and nothing would say so. */
+static int check_rows(const struct opt_program *program, struct error *err)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        const char *blank = row->verbs;
+        while (blank && blank[0] && blank[1]) {
+            const struct str word = {blank + 1, strcspn(blank + 1, " ")};
+            const char *next = word.data + word.size;
+            if (*blank != ' ' || *next != ' ' || !is_verb(program, word))
+                return fail(err, ERR_BUG, "--%s: one of \"%s\" is no verb of %s, or lacks its blanks", row->name,
+                            row->verbs, program->name);
+            blank = next;
+        }
+    }
+    return 0;
+}
+
 static void set_defaults(const struct parser *parser)
 {
     for (int of_verb = 0; of_verb < 2; of_verb++)
@@ -385,6 +410,7 @@ int opts_parse(const struct opt_program *program, int argc, char **argv, void *s
 {
     struct parser parser = {.program = program, .argc = argc, .argv = argv, .settings = settings, .result = result};
     *result = (struct opt_result){0};
+    TRY(check_rows(program, err));
     if (argc < 2)
         return short_help(program, err);
     if (argc == 2 && print_document(program, argv[1]))

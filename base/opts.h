@@ -123,7 +123,8 @@ struct opt_result {
  * not built yet. `--help`, `VERB --help`, `help VERB` and `--version` print and leave result->verb NULL; a bare program
  * name prints a short help on stderr and is ERR_USAGE. `--` ends the options. "-" and negative numbers are values. Of a
  * repeated option the last one counts. One name may be in several rows, for different verbs; the rows of the verb in
- * force set their defaults last. On error, and if verb is NULL, nothing is held. */
+ * force set their defaults last. On error, and if verb is NULL, nothing is held. ERR_BUG: a row is for a verb that does
+ * not exist. */
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);

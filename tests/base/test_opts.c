@@ -260,6 +260,38 @@ static void paths_may_come_one_by_one(void **state)
     opts_release(&one_by_one, &run.settings, &run.result);
 }
 
+static int parse_with_verbs(struct run *run, const char *of_row)
+{
+    const struct opt_row flag[] = {
+        {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .verbs = of_row, .help = "keep case"},
+        {.name = NULL}};
+    struct opt_program other = program;
+    other.rows = flag;
+    split(run, "verify");
+    const int code = opts_parse(&other, run->argc, run->argv, &run->settings, &run->result, &run->err);
+    opts_release(&other, &run->settings, &run->result);
+    return code;
+}
+
+/* Even if the command line is of another verb. */
+static void a_row_for_no_verb_is_a_bug(void **state)
+{
+    (void)state;
+    static const char *const right[] = {NULL, "", " build ", " extract build "};
+    static const char *const wrong[] = {" biuld ",         " build extrac ", "build ",   " build",   "build",
+                                        " build  verify ", " buil ",         " builds ", "- build ", " build verify-"};
+    struct run run;
+    for (size_t i = 0; i < COUNT(right); i++)
+        assert_int_equal(parse_with_verbs(&run, right[i]), 0);
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        if (parse_with_verbs(&run, wrong[i]) == 0)
+            fail_msg("a row for \"%s\" is taken", wrong[i]);
+        assert_int_equal(run.err.kind, ERR_BUG);
+        assert_non_null(strstr(run.err.text, "--cased"));
+        assert_non_null(strstr(run.err.text, wrong[i]));
+    }
+}
+
 static void defaults_are_set(void **state)
 {
     (void)state;
@@ -800,6 +832,7 @@ static void the_other_completions_are_valid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_for_no_verb_is_a_bug),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),
