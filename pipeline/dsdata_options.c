@@ -36,7 +36,8 @@ static const struct opt_row rows[] = {
      .help = "What a line of plain text is: a sentence, a paragraph, a whole document (lines), or part of a paragraph "
              "(wrapped); except with lines, empty lines separate documents. auto: detected from the beginning."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " build ",
-     .default_help = "the first input's name without its extensions", .help = "Dataset directory to create."},
+     .default_help = "the first input's name without its extensions; NAME-shards if that is the input itself",
+     .help = "Dataset directory to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " vocab export templates ",
      .default_help = "-",
      .help = "File to write; - is standard output. With --format mds or nvidia-hdf5, the folder to create."},
