@@ -146,7 +146,7 @@ static void moments_block(const void *args, size_t task, int thread)
     (void)thread;
     const struct update_args *a = args;
     const struct chunk_range chunks = task_chunks(a->range, task);
-    const real slopes = a->step->kind == OPTIMIZER_LANS;
+    const real slopes = has_slopes(a->step->kind);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         double pp = 0, uu = 0, cc = 0;

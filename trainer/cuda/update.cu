@@ -49,20 +49,11 @@ static update_work of_range(const struct update_work *work, struct chunk_range r
 static update_numbers numbers_of(const struct update_step *step, const struct update_work *work,
                                  struct chunk_range range)
 {
-    return {(float)step->beta1,
-            (float)step->beta2,
-            (float)step->share,
-            (float)(1 - step->beta2),
-            (float)step->lead,
-            (float)step->root,
-            (float)step->epsilon,
-            (float)(step->rate * step->lead),
-            (float)step->rate,
-            (float)step->weight_decay,
-            (float)step->vector_decay,
-            step->decoupled,
-            step->kind == OPTIMIZER_LANS,
-            of_range(work, range)};
+    return {
+        (float)step->beta1,     (float)step->beta2,        (float)step->share,        (float)(1 - step->beta2),
+        (float)step->lead,      (float)step->root,         (float)step->epsilon,      (float)(step->rate * step->lead),
+        (float)step->rate,      (float)step->weight_decay, (float)step->vector_decay, step->decoupled,
+        has_slopes(step->kind), of_range(work, range)};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)
@@ -304,6 +295,6 @@ void kernel_shares(cudaStream_t stream, const struct shares_args *args)
 
 void kernel_apply(cudaStream_t stream, const struct apply_args *args)
 {
-    launch_chunks(args->step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
+    launch_chunks(has_slopes(args->step->kind) ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
                   as_whole(args->memory), numbers_of(args->step, args->work, args->range));
 }

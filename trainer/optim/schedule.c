@@ -122,8 +122,11 @@ static double ours(const struct schedule *s, double update)
         return s->rate * sqrt(left);
     case SCHEDULE_WSD:
         return decay > 0 ? s->rate * fmin(1, positive((1 - done) / decay)) : s->rate;
-    default:
+    case SCHEDULE_CONSTANT:
         return s->rate;
+    default:
+        assert(!"one of ours");
+        return 0;
     }
 }
 
@@ -137,10 +140,14 @@ static double bing_bert(const struct schedule *s, double step)
         return x < w ? up : positive(1 - x);
     case SCHEDULE_BING_EXP_POLY:
         return x < w ? pow(up, 1.5) : positive(1 - x) * positive(1 - x);
-    default:
+    case SCHEDULE_BING_LINEAR_EXP:
+    case SCHEDULE_BING_EXP_EXP:
         if (x < w)
             return s->kind == SCHEDULE_BING_EXP_EXP ? up * up : up;
         return pow(s->decay_rate, (step - w * s->total) / s->decay_step);
+    default:
+        assert(!"one of bing_bert's");
+        return 0;
     }
 }
 
@@ -153,6 +160,7 @@ static double warm_up(const struct schedule *s, double update)
         return 1;
     if (s->kind == SCHEDULE_LINEAR_WARM_UP)
         return w < 1 ? left / (1 - w) : 1;
+    assert(s->kind == SCHEDULE_POLY_WARM_UP);
     if (s->constant < 0)
         return pow(left, s->power);
     const double flat = w + s->constant;
@@ -164,6 +172,7 @@ static double deepspeed(const struct schedule *s, double index)
 {
     const double warmup = s->warmup > 2 ? s->warmup : 2;
     const bool cosine = s->kind == SCHEDULE_WARMUP_COSINE;
+    assert(cosine || s->kind == SCHEDULE_WARMUP || s->kind == SCHEDULE_WARMUP_DECAY);
     const double low = s->minimum, high = cosine ? 1 : s->rate, unit = cosine ? s->rate : 1;
     double up = 1;
     if (index < 0)

@@ -94,6 +94,23 @@ NUMBERS double tensor_factor(const struct update_step *step, double factor, doub
     return factor;
 }
 
+/* Does the direction have a part c? */
+NUMBERS bool has_slopes(enum optimizer_kind kind)
+{
+    switch (kind) { /* no default, here and below: the compiler asks for each new kind */
+    case OPTIMIZER_LANS:
+        return true;
+    case OPTIMIZER_ADAM:
+    case OPTIMIZER_LAMB:
+    case OPTIMIZER_NVLAMB:
+    case OPTIMIZER_MUON:
+    case OPTIMIZER_ONEBIT:
+    case OPTIMIZER_KINDS:
+        break;
+    }
+    return false;
+}
+
 NUMBERS double trust_ratio(double weight, double direction)
 {
     return weight > 0 && direction > 0 ? weight / direction : 1;
@@ -108,15 +125,24 @@ NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool 
     const double weight = sqrt(sums[0]), u = sqrt(sums[1]), c = sqrt(sums[2]);
     const double decay = decays ? step->weight_decay : step->vector_decay;
     struct tensor_shares shares = {step->rate, 0};
-    if (step->kind == OPTIMIZER_LAMB) {
+    switch (step->kind) {
+    case OPTIMIZER_LAMB:
         if (weight > 0 && u > 0)
             shares.u = step->rate * fmin(fmax(weight / u, step->ratio_min), step->ratio_max);
-    } else if (step->kind == OPTIMIZER_NVLAMB) {
+        break;
+    case OPTIMIZER_NVLAMB:
         if (step->ratio_always || decay != 0)
             shares.u = step->rate * trust_ratio(weight, u);
-    } else {
+        break;
+    case OPTIMIZER_LANS:
         shares.u = step->rate * step->beta1 * trust_ratio(weight, u);
         shares.c = step->rate * step->share * trust_ratio(weight, c);
+        break;
+    case OPTIMIZER_ADAM:
+    case OPTIMIZER_MUON:
+    case OPTIMIZER_ONEBIT:
+    case OPTIMIZER_KINDS:
+        break;
     }
     return shares;
 }
