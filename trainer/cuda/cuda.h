@@ -35,6 +35,7 @@ struct tune_sizes {
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file, so that a module of another version is
  * refused. */
 #define CUDA_INTERFACE 14
+#define SHARED_BYTES   2996 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE; the first member in every version */
@@ -47,6 +48,15 @@ struct cuda_module {
      * each against a plain product and a kernel after it: about TUNE_SECONDS at most. */
     void (*tune)(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
 };
+
+#ifndef __cplusplus
+#define ADD_SIZE(op) +sizeof(struct op##_args)
+_Static_assert(sizeof(struct cuda_module) + sizeof(struct cuda_facts) + sizeof(struct tune_sizes) + sizeof(struct ops) +
+                       sizeof(struct batch) + sizeof(struct update_step) OPS_COMPUTING(ADD_SIZE) ==
+                   SHARED_BYTES,
+               "what the module shares has changed: raise CUDA_INTERFACE");
+#undef ADD_SIZE
+#endif
 
 #define TUNE_BYTES_MAX ((size_t)1 << 20) /* of a table */
 
