@@ -4,6 +4,7 @@
 #include "pipeline/duplicates.h"
 #include "pipeline/pairs/pairs.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct digest {
@@ -144,6 +145,8 @@ static void read_documents(struct digest *digest, const struct article_options *
             article.fate = PAGE_EMPTY;
         article_count(digest->reader, &article, counts, &harvest->missing);
     }
+    /* Every record of the group has one fate. */
+    assert(digest->options.only_hashes || counts_pages(counts) == group->record_count + group->oversize + group->cut);
 }
 
 /* Writes segment A, with [SEP] between its documents if it is packed. Returns the end of what was written. */
@@ -153,6 +156,7 @@ static uint32_t *lay_out_a(const struct documents *documents, const struct sampl
     const bool valid = documents->items[pair->document_a].valid;
     size_t from = pair->a, left = pair->a_size;
     for (uint32_t d = pair->document_a; left > 0; d++) {
+        assert(d < documents->count);
         if (documents->items[d].valid != valid)
             continue;
         if (d > pair->document_a) {
@@ -250,6 +254,7 @@ static void make_samples(struct digest *digest, const struct group *group, size_
                                        .index = i};
         enum split split = digest->documents.items[pair->document_a].valid ? SPLIT_VALID : SPLIT_TRAIN;
         size_t set = 2 * length + split;
+        assert(sample->length <= layout->seq && sample->a_length <= sample->length);
         struct buf *out = &harvest->samples[set];
         buf_reserve(out, sizeof key + layout->record_bytes);
         memcpy(out->data + out->size, &key, sizeof key);

@@ -7,6 +7,8 @@
 #include "pipeline/resource_plan.h"
 #include "pipeline/text/xml/xml.h"
 
+#include <assert.h>
+
 #define NAMESPACE_TEMPLATE 10
 #define HEAD_BYTES         2048u /* of a page: its title and namespace come before its revision */
 
@@ -108,6 +110,7 @@ static int collect(void *context, void *slot, struct error *err)
         dictionary_add(pass->dictionary, name, found->kind, text);
         at += found->name_bytes + found->text_bytes;
     }
+    assert((size_t)(at - job->text.data) == job->text.size);
     pass->pages += job->feed.group.record_count;
     if (progress_due(&pass->progress)) {
         const uint64_t windows = inputs_windows(pass->inputs);

@@ -7,6 +7,7 @@
 #include "pipeline/feed.h"
 #include "pipeline/pairs/documents.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +118,7 @@ static int gather(void *context, void *slot, struct error *err)
     word_counts_merge(learning->words, job->words);
     word_counts_merge(learning->held_out, job->held_out);
     learning->facts->windows++;
+    assert(learning->facts->windows <= learning->choice_count);
     learning->facts->pages += job->pages;
     learning->facts->pages_held_out += job->pages_held_out;
     learning->facts->words += job->running_words;
@@ -165,6 +167,8 @@ static void choose_windows(struct learning *learning)
     for (size_t i = 0; i < learning->choice_count; i++)
         learning->choices[i] = inputs_place(inputs, permute(i, windows, CHOICE_KEY));
     qsort(learning->choices, learning->choice_count, sizeof *learning->choices, by_place);
+    for (size_t i = 1; i < learning->choice_count; i++) /* each once: it is a permutation's beginning */
+        assert(place_compare(learning->choices[i - 1], learning->choices[i]) < 0);
 }
 
 static int count_words(struct learning *learning, const struct resource_plan *plan, struct error *err)

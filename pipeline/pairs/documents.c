@@ -29,6 +29,7 @@ void documents_sentence(struct documents *documents, const uint32_t *ids, size_t
 {
     if (count == 0)
         return;
+    assert(documents->count < documents->capacity); /* a document has begun */
     if (documents->id_count + count > documents->id_capacity) {
         documents->id_capacity = grown(documents->id_capacity, documents->id_count + count);
         documents->ids = mem_grow(documents->ids, documents->id_capacity, sizeof *documents->ids);

@@ -5,6 +5,8 @@
 
 #include "base/random.h"
 
+#include <assert.h>
+
 /* The tokens of a segment, without [CLS] and the last [SEP]. */
 static size_t target_of(const struct pair_options *options, const struct random_stream *stream, uint32_t document,
                         size_t offset)
@@ -34,6 +36,7 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
                 room--; /* the [SEP] between the documents */
             }
             const size_t taken = end - at < room ? end - at : room;
+            assert(taken > 0); /* a segment without room for a piece was given before */
             pair.a_size += taken;
             pair.document_b = list[i];
             room -= taken;
