@@ -1,6 +1,7 @@
 /* In: a checkpoint's tensors and computed ones. Out: the first that differs. */
 #include "trainer/keep/checkpoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static int compare_array(const struct safetensors *file, const char *path, const
     const float *const flat[CHECKPOINT_ARRAYS] = {parts->weights, parts->first, parts->second};
     const struct params *params = parts->params;
     int result = 0;
+    assert(parts->source || flat[array]);
     for (size_t i = 0; result == 0 && i < params->count; i++) {
         const struct param *param = &params->items[i];
         float *read = parts->source ? mem_array(param->count, sizeof *read) : NULL;

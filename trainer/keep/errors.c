@@ -1,6 +1,7 @@
 /* In: the errors of each process in turn. Out: files of a checkpoint; and the reverse. */
 #include "trainer/keep/errors.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static int write_file(const char *directory, const char *name, const float *work
     char hex[17];
     char *path = path_join(directory, name);
     const int result = safetensors_write(path, tensors, 2, &hash, err);
+    assert(!json_object_get(hashes, name));
     json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
     mem_free(path);
     return result;
@@ -44,6 +46,7 @@ static int write_file(const char *directory, const char *name, const float *work
 int errors_write(const char *directory, const struct checkpoint_errors *e, json_t *hashes, struct error *err)
 {
     char name[NAME_SIZE];
+    assert(e->size > 0 && e->part[0] == 0 && e->part[e->size] == e->count && e->whole <= e->count);
     float *mean = mem_clear(e->count, sizeof *mean), *one = mem_array(e->count, sizeof *one);
     float *server = mem_array(e->count, sizeof *server);
     char *folder = path_join(directory, ERRORS_NAME);

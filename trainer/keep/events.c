@@ -1,5 +1,6 @@
 #include "trainer/keep/events.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <math.h>
@@ -100,6 +101,7 @@ static int write_event(struct events *events, uint64_t step, int field, struct s
     add_part(&record, field, part);
     buf_reserve(&record, TFRECORD_BYTES_AFTER);
     record.size = tfrecord_frame(record.data, record.size - TFRECORD_BYTES_BEFORE);
+    assert(record.size <= record.capacity);
     const int result = file_write(&events->file, record.data, record.size, err);
     buf_release(&record);
     return result;
@@ -174,6 +176,7 @@ static int open_at(struct events *events, const char *path, uint64_t step, bool 
         TRY(file_map(&file, path, err));
         if (file.size > 0)
             kept = kept_bytes((struct str){(const char *)file.data, file.size}, step, evaluated);
+        assert(kept <= file.size);
         file_unmap(&file);
     }
     TRY(file_append_open(&events->file, path, err));

@@ -1,5 +1,6 @@
 #include "trainer/keep/metrics.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ static int open_lines(struct metrics *metrics, const char *path, uint64_t step, 
         struct mapping file;
         TRY(file_map(&file, path, err));
         kept = file.size > 0 ? kept_bytes(&file, step, past) : 0;
+        assert(kept <= file.size); /* truncating only takes away */
         file_unmap(&file);
     }
     TRY(file_append_open(&metrics->file, path, err));
@@ -129,6 +131,8 @@ static void add_each(struct buf *text, const struct metrics_line *line)
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
     struct buf text = {0};
+    assert(line->valid || line->interval);
+    assert(!line->borders || line->processes > 0);
     /* The event is written first, so an evaluation that has its line has its event too. */
     TRY(events_write(&metrics->events, line, err));
     if (line->valid)

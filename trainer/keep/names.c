@@ -2,6 +2,7 @@
  * modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT (dense_act, module.). */
 #include "trainer/keep/names.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static struct tensor tensor_of(const struct param *param, const float *flat)
                             .rank = (uint32_t)param->dimensions,
                             .data = flat ? flat + param->offset : NULL,
                             .bytes = param->count * sizeof(float)};
+    assert(param->dimensions >= 1 && param->dimensions <= TENSOR_RANK_MAX);
     for (int32_t i = 0; i < param->dimensions; i++)
         tensor.shape[i] = (uint64_t)param->shape[i];
     return tensor;
@@ -25,7 +27,8 @@ void names_tensors(const struct params *params, const char *prefix, const float 
     for (size_t i = 0; i < params->count; i++) {
         char name[128];
         out[i] = tensor_of(&params->items[i], flat);
-        snprintf(name, sizeof name, "%s%s", prefix, params->items[i].name);
+        const int size = snprintf(name, sizeof name, "%s%s", prefix, params->items[i].name);
+        assert(size > 0 && (size_t)size < sizeof name); /* two names that are cut off could be equal */
         out[i].name = arena_copy(names, str_of(name)).data;
     }
 }

@@ -2,6 +2,7 @@
  * limit bounds the stack); every number in it is checked here before it is used as an offset or a size. */
 #include "trainer/keep/safetensors.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,7 @@ static int header_read(struct safetensors *file, const char *path, const json_t 
     result = place(path, placed, count, file->file.data + data_at, file->file.size - data_at, err);
     if (result < 0)
         goto out;
+    assert(count <= json_object_size(header));
     file->tensors = mem_array(count, sizeof *file->tensors);
     file->count = count;
     for (size_t i = 0; i < count; i++)

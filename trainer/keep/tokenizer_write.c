@@ -1,6 +1,7 @@
 /* In: a vocabulary. Out: the three files. The JSON is what `tokenizers` 0.2x writes for BertTokenizerFast. */
 #include "trainer/keep/tokenizer_write.h"
 
+#include <assert.h>
 #include <jansson.h>
 
 #include "trainer/keep/json_write.h"
@@ -64,6 +65,7 @@ static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], cons
 
 static void take_text(json_t *value, struct buf *out)
 {
+    assert(value); /* pieces are UTF-8, so that all of it can be packed */
     json_add_text(value, JSON_INDENT(2), out);
     buf_add_byte(out, '\n');
     json_decref(value);
