@@ -278,8 +278,8 @@ static void a_row_for_no_verb_is_a_bug(void **state)
 {
     (void)state;
     static const char *const right[] = {NULL, "", " build ", " extract build "};
-    static const char *const wrong[] = {" biuld ",         " build extrac ", "build ",   " build",   "build",
-                                        " build  verify ", " buil ",         " builds ", "- build ", " build verify-"};
+    static const char *const wrong[] = {" biuld ",         " build extrac ", "build ",   " build",  "build",
+                                        " build  verify ", " buil ",         " builds ", "-build ", " build verify-"};
     struct run run;
     for (size_t i = 0; i < COUNT(right); i++)
         assert_int_equal(parse_with_verbs(&run, right[i]), 0);
