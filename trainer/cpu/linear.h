@@ -111,24 +111,25 @@ static bool lies_ready(const struct product_shape *s, const void *a, size_t k)
            (uintptr_t)a % sizeof(unit) == 0;
 }
 
-/* Rows of A as strips read them: in place, or packed in `left`. */
-static const unit *rows_of(const struct product_shape *s, const storage *a, unit *left, size_t rows, size_t k,
-                           size_t *a_row, size_t *a_step)
+/* Rows of A as strip() reads them: A(i, l) of a strip = at[i * row + l * step]; the next strip is `next` units on. */
+struct strips {
+    const unit *at;
+    size_t row, step, next;
+};
+
+/* Rows of A in place where that is possible, else packed in `left`: a strip's units are adjacent, because at a longer
+ * distance each would take a line of the first-level cache. */
+static struct strips rows_of(const struct product_shape *s, const storage *a, unit *left, size_t rows, size_t k)
 {
+    const size_t units = blocks_of(k, PER_UNIT), a_row = (size_t)s->a_row / PER_UNIT;
     if (s->a_column != 1) {
-        lay_steps(left, LAID, a, (size_t)s->a_column, (size_t)s->a_row, k, rows);
-        *a_row = 1;
-        *a_step = LAID;
-        return left;
+        lay_steps(left, STRIP, a, (size_t)s->a_column, (size_t)s->a_row, k, rows);
+        return (struct strips){left, 1, STRIP, STRIP * units};
     }
-    *a_row = blocks_of(k, PER_UNIT);
-    *a_step = 1;
-    if (lies_ready(s, a, k)) {
-        *a_row = (size_t)s->a_row / PER_UNIT;
-        return (const unit *)(const void *)a;
-    }
+    if (lies_ready(s, a, k))
+        return (struct strips){(const unit *)(const void *)a, a_row, 1, STRIP * a_row};
     lay_rows(left, a, (size_t)s->a_row, rows, k);
-    return left;
+    return (struct strips){left, units, 1, STRIP * units};
 }
 
 /* Computes block (i0, j0) of C, m x n, with our own loops. */
@@ -141,17 +142,16 @@ static void own_block(const struct linear_product *p, size_t i0, size_t j0, size
         const size_t piece = smaller(deep, k - k0), units = blocks_of(piece, PER_UNIT);
         const storage *b = (const storage *)p->b + k0 * (size_t)s->b_row + j0 * (size_t)s->b_column;
         const storage *a = (const storage *)p->a + k0 * (size_t)s->a_column + i0 * (size_t)s->a_row;
-        const unit *left = NULL;
-        size_t a_row = 0, a_step = 0;
+        struct strips left = {0};
         lay_steps(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
         for (size_t i = 0; i < m; i += STRIP) {
             const size_t rows = smaller(STRIP, m - i);
             if (i % LAID == 0)
-                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece, &a_row, &a_step);
+                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece);
             for (size_t j = 0; j < across; j++) {
                 real *sum = work->sums + (k > deep ? (i / STRIP * across + j) * STRIP * PANEL : 0);
-                strip(sum, PANEL, left + i % LAID * a_row, a_row, a_step, work->panels + j * PANEL * units, units, rows,
-                      k0 > 0);
+                strip(sum, PANEL, left.at + i % LAID / STRIP * left.next, left.row, left.step,
+                      work->panels + j * PANEL * units, units, rows, k0 > 0);
                 for (size_t row = 0; row < rows && k0 + piece == k; row++)
                     store_row(p, sum + row * PANEL, i0 + i + row, j0 + j * PANEL, smaller(PANEL, n - j * PANEL));
             }

@@ -166,6 +166,19 @@ static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step,
                 l < k ? TO_OPERAND(x[l * x_step + j * x_column]) : 0;
 }
 
+/* Packs a unit of each of `count` adjacent columns; x_step as in lay_steps. */
+static inline __attribute__((always_inline)) void lay_unit(unit *to, const storage *from, size_t x_step, size_t count)
+{
+    (void)x_step; /* used with DOT only */
+#pragma omp simd
+    for (size_t j = 0; j < count; j++)
+#if DOT
+        to[j] = (uint32_t)from[j] | (uint32_t)from[x_step + j] << 16;
+#else
+        to[j] = LOAD(from[j]);
+#endif
+}
+
 /* Packs X [k, columns] so that the numbers of a step of k are adjacent, PER_UNIT steps to a unit, `width` columns at a
  * time: out [columns / width][units][width], padded with zeros. X(l, j) = x[l * x_step + j * x_column]; one of the
  * strides is 1. */
@@ -174,23 +187,19 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
 {
     const size_t whole = k / PER_UNIT, units = blocks_of(k, PER_UNIT);
     size_t done = 0; /* units */
-    for (; done < whole && x_column == 1; done++)
+    for (; done < whole && x_column == 1; done++) {
+        const storage *from = x + done * PER_UNIT * x_step;
+        for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages, across which hardware does not prefetch */
+            for (size_t byte = 0; byte < columns * sizeof *from; byte += 64)
+                __builtin_prefetch((const char *)(from + (AHEAD * PER_UNIT + i) * x_step) + byte);
         for (size_t first = 0; first < columns; first += width) {
-            const storage *from = x + done * PER_UNIT * x_step + first;
             unit *to = out + first * units + done * width;
-            const size_t count = smaller(width, columns - first);
-            for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages, across which hardware does not
-                                                   * prefetch */
-                for (size_t byte = 0; byte < count * sizeof *from; byte += 64)
-                    __builtin_prefetch((const char *)(from + (AHEAD * PER_UNIT + i) * x_step) + byte);
-#pragma omp simd
-            for (size_t j = 0; j < count; j++)
-#if DOT
-                to[j] = (uint32_t)from[j] | (uint32_t)from[x_step + j] << 16;
-#else
-                to[j] = LOAD(from[j]);
-#endif
+            if (width == STRIP && columns - first >= STRIP) /* a constant count needs no loop */
+                lay_unit(to, from + first, x_step, STRIP);
+            else
+                lay_unit(to, from + first, x_step, smaller(width, columns - first));
         }
+    }
     for (size_t first = 0; first < columns; first += width) {
         const storage *from = x + first * x_column;
         unit *to = out + first * units;
