@@ -4,11 +4,12 @@ set(DS_avx512 ${DS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512vbmi)
 set(DS_trainer_avx2 -mavx2 -mfma -mbmi2)
 set(DS_trainer_avx512 ${DS_trainer_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
 set(DS_trainer_avx512_bf16 ${DS_trainer_avx512} -mavx512bf16)
+set(DS_trainer_amx ${DS_trainer_avx512_bf16} -mamx-tile -mamx-bf16)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. Not included
 # are MAIN, the folder cuda/, which is a separate module (cuda.cmake), and files that need MPI (mpi.c, …_mpi.c), NCCL
-# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules. A file whose name ends in avx2.c, avx512.c or
-# avx512_bf16.c is compiled for that level, as defined by the room if it does so.
+# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules. A file whose name ends in avx2.c, avx512.c,
+# avx512_bf16.c or amx.c is compiled for that level, as defined by the room if it does so.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
@@ -17,7 +18,7 @@ function(room name)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${arg_MAIN})
         set_property(GLOBAL PROPERTY MAIN_OF_${name} ${CMAKE_SOURCE_DIR}/${arg_MAIN})
     endif()
-    foreach(level avx2 avx512 avx512_bf16)
+    foreach(level avx2 avx512 avx512_bf16 amx)
         set(flags ${DS_${level}})
         if(DS_${name}_${level})
             set(flags ${DS_${name}_${level}})

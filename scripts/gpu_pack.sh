@@ -6,8 +6,8 @@
 #
 # DIR gets dstrain, its modules for CUDA, gloo and NCCL, the programs and the script that check it, and the libraries
 # they need except libc, cuBLASLt and NCCL; all are found by $ORIGIN. NCCL=FILE adds that libnccl.so.2, some 200 MiB;
-# the limit of 40 MiB holds for the rest. Built without oneDNN in build/gpu-pack; the other machine's libc must be at
-# least as new as the one here.
+# the limit of 40 MiB holds for the rest. Built in build/gpu-pack; the other machine's libc must be at least as new as
+# the one here.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; exit 2; }
 mkdir -p "$1"
@@ -18,7 +18,7 @@ build=build/gpu-pack
 most=$((40 << 20)) # bytes in total
 programs=(dstrain dstrain_cuda_test make_shards comm_driver)
 
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF -DDS_ONEDNN=OFF \
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF \
     -DBUILD_TESTING=OFF \
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' "$@" >$build.log 2>&1 ||
     { tail -20 $build.log; exit 1; }

@@ -11,7 +11,6 @@ packages=(
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
     libgloo-dev                                                                   # dstrain on many machines (optional)
     libhdf5-dev                                                                   # dsdata export (optional)
-    libdnnl-dev                                                                   # dstrain: matrix products (AMX)
     libcmocka-dev bzip2 zstd xz-utils python3 python3-numpy iproute2              # tests
 )
 

@@ -65,7 +65,7 @@ enum map_mode {
 struct ops_facts {
     const char *kind;      /* "cpu", "cuda" */
     const char *processor; /* instruction set or card: "avx512_bf16", "NVIDIA H200" */
-    const char *library;   /* that computes products: "oneDNN 2.6.3", "own products" */
+    const char *library;   /* that computes products: "cuBLASLt 13.1.0", "own products" */
     const char *unit;      /* "threads", "multiprocessors" */
     int units;             /* their number */
 };
@@ -130,7 +130,7 @@ struct ops {
     size_t storage_size; /* bytes of one stored number */
     size_t real_size;
     struct ops_facts facts;   /* its strings live as long as the backend */
-    char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
+    char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, own products), 2 threads" */
     uint64_t memory;          /* total bytes of the device's memory; 0: it uses the host's */
     uint64_t rest;            /* the part of it that allocate can give; other programs may use the device too */
     int32_t wave_rows;        /* products are fastest with multiples of this many rows; 0: any */
@@ -165,7 +165,7 @@ struct ops {
 
 #define SENT_BYTES_MAX 128 /* of one slot */
 
-/* The device as a run records it, without the number of units: "cpu bf16 (avx512_bf16, oneDNN 2.6.3)". */
+/* The device as a run records it, without the number of units: "cpu bf16 (avx512_bf16, own products)". */
 char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE]);
 /* Makes ops->name from precision and facts. */
 void ops_describe(struct ops *ops);

@@ -6,7 +6,6 @@
 #include "trainer/backend.h"
 #include "trainer/comm.h"
 #include "trainer/cpu/cpu_backend.h"
-#include "trainer/cpu/onednn.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/keys/recipes.h"
 #include "trainer/optim/optimizer.h"
@@ -393,8 +392,8 @@ static const struct opt_note environment[] = {
 static const char *version_text(void)
 {
     static char text[512];
-    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n%s\n", DS_VERSION, jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version(),
+    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
+             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100,
              backend_text());
     return text;
 }

@@ -178,11 +178,4 @@ static inline struct ops *made_ops(enum precision precision, enum cpu_level leve
     return made_backend(&(struct cpu_options){.precision = precision, .level = level, .threads = threads});
 }
 
-/* The backend with bf16 products of oneDNN, as on machines with tiles. */
-static inline struct ops *made_library_ops(unsigned threads)
-{
-    return made_backend(
-        &(struct cpu_options){.precision = PRECISION_BF16, .level = cpu_level(), .threads = threads, .library = true});
-}
-
 #endif

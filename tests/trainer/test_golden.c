@@ -216,7 +216,6 @@ static void bf16_is_as_close_as_pytorch_at_every_level(void **state)
     (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
         check_backend(made_ops(PRECISION_BF16, (enum cpu_level)level, 2));
-    check_backend(made_library_ops(2));
 }
 
 static void fp16_is_closer_than_bf16(void **state)

@@ -137,7 +137,6 @@ static void each_backend(void (*test)(void))
                 continue;
             try_backend(made_ops(precision, (enum cpu_level)level, 2), test);
         }
-    try_backend(made_library_ops(2), test);
 }
 
 static double normal_cdf(double x)

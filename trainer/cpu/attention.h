@@ -19,7 +19,7 @@ static size_t attention_scratch(const struct ops_limits *limits, int threads)
 {
     const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
     const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
-    const size_t numbers = 5 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
+    const size_t numbers = 5 * length * size + 4 * QUERIES * size + (TILES ? 3 : 2) * QUERIES * length;
     return (size_t)threads * padded(numbers * sizeof(real), 64);
 }
 
@@ -45,14 +45,21 @@ static void split(real *x, size_t count)
 #endif
 }
 
+/* Units of k such numbers, or pairs of numbers, as they are packed. */
+static size_t split_units(size_t k)
+{
+    return padded(k, STEP_UNITS);
+}
+
 /* Packs the other operand of such products: X [k, columns], as lay_steps does (product.h), but with one step per
  * unit. */
 static void lay_split(unit *out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
 {
-    for (size_t first = 0; first < columns; first += width)
+    const size_t units = split_units(k);
+    for (size_t first = 0; first < columns; first += width) {
         for (size_t l = 0; l < k; l++) {
             const storage *from = x + l * x_step + first;
-            unit *to = out + first * k + l * width;
+            unit *to = out + first * units + l * width;
             const size_t count = smaller(width, columns - first);
 #pragma omp simd
             for (size_t j = 0; j < count; j++)
@@ -63,16 +70,17 @@ static void lay_split(unit *out, size_t width, const storage *x, size_t x_step, 
 #endif
             memset(to + count, 0, (width - count) * sizeof *to);
         }
+        memset(out + first * units + k * width, 0, (units - k) * width * sizeof *out);
+    }
 }
 
 /* C [m, n] (+)= A [m, units] times panels of B; n is a multiple of PANEL. */
-static void small_product(real *c, size_t c_row, const unit *a, size_t a_row, size_t a_step, const unit *panels,
-                          size_t m, size_t n, size_t units, bool add)
+static void small_product(real *c, size_t c_row, struct strips a, const unit *panels, size_t m, size_t n, size_t units,
+                          bool add)
 {
-    for (size_t j = 0; j < n; j += PANEL)
-        for (size_t i = 0; i < m; i += STRIP)
-            strip(c + i * c_row + j, c_row, a + i * a_row, a_row, a_step, panels + j * units, units,
-                  smaller(STRIP, m - i), add);
+    for (size_t i = 0; i < m; i += STRIP, a.at += a.next)
+        for (size_t j = 0; j < n; j += PANEL)
+            strip(c + i * c_row + j, c_row, a, panels + j * units, units, smaller(STRIP, m - i), add);
 }
 
 /* One task: a head of a sequence. */
@@ -82,7 +90,8 @@ struct attention_head {
     const int32_t *positions;    /* [queries] in the sequence */
     size_t size, hidden;
     size_t wide_length, wide_size; /* padded to whole panels: row lengths in scratch */
-    size_t size_units;             /* `size` in units (product.h) */
+    size_t size_units;             /* `size` in units (product.h), `length` in split ones */
+    size_t length_units;
     uint32_t number, name;         /* of dropout */
     size_t head;
     real scale;
@@ -105,7 +114,8 @@ static struct attention_head head_of(const struct batch *batch, const struct bat
         .hidden = heads * size,
         .wide_length = padded(end - first, PANEL),
         .wide_size = padded(size, PANEL),
-        .size_units = blocks_of(size, PER_UNIT),
+        .size_units = units_of(size),
+        .length_units = split_units(end - first),
         .number = batch->numbers[sequence],
         .name = shape->dropout.name + (uint32_t)head,
         .head = head,
@@ -177,7 +187,7 @@ static void attention_head(const void *args, size_t task, int thread)
     real *result = scores + QUERIES * h.wide_length;             /* [QUERIES, wide_size] */
     unit *keys = (unit *)(result + QUERIES * h.wide_size);       /* [size, wide_length] */
     unit *values = keys + h.size_units * h.wide_length;          /* [length, wide_size] */
-    unit *queries = values + h.length * h.wide_size;             /* [QUERIES, size] */
+    unit *queries = values + h.length_units * h.wide_size;       /* [QUERIES, size] */
     const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
     const storage *q = (const storage *)a->q + part_of(&h, h.first_query, stride);
     const storage *k = (const storage *)a->kv + part_of(&h, h.first, kv_stride);
@@ -186,22 +196,25 @@ static void attention_head(const void *args, size_t task, int thread)
 
     if (h.queries == 0)
         return;
+    tiles_open();
     lay_steps(keys, PANEL, k, 1, kv_stride, h.size, h.length);
     lay_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
     for (size_t first = 0; first < h.queries; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.queries - first);
         lay_rows(queries, q + first * stride, stride, rows, h.size);
-        small_product(scores, h.wide_length, queries, h.size_units, 1, keys, rows, h.wide_length, h.size_units, false);
+        small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys, rows, h.wide_length,
+                      h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
             log_sums[first + i] = softmax(scores + i * h.wide_length, &h);
             if (a->shape->dropout.threshold)
                 drop_scores(scores + i * h.wide_length, &a->shape->dropout, &h, first + i);
         }
         split(scores, rows * h.wide_length);
-        small_product(result, h.wide_size, (unit *)scores, h.wide_length, 1, values, rows, h.wide_size, h.length,
-                      false);
+        small_product(result, h.wide_size, strips_of_rows((unit *)scores, h.wide_length), values, rows, h.wide_size,
+                      h.length_units, false);
         store_rows(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
     }
+    tiles_close();
 }
 
 static void attention(struct device *device, const struct attention_args *args)
@@ -246,6 +259,13 @@ static void backward_scores(real *scores, real *slopes, const real *log_sums, co
     }
 }
 
+/* The columns of a block's split scores as rows of A, `rows` numbers each; zeroes the padding below them. */
+static struct strips scores_across(const struct attention_head *h, unit *across, real *scores, size_t rows)
+{
+    memset(scores + rows * h->wide_length, 0, (split_units(rows) - rows) * h->wide_length * sizeof *scores);
+    return strips_of_columns(across, (const unit *)scores, h->wide_length, rows, h->length);
+}
+
 static void attention_backward_head(const void *args, size_t task, int thread)
 {
     const struct attention_backward_args *a = args;
@@ -257,11 +277,12 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     real *scores = dqueries + QUERIES * h.wide_size;                  /* [QUERIES, wide_length] */
     real *slopes = scores + block;                                    /* [QUERIES, wide_length] */
     unit *keys = (unit *)(slopes + block);                            /* [length, wide_size] */
-    unit *keys_across = keys + h.length * h.wide_size;                /* [size, wide_length] */
+    unit *keys_across = keys + h.length_units * h.wide_size;          /* [size, wide_length] */
     unit *values_across = keys_across + h.size_units * h.wide_length; /* [size, wide_length] */
     unit *queries = values_across + h.size_units * h.wide_length;     /* [QUERIES, size] */
     unit *dresult = queries + QUERIES * h.size_units;                 /* [QUERIES, size] */
     unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: rows of dcontext, then of q */
+    unit *across = panels + QUERIES * h.wide_size;   /* for tiles [wide_length, QUERIES]: columns of a block's scores */
     real deltas[QUERIES];
     const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
     const size_t q_at = part_of(&h, h.first_query, stride), kv_at = part_of(&h, h.first, kv_stride);
@@ -274,6 +295,7 @@ static void attention_backward_head(const void *args, size_t task, int thread)
 
     if (h.queries == 0)
         memset(dkeys, 0, 2 * matrix * sizeof *dkeys);
+    tiles_open();
     lay_split(keys, PANEL, k, kv_stride, h.length, h.size);
     lay_steps(keys_across, PANEL, k, 1, kv_stride, h.size, h.length);
     lay_steps(values_across, PANEL, k + h.hidden, 1, kv_stride, h.size, h.length);
@@ -289,23 +311,24 @@ static void attention_backward_head(const void *args, size_t task, int thread)
                 delta += LOAD(dfrom[i * h.hidden + j]) * LOAD(context[(first + i) * h.hidden + j]);
             deltas[i] = delta;
         }
-        small_product(scores, h.wide_length, queries, h.size_units, 1, keys_across, rows, h.wide_length, h.size_units,
-                      false);
-        small_product(slopes, h.wide_length, dresult, h.size_units, 1, values_across, rows, h.wide_length, h.size_units,
-                      false);
+        small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys_across, rows, h.wide_length,
+                      h.size_units, false);
+        small_product(slopes, h.wide_length, strips_of_rows(dresult, h.size_units), values_across, rows, h.wide_length,
+                      h.size_units, false);
         backward_scores(scores, slopes, log_sums + first, deltas, first, rows, &a->shape->dropout, &h);
         split(scores, rows * h.wide_length);
         split(slopes, rows * h.wide_length);
         lay_split(panels, PANEL, dfrom, h.hidden, rows, h.size);
-        small_product(dvalues, h.wide_size, (unit *)scores, 1, h.wide_length, panels, h.length, h.wide_size, rows,
-                      first > 0);
+        small_product(dvalues, h.wide_size, scores_across(&h, across, scores, rows), panels, h.length, h.wide_size,
+                      split_units(rows), first > 0);
         lay_split(panels, PANEL, from, stride, rows, h.size);
-        small_product(dkeys, h.wide_size, (unit *)slopes, 1, h.wide_length, panels, h.length, h.wide_size, rows,
-                      first > 0);
-        small_product(dqueries, h.wide_size, (unit *)slopes, h.wide_length, 1, keys, rows, h.wide_size, h.length,
-                      false);
+        small_product(dkeys, h.wide_size, scores_across(&h, across, slopes, rows), panels, h.length, h.wide_size,
+                      split_units(rows), first > 0);
+        small_product(dqueries, h.wide_size, strips_of_rows((unit *)slopes, h.wide_length), keys, rows, h.wide_size,
+                      h.length_units, false);
         store_rows(dq + first * stride, stride, dqueries, rows, h.size, h.wide_size, h.scale);
     }
+    tiles_close();
     store_rows(dk, kv_stride, dkeys, h.length, h.size, h.wide_size, h.scale);
     store_rows(dk + h.hidden, kv_stride, dvalues, h.length, h.size, h.wide_size, 1);
 }

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "trainer/cpu/device.h"
 #include "trainer/cpu/kernels.h"
-#include "trainer/cpu/onednn.h"
 
 struct cpu {
     struct ops ops; /* first: close_cpu casts its address */
@@ -92,7 +91,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 static void close_cpu(struct ops *ops)
 {
     struct cpu *cpu = (struct cpu *)ops;
-    onednn_close(cpu->device.onednn);
     mem_free(cpu->device.work);
     mem_free(cpu);
 }
@@ -103,7 +101,8 @@ static const struct kernels *kernels_of(enum precision precision, enum cpu_level
 #ifdef __x86_64__
     static const struct kernels *const all[PRECISION_KINDS][CPU_LEVELS] = {
         [PRECISION_FP32] = {&kernels_fp32_base, &kernels_fp32_avx2, &kernels_fp32_avx512},
-        [PRECISION_BF16] = {&kernels_bf16_base, &kernels_bf16_avx2, &kernels_bf16_avx512, &kernels_bf16_avx512_bf16},
+        [PRECISION_BF16] = {&kernels_bf16_base, &kernels_bf16_avx2, &kernels_bf16_avx512, &kernels_bf16_avx512_bf16,
+                            &kernels_bf16_amx},
         [PRECISION_FP16] = {&kernels_fp16_base, &kernels_fp16_avx2, &kernels_fp16_avx512},
         [PRECISION_FP64] = {&kernels_fp64_base},
     };
@@ -137,14 +136,13 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     cpu->device.threads = parallel_threads();
     cpu->device.work_thread = padded(cpu->kernels->linear_work, 64);
     cpu->device.work = mem_aligned((size_t)cpu->device.threads * cpu->device.work_thread);
-    cpu->device.onednn = onednn_open(options->precision, options->level, options->library, cpu->device.threads);
     ops->device = &cpu->device;
     ops->precision = options->precision;
     ops->storage_size = precision_kinds[options->precision].storage_size;
     ops->real_size = precision_kinds[options->precision].real_size;
     ops->facts = (struct ops_facts){.kind = "cpu",
                                     .processor = cpu_level_name(options->level),
-                                    .library = cpu->device.onednn ? onednn_version() : "own products",
+                                    .library = "own products",
                                     .unit = "threads",
                                     .units = cpu->device.threads};
     ops_describe(ops);

@@ -1,5 +1,4 @@
-/* The CPU backend behind struct ops: our own loops in C; on processors with tiles (AMX), oneDNN computes the
- * products. */
+/* The CPU backend behind struct ops: our own loops in C. */
 #ifndef TRAINER_CPU_CPU_BACKEND_H
 #define TRAINER_CPU_CPU_BACKEND_H
 
@@ -19,12 +18,10 @@ struct cpu_options {
     enum precision precision;
     enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
     unsigned threads;     /* of the whole process, from now on; 0: unchanged */
-    bool library;         /* tests: oneDNN multiplies bf16 on every level, not only with tiles */
 };
 
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where
- * the processor cannot multiply them). oneDNN's level is a setting of the whole process: the first open decides it.
- * ERR_USAGE: a level that the machine lacks. */
+ * the processor cannot multiply them). ERR_USAGE: a level that the machine lacks. */
 struct ops *cpu_open(const struct cpu_options *options, struct error *err);
 
 #endif

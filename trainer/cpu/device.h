@@ -18,17 +18,13 @@
 #define SLICE_LEAST 16  /* columns of a task that sums over rows, at least */
 #define TASKS_EACH  4   /* tasks of a parallel region per thread, at least, where the shape allows */
 #define KEEP_PIECE  256 /* columns whose dropout is computed at once (keep.h) */
-#define STRIP       6   /* rows of A that a product processes at once (product.h) */
 #define PANEL_MAX   64  /* columns of B that a product processes at once, at most */
 #define AHEAD       8   /* prefetch distance while a matrix is packed, in units */
 
-struct onednn;
-
 struct device {
-    struct onednn *onednn; /* NULL: products by our own loops */
-    int threads;           /* of the process when the backend was opened; scratch is sized for them */
-    char *work;            /* scratch of products: one piece per thread */
-    size_t work_thread;    /* bytes of a piece */
+    int threads;        /* of the process when the backend was opened; scratch is sized for them */
+    char *work;         /* scratch of products: one piece per thread */
+    size_t work_thread; /* bytes of a piece */
     char sent[2][SENT_BYTES_MAX];
 };
 

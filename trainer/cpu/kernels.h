@@ -15,7 +15,7 @@ extern const struct kernels kernels_fp32_base, kernels_bf16_base, kernels_fp16_b
 #ifdef __x86_64__
 extern const struct kernels kernels_fp32_avx2, kernels_bf16_avx2, kernels_fp16_avx2;
 extern const struct kernels kernels_fp32_avx512, kernels_bf16_avx512, kernels_fp16_avx512;
-extern const struct kernels kernels_bf16_avx512_bf16;
+extern const struct kernels kernels_bf16_avx512_bf16, kernels_bf16_amx;
 #endif
 
 #endif

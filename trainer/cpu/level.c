@@ -5,6 +5,8 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Does the operating system save these parts of the state (XCR0)? Bits 1, 2: vectors; 5, 6, 7: AVX-512; 17, 18:
  * tiles. */
@@ -16,6 +18,14 @@ static bool state_saved(uint32_t parts)
     uint32_t low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return (low & parts) == parts;
+}
+
+/* Asks Linux whether the process may use tiles; it must, once, before any thread does (Linux 5.16,
+ * Documentation/arch/x86/xstate.rst). */
+static bool tiles_allowed(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
 enum cpu_level cpu_level(void)
@@ -30,7 +40,7 @@ enum cpu_level cpu_level(void)
     if (!bf16 || !state_saved(0xe6))
         return CPU_AVX512;
     const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & 1u << 22) && (d & 1u << 24);
-    return tiles && state_saved(0x60000) ? CPU_AMX : CPU_AVX512_BF16;
+    return tiles && state_saved(0x60000) && tiles_allowed() ? CPU_AMX : CPU_AVX512_BF16;
 }
 
 #else

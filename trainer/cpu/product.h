@@ -1,13 +1,20 @@
 /* Matrix products of one thread, in the manner of Goto and van de Geijn (2008): a panel of B, PANEL columns wide, stays
  * in the cache in the order in which it is read; it is multiplied by a strip of STRIP rows of A, and STRIP x PANEL sums
- * stay in registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one
- * instruction multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
+ * stay in registers (in tiles: tiles.h) while k runs. k is counted in units: one number in `real`, or with DOT a pair
+ * of bf16 that one instruction multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
 #ifndef TRAINER_CPU_PRODUCT_H
 #define TRAINER_CPU_PRODUCT_H
 
 #include "trainer/cpu/real.h"
 
-#if LEVEL >= LEVEL_AVX512
+#define TILES (LEVEL == LEVEL_AMX)
+
+#if TILES
+#define VECTOR_BYTES 64
+#define TILE_VECTORS 2
+#define STRIP        32
+#define STEP_UNITS   16 /* units of k that are multiplied at once; packed operands are padded to whole steps */
+#elif LEVEL >= LEVEL_AVX512
 #define VECTOR_BYTES 64
 #define TILE_VECTORS 4
 #elif LEVEL == LEVEL_AVX2
@@ -19,8 +26,12 @@
 #endif
 #define VECTOR_LANES (VECTOR_BYTES / sizeof(real))
 #define PANEL        (TILE_VECTORS * VECTOR_LANES)
+#if !TILES
+#define STRIP      6
+#define STEP_UNITS 1
+#endif
 
-#define DOT (LEVEL == LEVEL_AVX512_BF16)
+#define DOT (LEVEL >= LEVEL_AVX512_BF16)
 
 /* The type that is multiplied: as stored where the processor multiplies that, else `real`. */
 #if DOT
@@ -44,6 +55,32 @@ typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
 /* A vector at any place in an array of reals or of units. */
 typedef real stored_vector __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 
+/* Units of k numbers as they are packed. */
+static inline size_t units_of(size_t k)
+{
+    return padded(blocks_of(k, PER_UNIT), STEP_UNITS);
+}
+
+/* Rows of A as strip() reads them. At a vector level A(i, l) of a strip is at[i * row + l * step]; in tiles it is
+ * at[i * row + l / 16 * step + l % 16]. The next strip is `next` units on. */
+struct strips {
+    const unit *at;
+    size_t row, step, next;
+};
+
+#if TILES
+#include "trainer/cpu/tiles.h"
+#else
+
+/* A task that multiplies is between these two (tiles.h). */
+static void tiles_open(void)
+{
+}
+
+static void tiles_close(void)
+{
+}
+
 /* a * b + c, rounded once where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
 #if DOT
 #define MULTIPLY_ADD(a, b, c) (vector) _mm512_dpbf16_ps((__m512)(c), (__m512bh)(a), (__m512bh)(b))
@@ -60,9 +97,9 @@ typedef real stored_vector __attribute__((vector_size(VECTOR_BYTES), aligned(4),
 #endif
 
 /* C [rows, PANEL] (+)= A [rows, units] times a panel; A(i, l) = a[i * a_row + l * a_step]. */
-static inline __attribute__((always_inline)) void tile(real *c, size_t c_row, const unit *a, size_t a_row,
-                                                       size_t a_step, const unit *panel, size_t units, const int rows,
-                                                       bool add)
+static inline __attribute__((always_inline)) void vectors(real *c, size_t c_row, const unit *a, size_t a_row,
+                                                        size_t a_step, const unit *panel, size_t units, const int rows,
+                                                        bool add)
 {
     vector sum[STRIP][TILE_VECTORS];
 #pragma GCC unroll 6
@@ -96,39 +133,37 @@ static inline __attribute__((always_inline)) void tile(real *c, size_t c_row, co
             *(stored_vector *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
 }
 
-/* The same for 1 to STRIP rows. */
-static void strip(real *c, size_t c_row, const unit *a, size_t a_row, size_t a_step, const unit *panel, size_t units,
-                  size_t rows, bool add)
+/* C [rows, PANEL] (+)= rows of A, at most STRIP, times a panel of `units`. */
+static void strip(real *c, size_t c_row, struct strips a, const unit *panel, size_t units, size_t rows, bool add)
 {
     switch (rows) {
     case 1:
-        tile(c, c_row, a, a_row, a_step, panel, units, 1, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, 1, add);
         break;
     case 2:
-        tile(c, c_row, a, a_row, a_step, panel, units, 2, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, 2, add);
         break;
     case 3:
-        tile(c, c_row, a, a_row, a_step, panel, units, 3, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, 3, add);
         break;
     case 4:
-        tile(c, c_row, a, a_row, a_step, panel, units, 4, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, 4, add);
         break;
     case 5:
-        tile(c, c_row, a, a_row, a_step, panel, units, 5, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, 5, add);
         break;
     default:
-        tile(c, c_row, a, a_row, a_step, panel, units, STRIP, add);
+        vectors(c, c_row, a.at, a.row, a.step, panel, units, STRIP, add);
     }
 }
 
+#endif
+
 #if LEVEL >= LEVEL_AVX512 && AS_STORED
-/* Transposes 16 rows of 16 units: rows are `row` numbers apart in `in`, columns `column` units apart in `out`. */
-static inline void turn_square(unit *out, size_t column, const storage *in, size_t row)
+/* Transposes 16 rows of 16 units in registers, and stores the columns, `column` units apart. */
+static inline __attribute__((always_inline)) void turn_rows(unit *out, size_t column, __m512i a[16])
 {
-    __m512i a[16], b[16];
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i++)
-        a[i] = _mm512_loadu_si512(in + (size_t)i * row);
+    __m512i b[16];
 #pragma GCC unroll 8
     for (int i = 0; i < 16; i += 2) {
         b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
@@ -153,6 +188,16 @@ static inline void turn_square(unit *out, size_t column, const storage *in, size
         _mm512_storeu_si512(out + (size_t)(i + 12) * column, _mm512_shuffle_i32x4(high0, high1, 0xdd));
     }
 }
+
+/* Transposes 16 rows of 16 units: rows are `row` numbers apart in `in`, columns `column` units apart in `out`. */
+static inline void turn_square(unit *out, size_t column, const storage *in, size_t row)
+{
+    __m512i a[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_si512(in + (size_t)i * row);
+    turn_rows(out, column, a);
+}
 #endif
 
 /* Packs a rectangle as lay_steps does, number by number. */
@@ -160,7 +205,7 @@ static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step,
                        size_t first_unit, size_t first_column, size_t columns)
 {
     operand *to = (operand *)out;
-    for (size_t l = first_unit * PER_UNIT; l < padded(k, PER_UNIT); l++)
+    for (size_t l = first_unit * PER_UNIT; l < units_of(k) * PER_UNIT; l++)
         for (size_t j = first_column; j < columns; j++)
             to[(l / PER_UNIT * width + j) * PER_UNIT + l % PER_UNIT] =
                 l < k ? TO_OPERAND(x[l * x_step + j * x_column]) : 0;
@@ -185,7 +230,7 @@ static inline __attribute__((always_inline)) void lay_unit(unit *to, const stora
 static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
                       size_t columns)
 {
-    const size_t whole = k / PER_UNIT, units = blocks_of(k, PER_UNIT);
+    const size_t whole = k / PER_UNIT, units = units_of(k);
     size_t done = 0; /* units */
     for (; done < whole && x_column == 1; done++) {
         const storage *from = x + done * PER_UNIT * x_step;
@@ -221,15 +266,81 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
 /* out [rows, units] = X [rows, k], padded with zeros; rows of x are x_row apart. */
 static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
 {
-    const size_t wide = padded(k, PER_UNIT);
+    const size_t wide = units_of(k) * PER_UNIT;
     for (size_t i = 0; i < rows; i++) {
         operand *to = (operand *)out + i * wide;
 #pragma omp simd
         for (size_t l = 0; l < k; l++)
             to[l] = TO_OPERAND(x[i * x_row + l]);
-        if (k < wide)
-            to[k] = 0;
+        for (size_t l = k; l < wide; l++)
+            to[l] = 0;
     }
+}
+
+#if TILES
+/* 32 rows of 16 columns of X, the numbers of a column in pairs, as a tile of A; `step`: from one row to the next. */
+static inline void lay_tile(unit *out, const storage *x, size_t step)
+{
+    __m512i pairs[TILE_ROWS];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < TILE_ROWS; i++) {
+        const __m512i first = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(x + 2 * i * step)));
+        const __m512i second = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(x + (2 * i + 1) * step)));
+        pairs[i] = _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
+    }
+    turn_rows(out, STEP_UNITS, pairs);
+}
+#endif
+
+/* Packs the columns of X [k, columns], whose rows are `step` apart, as rows of A. `out` has the whole strips of them
+ * times units_of(k) units. */
+static struct strips lay_columns(unit *out, const storage *x, size_t step, size_t k, size_t columns)
+{
+    const size_t units = units_of(k);
+#if TILES
+    for (size_t l = 0; l < units; l += STEP_UNITS)
+        for (size_t j = 0; j < columns; j += TILE_ROWS) {
+            const storage *from = x + l * PER_UNIT * step + j;
+            unit *to = out + j / STRIP * STRIP * units + l * STRIP + j % STRIP * STEP_UNITS;
+            const size_t rows = smaller(STEP_UNITS * PER_UNIT, k - l * PER_UNIT);
+            const size_t count = smaller(TILE_ROWS, columns - j);
+            if (rows == STEP_UNITS * PER_UNIT && count == TILE_ROWS) {
+                lay_tile(to, from, step);
+                continue;
+            }
+            memset(to, 0, TILE_ROWS * STEP_UNITS * sizeof *to);
+            for (size_t i = 0; i < count; i++)
+                for (size_t row = 0; row < rows; row++)
+                    ((operand *)(to + i * STEP_UNITS))[row] = from[row * step + i];
+        }
+    return (struct strips){out, STEP_UNITS, STRIP * STEP_UNITS, STRIP * units};
+#else
+    lay_steps(out, STRIP, x, step, 1, k, columns);
+    return (struct strips){out, 1, STRIP, STRIP * units};
+#endif
+}
+
+/* The columns of X [k, columns], whose numbers are whole units and whose rows are `row` units apart, as rows of A: in
+ * place, or packed in `out` as by lay_columns. For tiles X has k padded to STEP_UNITS, and columns to STRIP. */
+static struct strips strips_of_columns(unit *out, const unit *x, size_t row, size_t k, size_t columns)
+{
+#if TILES
+    const size_t units = padded(k, STEP_UNITS);
+    for (size_t l = 0; l < units; l += STEP_UNITS)
+        for (size_t j = 0; j < columns; j += TILE_ROWS)
+            turn_square(out + j / STRIP * STRIP * units + l * STRIP + j % STRIP * STEP_UNITS, STEP_UNITS,
+                        (const storage *)(x + l * row + j), row * PER_UNIT);
+    return (struct strips){out, STEP_UNITS, STRIP * STEP_UNITS, STRIP * units};
+#else
+    (void)out, (void)k, (void)columns;
+    return (struct strips){x, 1, row, STRIP};
+#endif
+}
+
+/* Rows of units that lie `row` units apart, as rows of A. */
+static struct strips strips_of_rows(const unit *x, size_t row)
+{
+    return (struct strips){x, row, STEP_UNITS, STRIP * row};
 }
 
 #endif

@@ -15,6 +15,7 @@
 #define LEVEL_AVX2        1
 #define LEVEL_AVX512      2
 #define LEVEL_AVX512_BF16 3 /* for bf16 only: one instruction multiplies pairs of them */
+#define LEVEL_AMX         4 /* for bf16 only: one instruction multiplies tiles of them */
 
 #if LEVEL >= LEVEL_AVX2
 #include <immintrin.h>

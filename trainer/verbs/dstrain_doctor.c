@@ -9,7 +9,6 @@
 #include "base/output.h"
 #include "trainer/backend.h"
 #include "trainer/comm.h"
-#include "trainer/cpu/onednn.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/machine.h"
 #include "trainer/recipe.h"
@@ -82,7 +81,6 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     (void)bare;
     (void)err;
     log_say("processor  %s, %u threads", cpu_level_name(cpu_level()), threads);
-    log_say("library    %s", onednn_version());
     log_say("memory     %s", format_bytes(memory_allowed(), memory));
     log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
     for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
@@ -97,8 +95,8 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     log_say("next       dstrain plan --shards DIR");
     if (settings->json) {
         json_t *facts =
-            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads",
-                      (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)memory_allowed(),
+            json_pack("{s:s, s:i, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads",
+                      (int)threads, "memory_bytes", (json_int_t)memory_allowed(),
                       "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
                       precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
