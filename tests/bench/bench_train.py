@@ -3,6 +3,8 @@
 
     hf        transformers' BertForPreTraining with fused AdamW, as a user would run it (bf16: autocast)
     gathered  the same model, but only the rows of masked tokens go through the masked-LM head
+    unpadded  the same weights: padding is left out, attention is scaled_dot_product_attention, and the last layer is
+              computed only for the rows that a head uses; with dropout 0.1 and 0
 
     bench_train.py [--bin build/release] [--cache build/bench] [--wiki enwiki.xml.bz2 --vocab vocab.txt] [--rounds 3]
                    [--threads N] [--cases base-bf16,mini-bf16]
@@ -24,13 +26,13 @@ import time
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "base": (12, 768, 12)}  # layers, hidden, heads
 VOCABULARY = 30522
-# name: model, length, batch, precision, steps of a visit, bars against hf and gathered
+# name: model, length, batch, precision, steps of a visit, bars against hf, gathered and unpadded (either dropout)
 CASES = {
-    "base-bf16": ("base", 128, 32, "bf16", 4, 2.2, 1.4),
-    "base-fp32": ("base", 128, 32, "fp32", 3, 2.2, None),
-    "base-512-bf16": ("base", 512, 8, "bf16", 4, None, 2.0),
-    "mini-bf16": ("mini", 128, 32, "bf16", 12, None, 1.6),
-    "tiny-bf16": ("tiny", 128, 32, "bf16", 30, None, 2.0),
+    "base-bf16": ("base", 128, 32, "bf16", 4, 3.0, 1.9, 1.5),
+    "base-fp32": ("base", 128, 32, "fp32", 3, 3.0, None, 1.5),
+    "base-512-bf16": ("base", 512, 8, "bf16", 4, None, 4.5, 1.5),
+    "mini-bf16": ("mini", 128, 32, "bf16", 12, None, 2.3, 1.5),
+    "tiny-bf16": ("tiny", 128, 32, "bf16", 30, None, 3.2, 1.5),
 }
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -42,7 +44,7 @@ parser.add_argument("--vocab", type=pathlib.Path, help="with --wiki; 30,522 word
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
 parser.add_argument("--cases", default=",".join(CASES))
-parser.add_argument("--peer", help=argparse.SUPPRESS)  # the role of this process: hf, gathered, products
+parser.add_argument("--peer", help=argparse.SUPPRESS)  # the role of this process
 options = parser.parse_args()
 if bool(options.wiki) != bool(options.vocab):
     parser.error("--wiki and --vocab go together")
@@ -56,7 +58,55 @@ def samples_of(seq):
 # ---- the peers: each prints one JSON object ----
 
 
+def attention_of(module, x, rows, starts, used, heads):
+    """Context of the `used` rows of each sequence (all: None), from module, transformers' BertSelfAttention."""
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+    query = module.query(x if used is None else x[rows])
+    key, value = module.key(x), module.value(x)
+    drop = module.dropout.p
+    lengths = {end - start for start, end in zip(starts, starts[1:])}
+    if used is None and len(lengths) == 1:
+        def split(t):
+            return t.view(len(starts) - 1, *lengths, heads, -1).transpose(1, 2)
+        context = scaled_dot_product_attention(split(query), split(key), split(value), dropout_p=drop)
+        return context.transpose(1, 2).reshape(query.shape)
+
+    def parts(t, ends):
+        return [part.view(1, len(part), heads, -1).transpose(1, 2) for part in t.split(ends)]
+    sizes = [end - start for start, end in zip(starts, starts[1:])]
+    contexts = [scaled_dot_product_attention(q, k, v, dropout_p=drop).transpose(1, 2).flatten(2)[0] for q, k, v in
+                zip(parts(query, used or sizes), parts(key, sizes), parts(value, sizes))]
+    return torch.cat(contexts)
+
+
+def unpadded_rows(model, inputs, labels, heads):
+    """(rows of masked tokens, pooled rows) of BertForPreTraining without padding."""
+    import torch
+    live = inputs["attention_mask"].bool()
+    lengths = live.sum(1).tolist()
+    starts = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+    read = (labels != -100)
+    read[:, 0] = True  # [CLS]
+    rows = read[live].nonzero(as_tuple=True)[0]
+    embeddings = model.bert.embeddings
+    x = embeddings.word_embeddings(inputs["input_ids"][live])
+    x = x + embeddings.token_type_embeddings(inputs["token_type_ids"][live])
+    x = x + embeddings.position_embeddings(torch.cat([torch.arange(length) for length in lengths]))
+    x = embeddings.dropout(embeddings.LayerNorm(x))
+    for layer in model.bert.encoder.layer:
+        last = layer is model.bert.encoder.layer[-1]
+        context = attention_of(layer.attention.self, x, rows, starts, read.sum(1).tolist() if last else None, heads)
+        x = layer.attention.output(context, x[rows] if last else x)
+        x = layer.output(layer.intermediate(x), x)
+    first = torch.cumsum(read.sum(1), 0) - read.sum(1)  # of the rows that are left, those of [CLS]
+    masked = torch.ones(len(x), dtype=torch.bool).index_fill(0, first, False)
+    return x[masked], torch.tanh(model.bert.pooler.dense(x[first]))
+
+
 def peer(kind, model_name, seq, batch, precision, steps):
+    kind, _, dropout = kind.partition(":")
+    dropout = float(dropout or 0.1)
     import torch
     from torch.nn.functional import cross_entropy, linear
 
@@ -84,7 +134,8 @@ def peer(kind, model_name, seq, batch, precision, steps):
     torch.manual_seed(1)
     model = BertForPreTraining(
         BertConfig(vocab_size=VOCABULARY, hidden_size=hidden, num_hidden_layers=layers, num_attention_heads=heads,
-                   intermediate_size=4 * hidden)).train()
+                   intermediate_size=4 * hidden, hidden_dropout_prob=dropout,
+                   attention_probs_dropout_prob=dropout)).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
     took = []
     with open(samples_of(seq), encoding="utf-8") as file:
@@ -106,9 +157,12 @@ def peer(kind, model_name, seq, batch, precision, steps):
                 if kind == "hf":
                     loss = model(**inputs, labels=labels, next_sentence_label=follows).loss
                 else:
-                    rows, pooled = model.bert(**inputs)[:2]
                     index = (labels.view(-1) != -100).nonzero(as_tuple=True)[0]
-                    picked = rows.reshape(-1, hidden).index_select(0, index)
+                    if kind == "unpadded":
+                        picked, pooled = unpadded_rows(model, inputs, labels, heads)
+                    else:
+                        rows, pooled = model.bert(**inputs)[:2]
+                        picked = rows.reshape(-1, hidden).index_select(0, index)
                     loss = cross_entropy(model.cls.predictions(picked).float(), labels.view(-1)[index])
                     loss = loss + cross_entropy(model.cls.seq_relationship(pooled).float(), follows)
             loss.backward()
@@ -140,13 +194,13 @@ def visit_peer(kind, case):
     return {**json.loads(output.splitlines()[-1]), "memory": memory}
 
 
-def visit_ours(case):
-    model, seq, batch, precision, steps, _, _ = CASES[case]
+def visit_ours(case, dropout="0.1"):
+    model, seq, batch, precision, steps = CASES[case][:5]
     out = options.cache / "run"
     shutil.rmtree(out, ignore_errors=True)
     _, memory = run([options.bin / "dstrain", "-q", "--shards", options.cache / KIND, "--seq", seq, "--model", model,
                      "--batch", batch, "--precision", precision, "--steps", steps, "--log-every", 1,
-                     "--eval-samples", 0, "--masks", "stored", "--threads", options.threads, "--out", out])
+                     "--eval-samples", 0, "--masks", "stored", "--dropout", dropout, "--threads", options.threads, "--out", out])
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     lines = [line for line in lines if "split" not in line]
     took = [after["seconds"] - before["seconds"] for before, after in zip(lines, lines[1:])]
@@ -187,38 +241,40 @@ def flops_of(model, length):
     return 6 * (products + 0.15 * length * (hidden * hidden + hidden * VOCABULARY))
 
 
+VISITS = {"ours": visit_ours, "gathered": lambda case: visit_peer("gathered", case),
+          "hf": lambda case: visit_peer("hf", case), "unpadded": lambda case: visit_peer("unpadded", case),
+          "ours:0": lambda case: visit_ours(case, "0"), "unpadded:0": lambda case: visit_peer("unpadded:0", case),
+          "products": lambda case: visit_peer("products", case)}
+
+
 def compare(case):
-    model, seq, batch, precision, _, bar_hf, bar_gathered = CASES[case]
+    model, _, batch, _, _, *bars = CASES[case]
     best = {}
     for _ in range(options.rounds):
-        for name, visit in (("ours", lambda: visit_ours(case)), ("gathered", lambda: visit_peer("gathered", case)),
-                            ("hf", lambda: visit_peer("hf", case)), ("products", lambda: visit_peer("products", case))):
-            seen = visit()
+        for name, visit in VISITS.items():
+            seen = visit(case)
             if "rate" in seen:
                 seen["seconds"] = 1 / seen["rate"]
             if name not in best or seen["seconds"] < best[name]["seconds"]:
                 best[name] = seen
-    speed = {name: batch / best[name]["seconds"] for name in ("ours", "gathered", "hf")}
-    rate = flops_of(model, best["ours"]["length"]) * speed["ours"]
-    bars = ", ".join(f"≥ {bar} × {name}" for bar, name in ((bar_hf, "hf"), (bar_gathered, "gathered")) if bar)
-    memory = " / ".join(f"{best[name]['memory']:,.0f}" for name in ("hf", "gathered", "ours"))
-    print(f"| {model}, S = {seq}, batch {batch}, {precision} | {speed['hf']:.2f} | {speed['gathered']:.2f} | "
-          f"{speed['ours']:.2f} "
-          f"| **{speed['ours'] / speed['hf']:.2f} ×** | **{speed['ours'] / speed['gathered']:.2f} ×** | {bars} | "
-          f"{memory} "
-          f"| {100 * rate * 1 / best['products']['rate']:.0f} % of {best['products']['rate'] * 1e-9:.0f} | "
-          f"{100 * best['ours']['waited']:.2f} % |",
-          flush=True)
+    speed = {name: batch / best[name]["seconds"] for name in VISITS}
+    ours = best["ours"]
+    rate = flops_of(model, ours["length"]) * speed["ours"]
+    ratios = [(speed["ours"] / speed[name], name, bar) for name, bar in zip(("hf", "gathered", "unpadded"), bars)]
+    ratios.append((speed["ours:0"] / speed["unpadded:0"], "unpadded, dropout 0", bars[2]))
+    print(f"{case}: " + ", ".join(f"{name} {speed[name]:.2f}" for name in VISITS if name != "products"))
+    for ratio, name, bar in ratios:
+        print(f"    {ratio:.2f} x {name}" + (f" (bar {bar})" if bar else ""))
+    memory = ", ".join(f"{name} {best[name]['memory']:,.0f}" for name in ("hf", "gathered", "unpadded", "ours"))
+    print(f"    peak memory, MiB: {memory}")
+    print(f"    {100 * rate / best['products']['rate']:.0f} % of PyTorch's products "
+          f"({best['products']['rate'] * 1e-9:.0f} GFLOP/s), {100 * ours['waited']:.2f} % waiting", flush=True)
 
 
 if options.peer:
     peer(options.peer, *CASES[options.cases][:5])
     sys.exit()
 make_shards()
-print(f"{options.threads} threads, {KIND} samples, best of {options.rounds} rounds; load {os.getloadavg()[0]:.1f}")
-print("| training | hf, sequences/s | gathered | dstrain | against hf | against gathered | bars | memory, MiB | share "
-      "of PyTorch's "
-      "products, GFLOP/s | waiting |")
-print("|---|---|---|---|---|---|---|---|---|---|")
+print(f"{options.threads} threads, {KIND} samples, best of {options.rounds} rounds, sequences/s; load {os.getloadavg()[0]:.1f}")
 for name in options.cases.split(","):
     compare(name)
