@@ -200,7 +200,8 @@ def visit_ours(case, dropout="0.1"):
     shutil.rmtree(out, ignore_errors=True)
     _, memory = run([options.bin / "dstrain", "-q", "--shards", options.cache / KIND, "--seq", seq, "--model", model,
                      "--batch", batch, "--precision", precision, "--steps", steps, "--log-every", 1,
-                     "--eval-samples", 0, "--masks", "stored", "--dropout", dropout, "--threads", options.threads, "--out", out])
+                     "--eval-samples", 0, "--masks", "stored", "--dropout", dropout, "--threads", options.threads,
+                     "--out", out])
     lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     lines = [line for line in lines if "split" not in line]
     took = [after["seconds"] - before["seconds"] for before, after in zip(lines, lines[1:])]
@@ -275,6 +276,7 @@ if options.peer:
     peer(options.peer, *CASES[options.cases][:5])
     sys.exit()
 make_shards()
-print(f"{options.threads} threads, {KIND} samples, best of {options.rounds} rounds, sequences/s; load {os.getloadavg()[0]:.1f}")
+print(f"{options.threads} threads, {KIND} samples, best of {options.rounds} rounds, sequences/s; "
+      f"load {os.getloadavg()[0]:.1f}")
 for name in options.cases.split(","):
     compare(name)
