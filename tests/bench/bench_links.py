@@ -56,6 +56,7 @@ parser.add_argument("--share", type=int, default=32, help="sequences of each pro
 parser.add_argument("--batch", type=int, default=256, help="of ddp, over both processes")
 parser.add_argument("--bits", default="16,64", help="sequences a part, of bits")
 parser.add_argument("--stages", default="0,1,2", help="--zero, of memory")
+parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32", help="of dstrain")
 parser.add_argument("--steps", type=int, default=6)
 parser.add_argument("--rounds", type=int, default=2)
 parser.add_argument("--jsonl", type=pathlib.Path)
@@ -126,7 +127,7 @@ def together(commands, **environment):
 def training(out, model, batch, *more, steps=None, threads=1):
     return list(map(str, [
         options.bin / "dstrain", "-q", "--shards", options.shards, "--seq", 128, "--model", model, "--batch", batch,
-        "--precision", "fp32", "--device", "cpu", "--steps", steps or options.steps, "--log-every", 1,
+        "--precision", options.precision, "--device", "cpu", "--steps", steps or options.steps, "--log-every", 1,
         "--eval-samples", 0, "--masks", "stored", "--save-every", 1000000, "--threads", threads, "--out", out, *more]))
 
 

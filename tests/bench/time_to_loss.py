@@ -6,17 +6,18 @@ weights.
 
     time_to_loss.py BUILD [--data DIR] [--cache DIR] [--recipe fast|FILE] [--steps N] [--short SEQ:STEPS]
                     [--budget SECONDS] [--cpu-time]
-                    [--marks N] [--torch-steps N] [--torch-samples N] [--threads N] [--parts ours,huggingface,pytorch]
-                    [--picture FILE]
+                    [--marks N] [--torch-steps N] [--torch-samples N] [--threads N] [--precision fp32|bf16]
+                    [--parts ours,huggingface,pytorch] [--picture FILE]
 
 BUILD is a folder with dsdata and dstrain; DIR has books.jsonl.bz2 (../shared/data). With --short the recipe begins with
 that many steps on samples of SEQ tokens, at a constant rate and with as many tokens per batch as later; their time
-counts. Hugging Face's defaults run for --budget seconds: of CPU time (user and system, all threads) with --cpu-time,
-else of wall time, which other programs on the machine distort. The others are timed until they reach the same loss.
-Losses are those of the held-out samples with their stored masks of 15 %; evaluations are not timed, nor is loading and
-saving at the end. Results of a part stay in the cache (build/time-to-loss), and the same command continues with the
-next part. The last lines are the table; --picture draws the curves as SVG. Parts that need torch or transformers are
-left out without them."""
+counts. With --precision bf16 dstrain computes in bf16, PyTorch with the recipe uses autocast and bf16 for Muon;
+run_mlm's default is fp32. Hugging Face's defaults run for --budget seconds: of CPU time (user and system, all threads)
+with --cpu-time, else of wall time, which other programs on the machine distort. The others are timed until they reach
+the same loss. Losses are those of the held-out samples with their stored masks of 15 %; evaluations are not timed, nor
+is loading and saving at the end. Results of a part stay in the cache (build/time-to-loss), and the same command
+continues with the next part. The last lines are the table; --picture draws the curves as SVG. Parts that need torch or
+transformers are left out without them."""
 import argparse
 import json
 import math
@@ -68,8 +69,8 @@ def train_short(options, data):
     batch = json.loads(recipe_of(options).read_text())["train_batch_size"] * SEQ // seq
     times = timed([options.build / "dstrain", "--shards", data, "--seq", seq, "--model", SHAPE, "--seed", SEED,
                    "--config", recipe_of(options), "--batch", batch, "--set", "scheduler.type=ConstantWarmUp",
-                   "--steps", steps, "--threads", options.threads, "--log-every", 1, "--eval-samples", 0, "--out", out,
-                   "-q"], out)
+                   "--steps", steps, "--threads", options.threads, "--precision", options.precision, "--log-every", 1,
+                   "--eval-samples", 0, "--out", out, "-q"], out)
     return out, *times[-1]
 
 
@@ -77,8 +78,9 @@ def train_ours(options, data, out):
     """Keeps a checkpoint at every mark, to be evaluated afterwards; seconds are read when a step's line is written."""
     short, cpu_before, clock_before = train_short(options, data)
     times = timed([options.build / "dstrain", "--shards", data, "--seq", SEQ, "--seed", SEED, "--config",
-                   recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--log-every", 1,
-                   "--keep-every", options.marks, "--eval-samples", 0, "--out", out, "-q",
+                   recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--precision",
+                   options.precision, "--log-every", 1, "--keep-every", options.marks, "--eval-samples", 0, "--out",
+                   out, "-q",
                    *(["--init", short] if short else ["--model", SHAPE])], out)
     before = tokens_of(short)[-1] if short else 0
     tokens, curve = tokens_of(out), []
@@ -243,13 +245,13 @@ def train_huggingface(options, data):
     return run.curve
 
 
-def muon_step(matrix, momentum, rate, decay):
-    """torch.optim.Muon with adjust_lr_fn="match_rms_adamw", but in fp32: not every processor multiplies bf16."""
+def muon_step(matrix, momentum, rate, decay, kind):
+    """torch.optim.Muon with adjust_lr_fn="match_rms_adamw"; `kind`: the type of its products."""
     momentum.mul_(0.95).add_(matrix.grad, alpha=0.05)
     x = matrix.grad.mul(0.05).add_(momentum, alpha=0.95)
     wide = max(matrix.shape)
     x = x.T if matrix.shape[0] > matrix.shape[1] else x
-    x = x / x.norm().clamp(min=1e-7)
+    x = (x / x.norm().clamp(min=1e-7)).to(kind)
     for _ in range(5):
         s = x @ x.T
         x = 3.4445 * x + (-4.7750 * s + 2.0315 * s @ s) @ x
@@ -265,7 +267,7 @@ def train_torch(options, data):
         seq, steps = options.short
         run.read(options, data, seq)
         batch = recipe["train_batch_size"] * SEQ // seq
-        train_phase(run, recipe, steps, steps, lambda step: batch * step, lambda q: 1.0, ())
+        train_phase(run, options, recipe, steps, steps, lambda step: batch * step, lambda q: 1.0, ())
     last = recipe["train_batch_size"]
     batches = recipe.get("batch_warmup", {"from": last, "steps": 0})
     first, grows = batches["from"], round(batches["steps"] * options.steps)
@@ -277,12 +279,12 @@ def train_torch(options, data):
     warmup = recipe["scheduler"]["params"]["warmup"]
     end = options.torch_steps or options.steps
     run.read(options, data, SEQ)
-    train_phase(run, recipe, end, options.steps, samples, lambda q: max((q - 1) / (warmup - 1), 0),
+    train_phase(run, options, recipe, end, options.steps, samples, lambda q: max((q - 1) / (warmup - 1), 0),
                 {*range(options.marks, end, options.marks), end})
     return run.curve
 
 
-def train_phase(run, recipe, end, steps, samples, falls, marks):
+def train_phase(run, options, recipe, end, steps, samples, falls, marks):
     """Steps 1 to `end` of `steps`, with a new optimizer; after the warm-up the rate is times falls(share of steps)."""
     import torch
     params = recipe["optimizer"]["params"]
@@ -300,13 +302,16 @@ def train_phase(run, recipe, end, steps, samples, falls, marks):
         share = most + (least - most) * samples(step - 1) / samples(steps)
         ids, live, labels = run.batch(samples(step) - samples(step - 1), share)
         run.model.zero_grad(set_to_none=True)
-        gathered_loss(run.model, ids, live, labels)[0].backward()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.precision == "bf16"):
+            loss = gathered_loss(run.model, ids, live, labels)[0]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(run.model.parameters(), recipe["gradient_clipping"])
         for group in adam.param_groups:
             group["lr"] = now * params.get("other_lr", 1)
         adam.step()
         for name, matrix in hidden.items():
-            muon_step(matrix, momenta[name], now, decay)
+            muon_step(matrix, momenta[name], now, decay,
+                      torch.bfloat16 if options.precision == "bf16" else torch.float32)
         if step in marks:
             run.mark(step)
 
@@ -415,6 +420,7 @@ def main():
     parser.add_argument("--torch-samples", type=int, default=60000, help="at most this many training samples")
     parser.add_argument("--torch-steps", type=int, help="PyTorch with the recipe stops after this many of --steps")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--parts", default="ours,huggingface,pytorch")
     parser.add_argument("--picture", type=pathlib.Path)
     options = parser.parse_args()
