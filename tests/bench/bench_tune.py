@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Fine-tuning and related commands against transformers 4 and PyTorch on the CPU, one thread each, fp32.
+"""Fine-tuning and related commands against transformers 4 and PyTorch on the CPU, one thread each.
 
-    bench_tune.py DATA [--bin build/release] [--model base|mini] [--rounds 2] [--rows features,train,...]
+    bench_tune.py DATA [--bin build/release] [--model base|mini] [--precision fp32|bf16] [--rounds 2]
+                  [--rows features,train,...]
 
 Prints the table of docs/BENCHMARKS.md. DATA has squad/train.json and dev.json, glue/SST-2, blimp.jsonl.bz2 and
 bert-base-uncased-vocab.txt. Times are CPU seconds, because other programs may run; the least of several rounds counts,
 for every command and every loop. From the time of our commands that of a smaller one is subtracted (fewer steps, one
 question, one pair), so that loading and saving do not count; of PyTorch, only the loop is timed. Only fill-mask is
-timed from command to answer, on both sides, including loading. Needs torch and transformers 4."""
+timed from command to answer, on both sides, including loading. In bf16 PyTorch has autocast, but fill-mask's pipeline
+always computes in fp32. Needs torch and transformers 4."""
 import argparse
 import bz2
 import json
@@ -85,6 +87,9 @@ class Bench:
         return path, [(qa, paragraph["context"]) for article in articles for paragraph in article["paragraphs"]
                       for qa in paragraph["qas"]]
 
+    def cast(self):
+        return torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.asked.precision == "bf16")
+
     def least(self, measure, *given):
         return min(measure(*given) for _ in range(self.asked.rounds))
 
@@ -93,7 +98,8 @@ class Bench:
         out = self.scratch / "run"
 
         def once():
-            seconds = cpu_of([self.dstrain, *verb, "--init", self.init, "--out", out, "--threads", 1, "-q", *options])
+            seconds = cpu_of([self.dstrain, *verb, "--init", self.init, "--out", out, "--threads", 1, "--precision",
+                              self.asked.precision, "-q", *options])
             subprocess.run(["rm", "-rf", out], check=True)
             return seconds
         return self.least(once)
@@ -128,7 +134,9 @@ class Bench:
 
         def step():
             optimizer.zero_grad(set_to_none=True)
-            model(**batch, **labels).loss.backward()
+            with self.cast():
+                loss = model(**batch, **labels).loss
+            loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
         step()
@@ -184,7 +192,7 @@ class Bench:
         rows = self.windows(pairs[:-1], False)
 
         def work():
-            with torch.no_grad():
+            with torch.no_grad(), self.cast():
                 for first in range(0, len(rows), 8):
                     model(**self.tensors(rows[first:first + 8]))
         return ours, self.least(cpu_here, work)
@@ -234,7 +242,8 @@ class Bench:
         for count in (1, len(lines)):
             path = self.scratch / f"pairs-{count}.jsonl"
             path.write_text("\n".join(lines[:count]) + "\n")
-            seconds.append(self.least(cpu_of, [self.dstrain, "score", self.init, path, "--threads", 1]))
+            seconds.append(self.least(cpu_of, [self.dstrain, "score", self.init, path, "--threads", 1,
+                                                "--precision", self.asked.precision]))
         model = BertForMaskedLM.from_pretrained(self.init).eval()
 
         def work():
@@ -244,7 +253,7 @@ class Bench:
                     at = torch.arange(len(ids) - 2)
                     rows = ids.repeat(len(at), 1)
                     rows[at, at + 1] = self.fast.mask_token_id
-                    with torch.no_grad():
+                    with torch.no_grad(), self.cast():
                         model(input_ids=rows).logits[at, at + 1].log_softmax(-1)[at, ids[1:-1]].sum().item()
         return seconds[1] - seconds[0], self.least(cpu_here, work)
 
@@ -260,13 +269,14 @@ def main():
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build/release"))
     parser.add_argument("--model", choices=SHAPES, default="base")
+    parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--rows", default=",".join(ROWS))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench.") as folder:
         bench = Bench(asked, pathlib.Path(folder))
-        print(f"{asked.model}, fp32, one thread, seconds of CPU, least of {asked.rounds}; torch {torch.__version__}, "
-              f"transformers {transformers.__version__}")
+        print(f"{asked.model}, {asked.precision}, one thread, seconds of CPU, least of {asked.rounds}; "
+              f"torch {torch.__version__}, transformers {transformers.__version__}")
         print("| what | ours | theirs | times |\n|---|---|---|---|")
         for row in asked.rows.split(","):
             ours, theirs = getattr(bench, row)()

@@ -9,27 +9,20 @@
 
 #define TILES (LEVEL == LEVEL_AMX)
 
-#if TILES
-#define VECTOR_BYTES 64
-#define TILE_VECTORS 2
-#define STRIP        32
-#define STEP_UNITS   16 /* units of k that are multiplied at once; packed operands are padded to whole steps */
-#elif LEVEL >= LEVEL_AVX512
-#define VECTOR_BYTES 64
-#define TILE_VECTORS 4
+#if LEVEL >= LEVEL_AVX512
+#define VECTOR_BYTES  64
+#define PANEL_VECTORS (TILES ? 2 : 4)
 #elif LEVEL == LEVEL_AVX2
-#define VECTOR_BYTES 32
-#define TILE_VECTORS 2
+#define VECTOR_BYTES  32
+#define PANEL_VECTORS 2
 #else
-#define VECTOR_BYTES 16
-#define TILE_VECTORS 2
+#define VECTOR_BYTES  16
+#define PANEL_VECTORS 2
 #endif
 #define VECTOR_LANES (VECTOR_BYTES / sizeof(real))
-#define PANEL        (TILE_VECTORS * VECTOR_LANES)
-#if !TILES
-#define STRIP      6
-#define STEP_UNITS 1
-#endif
+#define PANEL        (PANEL_VECTORS * VECTOR_LANES)
+#define STRIP        (TILES ? 32 : 6) /* rows of A that are multiplied at once */
+#define STEP_UNITS   (TILES ? 16 : 1) /* units of k that are multiplied at once: packed operands have whole steps */
 
 #define DOT (LEVEL >= LEVEL_AVX512_BF16)
 
@@ -101,35 +94,35 @@ static inline __attribute__((always_inline)) void vectors(real *c, size_t c_row,
                                                         size_t a_step, const unit *panel, size_t units, const int rows,
                                                         bool add)
 {
-    vector sum[STRIP][TILE_VECTORS];
+    vector sum[STRIP][PANEL_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; j++)
+        for (int j = 0; j < PANEL_VECTORS; j++)
             sum[i][j] = (vector){0};
     if (add)
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-            for (int j = 0; j < TILE_VECTORS; j++)
+            for (int j = 0; j < PANEL_VECTORS; j++)
                 sum[i][j] = *(const stored_vector *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES);
     for (size_t l = 0; l < units; l++) {
-        vector right[TILE_VECTORS];
+        vector right[PANEL_VECTORS];
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; j++)
+        for (int j = 0; j < PANEL_VECTORS; j++)
             right[j] = *(const stored_vector *)(panel + l * PANEL + (size_t)j * VECTOR_LANES);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
             const vector left = SPREAD(a[(size_t)i * a_row + l * a_step]);
 #pragma GCC unroll 4
-            for (int j = 0; j < TILE_VECTORS; j++)
+            for (int j = 0; j < PANEL_VECTORS; j++)
                 sum[i][j] = MULTIPLY_ADD(left, right[j], sum[i][j]);
         }
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-        for (int j = 0; j < TILE_VECTORS; j++)
+        for (int j = 0; j < PANEL_VECTORS; j++)
             *(stored_vector *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
 }
 
