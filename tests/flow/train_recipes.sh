@@ -151,7 +151,7 @@ recipes() {
         expect_exit 0 "$dstrain" plan --shards "$data" --model "$shape" --steps 20000 --config "$file" --json
         count=$((count + 1))
     done
-    [ $count -eq 16 ] || complain "$count files in $samples"
+    [ $count -eq 17 ] || complain "$count files in $samples"
     expect_exit 0 "${plan[@]}" --config "$samples/fast-mini.json" --json
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe fast --json
