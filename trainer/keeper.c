@@ -116,7 +116,8 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .samples = setup->task.samples.samples,
                                 .mixture = buf_text(&mixture),
                                 .epochs = setup_epochs(setup),
-                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 || setup->task.finish,
+                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 ||
+                                             (setup->task.finish && setup->settings->eval_every == 0),
                                 .estimate = *estimate,
                             });
     buf_release(&mixture);

@@ -141,7 +141,7 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     if (opening->step == 0) /* a run that goes on was warned at its first start */
         screen_epochs(opening->epochs);
     if (!opening->evaluates)
-        log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
+        log_say("note       no held-out samples of this length: there will be no evaluation");
     progress_open(&screen->progress);
 }
 

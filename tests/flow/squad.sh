@@ -80,6 +80,19 @@ stops() {
     done
 }
 
+held_out() {
+    case_begin "the loss of the questions to be answered, where it is asked for"
+    expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --steps 6 --lr 0 --eval-every 2 --patience 1 \
+        --keep-best --out held
+    expect_words "did not lower the held-out loss" "best"
+    expect_equal "evaluations" "$(grep -c '"split":"valid".*"span_loss"' held/metrics.jsonl)" 2
+    [ "$(cat held/best)" = step-00000002 ] || complain "another checkpoint is the best"
+    expect_exit 0 "${squad[@]}" --train train2.json --dev dev2.json --steps 2 --keep-best --out held2
+    expect_equal "evaluations" "$(grep -c '"split":"valid"' held2/metrics.jsonl)" 1
+    expect_exit 0 "${squad[@]}" --train train.json --steps 2 --eval-every 1 --out alone
+    expect_words "there will be no evaluation"
+}
+
 second_version() {
     case_begin "version 2"
     expect_exit 0 "${squad[@]}" --train train2.json --dev dev2.json --steps 5 --out two
@@ -136,6 +149,7 @@ PYTHON
 
 learns
 stops
+held_out
 second_version
 wrong
 flow_end

@@ -57,7 +57,7 @@ static int read_train(struct squad *s, struct error *err)
     return 0;
 }
 
-static int read_dev(struct squad *s, struct error *err)
+static int read_dev(struct squad *s, bool evaluated, struct error *err)
 {
     TRY(squad_read(&s->dev_file, s->dev, err));
     if (s->train && s->train_file.version_2 != s->dev_file.version_2)
@@ -66,6 +66,8 @@ static int read_dev(struct squad *s, struct error *err)
                        s->dev_file.version_2 ? "2.0" : "1.1");
     s->rules.version_2 = s->dev_file.version_2;
     squad_features_make(&s->dev_file, &s->text, &s->limits, false, &s->dev_features);
+    if (s->train && evaluated) /* the end of a run is judged by its answers; a loss costs one more pass */
+        squad_features_make(&s->dev_file, &s->text, &s->limits, true, &s->valid_features);
     return 0;
 }
 
@@ -86,13 +88,12 @@ int squad_open(void *context, const struct settings *settings, const struct orig
                struct material *material, struct error *err)
 {
     struct squad *s = context;
-    (void)settings;
     TRY(check_limits(s, config, err));
     TRY(text_open(&s->text, origin->files, config->vocabulary, err));
     if (s->train)
         TRY(read_train(s, err));
     if (s->dev)
-        TRY(read_dev(s, err));
+        TRY(read_dev(s, settings->eval_every > 0 || settings->keep_best, err));
     config->task_heads = 1u << HEAD_SPAN;
     const struct samples *samples = s->train ? &s->train_features.samples : &s->dev_features.samples;
     *material = (struct material){
@@ -114,6 +115,7 @@ void squad_close(struct squad *s)
     text_close(&s->text);
     squad_features_release(&s->train_features);
     squad_features_release(&s->dev_features);
+    squad_features_release(&s->valid_features);
     squad_release(&s->train_file);
     squad_release(&s->dev_file);
 }
@@ -277,7 +279,8 @@ struct task squad_task_of(void *context, const struct recipe *recipe)
     const struct samples *train = s->train ? &s->train_features.samples : &s->dev_features.samples;
     s->run = (struct samples_reading){train, recipe->shuffled, recipe->seed};
     s->split_train = (struct samples_reading){.samples = train};
-    return (struct task){
+    s->split_valid = (struct samples_reading){.samples = &s->valid_features.samples};
+    struct task task = {
         .heads = recipe->config.task_heads,
         .metrics = {metrics, sizeof metrics / sizeof *metrics},
         .samples = samples_source(&s->run, s->limits.length),
@@ -286,4 +289,7 @@ struct task squad_task_of(void *context, const struct recipe *recipe)
         .finish = s->dev ? finish : NULL,
         .context = s,
     };
+    if (s->valid_features.count > 0)
+        task.splits[SPLIT_VALID] = samples_source(&s->split_valid, s->limits.length);
+    return task;
 }

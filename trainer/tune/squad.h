@@ -24,6 +24,7 @@ struct squad {
     struct text text;
     struct squad_file train_file, dev_file;
     struct squad_features train_features, dev_features;
+    struct squad_features valid_features; /* of `dev` with labels: the held-out loss during training */
     struct samples_reading run, split_train, split_valid;
 };
 

@@ -44,8 +44,8 @@ struct squad_features {
     const char *first_left_out; /* id of one of them */
 };
 
-/* Features of all questions. With `training` those that cannot be trained on are left out, and labels are set; else all
- * labels are 0. A zeroed *features is ready; squad_features_release. */
+/* Features of all questions. With `training` those that cannot be trained on are left out, and labels are set, to
+ * the first answer; else all labels are 0. A zeroed *features is ready; squad_features_release. */
 void squad_features_make(const struct squad_file *file, const struct text *text, const struct squad_limits *limits,
                          bool training, struct squad_features *features);
 void squad_features_release(struct squad_features *features);
