@@ -30,8 +30,10 @@ line speed | grep -q "in 2 starts" || complain "not two starts"
 line valid | grep -q "accuracy mlm" || complain "no held-out accuracy"
 expect_exit 0 "$dstrain" show "run/checkpoints/$(cat run/latest)"
 expect_equal "progress of the checkpoint" "$(line progress)" "step $steps of $steps, 100 %"
+expect_words "dstrain export run/checkpoints/"
 expect_exit 0 "$dstrain" export run --out model
 expect_exit 0 "$dstrain" show model
+expect_words "dstrain --shards DATASET --init model"
 expect_equal "lines about a model" "$(wc -l <stdout)" 2
 
 case_begin "a damaged record"

@@ -17,17 +17,16 @@
 #include "trainer/tune/guesses.h"
 #include "trainer/verbs/dstrain_eval.h"
 
-/* The settings in a run's run.json; NULL: not a run, or not recorded. */
-static json_t *recorded_settings(const char *directory)
+/* A run's run.json; NULL: not a run. */
+static json_t *recorded(const char *directory)
 {
     struct error ignored = {0};
-    json_t *record = NULL, *settings = NULL;
+    json_t *record = NULL;
     char *path = path_join(directory, RUN_NAME);
-    if (path_exists(path) && json_read(path, RUN_BYTES_MAX, ERR_VERIFY, &record, &ignored) == 0)
-        settings = json_incref(json_object_get(record, "settings"));
-    json_decref(record);
+    if (path_exists(path))
+        json_read(path, RUN_BYTES_MAX, ERR_VERIFY, &record, &ignored);
     mem_free(path);
-    return settings;
+    return record;
 }
 
 int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err)
@@ -116,10 +115,25 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
     return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
 }
 
+/* Nothing is given to evaluate on, and nothing is recorded. */
+static int no_dataset(const json_t *record, const char *directory, struct error *err)
+{
+    const char *task = json_string_value(json_object_get(json_object_get(record, "identity"), "task"));
+    if (!task) {
+        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
+        return hint(err, "dsdata build makes one");
+    }
+    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+            "was fine-tuned (%.40s), and is scored at its end: there is no dataset to evaluate on", task);
+    return hint(err, "its scores are in %.300s/scores.json; dstrain %.*s --init %.300s scores it on other data",
+                directory, (int)strcspn(task, " "), task, directory);
+}
+
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
 {
-    *e = (struct evaluating){.settings = *settings, .recorded = recorded_settings(directory)};
-    const json_t *shards = json_object_get(e->recorded, "shards"), *seq = json_object_get(e->recorded, "seq");
+    *e = (struct evaluating){.settings = *settings, .recorded = recorded(directory)};
+    const json_t *given = json_object_get(e->recorded, "settings");
+    const json_t *shards = json_object_get(given, "shards"), *seq = json_object_get(given, "seq");
     const bool as_recorded = settings->shards.count == 0 && shards;
     e->settings.init = directory;
     if (as_recorded)
@@ -127,6 +141,8 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
     if (settings->seq == 0 && seq)
         e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
     int result = team_open(&e->team, &e->settings, err);
+    if (result == 0 && e->settings.shards.count == 0)
+        result = no_dataset(e->recorded, directory, err);
     if (result == 0)
         result = setup_open(&e->setup, &e->settings, &e->origin, err);
     if (result == 0 && as_recorded)

@@ -13,12 +13,13 @@ struct evaluating {
     struct engine engine;
     struct origin origin;
     struct team team;
-    json_t *recorded;           /* settings in run.json, or NULL */
+    json_t *recorded;           /* run.json, or NULL */
     struct opt_paths shards;    /* the datasets in `recorded`, if none were given */
     struct names_report report; /* from reading the weights */
 };
 
-/* `directory` is a run, a checkpoint or a Hugging Face directory; the string must outlive *e. The caller calls
+/* ERR_USAGE: no dataset is given, and `directory` records none.
+ * `directory` is a run, a checkpoint or a Hugging Face directory; the string must outlive *e. The caller calls
  * evaluating_close, on errors too. *e must not be moved in memory. */
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err);
 /* Returns what team_leave does. */

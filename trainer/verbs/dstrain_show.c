@@ -222,6 +222,9 @@ static void say_recipe(const json_t *facts)
                 format_count(count_of(facts, "vocabulary"), vocabulary));
     if (json_object_get(identity, "mixture"))
         say_mixture(identity, json_object_get(settings, "shards"));
+    else if (json_object_get(identity, "task"))
+        output_line("%-10s %s, samples %s, length %" PRIu64, "data", text_of(identity, "task"),
+                    text_of(identity, "dataset"), count_of(identity, "seq"));
     else if (json_object_get(identity, "dataset"))
         output_line("%-10s %s, root %s, length %" PRIu64 ", masks %s", "data",
                     json_object_get(settings, "shards") ? text_of(settings, "shards") : "dataset",
@@ -272,6 +275,18 @@ static void say(const json_t *facts)
     say_work(facts);
 }
 
+/* What can be done with it as it is: eval finds a dataset in a run's record only. */
+static char *next_of(const json_t *facts, const char *name, bool begun)
+{
+    if (!begun)
+        return command_of("dstrain", "show", name, NULL);
+    if (json_object_get(json_object_get(facts, "settings"), "shards"))
+        return command_of("dstrain", "eval", name, NULL);
+    if (json_object_get(facts, "identity"))
+        return command_of("dstrain", "export", name, "--out", "DIR", NULL);
+    return command_of("dstrain", "--shards", "DATASET", "--init", name, NULL);
+}
+
 int dstrain_show(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
@@ -290,7 +305,7 @@ int dstrain_show(void *context, struct opt_paths bare, struct error *err)
         output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     } else if (result == 0) {
         say(facts);
-        say_next(command_of("dstrain", begun ? "eval" : "show", bare.items[0], NULL));
+        say_next(next_of(facts, bare.items[0], begun));
     }
     json_decref(facts);
     mem_free(files);
