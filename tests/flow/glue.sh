@@ -73,6 +73,10 @@ learns() {
     expect_exit 5 "${glue[@]}" "${long[@]}" --batch 8 --out one
     expect_exit 5 "$dstrain" glue mrpc --init pre --data glue --seq 32 --out one
     expect_words "task glue sst-2 (now glue mrpc)"
+    expect_exit 5 "${glue[@]}" "${long[@]}" --seeds 2 --out one
+    expect_exit 5 "$dstrain" glue all --init pre --data glue --seq 32 --out one
+    expect_words "one: holds one run"
+    diff -r one before >"$scratch/stdout" || complain "the run has changed"
 
     case_begin "a tuned model begins another tuning with its head"
     expect_exit 0 "${glue[@]}" --steps 1 --lr 0 --out again --init one

@@ -63,6 +63,19 @@ learns() {
     for file in predictions.json nbest_predictions.json scores.json; do
         cmp "as-is/$file" "one/$file" >"$scratch/stdout" || complain "$file differs"
     done
+    cp one/scores.json kept
+    expect_exit 0 "${squad[@]}" --init one --dev dev.json --out as-is --n-best 1
+    expect_equal "the n best again" "$(json as-is/nbest_predictions.json 'max(map(len, o.values()))')" 1
+    expect_exit 5 "${squad[@]}" --init one --dev dev.json --out one
+    expect_words "one: holds a run"
+    cmp one/scores.json kept >"$scratch/stdout" || complain "the run's scores have changed"
+    mkdir letters
+    echo "Dear Anna" >letters/anna.txt
+    expect_exit 2 "${squad[@]}" --init one --dev dev.json --out letters
+    expect_words "letters: is not empty" anna.txt
+    expect_exit 2 "${squad[@]}" --init one --dev dev.json --out letters/anna.txt
+    expect_absent 'predictions.json' letters
+
     case_begin "the same command again prints the scores"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one --json
     expect_words "is finished"

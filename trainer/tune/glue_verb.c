@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/keep/json_write.h"
+#include "trainer/run.h"
 #include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"
 
@@ -111,6 +112,17 @@ static int write_object(const char *out, const json_t *object, struct error *err
     return result;
 }
 
+/* A directory of several runs is not that of one, whose scores.json would be replaced. */
+static int check_no_run(const char *out, struct error *err)
+{
+    char *path = path_join(out, RUN_NAME);
+    const bool run = path_exists(path);
+    mem_free(path);
+    return run ? fail_at(err, ERR_MISMATCH, out, ERROR_NO_OFFSET,
+                         "holds one run: several seeds or tasks need a directory of their own, give another --out")
+               : 0;
+}
+
 /* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread"}, and the means under the keys. */
 static int run_seeds(struct settings *settings, const struct glue_task *task, const char *out, json_t **scores,
                      struct error *err)
@@ -118,7 +130,7 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
     if (settings->seeds == 1)
         return run_one(settings, task, settings->seed, out, scores, err);
     json_t *runs = json_array(), *seeds = json_array();
-    int result = 0;
+    int result = check_no_run(out, err);
     for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
         char name[32];
         json_t *one = NULL;
@@ -212,7 +224,7 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
 {
     json_t *tasks = json_object();
     double sum = 0;
-    int result = 0;
+    int result = check_no_run(settings->out, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
         json_t *one = NULL;
         if (!has_folder(settings, &glue_tasks[i])) {

@@ -2,6 +2,7 @@
  * answers and their scores. squad.h describes one run; train_run trains. Without --train the model answers as it is. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -10,6 +11,7 @@
 #include "base/progress.h"
 #include "trainer/engine.h"
 #include "trainer/keep/json_write.h"
+#include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad.h"
@@ -76,6 +78,39 @@ static int answer_only(const struct settings *settings, struct error *err)
 
 /* ---- the command ---- */
 
+/* A file of answers, whole or interrupted while it was written. */
+static bool is_answers(const char *name)
+{
+    static const char *const ours[] = {"predictions.json", "nbest_predictions.json", "null_odds.json", "scores.json"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (str_starts(str_of(name), str_of(ours[i])) &&
+            (!name[strlen(ours[i])] || strcmp(name + strlen(ours[i]), ".tmp") == 0))
+            return true;
+    return false;
+}
+
+/* Answers replace earlier answers, and nothing else: not those of a run, and no files of others. */
+static int check_directory(const char *out, struct error *err)
+{
+    struct path_list list;
+    const char *other = NULL;
+    int result = 0;
+    if (!path_exists(out))
+        return 0;
+    TRY(path_list(&list, out, err));
+    for (size_t i = 0; i < list.count && !(other && strcmp(other, RUN_NAME) == 0); i++)
+        if (!is_answers(list.names[i]))
+            other = list.names[i];
+    if (other)
+        result = strcmp(other, RUN_NAME) == 0
+                     ? fail_at(err, ERR_MISMATCH, out, ERROR_NO_OFFSET,
+                               "holds a run, and these answers are not its own: give another --out")
+                     : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET,
+                               "is not empty and holds more than answers (it holds %.100s): give another --out", other);
+    path_list_release(&list);
+    return result;
+}
+
 static int check(const struct settings *settings, struct error *err)
 {
     if (!settings->train && !settings->dev) {
@@ -86,7 +121,7 @@ static int check(const struct settings *settings, struct error *err)
         return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers go");
     if (!settings->train && settings->launch->size > 1)
         return fail(err, ERR_USAGE, "one process answers questions: several need --train");
-    return 0;
+    return settings->train ? 0 : check_directory(settings->out, err);
 }
 
 static int say_scores(const struct settings *settings, struct error *err)
