@@ -80,6 +80,11 @@ json_t *json_parse(struct str text, size_t bytes_max, json_error_t *why)
     return value;
 }
 
+uint64_t json_error_place(const json_error_t *why)
+{
+    return why->position > 0 ? (uint64_t)why->position : 0;
+}
+
 int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err)
 {
     struct buf text = {0};
@@ -87,9 +92,10 @@ int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t *
     *out = NULL;
     int result = file_read_all(path, bytes_max, &text, err);
     if (result == 0) {
-        *out = json_parse(buf_str(&text), bytes_max, &why);
+        const struct str json = str_without_mark(buf_str(&text));
+        *out = json_parse(json, bytes_max, &why);
         if (!*out)
-            result = fail_at(err, kind, path, why.position > 0 ? (uint64_t)why.position : 0,
+            result = fail_at(err, kind, path, json_error_place(&why) + (text.size - json.size),
                              "cannot be read as JSON: %.200s", why.text);
     }
     buf_release(&text);

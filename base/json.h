@@ -19,7 +19,11 @@ void json_memory_open(void);
  * neither, or if the tree would take more than JSON_TREE_PER_BYTE * bytes_max. Any thread. */
 json_t *json_parse(struct str text, size_t bytes_max, json_error_t *why);
 
-/* Reads a whole file of at most bytes_max (else ERR_UNSAFE) that holds one object (else `kind`). */
+/* The byte of the text at which json_parse gave up. */
+uint64_t json_error_place(const json_error_t *why);
+
+/* Reads a whole file of at most bytes_max (else ERR_UNSAFE) that holds one object (else `kind`), also after a UTF-8
+ * mark. */
 int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
 
 #endif

@@ -28,6 +28,12 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+struct str str_without_mark(struct str text)
+{
+    const struct str mark = STR("\xef\xbb\xbf");
+    return str_starts(text, mark) ? (struct str){text.data + mark.size, text.size - mark.size} : text;
+}
+
 struct str str_trim(struct str text)
 {
     while (text.size && is_blank(text.data[text.size - 1]))

@@ -63,6 +63,14 @@ expect_words "dstrain export run"
 expect_exit 0 "$dstrain" fill-mask run "$first" --top 2
 expect_equal "lines" "$(wc -l <"$scratch/stdout")" 3
 
+case_begin "bytes that are not UTF-8, and a UTF-8 mark"
+expect_exit 0 "$dstrain" fill-mask run --json "$(printf 'a [MASK] \377')" "$first"
+expect_words "the command line: 1 bytes are not UTF-8"
+expect_equal "lines" "$(json "$scratch/stdout" '[line["text"] for line in o["lines"]]')" "['a [MASK] ', '$first']"
+printf '\357\273\277%s\n' "$first" | "$dstrain" fill-mask run --json >"$scratch/stdout" 2>"$scratch/stderr" ||
+    complain "exit $?"
+expect_equal "a text after a mark" "$(json "$scratch/stdout" 'o["lines"][0]["text"]')" "$first"
+
 case_begin "what is refused"
 expect_exit 2 "$dstrain" fill-mask run "$first" "a river flows ."
 expect_words "line 2" "[MASK]" "a river flows"

@@ -145,6 +145,10 @@ wrong() {
     : >bad/SST-2/train.tsv
     expect_exit 3 "${glue[@]}" --data bad --out x
     expect_words "holds no rows"
+    grep -qF "rows (" "$scratch/stderr" && complain "rows that are not there are counted"
+    printf 'sentence\tlabel\nthe hill \377\t7\n' >bad/SST-2/train.tsv
+    expect_exit 3 "${glue[@]}" --data bad --out x
+    expect_words "1 bytes are not UTF-8" "line 2, column 2"
     rm bad/SST-2/train.tsv
     expect_exit 2 "${glue[@]}" --data bad --out x
     [ ! -e x ] || complain "something was written"

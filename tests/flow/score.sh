@@ -63,6 +63,11 @@ expect_equal "pairs" "$(wc -l <many)" 200
 grep -qE '^order +80 ' "$scratch/stdout" || complain "the table lacks a paradigm"
 grep -qE '^all +200 ' "$scratch/stdout" || complain "the table lacks the sum"
 
+case_begin "after a UTF-8 mark"
+{ printf '\357\273\277'; cat pairs.jsonl; } >marked.jsonl
+expect_exit 0 "$dstrain" score hf marked.jsonl --details again
+cmp -s details again || complain "pairs after a mark score otherwise"
+
 case_begin "packed by bzip2"
 python3 - <<'PYTHON'
 import bz2
@@ -93,6 +98,8 @@ refused() { # EXIT LINE WORD…
 }
 refused 3 'the river' "line 1" "JSON"
 refused 3 '{"good": "a"}' "line 1" '"bad"'
+refused 3 '{"good": "a \ud800", "bad": "b"}' "byte" "line 1 is not JSON" "invalid Unicode"
+refused 3 '{"good": "a", "bad": "b", "paradigm": 7}' "line 1" '"paradigm" is no text'
 refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad"'
 refused 3 '{"good": " ", "bad": "a"}' "line 1" '"good" has no words'
 refused 3 '' "no pairs"
@@ -100,6 +107,11 @@ refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "l
 gzip -k pairs.jsonl
 expect_exit 6 "$dstrain" score hf pairs.jsonl.gz
 expect_words "zcat"
+cp pairs.jsonl kept.jsonl
+ln pairs.jsonl linked.jsonl
+expect_exit 2 "$dstrain" score hf pairs.jsonl --details linked.jsonl
+expect_words "pairs.jsonl" "--details"
+cmp -s pairs.jsonl kept.jsonl || complain "the pairs are replaced by their scores"
 expect_exit 2 "$dstrain" score hf nowhere.jsonl
 expect_exit 2 "$dstrain" score hf
 expect_exit 2 "$dstrain" score hf pairs.jsonl --top 3

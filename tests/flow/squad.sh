@@ -138,6 +138,9 @@ wrong() {
     python3 - <<'PYTHON'
 import json
 
+file = json.load(open("dev2.json"))
+file["data"][0]["paragraphs"][0]["qas"][0]["is_impossible"] = "true"
+json.dump(file, open("word.json", "w"))
 file = json.load(open("dev.json"))
 qas = file["data"][0]["paragraphs"][0]["qas"]
 qas[0]["answers"] *= 2
@@ -152,9 +155,18 @@ PYTHON
     expect_words "dev-0" "2 answers" "--dev"
     expect_exit 3 "${squad[@]}" --dev beyond.json --out x
     expect_words "dev-0" "outside its context"
+    expect_exit 3 "${squad[@]}" --dev word.json --out x
+    expect_words "dev2-0" "is_impossible"
     expect_exit 3 "${squad[@]}" --dev twice.json --out x
     expect_words "twice"
+    { printf '\357\273\277'; head -c 300 dev.json; } >cut.json
+    expect_exit 3 "${squad[@]}" --dev cut.json --out x
+    expect_words "cut.json: byte 303"
     [ ! -e x ] || complain "something was written"
+    case_begin "a UTF-8 mark before the questions; a model without a head for them"
+    { printf '\357\273\277'; cat dev.json; } >marked.json
+    expect_exit 0 "${squad[@]}" --dev marked.json --out marked
+    expect_words "warning: pre cannot answer questions yet" "--train"
     case_begin "questions that cannot be trained on are left out"
     expect_exit 0 "${squad[@]}" --train left.json --steps 1 --out left
     expect_words "1 questions are left out" "left-3"

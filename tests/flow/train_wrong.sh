@@ -89,6 +89,13 @@ usage() {
     expect_equal "in force" "$(json set/run.json '[o["identity"][k] for k in ("beta1", "gradient_clipping", "lr")]')" \
         "[0.8, 0.5, 0.001]"
 
+    case_begin "--config after a UTF-8 mark"
+    printf '\357\273\277{"gradient_clipping": 0.5}' >marked.json
+    expect_exit 75 "${train[@]}" --config marked.json --out marked --stop-after 1
+    printf '\357\273\277{"gradient_clipping": }' >marked.json
+    expect_exit 2 "${train[@]}" --config marked.json
+    expect_words "marked.json: byte 26"
+
     case_begin "launchers"
     for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE WORLD_SIZE; do
         expect_exit 2 env $variable=2 "${train[@]}"

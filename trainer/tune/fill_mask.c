@@ -94,7 +94,9 @@ static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
         buf_add_text(&f->text, texts.items[i]);
         buf_add_byte(&f->text, '\n');
     }
-    rest = buf_str(&f->text);
+    if (texts.count > 0)
+        input_repair("the command line", &f->text, 0);
+    rest = str_without_mark(buf_str(&f->text));
     while (input_line(&rest, &line))
         TRY(add_line(f, line, err));
     return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a [MASK] in it");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "trainer/tune/input.h"
 #include "trainer/tune/tsv.h"
 
 #define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE has 78 MB */
@@ -154,10 +155,12 @@ static int take_rows(struct reading *r, struct str text, struct glue_set *set, s
         else
             TRY(take_row(r, &row, &set->samples, err));
     }
-    if (set->samples.count == 0)
+    if (set->samples.count > 0)
+        return 0;
+    if (set->passed_over > 0)
         return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "holds no rows (%" PRIu64 " were too short)",
                        set->passed_over);
-    return 0;
+    return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "holds no rows");
 }
 
 int glue_read(const struct glue_task *task, const char *path, bool labelled, const struct text *text, uint32_t length,
@@ -173,6 +176,7 @@ int glue_read(const struct glue_task *task, const char *path, bool labelled, con
     struct buf bytes = {0};
     *set = (struct glue_set){.samples = {.head = HEAD_CLASS}};
     int result = file_read_all(path, GLUE_BYTES_MAX, &bytes, err);
+    input_repair(path, &bytes, 0);
     if (result == 0)
         result = take_rows(&r, buf_str(&bytes), set, err);
     ids_release(&r.a);

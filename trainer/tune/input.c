@@ -53,16 +53,21 @@ static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struc
     return 0;
 }
 
+void input_repair(const char *name, struct buf *text, size_t from)
+{
+    uint64_t dropped = 0;
+    if (text->size > from)
+        text->size = from + utf8_repair(text->data + from, text->size - from, &dropped);
+    if (dropped > 0)
+        log_warn("%s: %llu bytes are not UTF-8 and are left out", name, (unsigned long long)dropped);
+}
+
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err)
 {
     const size_t before = out->size;
-    uint64_t dropped = 0;
     TRY(read_bytes(path, bytes_max, out, err));
     TRY(unpack(path, bytes_max, out, before, err));
-    if (out->size > before)
-        out->size = before + utf8_repair(out->data + before, out->size - before, &dropped);
-    if (dropped > 0)
-        log_warn("%s: %llu bytes are not UTF-8 and are left out", path, (unsigned long long)dropped);
+    input_repair(path, out, before);
     return 0;
 }
 

@@ -13,6 +13,9 @@
  * ERR_INPUT: damaged. */
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err);
 
+/* Takes bytes that are not UTF-8 out of the text from there on, with a warning that gives their number and `name`. */
+void input_repair(const char *name, struct buf *text, size_t from);
+
 /* The next line without its end, LF or CR LF; false after the last. */
 bool input_line(struct str *rest, struct str *line);
 

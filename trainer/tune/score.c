@@ -100,7 +100,10 @@ static int add_pair(struct score *s, const json_t *json, size_t number, uint64_t
     TRY(add_sentence(s, json, "bad", number, at, err));
     struct pair *pair = &s->pairs[s->pair_count++];
     for (int label = 0; label < LABELS; label++) {
-        const char *name = json_string_value(json_object_get(json, s->labels[label].key));
+        const json_t *value = json_object_get(json, s->labels[label].key);
+        const char *name = json_string_value(value);
+        if (value && !name && !json_is_null(value))
+            return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is no text", number, s->labels[label].key);
         pair->group[label] = name ? group_named(&s->labels[label], name) : SIZE_MAX;
     }
     return 0;
@@ -111,7 +114,7 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
     struct buf text = {0};
     struct str rest, line;
     int result = input_read(s->path, PAIRS_BYTES_MAX, &text, err);
-    rest = buf_str(&text);
+    rest = str_without_mark(buf_str(&text));
     for (size_t number = 1; result == 0 && s->pair_count < limit && input_line(&rest, &line); number++) {
         json_error_t why;
         const uint64_t at = (uint64_t)(line.data - text.data);
@@ -120,6 +123,9 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
         json_t *json = json_parse(line, PAIR_BYTES_MAX, &why);
         if (json_is_object(json))
             result = add_pair(s, json, number, at, err);
+        else if (!json)
+            result = fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s",
+                             number, why.text);
         else
             result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is no JSON object", number);
         json_decref(json);
@@ -270,6 +276,9 @@ static int score(struct score *s, struct error *err)
 {
     const struct settings *settings = &s->reading.settings;
     char pairs[32], pieces[32], time[32];
+    if (settings->details && path_same(settings->details, s->path))
+        return fail_at(err, ERR_USAGE, s->path, ERROR_NO_OFFSET,
+                       "is the file of pairs, which --details would replace: give another name");
     TRY(read_pairs(s, settings->limit > 0 ? settings->limit : UINT64_MAX, err));
     TRY(pass(s, err));
     count(s);

@@ -85,6 +85,8 @@ static int take_question(struct squad_file *file, const char *path, const json_t
     const json_t *impossible = json_object_get(qa, "is_impossible");
     if (!json_is_string(id) || !json_is_string(text))
         return bad(path, id, "has no id or no question", err);
+    if (impossible && !json_is_boolean(impossible))
+        return bad(path, id, "has an is_impossible that is neither true nor false", err);
     if (json_object_get(seen, json_string_value(id)))
         return bad(path, id, "stands there twice", err);
     json_object_set_new(seen, json_string_value(id), json_true());
@@ -145,9 +147,10 @@ int squad_read(struct squad_file *file, const char *path, struct error *err)
     *file = (struct squad_file){0};
     int result = file_read_all(path, SQUAD_BYTES_MAX, &bytes, err);
     if (result == 0) {
-        file->json = json_parse(buf_str(&bytes), SQUAD_BYTES_MAX, &why);
+        const struct str text = str_without_mark(buf_str(&bytes));
+        file->json = json_parse(text, SQUAD_BYTES_MAX, &why);
         result = file->json ? take_all(file, path, err)
-                            : fail_at(err, ERR_INPUT, path, why.position > 0 ? (uint64_t)why.position : ERROR_NO_OFFSET,
+                            : fail_at(err, ERR_INPUT, path, json_error_place(&why) + (bytes.size - text.size),
                                       "is not JSON: line %d: %.200s", why.line, why.text);
     }
     buf_release(&bytes);

@@ -36,6 +36,9 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+    if (result == 0 && report.drawn.size > 0)
+        log_warn("%s cannot answer questions yet, as its head is drawn at random: --train FILE trains it",
+                 origin->name);
     names_report_release(&report);
     model_refresh(e->model);
     return result;

@@ -5,10 +5,7 @@
 
 struct tsv tsv_begin(struct str text)
 {
-    const struct str mark = STR("\xef\xbb\xbf");
-    if (str_starts(text, mark))
-        text = (struct str){text.data + mark.size, text.size - mark.size};
-    return (struct tsv){.rest = text};
+    return (struct tsv){.rest = str_without_mark(text)};
 }
 
 /* Cuts a row at its first tab: returns what is before it and leaves the rest. */
