@@ -127,12 +127,13 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
     snprintf(name, sizeof(name), "%s%.*s", dashes, (int)(typed.size < 64 ? typed.size : 64), typed.data);
     if (opt_listed(program->not_built_yet, str_of(name)))
         return fail(err, ERR_USAGE, "%s is not built yet", name);
+    const char *ours = foreign_name(program, typed); /* also where another verb has an option of that name */
     for (const struct opt_row *row = program->rows; row->name; row++)
-        if (strcmp(dashes, "--") == 0 && str_equal(typed, str_of(row->name))) {
+        if (strcmp(dashes, "--") == 0 && str_equal(typed, str_of(row->name)) && !ours) {
+            const struct str verbs = str_trim(str_of(row->verbs));
             fail(err, ERR_USAGE, "%s has no option %s", parser->verb->name, name);
-            return hint(err, "it belongs to:%s", row->verbs);
+            return hint(err, "it belongs to: %.*s", (int)verbs.size, verbs.data);
         }
-    const char *ours = foreign_name(program, typed);
     if (ours)
         return fail(err, ERR_USAGE, "unknown option %s; ours is %s", name, ours);
     fail(err, ERR_USAGE, "unknown option %s", name);

@@ -354,18 +354,34 @@ static const struct opt_foreign foreign[] = {
     {"num_train_epochs", "--epochs"}, {"num-epochs", "--epochs"},
     {"learning_rate", "--lr"}, {"learning-rate", "--lr"},
     {"warmup_steps", "--warmup"}, {"warmup_proportion", "--warmup"}, {"num_warmup_steps", "--warmup"},
+    {"warmup_ratio", "--warmup"},
     {"train_batch_size", "--batch"}, {"batch_size", "--batch"}, {"batch-size", "--batch"},
     {"global-batch-size", "--batch"},
-    {"per_device_train_batch_size", "--micro-batch"}, {"micro-batch-size", "--micro-batch"},
+    {"per_device_train_batch_size", "--micro-batch"}, {"per_gpu_train_batch_size", "--micro-batch"},
+    {"micro-batch-size", "--micro-batch"},
     {"gradient_accumulation_steps", "--micro-batch (steps follow from it and --batch)"},
     {"output_dir", "--out"}, {"output-dir", "--out"}, {"save", "--out"}, {"input_dir", "--shards"},
-    {"data_dir", "--shards"}, {"data", "--shards"}, {"dataset", "--shards"}, {"data-path", "--shards"},
+    {"data_dir", "--shards (glue: --data)"}, {"data", "--shards"}, {"dataset", "--shards"}, {"data-path", "--shards"},
     {"max_seq_length", "--seq"}, {"max-seq-length", "--seq"}, {"seq-length", "--seq"},
     {"save_steps", "--save-every"}, {"num_steps_per_checkpoint", "--save-every"}, {"save_total_limit", "--keep-last"},
+    {"load_best_model_at_end", "--keep-best"}, {"early_stopping_patience", "--patience"},
+    {"evaluation_strategy", "--eval-every"}, {"eval_strategy", "--eval-every"},
     {"eval_steps", "--eval-every"}, {"logging_steps", "--log-every"}, {"log_freq", "--log-every"},
-    {"init_checkpoint", "--init"}, {"model_name_or_path", "--init"}, {"config_file", "--model"},
+    {"init_checkpoint", "--init"}, {"model_name_or_path", "--init"}, {"bert_model", "--init"},
+    {"tokenizer_name", "--init (the tokenizer is the one beside the weights)"},
+    {"vocab_file", "--init (the vocabulary is the one beside the weights)"},
+    {"do_lower_case", "--init (the tokenizer files beside the weights say it)"}, {"config_file", "--model"},
     {"config_name", "--model"}, {"lr_scheduler_type", "--schedule"}, {"optim", "--optimizer"},
     {"resume_from_checkpoint", "the same command again (or --resume)"}, {"overwrite_output_dir", "--fresh"},
+    {"weight_decay", "--set optimizer.params.weight_decay=X"}, {"adam_epsilon", "--set optimizer.params.eps=X"},
+    {"max_grad_norm", "--set gradient_clipping=X"}, {"mlm_probability", "--mask-prob"},
+    {"masked_lm_prob", "--mask-prob"}, {"zero_stage", "--zero"}, {"local_rank", "--rank"},
+    {"nproc_per_node", "--processes"}, {"num_gpus", "--gpus"},
+    {"train_file", "--train (squad) or --shards"}, {"predict_file", "--dev"}, {"validation_file", "--dev"},
+    {"max_query_length", "--max-query"}, {"max_answer_length", "--max-answer"}, {"n_best_size", "--n-best"},
+    {"null_score_diff_threshold", "--null-threshold"},
+    {"version_2_with_negative", "nothing: \"is_impossible\" in the files says it"},
+    {"task_name", "the first argument of glue"}, {"top_k", "--top"}, {"topk", "--top"},
     {"fp16", "--precision"}, {"bf16", "--precision bf16"}, {"no_cuda", "--device cpu"},
     {"deepspeed", "--config"}, {"deepspeed_config", "--config"},
     {NULL, NULL},
@@ -393,8 +409,7 @@ static const char *version_text(void)
 {
     static char text[512];
     snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100,
-             backend_text());
+             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, backend_text());
     return text;
 }
 

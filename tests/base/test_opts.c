@@ -466,7 +466,7 @@ static void what_is_wrong_is_said(void **state)
         {"build --pairs sop", "--pairs sop is not built yet", ""},
         {"build --pairs nps", "--pairs: \"nps\" is none of nsp, none", ""},
         {"build --pairs", "--pairs needs a value: nsp|none", ""},
-        {"build --format jsonl", "build has no option --format", "it belongs to: extract "},
+        {"build --format jsonl", "build has no option --format", "it belongs to: extract"},
         {"extract --batch 0 x", "--batch: 0 is too small, the least is 1", ""},
         {"extract --batch 3:1001 x", "--batch: 1001 is too large, the most is 1000", ""},
         {"extract --batch 3: x", "--batch: \"\" is not a whole number", ""},
