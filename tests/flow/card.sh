@@ -23,6 +23,8 @@ expect_row "mlm\\\\_loss" "[0-9.]+" model
 valid=$(grep valid run/metrics.jsonl | tail -1 |
     python3 -c 'import json; print("%.6g" % json.loads(input())["mlm_loss"])')
 expect_row "mlm\\\\_loss" "$valid" model
+expect_row "valid\\\\_samples" "$(json <(grep valid run/metrics.jsonl | tail -1) 'o["valid_samples"]')" model
+expect_equal "samples that were trained on" "$(grep -c '^| samples |' model/README.md)" 2 # of the run, of its last step
 [ "$(head -1 model/README.md)" = "---" ] || complain "the card has no front matter"
 grep -q "^# license:" model/README.md || complain "the card has no place for a licence"
 grep -q 'AutoModelForMaskedLM.from_pretrained' model/README.md || complain "the card does not say how it is loaded"

@@ -203,19 +203,21 @@ static void add_training(struct buf *card, const struct card_facts *facts)
     add_object(card, facts->identity, "", 0);
 }
 
-/* Whether to show a key of a line of metrics: losses and accuracies of any head, and what they are of. */
-static bool is_result(const char *key)
+/* Whether to show a key of a line of metrics: losses and accuracies of any head, and the samples that they are of. A
+ * line of an evaluation also has "samples", those trained on. */
+static bool is_result(const char *key, const char *samples)
 {
     const struct str name = str_of(key);
-    return strcmp(key, "step") == 0 || strcmp(key, "samples") == 0 || str_ends(name, STR("loss")) ||
+    return strcmp(key, "step") == 0 || strcmp(key, samples) == 0 || str_ends(name, STR("loss")) ||
            str_ends(name, STR("accuracy"));
 }
 
 static void add_results(struct buf *card, const char *run, uint64_t step)
 {
     static const struct {
-        const char *key, *title;
-    } kinds[] = {{"train", "Loss of the last step"}, {"valid", "On samples held out from training"}};
+        const char *key, *title, *samples;
+    } kinds[] = {{"train", "Loss of the last step", "samples"},
+                 {"valid", "On samples held out from training", "valid_samples"}};
     json_t *last = json_object();
     metrics_last(run, step, last);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
@@ -226,7 +228,7 @@ static void add_results(struct buf *card, const char *run, uint64_t step)
         begin_table(card, kinds[kind].title);
         json_object_foreach(line, key, value)
         {
-            if (is_result(key))
+            if (is_result(key, kinds[kind].samples))
                 add_value(card, key, value);
         }
     }
