@@ -61,6 +61,8 @@ expect_exit 0 "$dstrain" score hf many.jsonl --details many
 tail -5 many | cmp -s - details || complain "pairs among many score otherwise"
 expect_equal "pairs" "$(wc -l <many)" 200
 grep -qE '^order +80 ' "$scratch/stdout" || complain "the table lacks a paradigm"
+"$dstrain" score hf pairs.jsonl >"$scratch/both" 2>&1 || complain "exit $?"
+expect_equal "the end of both streams" "$(tail -2 both | cut -d' ' -f1 | tr '\n' ' ')" "done next "
 grep -qE '^all +200 ' "$scratch/stdout" || complain "the table lacks the sum"
 
 case_begin "after a UTF-8 mark"
