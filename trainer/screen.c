@@ -103,6 +103,19 @@ void screen_epochs(double epochs)
             epochs_text(epochs, text), EPOCHS_MANY);
 }
 
+void screen_schedule(const struct schedule *schedule)
+{
+    double peak = 0;
+    char steps[32];
+    if (!schedule_types[schedule->kind].ours || (schedule->warmup < 1 && schedule->decay < 1))
+        return; /* shares of the steps */
+    for (uint64_t update = 1; update <= schedule->steps; update++)
+        peak = fmax(peak, schedule_rate(schedule, update));
+    if (peak < 0.9 * schedule->rate)
+        log_warn("the learning rate rises to %.3g only, not to --lr %g: --warmup or --decay is too long for %s steps",
+                 peak, schedule->rate, format_count(schedule->steps, steps));
+}
+
 void screen_open(struct screen *screen, const struct screen_opening *opening)
 {
     char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160], epochs[40];
@@ -138,8 +151,10 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
     screen_mixture(opening->mixture);
-    if (opening->step == 0) /* a run that goes on was warned at its first start */
+    if (opening->step == 0) { /* a run that goes on was warned at its first start */
         screen_epochs(opening->epochs);
+        screen_schedule(&recipe->schedule);
+    }
     if (!opening->evaluates)
         log_say("note       no held-out samples of this length: there will be no evaluation");
     progress_open(&screen->progress);

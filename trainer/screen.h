@@ -74,6 +74,8 @@ char *epochs_text(double epochs, char out[40]);
 void screen_mixture(const char *text);
 /* Warns if a run reads its samples more often than BERT's authors did. */
 void screen_epochs(double epochs);
+/* Warns if a warm-up or a decay that is longer than the run keeps the rate below its peak. */
+void screen_schedule(const struct schedule *schedule);
 #define LOSS_TEXT_SIZE 160
 /* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);

@@ -27,6 +27,12 @@ defaults() {
     expect_equal "theirs with our schedule" "$(identity 'schedule warmup' --config small.json --warmup 0.1)" \
         "['linear', 0.1]"
     expect_words "small.json names no optimizer: trains with adam lr 0.001, warmup 10 %, linear"
+    expect_exit 0 "${plan[@]}" --steps 20 --warmup 2000
+    expect_words "the learning rate rises to 1e-06 only, not to --lr 0.0001"
+    expect_exit 0 "${plan[@]}" --steps 20 --schedule wsd --decay 2000
+    expect_words "--decay is too long for 20 steps"
+    expect_exit 0 "${plan[@]}" --steps 20 --schedule wsd --warmup 4 --decay 16
+    grep -q "the learning rate rises" "$scratch/stderr" && complain "a warning without a reason"
     expect_equal "wsd" "$(identity 'schedule warmup decay' --schedule wsd --decay 0.3)" "['wsd', 0.01, 0.3]"
     expect_equal "bing_bert's unused keys" \
         "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \

@@ -225,6 +225,7 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
     screen_mixture(buf_text(&mixture));
     screen_epochs(setup_epochs(setup));
+    screen_schedule(&recipe->schedule);
     buf_release(&mixture);
 }
 
