@@ -17,7 +17,11 @@ import shutil
 import struct
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    print(f"{sys.executable} has no numpy: pip install numpy, or apt-get install python3-numpy", file=sys.stderr)
+    sys.exit(2)
 
 SOURCES = ("pytorch_model.bin", "*_model_states.pt", "*.pt", "*.pth", "*.bin", "*.ckpt*.index")
 CONFIGS = ("config.json", "bert_config.json", "*config*.json")

@@ -167,6 +167,8 @@ with tempfile.TemporaryDirectory() as name:
     run(BUILD / "dstrain", "-q", "--shards", scratch / "data", "--model", "tiny", "--steps", 2, "--batch", 4, "--out",
         scratch / "run")
     run(BUILD / "dstrain", "export", scratch / "run", "--out", scratch / "model")
+    hidden = "import runpy, sys; sys.modules['numpy'] = None; runpy.run_path(sys.argv[1])"
+    assert "has no numpy" in run(sys.executable, "-c", hidden, SCRIPT, code=2).stderr
     weights = read_safetensors(scratch / "model/model.safetensors")
     check_tensorflow(scratch, scratch / "model", weights)
     check_pickles(scratch, scratch / "model", weights)
