@@ -121,6 +121,22 @@ several() {
     expect_equal "one task's folder" "$(ls all/mrpc)" "$(printf 'scores.json\nseed-42\nseed-43')"
 }
 
+left_out() {
+    case_begin "short rows of qqp, a score that is undefined in both runs"
+    mkdir -p short/QQP short/CoLA
+    printf 'id\tq1\tq2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tthe "hill\tthe town\t1\n2\t1\t2\tthe\n' \
+        >short/QQP/train.tsv
+    { cat short/QQP/train.tsv; printf '3\n'; } >short/QQP/dev.tsv
+    printf 'a\t1\t\tthe hill is old .\na\t1\t\tthe town\n' | tee short/CoLA/train.tsv >short/CoLA/dev.tsv
+    local short=(--init pre --data short --seq 32 --steps 1 --batch 2 --threads 1)
+    expect_exit 0 "$dstrain" glue qqp "${short[@]}" --out qqp
+    expect_words "1 rows of train.tsv" "2 rows of dev.tsv"
+    expect_equal "passed over" "$(json qqp/scores.json 'o["passed_over"], o["dev_passed_over"], o["dev"]')" \
+        "(1, [2], [1])"
+    expect_exit 0 "$dstrain" glue cola "${short[@]}" --seeds 2 --out cola
+    expect_equal "undefined" "$(json cola/scores.json 'o["undefined"], o["mcc"]')" "(['mcc'], 0.0)"
+}
+
 wrong() {
     case_begin "wrong use"
     expect_exit 2 "$dstrain" glue sst-3 --init pre --data glue --out x
@@ -157,5 +173,6 @@ wrong() {
 learns
 stops
 several
+left_out
 wrong
 flow_end

@@ -196,10 +196,13 @@ static int write_scores(const struct glue *g, const char *directory, json_t *val
     json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:O}", "task", g->task->name, "seed", (json_int_t)g->seed, "train",
                              (json_int_t)g->train.samples.count, "passed_over", (json_int_t)g->train.passed_over,
                              "undefined", undefined);
-    json_t *dev = json_array();
-    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++)
+    json_t *dev = json_array(), *passed_over = json_array();
+    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++) {
         json_array_append_new(dev, json_integer((json_int_t)g->devs[i].samples.count));
+        json_array_append_new(passed_over, json_integer((json_int_t)g->devs[i].passed_over));
+    }
     json_object_set_new(json, "dev", dev);
+    json_object_set_new(json, "dev_passed_over", passed_over);
     json_object_update(json, values);
     if (result == 0)
         result = json_file_write(scores, json, err);

@@ -37,6 +37,13 @@ static void add_scores(const struct glue_task *task, const json_t *scores, struc
         }
 }
 
+static void say_passed_over(const char *file, const json_t *rows)
+{
+    if (json_integer_value(rows) > 0)
+        log_say("note       %" JSON_INTEGER_FORMAT " rows of %s were too short and passed over",
+                json_integer_value(rows), file);
+}
+
 static void say_scores(const struct glue_task *task, const json_t *scores)
 {
     struct buf text = {0};
@@ -48,9 +55,8 @@ static void say_scores(const struct glue_task *task, const json_t *scores)
             format_count((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), rows));
     json_array_foreach(json_object_get(scores, "undefined"), i, key) log_say(
         "note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
-    if (json_integer_value(json_object_get(scores, "passed_over")) > 0)
-        log_say("note       %" JSON_INTEGER_FORMAT " rows of the training file were too short and passed over",
-                json_integer_value(json_object_get(scores, "passed_over")));
+    say_passed_over("train.tsv", json_object_get(scores, "passed_over"));
+    json_array_foreach(json_object_get(scores, "dev_passed_over"), i, key) say_passed_over(task->devs[i].dev, key);
     buf_release(&text);
 }
 
@@ -94,6 +100,19 @@ static json_t *spread_of(const struct glue_task *task, const json_t *runs)
     return spread;
 }
 
+/* The scores that were undefined in any of the runs. */
+static json_t *undefined_of(const json_t *runs)
+{
+    json_t *names = json_object(), *list = json_array(), *run, *name;
+    size_t i, k;
+    const char *key;
+    json_array_foreach((json_t *)runs, i, run) json_array_foreach(json_object_get(run, "undefined"), k, name)
+        json_object_set(names, json_string_value(name), name);
+    json_object_foreach(names, key, name) json_array_append(list, name);
+    json_decref(names);
+    return list;
+}
+
 static void say_spread(const struct glue_task *task, const json_t *spread, size_t runs)
 {
     const char *key;
@@ -123,7 +142,7 @@ static int check_no_run(const char *out, struct error *err)
                : 0;
 }
 
-/* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread"}, and the means under the keys. */
+/* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread", "undefined"}, and the means under the keys. */
 static int run_seeds(struct settings *settings, const struct glue_task *task, const char *out, json_t **scores,
                      struct error *err)
 {
@@ -147,7 +166,8 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
         const char *key;
         json_t *value;
         say_spread(task, spread, json_array_size(runs));
-        *scores = json_pack("{s:s, s:O, s:O, s:O}", "task", task->name, "seeds", seeds, "runs", runs, "spread", spread);
+        *scores = json_pack("{s:s, s:O, s:O, s:O, s:o}", "task", task->name, "seeds", seeds, "runs", runs, "spread",
+                            spread, "undefined", undefined_of(runs));
         json_object_foreach(spread, key, value) json_object_set(*scores, key, json_object_get(value, "mean"));
         json_decref(spread);
         result = write_object(out, *scores, err);
