@@ -80,6 +80,12 @@ learns() {
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one --json
     expect_words "is finished"
     expect_equal "EM" "$(json "$scratch/stdout" 'o["exact_match"]')" "$(json one/scores.json 'o["exact_match"]')"
+    grep -q "has the answers of" "$scratch/stderr" && complain "a warning without a reason"
+    expect_exit 0 "${squad[@]}" --train train.json --dev train.json --n-best 3 --epochs 30 --lr 3e-3 --out one
+    expect_words "one has the answers of --dev dev.json" "one has the answers of --n-best 20" "50 questions"
+    expect_exit 0 "${squad[@]}" --train train.json --steps 1 --out unanswered
+    expect_exit 2 "${squad[@]}" --train train.json --steps 1 --dev dev.json --out unanswered
+    expect_words "dstrain squad --init unanswered --dev FILE"
 }
 
 stops() {

@@ -302,7 +302,7 @@ int dstrain_glue(void *context, struct opt_paths bare, struct error *err)
                            ? run_all(settings, &scores, err)
                            : run_seeds(settings, glue_task_named(name), settings->out, &scores, err);
     if (result == 0 && settings->json && scores)
-        output_json(json_incref(scores), JSON_INDENT(2));
+        output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(scores);
     return result;
 }

@@ -127,6 +127,27 @@ static int check(const struct settings *settings, struct error *err)
     return settings->train ? 0 : check_directory(settings->out, err);
 }
 
+/* A finished run has the answers of the options that it ended with: says which of now are others. */
+static void warn_of_others(const struct settings *settings)
+{
+    static const char *const keys[] = {"dev", "max-answer", "n-best", "null-threshold"};
+    struct error ignored = {0};
+    json_t *record = NULL;
+    if (!settings->train || run_read(settings->out, &record, &ignored) < 0)
+        return;
+    const json_t *then = json_object_get(record, "settings");
+    json_t *now = opts_json(settings->program, settings->result->verb, settings);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *before = json_string_value(json_object_get(then, keys[i]));
+        const char *after = json_string_value(json_object_get(now, keys[i]));
+        if (before && after && strcmp(before, after) != 0 && !(i == 0 && path_same(before, after)))
+            log_warn("%s has the answers of --%s %s; for others: dstrain squad --init %s --dev FILE --out DIR",
+                     settings->out, keys[i], before, settings->out);
+    }
+    json_decref(now);
+    json_decref(record);
+}
+
 static int say_scores(const struct settings *settings, struct error *err)
 {
     json_t *scores = NULL;
@@ -134,7 +155,9 @@ static int say_scores(const struct settings *settings, struct error *err)
     int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, &scores, err);
     mem_free(path);
     if (result < 0)
-        return result;
+        return hint(err, "the run is finished; dstrain squad --init %.300s --dev FILE --out DIR answers questions",
+                    settings->out);
+    warn_of_others(settings);
     const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
     char questions[32];
     if (unanswered > 0)
@@ -143,7 +166,7 @@ static int say_scores(const struct settings *settings, struct error *err)
             json_number_value(json_object_get(scores, "f1")),
             format_count((uint64_t)json_integer_value(json_object_get(scores, "total")), questions));
     if (settings->json)
-        output_json(json_incref(scores), JSON_INDENT(2));
+        output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(scores);
     return 0;
 }
