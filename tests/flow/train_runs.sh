@@ -116,6 +116,14 @@ verbs() {
     expect_exit 7 "$dstrain" plan --shards "$data" --model "$model" --set activation_checkpointing.profile=false \
         --batch 60000 --micro-batch 60000 --set bf16.enabled=false --precision fp32 --seq 64 --model giant.json
     expect_words memory
+    sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1024/; s/"hidden_size": 32/"hidden_size": 512/
+        s/"intermediate_size": 64/"intermediate_size": 16384/' "$model" >deep.json
+    local deep=("$dstrain" plan --shards "$data" --batch 2 --micro-batch 1 --steps 1 --model deep.json --threads 1 --json)
+    expect_exit 0 "${deep[@]}" --processes 2 --zero 1
+    if [ "$(json stdout 'o["memory_bytes"] > o["machine_memory_bytes"]')" = True ]; then # 200 GB a process
+        expect_words "a process needs" "this machine gives at most"
+        expect_exit 7 "${deep[@]}"
+    fi
     expect_exit 0 "${train[@]}" --out never --dry-run
     expect_words "about" "s a step, measured on 2 layers" "products alone" "next       dstrain --shards"
     expect_exit 0 "${plan[@]}" --json

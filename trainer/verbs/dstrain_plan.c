@@ -36,6 +36,7 @@ static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
 struct needs {
     uint64_t parameters;                                                /* their number */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
+    uint64_t measured;                                                  /* bytes to measure LAYERS_MEASURED layers */
     uint64_t available;                                                 /* bytes of the device, or for this process */
     uint32_t processes;
     uint32_t cards[CARDS]; /* GPUs needed of each size, with --zero 1 or the given stage; 0: no number is enough */
@@ -169,12 +170,34 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     count_traffic(engine, &params, needs);
     count_cards(engine, &params, needs->cards);
     params_release(&params);
+    struct model_config measured = setup->recipe.config;
+    measured.layers = measured.layers < LAYERS_MEASURED ? measured.layers : LAYERS_MEASURED;
+    params_init(&params, &measured);
+    needs->measured = 4 * sizeof(float) * params.total + needs->activations / (uint64_t)setup->recipe.config.layers *
+                                                             (LAYERS_MEASURED + 1); /* and those of the heads */
+    params_release(&params);
+}
+
+/* Several processes may be meant for other machines: what this one lacks does not end their plan. */
+static void warn_of_fit(const struct needs *needs, int64_t disk_free)
+{
+    char need[32], have[32];
+    if (needs->memory > needs->available)
+        log_warn("a process needs %s of memory, this machine gives at most %s", format_bytes(needs->memory, need),
+                 format_bytes(needs->available, have));
+    if (disk_free >= 0 && (uint64_t)disk_free < 2 * needs->checkpoint)
+        log_warn("%s: two checkpoints take %s, the disk has %s free", needs->directory,
+                 format_bytes(2 * needs->checkpoint, need), format_bytes((uint64_t)disk_free, have));
 }
 
 static int check_fit(const struct needs *needs, int64_t disk_free, struct error *err)
 {
     char need[32], have[32];
     const uint64_t memory = needs->available;
+    if (needs->processes > 1 && needs->measured <= memory) {
+        warn_of_fit(needs, disk_free);
+        return 0;
+    }
     if (needs->memory > memory) {
         fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(needs->memory, need),
              format_bytes(memory, have));
