@@ -158,6 +158,8 @@ static const struct {
     {"BertForMaskedLM", 1u << HEAD_MASKED},
     {"BertForQuestionAnswering", 1u << HEAD_SPAN},
     {"BertForSequenceClassification", 1u << HEAD_CLASS},
+    {"RobertaPreLayerNormForQuestionAnswering", 1u << HEAD_SPAN},
+    {"RobertaPreLayerNormForSequenceClassification", 1u << HEAD_CLASS},
 };
 #define CLASSES (sizeof classes / sizeof *classes)
 

@@ -122,6 +122,35 @@ PYTHON
     expect_words pad_token_id
 }
 
+# tuned_again HEAD CLASS: the tuned run of that name goes out as that class, and comes in with its head.
+tuned_again() {
+    expect_exit 0 "$dstrain" export "$1" --out "$1-out"
+    grep -q "transformers has no model" "$scratch/stderr" "$1-out/README.md" && complain "it is said not to load"
+    expect_equal "class" "$(json "$1-out/config.json" 'o["model_type"], o["architectures"]')" \
+        "('roberta-prelayernorm', ['$2'])"
+    expect_exit 0 "$dstrain" export "$1-out" --out "$1-out-again"
+    cmp -s "$1-out/model.safetensors" "$1-out-again/model.safetensors" || complain "out again: other tensors"
+}
+
+tuned() {
+    case_begin "tuned models with norms before the branches"
+    mkdir -p glue/SST-2
+    printf 'sentence\tlabel\nthe hill\t1\nthe old town\t0\n' | tee glue/SST-2/train.tsv >glue/SST-2/dev.tsv
+    echo '{"data": [{"paragraphs": [{"context": "the old town stands near the river", "qas": [{"id": "q",
+        "question": "what?", "answers": [{"text": "old town", "answer_start": 4}]}]}]}]}' >q.json
+    local class=("$dstrain" glue sst-2 --data glue --seq 32 --batch 2 --threads 1)
+    local span=("$dstrain" squad --dev q.json --seq 32 --max-query 8 --batch 2 --threads 1)
+    expect_exit 0 "${class[@]}" --init whole --steps 3 --lr 1e-2 --out class
+    tuned_again class RobertaPreLayerNormForSequenceClassification
+    expect_exit 0 "${class[@]}" --init class-out --steps 1 --lr 0 --out class-again
+    grep -q "drawn by seed" "$scratch/stderr" && complain "the head is drawn again"
+    expect_equal "loss" "$(json class-again/scores.json 'o["eval_loss"]')" "$(json class/scores.json 'o["eval_loss"]')"
+    expect_exit 0 "${span[@]}" --init whole --train q.json --steps 3 --lr 1e-2 --out span
+    tuned_again span RobertaPreLayerNormForQuestionAnswering
+    expect_exit 0 "${span[@]}" --init span-out --out span-again
+    cmp -s span/nbest_predictions.json span-again/nbest_predictions.json || complain "other answers"
+}
+
 wrong() {
     case_begin "what does not go together"
     expect_exit 2 "${train[@]}" "${drops[@]}"
@@ -140,5 +169,6 @@ wrong() {
 
 runs
 out_and_in
+tuned
 wrong
 flow_end

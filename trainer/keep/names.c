@@ -79,6 +79,9 @@ static const struct {
     {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
     {"cls.predictions.decoder", "lm_head.decoder"},
     {"cls.predictions.bias", "lm_head.bias"},
+    {"bert.pooler.dense", "classifier.dense"}, /* in its classification head */
+    {"classifier.weight", "classifier.out_proj.weight"},
+    {"classifier.bias", "classifier.out_proj.bias"},
     {"bert.", ROBERTA_PREFIX},
 };
 
@@ -91,7 +94,11 @@ void names_to_roberta(const char *name, char *out, size_t size)
 
 static bool is_roberta(const char *name)
 {
-    return strncmp(name, ROBERTA_PREFIX, strlen(ROBERTA_PREFIX)) == 0 || strncmp(name, "lm_head.", 8) == 0;
+    static const char *const starts[] = {ROBERTA_PREFIX, "lm_head.", "classifier.dense.", "classifier.out_proj."};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
 }
 
 /* Translates a tensor's name to the one that our table uses. */

@@ -121,10 +121,10 @@ static struct model_config config_in(const char *directory)
     return config;
 }
 
-/* Whether the model is rewritten (preln.h): pre-LN models are, if they have the masked-LM head. */
+/* Whether the model is rewritten (preln.h): pre-LN models are. */
 static bool is_rewritten(const struct model_config *config)
 {
-    return config->order == ORDER_PRE && !model_has(config, HEAD_SPAN) && !model_has(config, HEAD_CLASS);
+    return config->order == ORDER_PRE;
 }
 
 static bool is_foreign(const struct model_config *config)
@@ -154,7 +154,9 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))
         log_say("note       transformers has no model with this placement of layer norms; dstrain --init loads it");
-    if (is_rewritten(config))
+    if (is_rewritten(config) && (model_has(config, HEAD_SPAN) || model_has(config, HEAD_CLASS)))
+        log_say("note       written as RobertaPreLayerNorm");
+    else if (is_rewritten(config))
         log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
                 config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
     log_say("done       %s", settings->out);

@@ -25,7 +25,15 @@ static struct tensor shifted(const struct tensor *table, uint64_t rows, struct a
     return result;
 }
 
-static int write_weights(const char *path, const struct safetensors *file, uint64_t rows, struct error *err)
+/* Tensors that transformers' class does not have; a pooler is part of its classification head only. */
+static bool is_dropped(const char *name, const struct model_config *config)
+{
+    return strncmp(name, "cls.seq_relationship.", 21) == 0 ||
+           (strncmp(name, "bert.pooler.", 12) == 0 && !model_has(config, HEAD_CLASS));
+}
+
+static int write_weights(const char *path, const struct safetensors *file, const struct model_config *config,
+                         uint64_t rows, struct error *err)
 {
     struct arena memory = {0};
     struct tensor *tensors = mem_array(file->count, sizeof *tensors);
@@ -33,8 +41,8 @@ static int write_weights(const char *path, const struct safetensors *file, uint6
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
         char name[256];
-        if (strncmp(tensor->name, "cls.seq_relationship.", 21) == 0 || strncmp(tensor->name, "bert.pooler.", 12) == 0)
-            continue; /* RobertaPreLayerNormForMaskedLM has neither */
+        if (is_dropped(tensor->name, config))
+            continue;
         names_to_roberta(tensor->name, name, sizeof name);
         tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
                              ? shifted(tensor, rows, &memory)
@@ -51,7 +59,11 @@ static int write_weights(const char *path, const struct safetensors *file, uint6
 static int write_config(const char *path, json_t *json, const struct model_config *config, uint64_t rows,
                         struct error *err)
 {
-    json_object_set_new(json, "architectures", json_pack("[s]", "RobertaPreLayerNormForMaskedLM"));
+    json_object_set_new(json, "architectures",
+                        json_pack("[s]", model_has(config, HEAD_SPAN) ? "RobertaPreLayerNormForQuestionAnswering"
+                                         : model_has(config, HEAD_CLASS)
+                                             ? "RobertaPreLayerNormForSequenceClassification"
+                                             : "RobertaPreLayerNormForMaskedLM"));
     json_object_set_new(json, "model_type", json_string(MODEL_TYPE_ROBERTA));
     json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
     json_object_del(json, "pre_layer_norm");
@@ -74,7 +86,7 @@ int preln_write(const char *from, const char *to, struct error *err)
     if (result == 0)
         result = safetensors_open(&file, weights_from, err);
     if (result == 0)
-        result = write_weights(weights_to, &file, (uint64_t)pad + 1, err);
+        result = write_weights(weights_to, &file, &config, (uint64_t)pad + 1, err);
     if (result == 0)
         result = write_config(config_to, json, &config, (uint64_t)pad + 1, err);
     safetensors_close(&file);
