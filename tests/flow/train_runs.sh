@@ -118,7 +118,8 @@ verbs() {
     expect_words memory
     sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1024/; s/"hidden_size": 32/"hidden_size": 512/
         s/"intermediate_size": 64/"intermediate_size": 16384/' "$model" >deep.json
-    local deep=("$dstrain" plan --shards "$data" --batch 2 --micro-batch 1 --steps 1 --model deep.json --threads 1 --json)
+    local deep=("$dstrain" plan --shards "$data" --batch 2 --micro-batch 1 --steps 1 --model deep.json --threads 1
+        --json)
     expect_exit 0 "${deep[@]}" --processes 2 --zero 1
     if [ "$(json stdout 'o["memory_bytes"] > o["machine_memory_bytes"]')" = True ]; then # 200 GB a process
         expect_words "a process needs" "this machine gives at most"

@@ -142,7 +142,8 @@ static int check_no_run(const char *out, struct error *err)
                : 0;
 }
 
-/* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread", "undefined"}, and the means under the keys. */
+/* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread", "undefined"}, and the means under
+ * the keys. */
 static int run_seeds(struct settings *settings, const struct glue_task *task, const char *out, json_t **scores,
                      struct error *err)
 {
