@@ -132,6 +132,8 @@ wrong() {
     expect_exit 2 "${squad[@]}" --dev dev.json
     expect_words "--out"
     expect_exit 2 "${squad[@]}" --train nowhere.json --out x
+    expect_exit 2 "${squad[@]}" --train train.json --logits one.safetensors --out x
+    expect_words "--logits" "--dev"
     expect_exit 5 "${squad[@]}" --train train.json --seq 128 --out x
     expect_exit 3 "${squad[@]}" --train train.json --dev dev2.json --out x
     expect_words "is of version 2.0"

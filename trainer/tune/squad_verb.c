@@ -120,6 +120,8 @@ static int check(const struct settings *settings, struct error *err)
         fail(err, ERR_USAGE, "--train FILE and --dev FILE are missing: give one of them, or both");
         return hint(err, "files of questions in SQuAD's form: train-v1.1.json, dev-v1.1.json");
     }
+    if (settings->logits && !settings->dev)
+        return fail(err, ERR_USAGE, "--logits FILE answers the questions of --dev FILE, which is missing");
     if (!settings->out)
         return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers go");
     if (!settings->train && settings->launch->size > 1)
