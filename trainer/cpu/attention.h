@@ -92,7 +92,7 @@ struct attention_head {
     size_t wide_length, wide_size; /* padded to whole panels: row lengths in scratch */
     size_t size_units;             /* `size` in units (product.h), `length` in split ones */
     size_t length_units;
-    uint32_t number, name;         /* of dropout */
+    uint32_t number, name; /* of dropout */
     size_t head;
     real scale;
 };

@@ -15,9 +15,9 @@
 #define COLUMNS      256          /* columns of C in a task, at most: enough that packing A costs little */
 #define TALL_ROWS    768          /* both where A is read in place */
 #define TALL_COLUMNS 64
-#define LAID         96 /* rows of A that are packed at once */
+#define LAID         96                /* rows of A that are packed at once */
 #define LEAST        (TILES ? 96 : 24) /* rows of C in a task where threads are many, at least: whole strips */
-#define TASKS        6 /* tasks per thread: enough that the wait for the last one is short */
+#define TASKS        6                 /* tasks per thread: enough that the wait for the last one is short */
 
 enum finish { FINISH_NONE, FINISH_GELU, FINISH_GELU_BACKWARD };
 

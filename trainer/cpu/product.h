@@ -91,8 +91,8 @@ static void tiles_close(void)
 
 /* C [rows, PANEL] (+)= A [rows, units] times a panel; A(i, l) = a[i * a_row + l * a_step]. */
 static inline __attribute__((always_inline)) void vectors(real *c, size_t c_row, const unit *a, size_t a_row,
-                                                        size_t a_step, const unit *panel, size_t units, const int rows,
-                                                        bool add)
+                                                          size_t a_step, const unit *panel, size_t units,
+                                                          const int rows, bool add)
 {
     vector sum[STRIP][PANEL_VECTORS];
 #pragma GCC unroll 6

@@ -59,9 +59,8 @@ static void tiles_close(void)
 }
 
 /* C (+)= A times a panel, for the rows that the tiles have; `lower`: more than 16. */
-static inline __attribute__((always_inline)) void multiply_tiles(real *c, size_t c_row, struct strips a,
-                                                                 const unit *panel, size_t units, const bool lower,
-                                                                 bool add)
+static inline __attribute__((always_inline)) void
+multiply_tiles(real *c, size_t c_row, struct strips a, const unit *panel, size_t units, const bool lower, bool add)
 {
     const size_t c_bytes = c_row * sizeof *c, a_bytes = a.row * sizeof *a.at, b_bytes = PANEL * sizeof *panel;
     real *c_lower = c + TILE_ROWS * c_row;

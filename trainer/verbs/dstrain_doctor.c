@@ -94,11 +94,10 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     json_t *cuda = look_at_cuda(), *comm = look_at_comm();
     log_say("next       dstrain plan --shards DIR");
     if (settings->json) {
-        json_t *facts =
-            json_pack("{s:s, s:i, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads",
-                      (int)threads, "memory_bytes", (json_int_t)memory_allowed(),
-                      "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
-                      precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
+        json_t *facts = json_pack(
+            "{s:s, s:i, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads", (int)threads,
+            "memory_bytes", (json_int_t)memory_allowed(), "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second",
+            rates, "default_precision", precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
     json_decref(rates);
