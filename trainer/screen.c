@@ -109,7 +109,7 @@ void screen_schedule(const struct schedule *schedule)
     char steps[32];
     if (!schedule_types[schedule->kind].ours || (schedule->warmup < 1 && schedule->decay < 1))
         return; /* shares of the steps */
-    for (uint64_t update = 1; update <= schedule->steps; update++)
+    for (uint64_t update = 1; update <= schedule->steps && peak < 0.9 * schedule->rate; update++)
         peak = fmax(peak, schedule_rate(schedule, update));
     if (peak < 0.9 * schedule->rate)
         log_warn("the learning rate rises to %.3g only, not to --lr %g: --warmup or --decay is too long for %s steps",
