@@ -25,7 +25,9 @@ import time
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = PROJECT / "samples" / "samplewiki.xml.bz2"
 MULTISTREAM = PROJECT / "samples" / "samplewiki-multistream.xml.bz2"
-ENGLISH = PROJECT.parent / "shared" / "data" / "enwiki-2016-sample.xml.bz2"
+DATA = pathlib.Path(os.environ.get("DS_DATA_DIR", PROJECT.parent / "shared/data"))  # no part of the project
+ENGLISH = DATA / "enwiki-2016-sample.xml.bz2"
+DUMP = ENGLISH if ENGLISH.exists() else SAMPLES  # what a campaign that needs no particular dump reads
 COMPLAINTS_MAX = 20
 
 

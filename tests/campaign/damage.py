@@ -13,7 +13,7 @@ DONE, INPUT, FOUND, UNSAFE = 0, 3, 4, 6
 SECTOR = 4096
 campaign = common.Campaign("damage", "random damage of datasets and dumps; a dump cut at every byte")
 vocab = campaign.vocabulary()
-source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
+source = common.DUMP
 good, bad = campaign.scratch / "good", campaign.scratch / "bad"
 code, said = campaign.run("build", source, "--vocab", vocab, "--seq", "128,512", "--valid", "0.05",
                           "--shard-bytes", "1M", "--out", good)

@@ -31,7 +31,7 @@ for scenario in scenarios.all_of(campaign, out):
             points += 1
 
 # A larger build, killed from outside.
-source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
+source = common.DUMP
 command = [campaign.dsdata, "build", source, "--vocab", campaign.vocabulary(), "--seq", "128,512", "--out"]
 good = campaign.scratch / "larger"
 begun = time.monotonic()

@@ -33,7 +33,7 @@ if "without MPI" in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM
 
 vocab = campaign.vocabulary()
 dump = campaign.scratch / "dump.xml"
-xml = bz2.decompress((common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES).read_bytes())
+xml = bz2.decompress(common.DUMP.read_bytes())
 start, end = xml.index(b"  <page>"), xml.rindex(b"</page>") + len(b"</page>\n")
 dump.write_bytes(xml[:start] + xml[start:end] * (BYTES // (end - start) + 1) + xml[end:])
 out, good = campaign.scratch / "killed", campaign.scratch / "good"

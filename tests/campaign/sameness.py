@@ -12,7 +12,7 @@ import common
 campaign = common.Campaign("sameness", "threads × memory × processor level × surroundings")
 vocab = campaign.vocabulary()
 out, good = campaign.scratch / "other", campaign.scratch / "good"
-source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
+source = common.DUMP
 SURROUNDINGS = [
     {"LC_ALL": "C", "TZ": "UTC", "umask": 0o022},
     {"LC_ALL": "de_DE.UTF-8", "TZ": "Pacific/Auckland", "umask": 0o077},

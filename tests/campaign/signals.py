@@ -14,7 +14,7 @@ DONE, STOPPED, LOCKED = 0, 75, 10
 LEAVES_SECONDS_MAX = 10  # longer is a hang; a busy disk may delay a process beyond the aim
 campaign = common.Campaign("signals", "signals at random moments; several builds in one directory")
 vocab = campaign.vocabulary()
-source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
+source = common.DUMP
 out, good = campaign.scratch / "stopped", campaign.scratch / "good"
 command = [campaign.dsdata, "build", source, "--vocab", vocab, "--seq", "128,512", "-q", "--out"]
 
