@@ -22,7 +22,7 @@
 
 struct made {
     struct learned_piece piece;
-    uint64_t stands; /* number of places where it occurs now, weighted by the words' counts */
+    uint64_t occurrences; /* places where it occurs now, weighted by the words' counts */
 };
 
 /* One of the lexicon's letters. */
@@ -68,7 +68,7 @@ static uint32_t place_before(const struct merger *merger, uint32_t place)
 }
 
 /* Counts the pair that begins at a place. */
-static void join(struct merger *merger, uint32_t place)
+static void add_pair(struct merger *merger, uint32_t place)
 {
     const uint32_t right = merger->places[place_after(merger, place)].piece;
     merger->places[place].pair = PAIR_NONE;
@@ -86,7 +86,7 @@ static void join(struct merger *merger, uint32_t place)
 }
 
 /* Removes the pair that begins at a place from its count. */
-static void part(struct merger *merger, uint32_t place)
+static void remove_pair(struct merger *merger, uint32_t place)
 {
     const uint32_t number = merger->places[place].pair, next = merger->places[place].next,
                    prior = merger->places[place].prior;
@@ -101,31 +101,31 @@ static void part(struct merger *merger, uint32_t place)
     pair_queue_subtract(&merger->queue, number, merger->lexicon->count[merger->places[place].word]);
 }
 
-static void settle(struct merger *merger, uint32_t place, uint32_t piece)
+static void place_piece(struct merger *merger, uint32_t place, uint32_t piece)
 {
-    merger->made[piece].stands += merger->lexicon->count[merger->places[place].word];
+    merger->made[piece].occurrences += merger->lexicon->count[merger->places[place].word];
     merger->places[place].piece = merger->places[place + merger->made[piece].piece.letters - 1].piece = piece;
 }
 
-static void leave(struct merger *merger, uint32_t place)
+static void remove_piece(struct merger *merger, uint32_t place)
 {
     const uint32_t piece = merger->places[place].piece;
-    merger->made[piece].stands -= merger->lexicon->count[merger->places[place].word];
+    merger->made[piece].occurrences -= merger->lexicon->count[merger->places[place].word];
 }
 
 static void merge_at(struct merger *merger, uint32_t place, uint32_t merged)
 {
     const uint32_t right = place_after(merger, place), left = place_before(merger, place);
     if (left != PAIR_NONE)
-        part(merger, left);
-    part(merger, place);
-    part(merger, right);
-    leave(merger, place);
-    leave(merger, right);
-    settle(merger, place, merged);
+        remove_pair(merger, left);
+    remove_pair(merger, place);
+    remove_pair(merger, right);
+    remove_piece(merger, place);
+    remove_piece(merger, right);
+    place_piece(merger, place, merged);
     if (left != PAIR_NONE)
-        join(merger, left);
-    join(merger, place);
+        add_pair(merger, left);
+    add_pair(merger, place);
 }
 
 /* The first place of the run of equal pieces that `place` is in. */
@@ -189,10 +189,10 @@ static void merger_init(struct merger *merger, const struct lexicon *lexicon, si
         uint32_t end = start;
         for (; lexicon->letters[end]; end++) {
             merger->places[end].word = word;
-            settle(merger, end, letter_piece(lexicon, lexicon->letters[end], end > start));
+            place_piece(merger, end, letter_piece(lexicon, lexicon->letters[end], end > start));
         }
         for (uint32_t place = start; place < end; place++)
-            join(merger, place);
+            add_pair(merger, place);
     }
 }
 
@@ -209,7 +209,7 @@ static size_t count_useful(const struct merger *merger, uint64_t least)
 {
     size_t useful = 0;
     for (size_t i = merged_first(merger->lexicon); i < merger->made_count; i++)
-        useful += merger->made[i].stands >= least;
+        useful += merger->made[i].occurrences >= least;
     return useful;
 }
 
@@ -219,7 +219,7 @@ static void take_pieces(const struct merger *merger, size_t wanted, struct learn
     const size_t useful = count_useful(merger, learned->threshold);
     size_t others = wanted > useful ? wanted - useful : 0;
     for (uint32_t i = merged_first(merger->lexicon); i < merger->made_count && learned->count < wanted; i++) {
-        const bool other = merger->made[i].stands < learned->threshold;
+        const bool other = merger->made[i].occurrences < learned->threshold;
         if (other && others == 0)
             continue;
         others -= other;

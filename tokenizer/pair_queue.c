@@ -32,7 +32,7 @@ static bool before(const struct piece_pair *a, const struct piece_pair *b)
     return a->left != b->left ? a->left < b->left : a->right < b->right;
 }
 
-static void put(struct pair_queue *queue, uint32_t rank, uint32_t number)
+static void heap_set(struct pair_queue *queue, uint32_t rank, uint32_t number)
 {
     queue->heap[rank] = number;
     queue->pairs[number].rank = rank;
@@ -42,10 +42,10 @@ static void rise(struct pair_queue *queue, uint32_t number)
 {
     uint32_t rank = queue->pairs[number].rank;
     while (rank > 0 && before(&queue->pairs[number], &queue->pairs[queue->heap[(rank - 1) / 2]])) {
-        put(queue, rank, queue->heap[(rank - 1) / 2]);
+        heap_set(queue, rank, queue->heap[(rank - 1) / 2]);
         rank = (rank - 1) / 2;
     }
-    put(queue, rank, number);
+    heap_set(queue, rank, number);
 }
 
 static void fall(struct pair_queue *queue, uint32_t number)
@@ -57,18 +57,18 @@ static void fall(struct pair_queue *queue, uint32_t number)
             child++;
         if (!before(&queue->pairs[queue->heap[child]], &queue->pairs[number]))
             break;
-        put(queue, rank, queue->heap[child]);
+        heap_set(queue, rank, queue->heap[child]);
     }
-    put(queue, rank, number);
+    heap_set(queue, rank, number);
 }
 
-static void leave_heap(struct pair_queue *queue, uint32_t number)
+static void heap_remove(struct pair_queue *queue, uint32_t number)
 {
     const uint32_t rank = queue->pairs[number].rank, last = queue->heap[--queue->count];
     queue->pairs[number].rank = PAIR_NONE;
     if (last == number)
         return;
-    put(queue, rank, last);
+    heap_set(queue, rank, last);
     rise(queue, last);
     fall(queue, last);
 }
@@ -93,7 +93,7 @@ static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t ri
 }
 
 /* Empties the pair's slot and moves back the pairs after it that the gap would hide. */
-static void leave_slots(struct pair_queue *queue, uint32_t number)
+static void slots_remove(struct pair_queue *queue, uint32_t number)
 {
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
     size_t gap = slot_of(queue, queue->pairs[number].left, queue->pairs[number].right);
@@ -164,8 +164,8 @@ void pair_queue_subtract(struct pair_queue *queue, uint32_t number, uint64_t n)
     pair->count -= n;
     if (pair->count > 0 || pair->rank == PAIR_NONE)
         return;
-    leave_heap(queue, number);
-    leave_slots(queue, number);
+    heap_remove(queue, number);
+    slots_remove(queue, number);
     pair_queue_drop(queue, number);
 }
 
@@ -186,8 +186,8 @@ uint32_t pair_queue_take(struct pair_queue *queue)
     const struct piece_pair *first = pair_queue_first(queue);
     assert(first);
     const uint32_t number = queue->heap[0];
-    leave_heap(queue, number);
-    leave_slots(queue, number);
+    heap_remove(queue, number);
+    slots_remove(queue, number);
     return number;
 }
 
