@@ -121,6 +121,7 @@ struct builder {
 static struct open_node close_top(struct builder *builder, uint32_t example, bool inside)
 {
     struct candidates *candidates = builder->candidates;
+    assert(builder->open_count > 0);
     const struct open_node node = builder->open[--builder->open_count];
     if (node.count < builder->count_min && node.letters)
         return node;
@@ -168,6 +169,7 @@ static void add_suffixes(struct builder *builder, const struct suffix *suffixes,
             close_down_to(builder, common_letters(lexicon->letters + suffixes[i - 1].at, lexicon->letters + at),
                           suffixes[i - 1].at, inside);
         const unsigned all = suffix_letters(lexicon->letters + at);
+        assert(builder->suffix_count < lexicon->letter_count && builder->open_count <= PIECE_LETTERS_MAX + 1);
         if (builder->open[builder->open_count - 1].letters < all)
             builder->open[builder->open_count++] =
                 (struct open_node){all, 0, builder->suffix_count, builder->child_count};
@@ -207,6 +209,8 @@ static struct suffix *suffixes_by_letter(const struct lexicon *lexicon, bool ins
                 suffixes[fill[letter]++] = (struct suffix){key, at, word};
         }
     }
+    for (size_t letter = 1; letter <= ALPHABET_MAX; letter++)
+        assert(fill[letter] == start[letter + 1]); /* both passes see the same suffixes */
     return suffixes;
 }
 

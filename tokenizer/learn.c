@@ -124,6 +124,7 @@ int vocab_learn(const struct word_counts *counts, const struct learn_options *op
     lexicon_init(&lexicon, counts, unicode_of(options->profile),
                  options->limit_alphabet ? options->limit_alphabet : LEARN_LETTERS_MAX, room,
                  bytes_max / BYTES_PER_LETTER);
+    assert(lexicon.alphabet_pieces <= room);
     struct learned learned = {0};
     algorithms[options->algorithm](&lexicon, room - lexicon.alphabet_pieces,
                                    options->min_frequency > LEARN_COUNT_MIN ? options->min_frequency : LEARN_COUNT_MIN,
@@ -133,6 +134,7 @@ int vocab_learn(const struct word_counts *counts, const struct learn_options *op
     add_specials(&pieces, options->unused);
     add_alphabet(&pieces, &lexicon);
     add_learned(&pieces, &lexicon, &learned);
+    assert(pieces.count <= options->vocab_size && pieces.end[pieces.count - 1] == pieces.text.size);
     const int result = open_vocab(&pieces, vocab, err);
     if (report) {
         *report = (struct learn_report){.pieces = (uint32_t)pieces.count,

@@ -110,6 +110,7 @@ static void place_piece(struct merger *merger, uint32_t place, uint32_t piece)
 static void remove_piece(struct merger *merger, uint32_t place)
 {
     const uint32_t piece = merger->places[place].piece;
+    assert(merger->made[piece].occurrences >= merger->lexicon->count[merger->places[place].word]);
     merger->made[piece].occurrences -= merger->lexicon->count[merger->places[place].word];
 }
 
@@ -162,12 +163,15 @@ static uint32_t piece_number(struct merger *merger, struct learned_piece piece)
 static void merge(struct merger *merger, uint32_t number)
 {
     const struct piece_pair pair = merger->queue.pairs[number];
+    assert(pair.count > 0 && pair.first != PAIR_NONE);
     const unsigned letters = merger->made[pair.left].piece.letters + merger->made[pair.right].piece.letters;
+    assert(letters <= LEARNED_LETTERS_MAX); /* no longer than a word of the lexicon */
     const bool inside = pair.first != merger->lexicon->start[merger->places[pair.first].word];
     const uint32_t merged =
         piece_number(merger, (struct learned_piece){pair.count, pair.first, (uint8_t)letters, inside});
     for (uint32_t place; (place = merger->queue.pairs[number].first) != PAIR_NONE;)
         merge_at(merger, pair.left == pair.right ? row_start(merger, place) : place, merged);
+    assert(merger->queue.pairs[number].count == 0); /* every place of the pair was found */
     pair_queue_drop(&merger->queue, number);
 }
 
@@ -225,6 +229,7 @@ static void take_pieces(const struct merger *merger, size_t wanted, struct learn
         others -= other;
         learned_add(learned, merger->made[i].piece);
     }
+    assert(learned->count <= wanted);
 }
 
 void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_frequency, struct learned *learned)

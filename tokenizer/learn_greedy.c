@@ -188,6 +188,7 @@ static void add_others(struct learner *learner, size_t wanted, uint64_t min_freq
     memcpy(learner->count, learner->first, nodes_count * sizeof *learner->count);
     size_t others = 0;
     for (size_t i = 0; i + 1 < nodes_count; i++) {
+        assert(nodes[i].parent > i); /* so its count is complete before it is passed up */
         learner->chosen[i] = !learner->chosen[i] && nodes[i].letters > 1 && learner->count[i] >= min_frequency;
         learner->count[nodes[i].parent] += learner->count[i];
         others += learner->chosen[i];
@@ -209,5 +210,6 @@ void learn_greedy(const struct lexicon *lexicon, size_t wanted, uint64_t min_fre
     learned->threshold = threshold;
     if (learned->count < wanted)
         add_others(&learner, wanted, threshold, learned);
+    assert(learned->count <= wanted);
     learner_release(&learner);
 }

@@ -65,6 +65,7 @@ static struct letter_count *letter_frequencies(const struct word_counts *counts,
     for (uint32_t code_point = 0; code_point <= highest; code_point++)
         if (of[code_point])
             frequencies[filled++] = (struct letter_count){of[code_point], code_point};
+    assert(filled == *found);
     qsort(frequencies, *found, sizeof *frequencies, by_frequency);
     mem_free(of);
     return frequencies;
@@ -85,6 +86,7 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
         lexicon->alphabet_pieces = pieces;
         covered += next->count;
     }
+    assert(covered <= total);
     lexicon->letters_left_out = found - lexicon->alphabet_count;
     for (size_t i = 0; i < LETTERS_NAMED && i < lexicon->letters_left_out; i++)
         lexicon->left_out[i] = frequencies[lexicon->alphabet_count + i];
@@ -162,6 +164,7 @@ static void spell_words(struct lexicon *lexicon, const struct word_counts *count
         lexicon->count[lexicon->word_count++] = n;
         while (word.size)
             lexicon->letters[lexicon->letter_count++] = rank_of[take_letter(&word)];
+        assert(lexicon->letter_count == lexicon->start[lexicon->word_count - 1] + used); /* which did not wrap around */
         lexicon->letters[lexicon->letter_count++] = 0;
     }
 }

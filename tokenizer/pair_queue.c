@@ -64,7 +64,9 @@ static void fall(struct pair_queue *queue, uint32_t number)
 
 static void heap_remove(struct pair_queue *queue, uint32_t number)
 {
-    const uint32_t rank = queue->pairs[number].rank, last = queue->heap[--queue->count];
+    const uint32_t rank = queue->pairs[number].rank;
+    assert(rank < queue->count && queue->heap[rank] == number);
+    const uint32_t last = queue->heap[--queue->count];
     queue->pairs[number].rank = PAIR_NONE;
     if (last == number)
         return;
@@ -97,6 +99,7 @@ static void slots_remove(struct pair_queue *queue, uint32_t number)
 {
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
     size_t gap = slot_of(queue, queue->pairs[number].left, queue->pairs[number].right);
+    assert(queue->slots[gap] == number + 1);
     for (size_t at = (gap + 1) & mask; queue->slots[at]; at = (at + 1) & mask) {
         const struct piece_pair *pair = &queue->pairs[queue->slots[at] - 1];
         if (((at - home(queue, pair->left, pair->right)) & mask) < ((at - gap) & mask))
@@ -193,6 +196,7 @@ uint32_t pair_queue_take(struct pair_queue *queue)
 
 void pair_queue_drop(struct pair_queue *queue, uint32_t number)
 {
+    assert(number < queue->used && queue->pairs[number].rank == PAIR_NONE); /* it has left the heap */
     queue->pairs[number].first = queue->free;
     queue->free = number;
 }

@@ -143,6 +143,7 @@ static __attribute__((noinline)) void forgotten_ids(struct tokenizer_state *stat
 /* Appends the ids of the runs found. */
 static void recall(struct tokenizer_state *state, const struct found *end, struct ids *out)
 {
+    assert(end <= state->found + FOUND_MAX);
     const size_t room = FOUND_MAX * MEMORY_IDS;
     ids_reserve(out, room);
     uint32_t *to = out->data + out->count;

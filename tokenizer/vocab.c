@@ -99,6 +99,7 @@ static int vocab_open(struct vocab **out, const struct str *pieces, size_t count
         at += pieces[i].size;
         *at++ = '\n';
     }
+    assert(at == vocab->text + vocab->text_bytes);
     vocab->hash = hash64(vocab->text, vocab->text_bytes);
     if (find_specials(vocab, path, err) < 0) {
         vocab_close(vocab);

@@ -141,12 +141,14 @@ static void make_room(struct word_counts *counts)
             counts->forgotten += entry.count;
             continue;
         }
+        assert(bytes <= entry.offset); /* entries are in the order of their text, so none is overwritten */
         memmove(counts->text.data + bytes, counts->text.data + entry.offset, entry.size);
         entry.offset = (uint32_t)bytes;
         bytes += entry.size;
         place(counts, slot_value(hash64(counts->text.data + entry.offset, entry.size), kept));
         counts->entries[kept++] = entry;
     }
+    assert(bytes <= counts->text.size);
     counts->count = kept;
     counts->text.size = bytes;
 }
@@ -161,6 +163,7 @@ static void append(struct word_counts *counts, struct str word, uint64_t n, uint
         counts->capacity = counts->capacity ? 2 * counts->capacity : 512;
         counts->entries = mem_grow(counts->entries, counts->capacity, sizeof *counts->entries);
     }
+    assert(counts->text.size <= UINT32_MAX);
     place(counts, slot_value(hash, counts->count));
     counts->entries[counts->count++] = (struct counted){n, (uint32_t)counts->text.size, (uint32_t)word.size};
     buf_add_str(&counts->text, word);

@@ -131,6 +131,7 @@ static uint32_t place(struct building *building, const uint8_t *labels, unsigned
         add_block(building);
         base = 0;
     }
+    assert(fits(building, labels, count, base));
     set(building->based, base);
     for (unsigned i = 0; i < count; i++)
         set(building->taken, base ^ labels[i]);
@@ -144,6 +145,7 @@ struct range {
 
 static struct node *build_trie(struct entry *entries, size_t count)
 {
+    assert(count < NO_PIECE);
     struct building building = {0};
     add_block(&building);
     struct entry *const scratch = mem_array(count, sizeof *scratch);
@@ -175,6 +177,7 @@ static struct node *build_trie(struct entry *entries, size_t count)
             stack = mem_grow(stack, capacity, sizeof *stack);
         }
         for (unsigned i = 0; i < children; i++) {
+            assert(building.nodes[base ^ labels[i]].label == NO_LABEL); /* no two nodes have one child */
             building.nodes[base ^ labels[i]].label = labels[i];
             stack[waiting++] = (struct range){i ? ends[i - 1] : range.from, ends[i], depth + 1, base ^ labels[i]};
         }
