@@ -7,6 +7,8 @@
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/xml/xml.h"
 
+#include <assert.h>
+
 #define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
 
 struct article_reader {
@@ -134,6 +136,7 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
         }
         at = stop + 1;
     }
+    assert(bytes[FATE_KEPT] <= lines.size);
     bytes[FATE_MARKUP] = lines.size - bytes[FATE_KEPT];
     return PAGE_KEPT;
 }
@@ -213,6 +216,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
                   size_t index, struct article *article)
 {
     struct record *record = &group->records[index];
+    assert(record->offset + record->size <= group->text.size);
     use_options(reader, options);
     *article = (struct article){
         .title = STR(""), .source_id = STR(""), .timestamp = STR(""), .url = STR(""), .language = STR("")};
@@ -296,6 +300,7 @@ void article_sentences(const struct article_options *options, const struct group
     const char *end = article->text.data + article->text.size;
     for (const char *at = article->text.data; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
+        assert(stop); /* add_line ended each line */
         sentences_add(out, str_range(at, stop));
         at = stop + 1;
     }
@@ -316,5 +321,6 @@ uint64_t article_hash(struct article_reader *reader, const struct article *artic
         blank = is_blank;
     }
     const size_t size = (size_t)(out - folded->data);
+    assert(size <= article->text.size);
     return hash64(folded->data, size > 0 && blank ? size - 1 : size);
 }

@@ -10,6 +10,7 @@
 
 static void put_slot(struct tally *tally, uint32_t index)
 {
+    assert(index < tally->slot_count / 2); /* a search ends at a free slot */
     size_t at = tally->rows[index].hash & (tally->slot_count - 1);
     while (tally->slots[at])
         at = (at + 1) & (tally->slot_count - 1);
@@ -76,6 +77,7 @@ static void forget(struct tally *tally)
         buf_add(&tally->names, name, strlen(name) + 1);
         tally->rows[kept++] = row;
     }
+    assert(kept <= tally->count / 2);
     tally->count = kept;
     mem_free(names.data);
     make_slots(tally, kept);
@@ -116,6 +118,7 @@ void tally_add(struct tally *tally, struct str name, uint64_t count, uint64_t by
 
 void tally_merge(struct tally *into, const struct tally *from)
 {
+    assert(into != from);
     into->missed += from->missed;
     for (size_t i = 0; from->missed > 0 && i < into->count; i++)
         into->rows[i].missed += from->missed;

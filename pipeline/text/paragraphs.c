@@ -2,10 +2,13 @@
 
 #include "pipeline/text/tidy.h"
 
+#include <assert.h>
+
 #define PROSE_WORDS_MIN 8u /* a list item with fewer words does not count as a sentence */
 
 void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind)
 {
+    assert(!paragraphs->is_open && paragraphs->captions.size == 0);
     paragraphs->is_open = true;
     paragraphs->has_gap = false;
     paragraphs->kind = kind;
@@ -149,6 +152,7 @@ static size_t count_gaps(struct str text)
 static struct str finish(struct paragraphs *paragraphs, size_t from, bool has_gap)
 {
     struct buf *out = paragraphs->out;
+    assert(paragraphs->start <= from && from <= out->size);
     size_t size = out->size - from;
     paragraphs->mended = SIZE_MAX;
     paragraphs->steps += 3 * size;

@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 
+#include <assert.h>
+
 #define LOOSE_BYTES_MAX 64u /* how far an empty bracket may extend on each side of a gap */
 
 enum mark {
@@ -205,6 +207,7 @@ size_t tidy(char *text, size_t size, uint64_t *steps)
     for (;;) {
         const char *found = memchr(text + in, GAP, size - in);
         const size_t gap = found ? (size_t)(found - text) : size;
+        assert(out <= in && in <= gap && gap <= size); /* text moves towards the front only */
         memmove(text + out, text + in, gap - in);
         out += gap - in;
         if (!found)

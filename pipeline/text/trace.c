@@ -2,8 +2,12 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
+
 static struct trace_step *add_step(struct trace *trace, uint32_t from, uint32_t to, enum fate fate)
 {
+    assert(from <= to);
+    assert(trace->count == 0 || trace->steps[trace->count - 1].to == from); /* no byte is missing or stands twice */
     if (trace->count == trace->capacity) {
         trace->capacity = trace->capacity ? trace->capacity * 2 : 256;
         trace->steps = mem_grow(trace->steps, trace->capacity, sizeof trace->steps[0]);
@@ -46,6 +50,7 @@ void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate)
 
 void trace_paragraph_end(struct trace *trace, enum fate fate)
 {
+    assert(trace->paragraph <= trace->count);
     for (size_t i = trace->paragraph; i < trace->count && fate != FATE_KEPT; i++)
         if (trace->steps[i].fate == FATE_KEPT && !trace->steps[i].is_settled)
             trace->steps[i].fate = fate;

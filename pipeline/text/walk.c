@@ -53,6 +53,7 @@ void walk_keep(struct wikitext *w, uint32_t end)
 
 static void move_bytes(struct wikitext *w, uint64_t bytes, enum fate fate)
 {
+    assert(bytes <= w->facts->bytes[FATE_KEPT]);
     w->facts->bytes[FATE_KEPT] -= bytes;
     w->facts->bytes[fate] += bytes;
 }
@@ -149,6 +150,7 @@ static bool has_own_quotes(enum walk_frame_kind kind)
 
 void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate)
 {
+    assert(w->at <= inner_end && inner_end <= end && end <= w->size);
     if (w->depth == w->depth_capacity) {
         w->depth_capacity = w->depth_capacity ? w->depth_capacity * 2 : 64;
         w->frames = mem_grow(w->frames, w->depth_capacity, sizeof w->frames[0]);
@@ -169,7 +171,10 @@ void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end
 
 void walk_pop(struct wikitext *w)
 {
+    assert(w->depth > 0);
     const struct walk_frame *frame = &w->frames[--w->depth];
+    assert(w->at == frame->inner_end); /* nothing inside was read past the frame's inner end */
+    assert(w->inline_depth >= is_inline(frame->kind));
     const struct rendering rendering = frame->rendering;
     w->inline_depth -= is_inline(frame->kind);
     walk_skip(w, frame->end, frame->fate);
@@ -180,6 +185,7 @@ void walk_pop(struct wikitext *w)
     if (frame->kind == FRAME_CAPTION) {
         find_holes(w, frame->out_start);
         paragraph_cut_caption(&w->paragraphs, frame->out_start);
+        assert(w->paragraph_bytes >= frame->kept_start);
         count_mended(w, w->paragraph_bytes - frame->kept_start);
         if (w->options.trace)
             trace_caption_end(w->options.trace, frame->start, fate_when_tidied(w));

@@ -5,6 +5,8 @@
 #include "pipeline/text/sentences/sentences_items.h"
 #include "pipeline/text/sentences/sentences_marks.h"
 
+#include <assert.h>
+
 #define QUOTE_BYTES_MAX   600u /* a longer bracket or quotation does not protect its sentences */
 #define OPENING_BYTES_MAX 40u  /* no more bytes than this before a word are examined */
 #define CLAUSES_BYTES_MAX 400u /* longer sentences are cut at blanks, in scripts where blanks separate clauses */
@@ -99,6 +101,7 @@ static size_t clauses_end(struct str text)
 
 static void add_sentence(struct splitter *splitter, size_t end)
 {
+    assert(splitter->start <= end && end <= splitter->line.size);
     struct str rest = str_trim(str_range(splitter->line.data + splitter->start, splitter->line.data + end));
     for (size_t cut; splitter->language->cuts_at_blanks && rest.size > CLAUSES_BYTES_MAX;) {
         if ((cut = clauses_end(rest)) == 0)
@@ -460,6 +463,7 @@ static size_t read_stop(struct splitter *splitter, size_t at)
         if (!ends)
             return stop.next;
     }
+    assert(at < stop.end && stop.end <= stop.after && stop.after <= stop.next && stop.next <= splitter->line.size);
     add_sentence(splitter, stop.after);
     splitter->start = stop.next;
     return stop.next;

@@ -2,6 +2,7 @@
 
 #include "pipeline/text/sentences/sentences_marks.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define LABEL_BYTES_MAX   16u
@@ -26,6 +27,7 @@ static struct str label_write(const struct items *items, char out[LABEL_BYTES_MA
         size = snprintf(out, LABEL_BYTES_MAX, "%s%.*s%s", items->opens ? "(" : "", (int)letter, items->letters,
                         items->closing);
     }
+    assert(size > 0 && (unsigned)size < LABEL_BYTES_MAX);
     return (struct str){out, (size_t)size};
 }
 

@@ -5,6 +5,8 @@
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/plain.h"
 
+#include <assert.h>
+
 static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\n';
@@ -35,6 +37,7 @@ static void add_argument(struct call *call, struct argument argument)
     if (call->count == ARGUMENTS_MAX)
         return;
     argument_trim(call->page->text, &argument);
+    assert(call->span->start < argument.from && argument.from <= argument.to && argument.to <= call->span->end);
     call->arguments[call->count++] = argument;
 }
 
@@ -93,7 +96,9 @@ struct str call_value_of(struct call *call, const struct argument *argument)
         return STR("");
     }
     const size_t from = scratch->size;
+    const char *const data = scratch->data;
     call->is_opaque |= !plain_add(call->page, argument->from, argument->to, argument->child, scratch);
+    assert(scratch->data == data); /* values handed out before are still valid */
     call->steps += argument->to - argument->from;
     return str_trim((struct str){scratch->data + from, scratch->size - from});
 }
@@ -153,6 +158,7 @@ void show(struct call *call, struct str text)
 {
     struct renders *out = call->out;
     const uint32_t from = (uint32_t)out->text.size;
+    assert(call->first_part <= out->count);
     buf_add_str(&out->text, text);
     if (out->count > call->first_part && out->parts[out->count - 1].kind == PART_TEXT)
         out->parts[out->count - 1].to = (uint32_t)out->text.size;

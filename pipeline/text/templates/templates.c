@@ -5,6 +5,8 @@
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/words/silent.h"
 
+#include <assert.h>
+
 /* Renderers that need no file of their own. */
 
 bool render_nothing(struct call *call)
@@ -44,6 +46,7 @@ bool render_join(struct call *call)
 
 struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX])
 {
+    assert(index < spans->count);
     const struct span *span = &spans->items[index];
     uint32_t end = span->inner_end;
     if (index + 1 < spans->count && spans->items[index + 1].start < end)
@@ -247,6 +250,7 @@ struct rendering argument_render(const struct template_page *page, uint32_t inde
 
 void renders_pop(struct renders *renders, const struct rendering *rendering)
 {
+    assert(rendering->part <= renders->count && rendering->text <= renders->text.size); /* a stack */
     renders->count = rendering->part;
     renders->text.size = rendering->text;
 }

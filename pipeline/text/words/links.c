@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "pipeline/text/words/word_lists.h"
 
+#include <assert.h>
+
 #define NAMESPACE_FILE     6
 #define NAMESPACE_CATEGORY 14
 #define SCHEME_BYTES_MAX   12u  /* including its colon */
@@ -65,6 +67,7 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
     }
     add_words(namespaces, NAMESPACE_FILE, file_namespaces);
     add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
+    assert(namespaces->count <= count);
 }
 
 void namespaces_release(struct namespaces *namespaces)

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <utf8proc.h>
 
 struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
@@ -123,6 +124,7 @@ void name_table_add(struct name_table *table, struct str name, uint32_t number)
 {
     if (3 * table->count >= table->size)
         grow(table);
+    assert(table->count < table->size); /* a search ends at a free slot */
     struct name_slot *slot = find_slot(table, name);
     if (slot->name.data)
         return;

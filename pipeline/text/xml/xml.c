@@ -108,6 +108,7 @@ static void XMLCALL on_end(void *data, const char *name)
 {
     (void)name;
     struct page_parser *parser = data;
+    assert(parser->depth > 0 && parser->field_start <= parser->size);
     /* It stays valid with the page: the output has room for all of it and is never moved. */
     const struct str content = {parser->out + parser->field_start, parser->size - parser->field_start};
     const unsigned depth = parser->depth--;
@@ -224,6 +225,7 @@ int page_parse(struct page_parser *parser, struct str fragment, struct arena *ar
         begin(parser, page, out, trimmed.size);
         good = parse_any(parser, trimmed);
     }
+    assert(parser->size <= parser->capacity); /* no field is longer than the XML that it is from */
     return good && !parser->malformed ? 0 : -1;
 }
 
