@@ -241,6 +241,7 @@ int engine_open(struct engine *e, enum precision precision, const char *tune, st
     e->threads = options.threads;
     TRY(open_backend(e, &options, tune, err));
     e->micro_batch = micro_batch_of(e);
+    assert(e->micro_batch > 0 && e->micro_batch <= e->recipe->batch);
     e->limits = recipe_limits(e->micro_batch, e->recipe->batch, &e->task->samples.room);
     if (e->recipe->part > 0)
         e->limits.sequences = (int32_t)e->recipe->part; /* a part has that many samples even if they are short */
@@ -250,6 +251,7 @@ int engine_open(struct engine *e, enum precision precision, const char *tune, st
 
 int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
 {
+    assert(e->ops && !e->model);
     TRY(check_fit(e, kind, err));
     if (kind == ENGINE_TRAINING && e->device == DEVICE_CUDA &&
         !e->products_given) /* once per run, which keeps the table */
@@ -343,6 +345,7 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     struct model_metrics metrics = {0};
     double sums[STEP_SUMS];
     const bool parts = e->recipe->part > 0;
+    assert(!parts || e->sum); /* integers are summed by gradient_sum.h, in a single process too */
     if (e->team)
         meet_move(e->team->meet, e->number, "a pass");
     if (e->sum && (micro->ends || engine_divides_gradients(e)))
@@ -458,6 +461,7 @@ int engine_update(struct engine *e, uint64_t number, uint64_t update, double los
 {
     const struct ops *ops = e->ops;
     struct optimizer optimizer = e->recipe->optimizer;
+    assert(update > 0 && update <= number); /* fp16 skips updates, never steps */
     *rate = schedule_rate(&e->recipe->schedule, update);
     schedule_momentum(&e->recipe->schedule, update, &optimizer.beta1, &optimizer.beta2);
     const struct update facts = {

@@ -96,6 +96,7 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
 static void ask(struct training *t, uint64_t under_way)
 {
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
+    assert(!t->asked && under_way <= 1); /* one message is under way at most */
     struct control control = {.verdict = decide(t, under_way, ERR_NONE)};
     _Static_assert(sizeof(struct step_counts) <= sizeof control.counts, "what is known of a batch");
     meet_move(t->team->meet, step + 1, "data");
@@ -123,6 +124,7 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         }
         TRY(keeper_step(&t->keeper, &t->position, &facts, err));
     }
+    assert(t->position.queued <= left);
     return 0;
 }
 
@@ -140,6 +142,8 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     const char *dump = t->setup.settings->dump_gradients;
     const uint64_t updates = t->position.state.updates + t->position.queued;
     const struct halt halt = {step_halts, t};
+    assert(t->position.queued < STEPS_QUEUED);
+    assert(t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps);
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     TRY(training_adapt(t, err));
     if (t->team->size > 1)
@@ -172,6 +176,7 @@ static bool is_faulty(const struct training *t)
  * wrongly. */
 static int same_replicas(struct training *t, struct error *err)
 {
+    assert(t->position.queued == 0);
     if (t->team->size == 1)
         return 0;
     const uint64_t hash = engine_hash(&t->engine);
@@ -190,6 +195,7 @@ static int same_replicas(struct training *t, struct error *err)
  * --peer-timeout, so the meeting is told (meet_work). */
 static int save(struct training *t, bool go_on, struct error *err)
 {
+    assert(t->position.queued == 0); /* a checkpoint is of received steps only */
     meet_move(t->team->meet, t->position.state.step, "saving");
     meet_work(t->team->meet, true);
     struct error second = {0};

@@ -1,6 +1,7 @@
 /* In: a command line. Out: a struct training, positioned at the step from which the run continues. */
 #include "trainer/training.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,6 +202,8 @@ static struct loader_options samples_after(const struct training *t, uint64_t st
 {
     const struct recipe *recipe = &t->setup.recipe;
     const uint64_t first = recipe_samples(recipe, step);
+    assert(step <= recipe->schedule.steps);
+    assert(t->borders[t->team->rank] <= t->borders[t->team->rank + 1]);
     return (struct loader_options){
         .source = &t->setup.task.samples,
         .first = first,
@@ -262,6 +265,7 @@ static void set_borders(struct training *t)
         const uint64_t border = t->borders[r] * (recipe->part > 0 ? recipe->part : 1);
         t->borders[r] = border < recipe->batch ? border : recipe->batch;
     }
+    assert(t->borders[0] == 0 && t->borders[t->team->size] == recipe->batch); /* each sample has one process */
 }
 
 /* Divides the batch again by the seconds per sample of all processes (--share auto), if that gains. */
@@ -461,6 +465,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     TRY(shares_begin(t, err));
     TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
     TRY(errors_begin(t, err));
+    assert(t->position.queued == 0 && t->position.state.updates <= t->position.state.step);
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
         samples_begin(t);

@@ -204,7 +204,9 @@ void params_init(struct params *params, const struct model_config *config)
     assert(end == params->places + count);
     *end = NULL;
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
+    assert(params->count <= count && params->total <= params->size);
     place_vectors(params);
+    assert(params->vector_size <= params->size);
     cut_chunks(params);
 }
 

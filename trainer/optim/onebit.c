@@ -51,6 +51,7 @@ static void lay_group(struct onebit_layout *l)
         l->count += (size_t)l->table->chunks[k].count;
     }
     l->count = up(l->count, l->size * multiple);
+    assert(l->count / l->size % 8 == 0 && l->count % l->size == 0);
     l->unit_count = l->size;
     l->units = mem_array(l->unit_count, sizeof *l->units);
     for (uint32_t r = 0; r < l->size; r++) {
@@ -76,6 +77,8 @@ void onebit_layout_init(struct onebit_layout *l, const struct params *table, boo
         lay_chunks(l);
     l->part[size] = l->count;
     l->first[size] = l->unit_count;
+    for (uint32_t r = 0; r < size; r++) /* parts follow each other and begin with whole bytes of bits */
+        assert(l->part[r] <= l->part[r + 1] && l->part[r] % 8 == 0 && l->first[r] <= l->first[r + 1]);
 }
 
 void onebit_layout_release(struct onebit_layout *l)
@@ -298,6 +301,7 @@ static void serve_chunk(const void *args, size_t task, int thread)
 void onebit_serve(const struct onebit_layout *l, const struct onebit_update *update, uint32_t rank,
                   const uint8_t *bits_of_all, const float *alphas_of_all, float *served, uint8_t *bits, float *sigmas)
 {
+    assert(rank < l->size);
     const size_t units = l->first[rank + 1] - l->first[rank];
     const struct pass pass = {
         .layout = l,

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -132,6 +133,7 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
         steps = sum = 0;
         count = 0;
     }
+    assert(seen == lines && count == 0); /* the last point was drawn */
     if (path.size > 0)
         buf_addf(page, "<path class=\"%s r%zu\" d=\"%s\"/>\n",
                  dots    ? "points"

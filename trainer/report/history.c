@@ -6,6 +6,7 @@
 #include "trainer/keep/metrics.h"
 #include "trainer/spikes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -157,5 +158,6 @@ const struct history_line *history_last(const struct history *history, bool vali
 double history_value(const struct history *history, const struct history_line *line, const char *key)
 {
     const size_t at = line ? history_key(history, key) : SIZE_MAX;
+    assert(at == SIZE_MAX || at < history->key_count);
     return at == SIZE_MAX ? (double)NAN : line->values[at];
 }

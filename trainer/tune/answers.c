@@ -78,6 +78,7 @@ void answers_original(struct str pieces, struct str original, const struct text 
         const uint32_t first = place_of(&ours, (uint32_t)at), last = place_of(&ours, last_point(cut, at, pieces.size));
         if (theirs.count == ours.count && first != UINT32_MAX && last != UINT32_MAX) {
             const uint32_t from = theirs.at[first], to = theirs.at[last];
+            assert(from <= to && to < original.size);
             found = str_range(original.data + from, original.data + to + point_bytes(original, to));
         }
         mem_free(theirs.at);
@@ -122,6 +123,7 @@ static uint32_t best_places(const float *logits, size_t step, uint32_t count, ui
         if (at == n)
             continue;
         found += found < n;
+        assert(at < found && found <= n);
         memmove(places + at + 1, places + at, (found - 1 - at) * sizeof *places);
         places[at] = i;
     }
@@ -201,6 +203,8 @@ static void text_of(const struct squad_feature *f, const struct candidate *c, co
     buf_reset(&out->answer);
     if (c->null)
         return;
+    assert(c->begin <= c->end && start + c->end < f->piece_count); /* is_span has accepted it */
+    assert(f->word_of[start + c->end] < context->word_count);
     join_pieces(f, start + c->begin, start + c->end, text->vocab, &out->pieces);
     for (uint32_t word = f->word_of[start + c->begin]; word <= f->word_of[start + c->end]; word++)
         add_word(&out->words, context->words[word]);
@@ -257,6 +261,7 @@ static double logit_sum(const struct choice *choice)
 static void weigh_all(struct answers *a)
 {
     double most = -HUGE_VAL, sum = 0;
+    assert(a->count > 0);
     for (uint32_t i = 0; i < a->count; i++)
         most = fmax(most, logit_sum(&a->items[i]));
     for (uint32_t i = 0; i < a->count; i++)

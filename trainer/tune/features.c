@@ -1,6 +1,7 @@
 /* Pieces in, samples out. */
 #include "trainer/tune/features.h"
 
+#include <assert.h>
 #include <string.h>
 
 void features_truncate(struct ids *a, struct ids *b, size_t most)
@@ -20,6 +21,7 @@ static void append(struct ids *out, const struct ids *more)
 uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep, uint32_t length, struct ids *out)
 {
     struct ids none = {0};
+    assert(length >= (b ? 3 : 2));
     features_truncate(a, b ? b : &none, length - (b ? 3 : 2));
     out->count = 0;
     ids_add(out, cls);
@@ -30,5 +32,6 @@ uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep,
         append(out, b);
         ids_add(out, sep);
     }
+    assert(a_length <= out->count && out->count <= length);
     return a_length;
 }

@@ -1,4 +1,5 @@
 /* dstrain fill-mask. In: a model, and lines with [MASK] in them. Out: the most likely pieces for every mask. */
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -137,6 +138,7 @@ static struct source source_of(const struct fill *f)
 static void choose(const float *logits, size_t pieces, struct guess *best, size_t top)
 {
     double sum = 0;
+    assert(top > 0 && top <= pieces);
     for (size_t i = 0, held = 0; i < pieces; i++) {
         size_t at = held < top ? held++ : top;
         if (at == top && !((double)logits[i] > best[--at].probability))
@@ -162,6 +164,7 @@ static void answer(void *context, const struct batch *batch)
     const size_t bytes = rows * columns * sizeof(float);
     void *memory = model_logits(model, HEAD_MASKED);
     float *logits = ops->map(ops->device, memory, bytes, MAP_READ);
+    assert(f->answered + rows <= f->places.count);
     for (size_t row = 0; row < rows; row++)
         choose(logits + row * columns, (size_t)config->vocabulary, f->guesses + f->answered++ * f->top, f->top);
     ops->unmap(ops->device, memory, logits, bytes, MAP_READ);
@@ -234,6 +237,7 @@ static int fill(struct fill *f, struct opt_paths texts, struct error *err)
     f->guesses = mem_array(f->places.count * f->top, sizeof *f->guesses);
     TRY(reading_open(&f->reading, &source, err));
     TRY(reading_pass(&f->reading, answer, f, err));
+    assert(f->answered == f->places.count);
     print(f);
     return 0;
 }

@@ -62,6 +62,7 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     const struct task_sample *item = &samples->items[number(context, k)];
     struct marks *marks = &sequence->marks[samples->head];
     (void)err;
+    assert(item->at + item->length <= samples->id_count);
     memcpy(sequence->ids, samples->ids + item->at, item->length * sizeof *sequence->ids);
     sequence->length = item->length;
     sequence->a_length = item->a_length;

@@ -2,6 +2,7 @@
  * sentence's score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over
  * its pieces of log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k
  * with piece k masked. Measured as in BLiMP (Warstadt et al. 2020): right means good > bad. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -160,6 +161,7 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     const struct vocab *vocab = s->reading.text.vocab;
     const size_t sentence = sentence_of(s, k), first = s->firsts[sentence], length = s->firsts[sentence + 1] - first;
     const size_t place = 1 + (size_t)k - first;
+    assert(first <= k && k < first + length);
     struct marks *masked = &sequence->marks[HEAD_MASKED];
     (void)err;
     sequence->length = sequence->a_length = (uint32_t)length + 2;
@@ -180,6 +182,7 @@ static void add_up(void *context, const struct batch *batch)
     const size_t rows = (size_t)batch->heads[HEAD_MASKED].live, bytes = 2 * rows * sizeof(double);
     void *memory = (void *)model_results(engine->model);
     double *results = engine->ops->map(engine->ops->device, memory, bytes, MAP_READ);
+    assert(s->done + rows <= s->ids.count);
     for (size_t row = 0; row < rows; row++, s->done++) {
         while (s->firsts[s->sentence + 1] <= s->done)
             s->sentence++;
@@ -201,6 +204,7 @@ static int pass(struct score *s, struct error *err)
     s->scores = mem_clear(2 * s->pair_count, sizeof *s->scores);
     TRY(reading_open(&s->reading, &source, err));
     TRY(reading_pass(&s->reading, add_up, s, err));
+    assert(s->done == s->ids.count); /* every piece has its result */
     s->seconds = clock_now() - from;
     return 0;
 }

@@ -1,6 +1,7 @@
 /* In: questions. Out: windows and labels. */
 #include "trainer/tune/squad_windows.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -112,6 +113,7 @@ static void add_window(struct making *m, struct squad_feature *f, uint32_t start
 {
     const uint32_t before = f->query + 2;
     struct task_sample sample = {.length = before + length + 1, .a_length = before};
+    assert(f->query <= m->query.count && start + length <= f->piece_count && sample.length <= m->limits->length);
     m->window.count = 0;
     ids_add(&m->window, m->text->vocab->cls);
     for (uint32_t i = 0; i < f->query; i++)
@@ -131,6 +133,7 @@ static void add_window(struct making *m, struct squad_feature *f, uint32_t start
 
 static void cut_windows(struct making *m, struct squad_feature *f, bool answered, uint32_t first, uint32_t last)
 {
+    assert(m->limits->length > f->query + 3 && m->limits->stride > 0);
     const uint32_t room = m->limits->length - f->query - 3;
     const uint32_t step = m->limits->stride < room ? m->limits->stride : room;
     f->windows = arena_array(&m->out->arena, f->piece_count / step + 2, sizeof *f->windows);
@@ -140,6 +143,7 @@ static void cut_windows(struct making *m, struct squad_feature *f, bool answered
         if (start + length == f->piece_count)
             break;
     }
+    assert(f->window_count <= f->piece_count / step + 2);
 }
 
 bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece)
@@ -182,6 +186,7 @@ static void cut_context(struct making *m, const struct squad_context *context)
         while (m->words.count < m->pieces.count)
             ids_add(&m->words, word);
     }
+    assert(m->words.count == m->pieces.count);
     m->context = (struct context_pieces){.of = context,
                                          .pieces = keep(arena, &m->pieces),
                                          .word_of = keep(arena, &m->words),
@@ -221,6 +226,7 @@ void squad_features_make(const struct squad_file *file, const struct text *text,
     features->items = mem_array(file->count + 1, sizeof *features->items);
     for (size_t i = 0; i < file->count; i++)
         make_one(&m, &file->questions[i]);
+    assert(features->count + features->left_out == file->count);
     struct ids *all[] = {&m.query, &m.pieces, &m.words, &m.answer, &m.window};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ids_release(all[i]);
