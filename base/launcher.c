@@ -109,7 +109,7 @@ static int place(struct launch *launch, const char *text, struct error *err)
     if (!text)
         return 0;
     if (strlen(text) >= sizeof launch->rendezvous)
-        return fail(err, ERR_USAGE, "the meeting place %.40s... is longer than %zu bytes", text,
+        return fail(err, ERR_USAGE, "the rendezvous %.40s... is longer than %zu bytes", text,
                     sizeof launch->rendezvous - 1);
     snprintf(launch->rendezvous, sizeof launch->rendezvous, "%s", text);
     return 0;
@@ -266,7 +266,7 @@ static int by_command(struct launch *launch, const struct launch_flags *flags, s
     if (flags->rank_given != (flags->world_size > 0)) {
         fail(err, ERR_USAGE, "%s needs %s", flags->rank_given ? "--rank" : "--world-size",
              flags->rank_given ? "--world-size" : "--rank");
-        return hint(err, "a command a machine: --rank R --world-size N --rendezvous HOST:PORT or FILE");
+        return hint(err, "one command per machine: --rank R --world-size N --rendezvous HOST:PORT or FILE");
     }
     if (!flags->rank_given && announces(environment, &variable, &value)) {
         fail(err, ERR_USAGE, "a launcher started %s processes (%s), and each would start %" PRIu64 " of its own", value,

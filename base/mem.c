@@ -19,7 +19,7 @@ static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "ru
 void mem_exhausted(size_t count, size_t bytes)
 {
     die(ERR_RESOURCE,
-        "out of memory (asked for %zu times %zu bytes); what is on disk is safe: the same command goes on", count,
+        "out of memory (asked for %zu times %zu bytes); what is on disk is safe: the same command continues", count,
         bytes);
 }
 

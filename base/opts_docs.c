@@ -73,7 +73,7 @@ static void man_exit_codes(struct buf *out)
         {ERR_NUMERIC, "numerical failure in training"},
         {ERR_PEER, "another process was lost"},
         {ERR_LOCKED, "another process holds the directory"},
-        {ERR_STOPPED, "stopped on request; the same command goes on from there"},
+        {ERR_STOPPED, "stopped on request; the same command continues from there"},
     };
     buf_add_text(out, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)

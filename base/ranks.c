@@ -110,7 +110,7 @@ static int fail_lost(struct ranks *ranks, struct error *err)
         fail(err, ERR_PEER, "process %u of %u has died", lost, ranks->count);
     if (ranks->directory)
         return hint(err,
-                    "what was done is safe in %s; the same command goes on from there, with any number of processes",
+                    "what was done is safe in %s; the same command continues from there, with any number of processes",
                     ranks->directory);
     return -1;
 }
@@ -228,7 +228,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
     ranks->pulses = mem_clear(ranks->count, sizeof *ranks->pulses);
     ranks->directory = mem_copy_text(directory);
     if (thread_start(&ranks->watcher, watch, ranks) != 0)
-        die(ERR_RESOURCE, "no further thread can be made");
+        die(ERR_RESOURCE, "no more threads can be created");
     return 0;
 }
 

@@ -20,9 +20,9 @@ static int hint_safe(const struct build *build, struct error *err)
     if (build->settings->fresh)
         return hint(err,
                     "what was done is safe in %s, and what stood in %s before goes only when it is complete; the same "
-                    "command goes on from there",
+                    "command continues from there",
                     build->site, build->directory);
-    return hint(err, "what was done is safe in %s; the same command goes on from there", build->directory);
+    return hint(err, "what was done is safe in %s; the same command continues from there", build->directory);
 }
 
 /* Learns or reads the vocabulary, and copies it into the dataset. */
@@ -37,7 +37,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
             result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
                                       &build->facts.vocabulary, err);
         if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size)
-            log_warn("so little text gives a vocabulary of %u pieces only, %u were asked for", build->vocab->count,
+            log_warn("the text is too short: it gives a vocabulary of %u pieces, not of %u", build->vocab->count,
                      build->recipe.vocab_size);
         if (result == 0)
             result = vocab_write(build->vocab, path, err);
@@ -212,7 +212,7 @@ static int run(struct build *build, struct error *err)
     build->tokenizer = tokenizer_open(build->vocab, &words);
     if (journal->stage == JOURNAL_SEALING) {
         if (build_is_first(build))
-            log_say("going on with %s: sealing", build->site);
+            log_say("continuing %s: sealing", build->site);
     } else {
         if (journal->stage == JOURNAL_HASHING)
             TRY(find_duplicates(build, err));

@@ -29,7 +29,7 @@ static int refuse_several(const struct build *build, struct opt_paths bare, stru
     if (inputs_ask_for_pipe(build->settings, bare))
         return fail(err, ERR_USAGE, "standard input can be read by one process only");
     if (build->settings->compat == COMPAT_GOOGLE)
-        return fail(err, ERR_USAGE, "--compat google draws in turn: start dsdata once");
+        return fail(err, ERR_USAGE, "--compat google draws random numbers in sequence: start one process");
     return 0;
 }
 
@@ -81,7 +81,7 @@ int build_open(struct build *build, struct opt_paths bare, struct error *err)
     struct dsdata_settings *settings = build->settings;
     TRY(refuse_several(build, bare, err));
     if (inputs_ask_for_pipe(settings, bare) && !settings->out)
-        return fail(err, ERR_USAGE, "standard input has no name to call the dataset by: say --out DIR");
+        return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
     if (settings->vocab)
         TRY(published_vocab(settings, &build->vocab, err));
     if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
@@ -213,7 +213,7 @@ int build_settle_fresh(struct build *build, struct error *err)
     state = fresh_look(build->directory, err);
     if (state != FRESH_COMPLETE)
         return state < 0 ? -1 : 0;
-    log_say("going on with %s: the new dataset is complete and takes the place of the old one", build->directory);
+    log_say("continuing %s: the new dataset is complete and takes the place of the old one", build->directory);
     TRY(fresh_replace(build->directory, err));
     build->replaced = true;
     return 0;
@@ -255,7 +255,7 @@ void build_say_unfinished(const struct build *build)
     struct error ignored = {0};
     if (fresh_look(build->directory, &ignored) == FRESH_UNFINISHED)
         log_say("note       %s/" FRESH_NAME " holds an unfinished build beside what was there: the same command with "
-                "--fresh goes on with it",
+                "--fresh continues it",
                 build->directory);
 }
 

@@ -179,7 +179,7 @@ static int share_out(struct reading *reading, bool first_time, struct buf *tasks
         extents_sum(&extents, &sum);
         reading->facts->earlier_seconds = reading->collector.earlier_seconds = sum.seconds;
         if (sum.counts.input_bytes > 0)
-            log_say("going on with %s: reading", options->directory);
+            log_say("continuing %s: reading", options->directory);
         extent_release(&sum);
         result = extents_cut(&extents, ranks, err);
     }

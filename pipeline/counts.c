@@ -51,7 +51,7 @@ void counts_damage(const struct counts *counts, struct buf *out)
 {
     char count[32], bytes[32];
     if (counts->gaps > 0)
-        buf_addf(out, "%s place%s, %s of the file passed over", format_count(counts->gaps, count),
+        buf_addf(out, "%s place%s, %s of the file skipped", format_count(counts->gaps, count),
                  counts->gaps == 1 ? "" : "s", format_bytes(counts->gap_bytes, bytes));
     if (counts->sums_wrong > 0)
         buf_addf(out, "%s%s file%s with another SHA-256", out->size ? ", " : "",

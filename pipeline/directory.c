@@ -79,7 +79,7 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
         result = compare(directory, there, identity, err);
     } else if (!failed) {
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
-                "a finished dataset, but this file does not tell by which command it was built");
+                "a finished dataset, but this file does not say which command built it");
         result = hint(err, "choose another --out, or start anew there with --fresh");
     }
     json_decref(build);

@@ -120,7 +120,7 @@ static void find_parts(struct look_at *look, const struct path_list *names)
         char *path = path_join(look->path, names->names[i]);
         found->text = names->names[i];
         if (is_partial(str_of(found->text)) && path_is_file(path))
-            log_warn("%s was not downloaded to its end: it is passed over", path);
+            log_warn("%s was not downloaded completely: it is skipped", path);
         if (part_name_read(str_of(found->text), &found->name) && path_is_file(path))
             look->count++;
         mem_free(path);
@@ -190,7 +190,7 @@ static int read_sums(const struct look_at *look, const char *path, struct str te
         if (str_trim(line).size == 0)
             continue;
         if (!sha256_line(line, digits, &name)) {
-            fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %zu is not as sha256sum writes it", number);
+            fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %zu is not in the format of sha256sum", number);
             return hint(err, "download it again; without the file nothing is checked");
         }
         name = base_name(name);
@@ -200,8 +200,8 @@ static int read_sums(const struct look_at *look, const char *path, struct str te
         if (!found && (*missing_count)++ == 0)
             *missing = name;
         if (found && found->sha256[0] && strcmp(found->sha256, digits) != 0)
-            return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %zu has another sum for %s than a line before",
-                           number, found->text);
+            return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                           "line %zu has a different sum for %s than an earlier line", number, found->text);
         if (found)
             memcpy(found->sha256, digits, sizeof digits);
     }

@@ -206,7 +206,7 @@ static int place(const char *directory, const char *site, const char *name, stru
     int result = 0;
     if (path_exists(from) && path_exists(to)) {
         fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not of the old one");
-        result = hint(err, "move it away; the same command then goes on");
+        result = hint(err, "move it away; the same command then continues");
     } else if (path_exists(from)) {
         result = path_rename(from, to, err);
     } else if (!path_exists(to) && strcmp(name, BUILD_NAME) != 0) {

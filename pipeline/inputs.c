@@ -23,7 +23,7 @@ static void hint_language(const struct input_name *named, struct error *err)
         hint(err, "is the file's name %s? then type ./%s", typed, typed);
     } else if (!named->code[0] && path_exists(equals + 1)) {
         const char *nearest = code_nearest(str_range(typed, equals));
-        hint(err, "what stands before the = is no code of a language%s%s", nearest ? "; the nearest is " : "",
+        hint(err, "the text before = is not the code of a language%s%s", nearest ? "; the nearest is " : "",
              nearest ? nearest : "");
     }
 }
@@ -33,7 +33,7 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
     if (code_read(str_of(typed), code))
         return 0;
     const char *nearest = code_nearest(str_of(typed));
-    fail(err, ERR_USAGE, "--lang %s: no code of a Wikipedia or of ISO 639", typed);
+    fail(err, ERR_USAGE, "--lang %s: not a code of a Wikipedia or of ISO 639", typed);
     if (!nearest)
         return hint(err, "name one like fi or zh-yue; several inputs: fi=FILE de=FILE");
     return hint(err, "the nearest is %s (%s): --lang %s", nearest, code_name(str_of(nearest)), nearest);

@@ -81,7 +81,7 @@ int published_fits(const char *path, const struct vocab *vocab, const struct tok
                 found.unreachable, found.pieces, options->cased ? "cased" : "lowered",
                 options->strip_accents ? "stripped" : "kept", (int)vocab->pieces[found.first].size,
                 vocab->pieces[found.first].data);
-        return hint(err, "this vocabulary was made otherwise: %s", choices[i].change);
+        return hint(err, "this vocabulary was made with other settings: %s", choices[i].change);
     }
     return 0; /* no options would help: the pieces themselves are unusual */
 }

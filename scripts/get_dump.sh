@@ -72,7 +72,7 @@ download() {
         rm -f "$file.part"
         leave 3 "$url differs from its sum $digest; it was removed, the same command downloads it again"
     fi
-    leave 7 "$url was not downloaded to its end; the same command goes on with it"
+    leave 7 "$url was not downloaded completely; the same command continues it"
 }
 
 # get_export DATE

@@ -72,7 +72,8 @@ static int find_specials(struct vocab *vocab, const char *path, struct error *er
         fail_at(err, ERR_INPUT, path ? path : "", ERROR_NO_OFFSET, "the vocabulary has no piece %s",
                 specials[i].piece.data);
         if (vocab->count && str_starts(vocab->pieces[0], STR("\xEF\xBB\xBF")))
-            return hint(err, "the file begins with a byte order mark, which belongs to its first piece: remove it");
+            return hint(err,
+                        "the file begins with a byte order mark, which becomes part of its first piece: remove it");
         return hint(err, "it needs [PAD], [UNK], [CLS], [SEP] and [MASK], each on a line of its own");
     }
     return 0;

@@ -102,8 +102,9 @@ static int decide(struct carrier *carrier, const struct meet_blocks *cards, uint
         fail(err, ERR_USAGE,
              "--comm nccl: ranks %" PRIu32 " and %" PRIu32 " have the same GPU, and %s wants one for each", a, b,
              version ? version : "NCCL");
-        return hint(err, "--gpus N starts one process a GPU; NCCL 2.30 shares one where NCCL_MULTI_RANK_GPU_ENABLE=1; "
-                         "--comm gloo needs neither");
+        return hint(err,
+                    "--gpus N starts one process per GPU; NCCL 2.30 shares one where NCCL_MULTI_RANK_GPU_ENABLE=1; "
+                    "--comm gloo needs neither");
     }
     if (carrier->chosen)
         return 0;

@@ -117,8 +117,7 @@ static int compare(const struct dataset *first, const struct dataset *other, str
     const struct manifest *a = &first->manifest, *b = &other->manifest;
     char what[120];
     if (a->root_hash == b->root_hash) {
-        fail(err, ERR_USAGE, "--shards: %.200s and %.200s are one and the same dataset", first->directory,
-             other->directory);
+        fail(err, ERR_USAGE, "--shards: %.200s and %.200s are the same dataset", first->directory, other->directory);
         return hint(err, "give it once, with the sum of the weights");
     }
     if (a->vocab_hash != b->vocab_hash || a->vocab_size != b->vocab_size) {

@@ -212,7 +212,7 @@ static int open_backend(struct engine *e, const struct cpu_options *options, con
     e->ops = backend_open(e->device, options, given ? given : kept, err);
     e->products_given = (given || kept) && e->ops;
     if (!e->ops && !given && kept && err->kind == ERR_MISMATCH) {
-        log_warn("the run's %s is not used, its products are timed again: %s", TUNE_NAME, err->text);
+        log_warn("the run's %s is not used, its products are measured again: %s", TUNE_NAME, err->text);
         e->ops = backend_open(e->device, options, NULL, err);
     }
     return e->ops ? 0 : -1;
@@ -452,7 +452,7 @@ static void watch_freeze(struct engine *e, uint64_t number, uint64_t update)
     freeze_after(&e->freeze, optimizer, &e->recipe->schedule, update, norm);
     open_onebit(e);
     if (e->onebit)
-        log_say("note       second moments are frozen at step %" PRIu64 ": from now on a bit a parameter is sent",
+        log_say("note       second moments are frozen at step %" PRIu64 ": from now on one bit per parameter is sent",
                 number);
 }
 

@@ -275,7 +275,7 @@ static void warn_unsaved(const struct keeper *k, uint64_t step, const struct err
     char kept[80] = "there is none before it";
     if (k->saved_step > 0)
         snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", k->saved_step);
-    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", step, err->file, err->text, kept);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training continues", step, err->file, err->text, kept);
 }
 
 int keeper_save(struct keeper *k, struct engine *engine, const struct position *position, bool go_on, struct error *err)

@@ -35,7 +35,7 @@ static void say_run(const struct screen_opening *opening)
 {
     char step[32];
     if (opening->step > 0) {
-        log_say("run        %s  (goes on at step %s)", opening->directory, format_count(opening->step, step));
+        log_say("run        %s  (continues at step %s)", opening->directory, format_count(opening->step, step));
         return;
     }
     log_say("run        %s  (new)", opening->directory);

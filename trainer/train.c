@@ -295,7 +295,7 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
         return fail(err, ERR_STOPPED, "%s", text);
     fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->position.state.step,
          t->setup.recipe.schedule.steps, t->keeper.run.directory);
-    return hint(err, "the same command goes on from there");
+    return hint(err, "the same command continues from there");
 }
 
 /* Lets rank 0 write what the task makes of the model, while the others wait, and marks the run as finished. */
@@ -389,7 +389,7 @@ static void hint_lost(uint64_t saved, struct error *err)
     snprintf(why, sizeof why, "%.199s", err->hint);
     hint(err,
          "%s; the checkpoint of step %" PRIu64
-         " is safe: the same command goes on from there, with any number of processes",
+         " is safe: the same command continues from there, with any number of processes",
          why, saved);
 }
 
@@ -398,9 +398,9 @@ static void hint_safe(const struct training *t, struct error *err)
     if (err->hint[0])
         return;
     if (t->keeper.saved_step == 0)
-        hint(err, "what is on disk is safe: the same command goes on from there");
+        hint(err, "what is on disk is safe: the same command continues from there");
     else
-        hint(err, "the checkpoint of step %" PRIu64 " is safe: the same command goes on from there",
+        hint(err, "the checkpoint of step %" PRIu64 " is safe: the same command continues from there",
              t->keeper.saved_step);
 }
 

@@ -74,11 +74,11 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
         if (!before)
             return -1;
         if (!t->setup.settings->skip_damaged) {
-            hint(err, "the checkpoint before it is %.200s; --skip-damaged goes on from there", before);
+            hint(err, "the checkpoint before it is %.200s; --skip-damaged continues from there", before);
             mem_free(before);
             return -1;
         }
-        log_warn("%s is damaged; going on from %s", slash + 1, before);
+        log_warn("%s is damaged; continuing from %s", slash + 1, before);
         char *directory = path_join(t->keeper.run.directory, CHECKPOINTS_NAME);
         mem_free(*files);
         *files = path_join(directory, before);

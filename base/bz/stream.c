@@ -40,7 +40,7 @@ static int truncated(const struct unpacking *u, struct error *err)
 static int damaged(const struct unpacking *u, const char *what, struct error *err)
 {
     fail_at(err, ERR_INPUT, u->name, u->bit / 8, "damaged: %s", what);
-    return hint(err, "'bzip2 -t' tests the file; where that finds nothing, give what bzcat makes of it");
+    return hint(err, "'bzip2 -t' tests the file; if it finds no damage, give the output of bzcat");
 }
 
 /* Reads a header, or zero bytes up to the end. */

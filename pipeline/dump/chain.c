@@ -44,7 +44,7 @@ static int take_padding(struct chain *chain, const struct byte_source *source, c
     assert(at <= end && left >= end - at);
     for (uint64_t i = 0; i < end - at; i++) {
         if (bytes[i] != 0) {
-            fail_at(err, ERR_INPUT, source->name, at + i, "the bzip2 data have ended before, but other bytes follow");
+            fail_at(err, ERR_INPUT, source->name, at + i, "the bzip2 data end here, but other bytes follow");
             return hint(err, DAMAGE_HINT);
         }
     }

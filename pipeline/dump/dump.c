@@ -166,7 +166,7 @@ static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct
     fail_at(err, ERR_UNSAFE, dump->source.name, at, "%s before here decompress to %s, %s times as much",
             format_bytes(bytes, compressed), format_bytes(dump->expanded, text),
             format_count(dump->expanded / bytes, ratio));
-    return hint(err, "a file made to fill memory and disks? if you trust it: --max-ratio %" PRIu64, allows);
+    return hint(err, "perhaps a decompression bomb; if you trust it: --max-ratio %" PRIu64, allows);
 }
 
 /* The next text of a window without blocks: its bytes up to the next gap or the window's end. */
@@ -402,7 +402,7 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     dump_rewind(dump);
     if (!state_is_possible(dump, state) || pages_restore(&dump->pages, state) < 0)
         return fail_at(err, ERR_MISMATCH, dump->source.name, ERROR_NO_OFFSET,
-                       "is not the file that the journal tells of");
+                       "is not the file that the journal describes");
     chain_restore(&dump->chain, state);
     dump->next_window = state->next_window;
     dump->hash = state->hash;

@@ -225,7 +225,7 @@ static int begin_unit(struct unpack *unpack, struct error *err)
     }
     if (!unpack->codec->begins(bytes, left)) {
         fail_at(err, ERR_INPUT, unpack->options.name, unpack->unit_from,
-                unpack->unit_from > 0 ? "the %s data have ended before, but other bytes follow"
+                unpack->unit_from > 0 ? "the %s data end here, but other bytes follow"
                                       : "damaged: it begins like a %s file, but is none",
                 unpack->codec->name);
         return refuse(unpack, err);
@@ -250,7 +250,7 @@ static int refuse_bomb(const struct unpack *unpack, struct error *err)
         allows *= 10;
     fail_at(err, ERR_UNSAFE, unpack->options.name, at, "%s before here decompress to %s, %s times as much",
             format_bytes(bytes, compressed), format_bytes(unpack->stretch_made, text), format_count(ratio, times));
-    return hint(err, "a file made to fill memory and disks? if you trust it: --max-ratio %" PRIu64, allows);
+    return hint(err, "perhaps a decompression bomb; if you trust it: --max-ratio %" PRIu64, allows);
 }
 
 static int refuse_large(const struct unpack *unpack, struct error *err)

@@ -201,7 +201,7 @@ static int read_corpus(struct corpus *corpus, struct error *err)
     }
     end_document(corpus);
     if (corpus->documents.count == 0)
-        return fail_at(err, ERR_INPUT, inputs->paths[0], ERROR_NO_OFFSET, "no text gave a single piece");
+        return fail_at(err, ERR_INPUT, inputs->paths[0], ERROR_NO_OFFSET, "the text has no pieces");
     return 0;
 }
 

@@ -59,7 +59,7 @@ static int read_run(const struct dataset *dataset, uint64_t from, uint64_t count
                     const struct pieces *pieces, struct error *err)
 {
     struct sample sample = sample_make(&dataset->layout);
-    int result = stop_requested() ? fail(err, ERR_STOPPED, "stopped on request; nothing was left behind") : 0;
+    int result = stop_requested() ? fail(err, ERR_STOPPED, "stopped on request; no files were left") : 0;
     for (uint64_t i = from; i < from + count && result == 0; i++) {
         result = dataset_sample(dataset, i, &sample, err);
         if (result == 0)

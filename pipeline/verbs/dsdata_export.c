@@ -57,7 +57,7 @@ int export_each(struct export_file *file, int (*take)(void *context, const struc
         if (result == 0)
             result = take(context, &sample, err);
         if (result == 0 && i % 1024 == 0 && stop_requested())
-            result = fail(err, ERR_STOPPED, "stopped on request; no unfinished file was left behind");
+            result = fail(err, ERR_STOPPED, "stopped on request; no unfinished file was left");
         atomic_fetch_add_explicit(&file->work->done, 1, memory_order_relaxed);
     }
     sample_release(&sample);

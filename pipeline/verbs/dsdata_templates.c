@@ -38,7 +38,7 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
     if (result == 0 && facts.rendered == 0) {
         fail(err, ERR_INPUT,
              facts.read == 0 ? "no page of the dump is a template"
-                             : "no template of the dump shows what can be told without running it");
+                             : "no template of the dump has a rendering that is known without running it");
         result = hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
                            "pages-meta-current has");
     }

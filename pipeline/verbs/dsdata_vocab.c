@@ -77,8 +77,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
             learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
             format_count(facts->words, words), format_count(facts->pages, pages), (unsigned long long)facts->windows);
     if (facts->forgotten > 0)
-        log_say("%s of these words, the rarest, found no room and were left out",
-                format_count(facts->forgotten, words));
+        log_say("%s of these words, the rarest, did not fit and were left out", format_count(facts->forgotten, words));
     if (facts->learned.words_left_out > 0)
         log_say("%s distinct words were left out: rarer letters, over 100 letters, or no room",
                 format_count(facts->learned.words_left_out, words));
@@ -90,13 +89,12 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
                 format_count(facts->held_out.words, words), format_count(facts->pages_held_out, pages),
                 facts->scarce ? "; text is scarce, so they were afterwards" : "");
     } else {
-        log_say("held out   nothing: so little text is all learned from");
+        log_say("held out   nothing: the text is too short, all of it is learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
         say_next_build(settings->out, recipe);
     if (vocab->count < settings->vocab_size)
-        log_warn("the text gives %u pieces only, %llu were asked for", vocab->count,
-                 (unsigned long long)settings->vocab_size);
+        log_warn("the text gives only %u pieces, not %llu", vocab->count, (unsigned long long)settings->vocab_size);
 }
 
 static json_t *coverage_json(const struct coverage *c)

@@ -21,7 +21,7 @@ static void tell(const char *path, uint64_t line, uint64_t count, const char *wh
 static void tell_defects(const char *path, const struct vocab_defects *d)
 {
     if (d->byte_order_mark)
-        output_line("%s:1: a byte order mark, which belongs to the first piece: remove it", path);
+        output_line("%s:1: a byte order mark, which becomes part of the first piece: remove it", path);
     tell(path, d->first_crlf, d->crlf, "lines end in CR LF; the CR is ignored");
     tell(path, d->first_spaced, d->spaced, "lines end in white space, which is ignored");
     tell(path, d->first_empty, d->empty, "empty lines; their ids never come out, those at the end are ignored");

@@ -147,7 +147,7 @@ int explain(const struct dsdata_settings *settings, const struct inputs *inputs,
         result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
     } else if (result == 0 && !explanation.found) {
         fail(err, ERR_USAGE, "no page has the title \"%s\"", settings->explain);
-        result = hint(err, "a title is written as the page's heading is: capitals count, but for the first letter");
+        result = hint(err, "titles are case-sensitive except for the first letter");
     }
     mem_free(typed);
     return result;

@@ -74,7 +74,7 @@ def _check_together(first, other):
 
     a, b = first.manifest, other.manifest
     if a["root_hash"] == b["root_hash"]:
-        raise ValueError(f"{first.directory} and {other.directory} are one and the same dataset")
+        raise ValueError(f"{first.directory} and {other.directory} are the same dataset")
     if (a["vocab_hash"], a["vocab_size"]) != (b["vocab_hash"], b["vocab_size"]):
         refuse(f"their vocabularies differ ({b['vocab_size']} and {a['vocab_size']} pieces)")
     han = "handle-chinese-chars"

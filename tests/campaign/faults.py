@@ -11,7 +11,7 @@ import common
 import scenarios
 
 DONE, RESOURCES = 0, 7
-SAFE = re.compile(r"goes on|go on|safe|nothing was written|again|cannot be", re.IGNORECASE)
+SAFE = re.compile(r"continues|goes on|go on|safe|nothing was written|again|cannot be", re.IGNORECASE)
 FAILURES = [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ESTALE]
 campaign = common.Campaign("faults", "every file call and every allocation fails once")
 struck = {"DS_FAIL_FILE": 0, "DS_FAIL_READ": 0, "DS_FAIL_ALLOC": 0}

@@ -14,7 +14,7 @@ import common
 
 DONE, STOPPED, RESOURCES = 0, 75, 7
 STEPS = 8
-SAFE = re.compile(r"goes on|safe|names what is damaged", re.IGNORECASE)
+SAFE = re.compile(r"continues|goes on|safe|names what is damaged", re.IGNORECASE)
 LAST = f"checkpoints/step-{STEPS:08}"
 campaign = common.TrainingCampaign("train_faults",
                                    "every file call and every allocation of a training fails once; full disks")

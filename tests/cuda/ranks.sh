@@ -108,7 +108,7 @@ device=cpu train 2 cpu --gpus 2
 device=cpu train 2 cpu --processes 2 --comm nccl
 said "for --device cuda"
 EMULATED_NCCL=21701 train 2 old --gpus 2 --comm nccl
-said "2.18 is the least that serves"
+said "2.18 is the minimum"
 
 # One of two processes is killed while both train.
 timeout 60 "${command[@]}" --device cuda --steps 100000 --gpus 2 --out killed >stdout 2>stderr &

@@ -116,7 +116,7 @@ refused("1 to 16", {})
 refused("seed", two, seed=1 << 32)
 refused("rank", two, rank=2, world_size=2)
 refused("masks", two, masks="other")
-refused("one and the same", {a: 1, str(a) + "/": 2})
+refused("are the same dataset", {a: 1, str(a) + "/": 2})
 refused("vocabularies differ", {a: 1, build("other", "--vocab-size", "300", "--seq", "32",
                                             "--masking", "whole-word"): 1})
 refused("masks whole words", {a: 1, build("pieces", "--vocab", a / "vocab.txt", "--seq", "32"): 1})

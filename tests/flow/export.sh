@@ -123,7 +123,7 @@ case_begin "a download that was not completed is named"
 fresh_copy
 mv "spoilt/$(basename "${parts[2]}")" "spoilt/$(basename "${parts[2]}").part"
 expect_exit 3 "$dsdata" build spoilt/ --out out "${sums[@]}"
-expect_words "$(basename "${parts[2]}").part" "not downloaded to its end"
+expect_words "$(basename "${parts[2]}").part" "not downloaded completely"
 
 case_begin "two exports, two wikis, no part at all"
 fresh_copy

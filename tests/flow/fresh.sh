@@ -195,7 +195,7 @@ others() {
     case_begin "a full disk"
     old_dataset
     expect_exit 7 env DS_FAIL_FILE=25:28 "$dsdata" "${anew[@]}"
-    expect_words "is safe in" ".fresh" "goes on"
+    expect_words "is safe in" ".fresh" "continues"
     expect_exit 0 "$dsdata" verify d
     expect_exit 0 "$dsdata" "${anew[@]}"
     diff -rq -x build.json new d >stdout || complain "other bytes"

@@ -92,7 +92,7 @@ ends 9 137
 expect_words "rank 1 ($right, pid $one) was lost" "at step" "the checkpoint of step" "is safe" "any number of processes"
 expect_equal "errors" "$(grep -c '^dstrain: ' stderr)" 1
 expect_exit 0 "${same[@]}" --out killed
-expect_words "goes on at step"
+expect_words "continues at step"
 expect_same_checkpoint "killed, then one process" whole killed
 
 case_begin "the cable is cut"

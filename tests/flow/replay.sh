@@ -127,7 +127,7 @@ expect_exit 2 "${replay[@]}" run --to 13
 expect_exit 2 "${replay[@]}" run --from 6 --to 6
 expect_exit 2 "${replay[@]}" "$data"
 expect_exit 2 "$dstrain" verify run --from 3
-expect_words "--from is of verify --replay"
+expect_words "--from belongs to verify --replay"
 expect_exit 2 "$dstrain" verify run --processes 2
 cp -r run other
 sed -i 's/"1e-3"/"2e-3"/' other/run.json

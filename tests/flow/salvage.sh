@@ -42,7 +42,7 @@ lines=$(wc -l <"$scratch/stdout")
 case_begin "build --salvage"
 command_line=(build --wiki "$bad" --vocab-size 500 --seq 64 --valid 0.1 --salvage)
 expect_exit 0 "$dsdata" "${command_line[@]}" --threads 1 --out "$good"
-expect_words "passed over"
+expect_words "of the file skipped"
 expect_exit 0 "$dsdata" "${command_line[@]}" --threads 3 --out "$scratch/three"
 expect_equal root_hash "$(root_hash "$scratch/three")" "$(root_hash "$good")"
 expect_equal places "$(json "$good/build.json" 'o["damage"]["places"]')" 1

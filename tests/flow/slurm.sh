@@ -122,7 +122,7 @@ for _ in $(seq 150); do
 done
 cp job.log "$scratch/stderr" 2>/dev/null || true
 expect_equal "the job and how often it was queued again" "$state" "COMPLETED 1"
-expect_words "not finished (exit 75): queued again" "goes on at step 6"
+expect_words "not finished (exit 75): queued again" "continues at step 6"
 expect_same_checkpoint "train.sbatch" whole batch
 
 flow_end

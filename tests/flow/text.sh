@@ -27,7 +27,7 @@ languages() {
     expect_exit 2 "$dsdata" build "$scratch/fi.txt" --lang xx --out "$out"
     expect_words "--lang xx" "nearest"
     expect_exit 2 "$dsdata" extract "xx=$scratch/fi.txt"
-    expect_words "no such file" "no code of a language"
+    expect_words "no such file" "not the code of a language"
     expect_exit 2 "$dsdata" extract "fi=$scratch/nowhere.txt"
     expect_words nowhere.txt "no such file"
     expect_absent manifest.json "$out"

@@ -78,9 +78,9 @@ refused() {
     expect_exit 2 "$dstrain" --shards "$data=400000" --shards other=0.1 "${common[@]}"
     expect_words "less than a millionth"
     expect_exit 2 "$dstrain" --shards "$data=1" --shards "$data/=2" "${common[@]}"
-    expect_words "one and the same dataset"
+    expect_words "are the same dataset"
     expect_exit 2 "$dstrain" --shards "$data=1" --shards other=2 --shards other/=1 "${common[@]}"
-    expect_words "one and the same dataset" other
+    expect_words "are the same dataset" other
     expect_exit 2 "$dstrain" --shards "$data=1" --shards nowhere=2 "${common[@]}"
     expect_words nowhere
 

@@ -53,7 +53,7 @@ stopped() {
     expect_words "step 5 of 12" "same command"
     expect_exit 75 "${train[@]}" --out stopped --stop-after 5
     expect_exit 0 "${train[@]}" --out stopped
-    expect_words "goes on at step 10" "in 3 starts"
+    expect_words "continues at step 10" "in 3 starts"
     expect_same_checkpoint "stopped and repeated" "$whole" stopped
     python3 - "$whole/metrics.jsonl" stopped/metrics.jsonl <<'PYTHON' || complain "the metrics differ"
 import json, sys
@@ -79,7 +79,7 @@ PYTHON
     [ -s signal/latest ] || complain "no checkpoint was left"
     expect_exit 75 "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out signal \
         --stop-after 1
-    expect_words "goes on at step"
+    expect_words "continues at step"
 }
 
 killed() {
@@ -125,7 +125,7 @@ names() {
     expect_exit 75 "${train[@]}" --stop-after 2
     expect_equal "directories" "$(ls runs | wc -l)" 1
     expect_exit 0 "${train[@]}"
-    expect_words "goes on at step 2"
+    expect_words "continues at step 2"
     expect_equal "directories" "$(ls runs | wc -l)" 1
     expect_exit 75 "${train[@]}" --seed 43 --stop-after 1
     expect_equal "directories" "$(ls runs | wc -l)" 2

@@ -68,7 +68,7 @@ branching() {
     expect_words "goes on from trunk at step 6" "lr 0.001 (now 0.0005)" "batch 8 (now 4)"
     expect_equal "position" "$(json <("$dstrain" show branch --json) 'o["step"], o["samples"]')" "(9, 60)"
     expect_exit 0 "${branch[@]}" --out branch
-    expect_words "goes on at step 9"
+    expect_words "continues at step 9"
     expect_exit 0 "${branch[@]}" --out branch-2
     expect_same_checkpoint "stopped branch" branch branch-2
     expect_exit 2 "$dstrain" --shards "$data" --resume trunk --steps 6

@@ -291,7 +291,7 @@ full_disk() {
     expect_exit 0 "${often[@]}" --out stops
     expect_same_checkpoint "after a full disk" straight stops
     expect_exit 0 "${full[@]}" "${often[@]}" --save-fails go-on --out goes-on
-    expect_words "step 4 is not saved" "no space left" "training goes on"
+    expect_words "step 4 is not saved" "no space left" "training continues"
     expect_same_checkpoint "through a full disk" straight goes-on
     expect_equal "checkpoints" "$(ls goes-on/checkpoints | tr '\n' ' ')" "step-00000008 step-00000012 "
     expect_absent '*.tmp' goes-on

@@ -315,7 +315,7 @@ void watch_begin(connections &all)
         if (i != all.rank)
             all.alarm->recv(static_cast<int>(i), ALARM_SLOT, 0, 1);
     if (thread_start(&all.watcher, watch, &all) != 0)
-        die(ERR_RESOURCE, "no further thread can be made");
+        die(ERR_RESOURCE, "no more threads can be created");
 }
 
 void watch_end(connections &all)

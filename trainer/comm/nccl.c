@@ -20,7 +20,7 @@
 #include "base/progress.h"
 
 #if NCCL_VERSION_CODE < 21800
-#error "NCCL 2.18 is the least that serves: communicators that do not block"
+#error "NCCL 2.18 is the minimum: communicators that do not block"
 #endif
 
 #define VERSION_LEAST   21800 /* 10000 * major + 100 * minor + patch */
@@ -205,7 +205,7 @@ static void release(struct processes *all)
 static void *nccl_open(const struct comm_options *options, struct error *err)
 {
     if (version() < VERSION_LEAST) {
-        fail(err, ERR_USAGE, "--comm nccl: %s is installed, 2.18 is the least that serves", nccl_version());
+        fail(err, ERR_USAGE, "--comm nccl: %s is installed, 2.18 is the minimum", nccl_version());
         return NULL;
     }
     struct processes *all = mem_clear(1, sizeof *all);

@@ -137,7 +137,7 @@ static int start_thread(struct comm *comm, struct error *err)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int result = thread_start(&comm->thread, run, comm);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result == 0 ? 0 : fail(err, ERR_RESOURCE, "no further thread can be made: %s", strerror(result));
+    return result == 0 ? 0 : fail(err, ERR_RESOURCE, "no more threads can be created: %s", strerror(result));
 }
 
 /* --------------------------------------------------------------------------------------------- the caller's side */

@@ -44,7 +44,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
     struct str host = colon ? str_range(from, colon) : str_of(from);
     if (text[0] == '\0')
-        return fail(err, ERR_USAGE, "the meeting place is empty");
+        return fail(err, ERR_USAGE, "the rendezvous is empty");
     if (!colon || digits == 0 || digits > 5 || colon[1 + digits] || memchr(host.data, '/', host.size)) {
         rendezvous->path = text;
         return 0;
@@ -53,7 +53,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
         host = str_range(host.data + 1, host.data + host.size - 1);
     const unsigned long port = strtoul(colon + 1, NULL, 10);
     if (port == 0 || port > 65535 || host.size == 0 || host.size >= sizeof rendezvous->host) {
-        fail(err, ERR_USAGE, "the meeting place %.80s is no host and port", text);
+        fail(err, ERR_USAGE, "the rendezvous %.80s is no host and port", text);
         return hint(err, "HOST:PORT with a port of 1 to 65535, [::1]:PORT, or a FILE");
     }
     memcpy(rendezvous->host, host.data, host.size);
@@ -259,7 +259,7 @@ int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, 
     }
     int result = file_read_all(rendezvous->path, RENDEZVOUS_BYTES, &text, err);
     if (result == 0 && rendezvous_read(buf_str(&text), places) < 0)
-        result = fail_at(err, ERR_USAGE, rendezvous->path, ERROR_NO_OFFSET, "says nothing of a meeting");
+        result = fail_at(err, ERR_USAGE, rendezvous->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
     buf_release(&text);
     return result;
 }

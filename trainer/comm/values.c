@@ -47,7 +47,7 @@ void meet_keep(struct meet *meet, struct str key, struct str bytes)
     assert(key.size > 0 && key.size <= MEET_KEY_MAX && bytes.size <= MEET_VALUE_MAX);
     meet->values_bytes += key.size + bytes.size;
     if (meet->values_bytes > VALUES_BYTES) {
-        fail(&err, ERR_RESOURCE, "the processes told each other more than %zu bytes", VALUES_BYTES);
+        fail(&err, ERR_RESOURCE, "the processes exchanged more than %zu bytes", VALUES_BYTES);
         meet_judge(meet, NOBODY, &err);
         return;
     }

@@ -38,8 +38,8 @@ static int look(struct cuda_facts *facts, struct error *err)
     facts->processors = card.multiProcessorCount;
     facts->memory = card.totalGlobalMem;
     if (card.major < 8)
-        return fail(err, ERR_RESOURCE, "%s has compute capability %d.%d; 8.0 is the least that serves", facts->name,
-                    card.major, card.minor);
+        return fail(err, ERR_RESOURCE, "%s has compute capability %d.%d; 8.0 is the minimum", facts->name, card.major,
+                    card.minor);
     return 0;
 }
 

@@ -48,7 +48,7 @@ int model_config_named(const char *name, struct model_config *config)
 static int check_size(const char *what, int64_t value, int64_t most, struct error *err)
 {
     if (value < 1 || value > most)
-        return fail(err, ERR_UNSAFE, "the model's %s is %lld, must be 1 to %lld", what, (long long)value,
+        return fail(err, ERR_UNSAFE, "the model's %s is %lld, but must be 1 to %lld", what, (long long)value,
                     (long long)most);
     return 0;
 }

@@ -40,7 +40,7 @@ static void add_scores(const struct glue_task *task, const json_t *scores, struc
 static void say_passed_over(const char *file, const json_t *rows)
 {
     if (json_integer_value(rows) > 0)
-        log_say("note       %" JSON_INTEGER_FORMAT " rows of %s were too short and passed over",
+        log_say("note       %" JSON_INTEGER_FORMAT " rows of %s were too short and were skipped",
                 json_integer_value(rows), file);
 }
 
@@ -287,7 +287,7 @@ static int check(const struct settings *settings, const char *name, struct error
     if (!settings->glue)
         return fail(err, ERR_USAGE, "--data DIR is missing: the folder of GLUE's tasks");
     if (!settings->out)
-        return fail(err, ERR_USAGE, "--out DIR is missing: where model and scores go");
+        return fail(err, ERR_USAGE, "--out DIR is missing: where model and scores are written");
     if (settings->launch->size > 1 && (all || settings->seeds > 1))
         return fail(err, ERR_USAGE, "several processes train one run: give one task, and --seed instead of --seeds");
     return 0;

@@ -123,7 +123,7 @@ static int check(const struct settings *settings, struct error *err)
     if (settings->logits && !settings->dev)
         return fail(err, ERR_USAGE, "--logits FILE answers the questions of --dev FILE, which is missing");
     if (!settings->out)
-        return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers go");
+        return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers are written");
     if (!settings->train && settings->launch->size > 1)
         return fail(err, ERR_USAGE, "one process answers questions: several need --train");
     return settings->train ? 0 : check_directory(settings->out, err);

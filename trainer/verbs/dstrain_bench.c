@@ -235,7 +235,7 @@ static void say_machine(const struct bench *b, const struct bench_result *r)
             format_count(params.total, count), optimizer_kinds[b->optimizer.kind].name, b->config.hidden_dropout);
     params_release(&params);
     log_say("device     %s", b->ops->name);
-    log_say("batch      %" PRId32 " sequences of %" PRId32 ", %" PRId32 " masked each: %.4g GFLOP a sequence",
+    log_say("batch      %" PRId32 " sequences of %" PRId32 ", %" PRId32 " masked each: %.4g GFLOP per sequence",
             b->sequences, b->seq, b->masked, r->flops * 1e-9);
     log_say("limits     measured here: products %.2f TFLOP/s, memory %.0f GB/s", r->products * 1e-12,
             r->bandwidth * 1e-9);

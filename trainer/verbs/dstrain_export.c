@@ -179,7 +179,7 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     struct buf card = {0};
     char *files = NULL;
     if (!settings->out)
-        return fail(err, ERR_USAGE, "--out DIR is missing: where the model goes");
+        return fail(err, ERR_USAGE, "--out DIR is missing: where the model is written");
     json_t *copied = json_array();
     int result = checkpoint_locate(bare.items[0], &source, &files, err);
     if (result == 0 && source != SOURCE_HUGGING_FACE)

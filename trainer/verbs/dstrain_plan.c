@@ -265,7 +265,7 @@ static void say_processes(const struct setup *setup, const struct engine *engine
                 engine->ops->memory > 0 ? "the embeddings and a layer or a few small ones"
                                         : "a layer or a few small ones");
     if (needs->sent > 0)
-        log_say("traffic    a process sends %s a step%s", format_bytes(needs->sent, bytes),
+        log_say("traffic    a process sends %s per step%s", format_bytes(needs->sent, bytes),
                 setup->recipe.zero < 2 || needs->passes == 1
                     ? ""
                     : "; --zero 2 sends all gradients after every micro-batch, so fewer and larger ones send less");

@@ -76,7 +76,7 @@ static int refuse_options(const struct settings *settings, struct error *err)
                                         "peer-timeout", "world-size", "rendezvous", "comm"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (settings_given(settings, names[i]))
-            return fail(err, ERR_USAGE, "--%s is of verify --replay", names[i]);
+            return fail(err, ERR_USAGE, "--%s belongs to verify --replay", names[i]);
     return 0;
 }
 
