@@ -180,11 +180,11 @@ def ours(shape):
     return rate
 
 
-def bing(before, behind):
+def bing(before, after):
     def rate(s, u):
         step = u - 1
         x, w = step / s["total_training_steps"], s["warmup_proportion"]
-        f = 1 if w == 0 else before(x / w) if x < w else behind(s, step, x, w)
+        f = 1 if w == 0 else before(x / w) if x < w else after(s, step, x, w)
         return s["rate"] * f + s["lr_offset"]
     return rate
 
@@ -193,10 +193,10 @@ def exponential(s, step, x, w):
     return s["decay_rate"] ** ((step - w * s["total_training_steps"]) / s["decay_step"])
 
 
-def nvidia(behind):
+def nvidia(after):
     def rate(s, u):
         q = u / s["total_steps"]
-        return s["rate"] * (q / s["warmup"] if q < s["warmup"] else behind(s, q, s["warmup"]))
+        return s["rate"] * (q / s["warmup"] if q < s["warmup"] else after(s, q, s["warmup"]))
     return rate
 
 
@@ -210,10 +210,10 @@ def gamma(s, i):
     return i / warmup if s["warmup_type"] == "linear" else math.log(i + 1) / math.log(warmup)
 
 
-def warmup_lr(behind):
+def warmup_lr(after):
     def rate(s, u):
         i, warmup = u - 2, max(2, s["warmup_num_steps"])
-        up = 0 if i < 0 else gamma(s, i) if i < warmup else behind(s, i, warmup)
+        up = 0 if i < 0 else gamma(s, i) if i < warmup else after(s, i, warmup)
         return s["warmup_min_lr"] + (s["warmup_max_lr"] - s["warmup_min_lr"]) * up
     return rate
 

@@ -75,7 +75,7 @@ static int sum_file(struct sums *sums, struct sum *sum, const char *directory, u
             break;
         sha256_add(&sha, block, (size_t)got);
         sums->done += (uint64_t)got;
-        if (progress.told && progress.told(progress.context, sums->done, sums->total) < 0)
+        if (progress.report && progress.report(progress.context, sums->done, sums->total) < 0)
             result = fail(err, ERR_STOPPED, "stopped; nothing was changed");
     }
     file_close(&file);
@@ -135,7 +135,7 @@ static int read_list(struct sums *sums, struct str text, const char *path, struc
         const struct str line = {text.data, end ? (size_t)(end - text.data) : text.size};
         struct sum listed, *found;
         if (!read_line(line, &listed))
-            return refuse_line(path, number, "is not as sha256sum writes it", err);
+            return refuse_line(path, number, "is not in the format of sha256sum", err);
         found = bsearch(&listed, sums->items, sums->count, sizeof *sums->items, by_name);
         snprintf(what, sizeof what, "names %s, which %s", listed.name,
                  found ? "was named before" : "is no file of this dataset");

@@ -54,10 +54,10 @@ void verify_release(struct verify_report *report)
 
 /* ------------------------------------------------------------------------------------------------ reading */
 
-static int tell(struct verifier *v, uint64_t bytes)
+static int add_bytes(struct verifier *v, uint64_t bytes)
 {
     v->report->bytes += bytes;
-    if (v->progress.told && v->progress.told(v->progress.context, v->report->bytes, v->total) < 0)
+    if (v->progress.report && v->progress.report(v->progress.context, v->report->bytes, v->total) < 0)
         return fail(v->err, ERR_STOPPED, "stopped; nothing was changed");
     return 0;
 }
@@ -70,7 +70,7 @@ static int read_exact(struct verifier *v, const struct file *file, void *out, ui
         return -1;
     if ((uint64_t)got != bytes)
         return fail_at(v->err, ERR_RESOURCE, file->path, offset, "the file became shorter while it was read");
-    return tell(v, bytes);
+    return add_bytes(v, bytes);
 }
 
 /* Opens DIR/name and notes if it is missing or its size is not `expected`. 1: opened; 0: nothing left to check; < 0:

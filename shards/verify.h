@@ -31,7 +31,7 @@ static inline bool verify_is_good(const struct verify_report *report)
 
 /* Called now and then with the bytes done and the total (0: not known); < 0 stops with ERR_STOPPED. */
 struct verify_progress {
-    int (*told)(void *context, uint64_t done, uint64_t total); /* or NULL */
+    int (*report)(void *context, uint64_t done, uint64_t total); /* or NULL */
     void *context;
 };
 

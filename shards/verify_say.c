@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static int told(void *context, uint64_t done, uint64_t total)
+static int report_progress(void *context, uint64_t done, uint64_t total)
 {
     struct progress *progress = context;
     char bytes[32], all[32];
@@ -21,7 +21,7 @@ static int told(void *context, uint64_t done, uint64_t total)
 
 struct verify_progress verify_shown(struct progress *progress)
 {
-    return (struct verify_progress){told, progress};
+    return (struct verify_progress){report_progress, progress};
 }
 
 json_t *verify_json(const struct verify_report *report)

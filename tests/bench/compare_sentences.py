@@ -78,8 +78,8 @@ def place_in(text, count):
     return len(text)
 
 
-def kind_of(before, behind):
-    return next(name for name, left, right in KINDS if re.search(left, before) and re.match(right, behind))
+def kind_of(before, after):
+    return next(name for name, left, right in KINDS if re.search(left, before) and re.match(right, after))
 
 
 def compare(paragraphs, mine, theirs):
@@ -89,8 +89,8 @@ def compare(paragraphs, mine, theirs):
         agreed += len(left & right)
         for place in left ^ right:
             at = place_in(paragraph, place)
-            before, behind = paragraph[:at], paragraph[at:].lstrip()
-            differ.append((kind_of(before, behind), place in left, before, behind))
+            before, after = paragraph[:at], paragraph[at:].lstrip()
+            differ.append((kind_of(before, after), place in left, before, after))
     return agreed, differ
 
 
@@ -103,8 +103,8 @@ def show(name, agreed, differ, examples, random_state):
             continue
         print(f"  {kind:20} only ours {counts[kind, True]:5}   only {name} {counts[kind, False]:5}")
         chosen = [each for each in differ if each[0] == kind]
-        for _, own, before, behind in random_state.sample(chosen, min(examples, len(chosen))):
-            print(f"      {before[-50:]} {'|' if own else '~'} {behind[:40]}")
+        for _, own, before, after in random_state.sample(chosen, min(examples, len(chosen))):
+            print(f"      {before[-50:]} {'|' if own else '~'} {after[:40]}")
 
 
 def read_cases():

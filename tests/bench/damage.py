@@ -241,8 +241,8 @@ class Source:
         before, here = squeeze(text[max(0, start - 12):start]).lstrip(), squeeze(text[start:end])
         if before + here in typed:
             return True
-        behind = squeeze(text[start:end + 12])
-        return TEMPLATE + behind in typed and before + TEMPLATE + here not in typed
+        after = squeeze(text[start:end + 12])
+        return TEMPLATE + after in typed and before + TEMPLATE + here not in typed
 
 
 def damages(source, text):

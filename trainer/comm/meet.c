@@ -96,7 +96,7 @@ void meet_judge(struct meet *meet, uint32_t lost, const struct error *err)
 void meet_leave_late(struct meet *meet)
 {
     const double patience = meet->options.leave_timeout;
-    if (!meet->failed || meet->told || patience <= 0 || meet->now - meet->failed_since < patience)
+    if (!meet->failed || meet->failure_seen || patience <= 0 || meet->now - meet->failed_since < patience)
         return;
     if (meet_speaks(meet))
         error_leave(&meet->verdict.error);
@@ -199,7 +199,7 @@ void meet_await(struct meet *meet)
 int meet_tell(struct meet *meet, struct error *err)
 {
     assert(meet->failed);
-    meet->told = true;
+    meet->failure_seen = true;
     *err = meet->verdict.error;
     return -1;
 }
@@ -235,7 +235,7 @@ int meet_open(struct meet **out, const struct meet_options *options, struct erro
         return -1;
     }
     if (thread_start(&meet->thread, first ? hub_run : member_run, meet) != 0)
-        die(ERR_RESOURCE, "no further thread can be made");
+        die(ERR_RESOURCE, "no more threads can be created");
     pthread_mutex_lock(&meet->lock);
     result = first ? hub_await(meet, err) : await_begin(meet, err);
     pthread_mutex_unlock(&meet->lock);
@@ -252,7 +252,7 @@ void meet_close(struct meet *meet)
         return;
     pthread_mutex_lock(&meet->lock);
     meet->closing = true;
-    meet->told = true;
+    meet->failure_seen = true;
     meet_wake(meet);
     pthread_mutex_unlock(&meet->lock);
     pthread_join(meet->thread, NULL);
@@ -363,7 +363,7 @@ int meet_fail(struct meet *meet, struct error *err)
         meet_judge(meet, NOBODY, err);
         meet_wake(meet);
     }
-    meet->told = true;
+    meet->failure_seen = true;
     pthread_mutex_unlock(&meet->lock);
     return -1;
 }

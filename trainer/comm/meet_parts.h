@@ -104,7 +104,7 @@ struct meet {
     uint64_t begun_step; /* the step whose sums this process has begun; 0: none */
 
     atomic_bool failed;
-    bool told; /* the failure was reported to a caller */
+    bool failure_seen; /* the failure was reported to a caller */
     double failed_since;
     struct meet_verdict verdict;
 

@@ -15,7 +15,7 @@
 #define COLUMNS      256          /* columns of C in a task, at most: enough that packing A costs little */
 #define TALL_ROWS    768          /* both where A is read in place */
 #define TALL_COLUMNS 64
-#define LAID         96                /* rows of A that are packed at once */
+#define PACKED_ROWS  96                /* rows of A that are packed at once */
 #define LEAST        (TILES ? 96 : 24) /* rows of C in a task where threads are many, at least: whole strips */
 #define TASKS        6                 /* tasks per thread: enough that the wait for the last one is short */
 
@@ -55,7 +55,7 @@ struct sum_args {
 /* The memory of one thread. */
 struct work {
     unit panels[DEPTH * COLUMNS];
-    unit left[DEPTH * LAID];
+    unit left[DEPTH * PACKED_ROWS];
     real sums[ROWS * COLUMNS]; /* blocks of STRIP x PANEL, one after the other */
 };
 
@@ -142,8 +142,8 @@ static void product_block(const struct linear_product *p, size_t i0, size_t j0, 
         lay_steps(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
         for (size_t i = 0; i < m; i += STRIP) {
             const size_t rows = smaller(STRIP, m - i);
-            if (i % LAID == 0)
-                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece);
+            if (i % PACKED_ROWS == 0)
+                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(PACKED_ROWS, m - i), piece);
             for (size_t j = 0; j < across; j++) {
                 real *sum = work->sums + (k > deep ? (i / STRIP * across + j) * STRIP * PANEL : 0);
                 if (k0 + piece == k)
@@ -178,7 +178,7 @@ static void multiply(struct device *device, struct linear_product *p)
                  wanted = TASKS * (size_t)device->threads;
     const bool tall = !TILES && lies_ready(&p->shape, p->a, (size_t)p->shape.k);
     size_t rows = tall ? TALL_ROWS : ROWS, columns = tall ? TALL_COLUMNS : COLUMNS;
-    while (rows > LAID && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
+    while (rows > PACKED_ROWS && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         rows /= 2;
     while (columns > PANEL_MAX && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         columns /= 2;

@@ -157,7 +157,7 @@ int checkpoint_survey(const char *directory, const char *prefix, struct verify_p
     json_t *hash;
     json_object_foreach(readable ? json_object_get(json, "files") : NULL, name, hash)
     {
-        if (result == 0 && progress.told(progress.context, report->bytes, 0) < 0)
+        if (result == 0 && progress.report(progress.context, report->bytes, 0) < 0)
             result = fail(&found, ERR_STOPPED, "stopped; nothing was changed");
         if (result == 0)
             result = note_file(directory, prefix, name, verify_file(directory, name, json_string_value(hash), &found),
