@@ -93,6 +93,10 @@ render render_format_number, render_fraction, render_val, render_power, render_m
 render render_quoted, render_langx, render_ship, render_flag, render_chinese;   /* renderers_names.c */
 render render_cited;                                                            /* renderers_names.c */
 render render_interlanguage, render_ipa, render_pronunciation, render_junction; /* renderers_names.c */
+/* For a name that nothing knows: what the form of its arguments tells (shapes.c). */
+bool render_shape(struct call *call, uint32_t index);
+bool call_is_measure(struct call *call); /* numbers, and a unit that {{convert}} knows */
+bool name_says_note(struct str name);    /* a folded name: note, source, box or banner in any language */
 /* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
 bool render_lang_of(struct call *call, struct str code);
 /* The name of a country on an English, Japanese, Korean or Chinese wiki; NULL where there is none. */

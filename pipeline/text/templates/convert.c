@@ -148,6 +148,12 @@ static unsigned read_input(struct call *call, struct conversion *c)
     return at;
 }
 
+bool call_is_measure(struct call *call)
+{
+    struct conversion c = {0};
+    return read_input(call, &c) > 0 && !call->is_opaque;
+}
+
 static void read_outputs_and_style(struct call *call, struct conversion *c, unsigned at)
 {
     const struct str code = positional(call, at);

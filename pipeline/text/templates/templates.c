@@ -182,7 +182,7 @@ static bool render_call(struct call *call, uint32_t index)
     const bool is_language = str_starts(call->name, STR("Lang-")), is_sound = is_pronunciation(call->name);
     if (!row && !added && !is_language && !is_sound) {
         call->has_pattern = said != NULL;
-        return false;
+        return !said && render_shape(call, index);
     }
     call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
     call->has_pattern = said || (row && !row->render);
