@@ -2,6 +2,8 @@
  * line. */
 #include "base/file.h"
 #include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/countries.h"
+#include "pipeline/text/templates/local_dates.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/templates/units.h"
 #include "pipeline/text/wikitext.h"
@@ -62,8 +64,23 @@ static void tables_are_searched_by_halves(void **state)
     assert_string_equal(country_of(STR("AFG"), STR("en")), "Afghanistan");
     assert_string_equal(country_of(STR("ZWE"), STR("en")), "Zimbabwe");
     assert_null(country_of(STR("zzz"), STR("en")));
-    assert_null(country_of(STR("USA"), STR("fr")));
+    assert_string_equal(country_of(STR("USA"), STR("fr")), "États-Unis");
+    assert_null(country_of(STR("USA"), STR("yo")));
     assert_string_equal(country_of(STR("USA"), STR("ko")), "미국");
+}
+
+static void local_tables_are_in_order(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < local_date_count; i++)
+        assert_true(strcmp(local_dates[i - 1].language, local_dates[i].language) < 0);
+    for (size_t i = 1; i < country_names_count; i++)
+        assert_true(strcmp(country_names[i - 1].language, country_names[i].language) < 0);
+    for (size_t i = 0; i < country_code_count; i++) {
+        assert_true(country_codes[i].number < COUNTRIES);
+        assert_true(i == 0 || strcmp(country_codes[i - 1].code, country_codes[i].code) < 0);
+    }
+    assert_true(is_country(STR("Россия"), STR("ru")) && !is_country(STR("Россия"), STR("uk")));
 }
 
 /* The default outputs of every unit are units of the same quantity. */
@@ -237,10 +254,15 @@ static void the_hash_is_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_canonical_and_sorted), cmocka_unit_test(silent_names_are_folded_and_sorted),
-        cmocka_unit_test(tables_are_searched_by_halves), cmocka_unit_test(units_lead_to_units),
-        cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_reported_with_their_line),
-        cmocka_unit_test(the_hash_is_the_files),         cmocka_unit_test(local_units_are_sorted_and_lead_to_units),
+        cmocka_unit_test(rows_are_canonical_and_sorted),
+        cmocka_unit_test(silent_names_are_folded_and_sorted),
+        cmocka_unit_test(tables_are_searched_by_halves),
+        cmocka_unit_test(local_tables_are_in_order),
+        cmocka_unit_test(units_lead_to_units),
+        cmocka_unit_test(a_file_adds_renderings),
+        cmocka_unit_test(mistakes_are_reported_with_their_line),
+        cmocka_unit_test(the_hash_is_the_files),
+        cmocka_unit_test(local_units_are_sorted_and_lead_to_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,7 @@ render render_coord, render_music;                                              
 render render_convert;                                                                             /* convert.c */
 render render_gauge, render_height, render_density;                                                /* measures.c */
 render render_date, render_death, render_year, render_as_of, render_age, render_now, render_time;  /* dates.c */
+render render_day, render_life;                                                                    /* dates.c */
 render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
 render render_quoted, render_langx, render_ship, render_flag, render_chinese;   /* renderers_names.c */
 render render_cited;                                                            /* renderers_names.c */
@@ -99,7 +100,9 @@ bool call_is_measure(struct call *call); /* numbers, and a unit that {{convert}}
 bool name_says_note(struct str name);    /* a folded name: note, source, box or banner in any language */
 /* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
 bool render_lang_of(struct call *call, struct str code);
-/* The name of a country on an English, Japanese, Korean or Chinese wiki; NULL where there is none. */
+/* The name of a country in the language of a wiki; NULL where there is none. */
 const char *country_of(struct str alpha3, struct str language);
+/* Does a country have that name in a language other than English? */
+bool is_country(struct str name, struct str language);
 
 #endif

@@ -151,7 +151,9 @@ static unsigned read_input(struct call *call, struct conversion *c)
 bool call_is_measure(struct call *call)
 {
     struct conversion c = {0};
-    return read_input(call, &c) > 0 && !call->is_opaque;
+    if (read_input(call, &c) == 0 || call->is_opaque)
+        return false;
+    return strcmp(c.unit->code, "N") != 0 && strcmp(c.unit->code, "W") != 0; /* north, west */
 }
 
 static void read_outputs_and_style(struct call *call, struct conversion *c, unsigned at)

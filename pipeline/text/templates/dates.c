@@ -1,6 +1,7 @@
-/* Dates and ages as English pages show them. The current date is never used: an age that still grows is left out, and
+/* Dates and ages: in English, and in the languages of dates_local.c. The current date is never used: an age that still grows is left out, and
  * "now" is when the page was saved. */
 #include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/local_dates.h"
 #include "pipeline/text/templates/time_format.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static bool read_date(struct call *call, unsigned first, struct date *date)
     for (unsigned i = 0; i < 3; i++)
         snprintf(name[i], sizeof name[i], "%u", first + i);
     *date = (struct date){0};
-    if (!call_english(call) || !call_number(call, name[0], &date->year) || date->year > 9999)
+    if (!call_number(call, name[0], &date->year) || date->year > 9999)
         return false;
     if (!call_argument(call, name[1]) || !read_month(call, name[1], &date->month)) {
         date->month = 0;
@@ -50,9 +51,34 @@ static bool wants_day_first(struct call *call)
     return df && !call_says(call, "df", "no") && !call_says(call, "df", "n") && !call_says(call, "df", "US");
 }
 
-static void show_date(struct call *call, const struct date *date, bool day_first)
+/* False where a month stands without a day, because its form may be another one then, and in other languages. */
+static bool show_local_date(struct call *call, const struct date *date)
+{
+    const struct local_date *found = NULL;
+    char text[16];
+    for (size_t i = 0; i < local_date_count && !found; i++)
+        if (str_equal(str_of(local_dates[i].language), call->page->code))
+            found = &local_dates[i];
+    if (!found || (date->month > 0 && date->day == 0))
+        return false;
+    for (const char *at = date->month > 0 ? found->pattern : "$y"; *at; at++) {
+        if (*at != '$') {
+            show(call, (struct str){at, 1});
+        } else if (*++at == 'm') {
+            show_text(call, found->months[date->month - 1]);
+        } else {
+            snprintf(text, sizeof text, "%ld", *at == 'd' ? date->day : *at == 'n' ? date->month : date->year);
+            show_text(call, text);
+        }
+    }
+    return true;
+}
+
+static bool show_date(struct call *call, const struct date *date, bool day_first)
 {
     char text[64];
+    if (!call_english(call))
+        return show_local_date(call, date);
     if (date->month == 0)
         snprintf(text, sizeof text, "%ld", date->year);
     else if (date->day == 0)
@@ -62,6 +88,7 @@ static void show_date(struct call *call, const struct date *date, bool day_first
     else
         snprintf(text, sizeof text, "%s %ld, %ld", month_names[date->month - 1], date->day, date->year);
     show_text(call, text);
+    return true;
 }
 
 static long years_between(const struct date *from, const struct date *to)
@@ -82,10 +109,8 @@ static bool has_month_name(struct call *call)
 bool render_date(struct call *call)
 {
     struct date date;
-    if (read_date(call, 1, &date)) {
-        show_date(call, &date, wants_day_first(call));
-        return true;
-    }
+    if (read_date(call, 1, &date))
+        return show_date(call, &date, wants_day_first(call));
     const struct argument *first = call_argument(call, "1"), *second = call_argument(call, "2");
     const struct str text = call_value(call, "1");
     if (!first || call->is_opaque || (second ? !has_month_name(call) : text.size < 6))
@@ -104,8 +129,9 @@ bool render_death(struct call *call)
     struct date death, birth;
     if (!read_date(call, 1, &death))
         return render_date(call);
-    show_date(call, &death, wants_day_first(call));
-    if (!read_date(call, 4, &birth))
+    if (!show_date(call, &death, wants_day_first(call)))
+        return false;
+    if (!call_english(call) || !read_date(call, 4, &birth))
         return true;
     char text[32];
     snprintf(text, sizeof text, " (aged %ld)", years_between(&birth, &death));
@@ -122,8 +148,50 @@ bool render_year(struct call *call)
         return false;
     if (call_argument(call, "2") && !read_month(call, "2", &date.month))
         date.month = 0;
-    show_date(call, &date, false);
-    return true;
+    return show_date(call, &date, false);
+}
+
+/* {{dni|8|3|1942}} → 8 de março de 1942; the parameter has the order of the arguments, "dmy". */
+static bool read_ordered(struct call *call, unsigned first, const char *order, struct date *date)
+{
+    *date = (struct date){0};
+    for (unsigned i = 0; i < 3; i++) {
+        char name[4];
+        snprintf(name, sizeof name, "%u", first + i);
+        long *const part = order[i] == 'd' ? &date->day : order[i] == 'm' ? &date->month : &date->year;
+        if (!call_argument(call, name))
+            continue;
+        if (order[i] == 'm' ? !read_month(call, name, part) : !call_number(call, name, part))
+            return false;
+    }
+    return date->year > 0 && date->year <= 9999 && date->day <= 31;
+}
+
+bool render_day(struct call *call)
+{
+    struct date date;
+    return read_ordered(call, 1, call->parameter.data, &date) && show_date(call, &date, true);
+}
+
+/* {{lahirmati|Surakarta|21|6|1961|Solo|1|2|2003}} → Surakarta, 21 Juni 1961 – Solo, 1 Februari 2003 */
+bool render_life(struct call *call)
+{
+    bool any = false;
+    for (unsigned first = 1; first <= 5; first += 4) {
+        struct date date;
+        const struct argument *place = call_numbered(call, first);
+        const bool has_date = read_ordered(call, first + 1, "dmy", &date);
+        if (!place && !has_date)
+            continue;
+        show_text(call, any ? " – " : "");
+        if (place)
+            show_argument(call, place);
+        show_text(call, place && has_date ? ", " : "");
+        if (has_date && !show_date(call, &date, true))
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 /* {{as of|2014|3|5|lc=y}} → as of 5 March 2014 */

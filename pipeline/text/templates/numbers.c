@@ -1,6 +1,7 @@
 #include "pipeline/text/templates/numbers.h"
 
 #include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/number_words.h"
 
 #include <math.h>
@@ -292,13 +293,23 @@ bool render_power(struct call *call)
     return true;
 }
 
-/* {{US$|2 billion}} → US$2 billion: the parameter is the sign. */
+/* {{US$|2 billion}} → US$2 billion: the parameter is the sign. Where the decimal mark is a comma, it is after the amount
+ * (5 €), except in Portuguese. */
 bool render_money(struct call *call)
 {
     const struct argument *amount = call_argument(call, "1");
-    show(call, call->parameter);
+    const bool portuguese = str_equal(call->page->code, STR("pt"));
+    const bool is_after = amount && call->page->style->decimal[0] == ',' && !portuguese;
+    if (!is_after)
+        show(call, call->parameter);
+    if (amount && portuguese)
+        show_text(call, "\xC2\xA0");
     if (amount)
         show_number(call, amount);
+    if (is_after) {
+        show_text(call, "\xC2\xA0");
+        show(call, call->parameter);
+    }
     return true;
 }
 

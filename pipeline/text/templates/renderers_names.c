@@ -1,5 +1,6 @@
-/* Words of other languages, ships, countries and roads, as English pages show them. */
+/* Words of other languages, ships, countries and roads. */
 #include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/countries.h"
 
 struct code_name {
     const char *code, *name;
@@ -371,91 +372,33 @@ static const char *name_of(const struct code_name *rows, size_t count, struct st
     return NULL;
 }
 
-/* {{USA}} on pages in these languages: the names of countries that stand in running text most. */
-static const struct {
-    const char *code, *ja, *ko, *zh;
-} asian_countries[] = {
-    {"arg", "アルゼンチン", "아르헨티나", "阿根廷"},
-    {"aus", "オーストラリア", "오스트레일리아", "澳大利亚"},
-    {"aut", "オーストリア", "오스트리아", "奥地利"},
-    {"bel", "ベルギー", "벨기에", "比利时"},
-    {"bgr", "ブルガリア", "불가리아", "保加利亚"},
-    {"bra", "ブラジル", "브라질", "巴西"},
-    {"can", "カナダ", "캐나다", "加拿大"},
-    {"che", "スイス", "스위스", "瑞士"},
-    {"chl", "チリ", "칠레", "智利"},
-    {"chn", "中国", "중국", "中国"},
-    {"col", "コロンビア", "콜롬비아", "哥伦比亚"},
-    {"cub", "キューバ", "쿠바", "古巴"},
-    {"cze", "チェコ", "체코", "捷克"},
-    {"den", "デンマーク", "덴마크", "丹麦"},
-    {"deu", "ドイツ", "독일", "德国"},
-    {"dnk", "デンマーク", "덴마크", "丹麦"},
-    {"egy", "エジプト", "이집트", "埃及"},
-    {"esp", "スペイン", "스페인", "西班牙"},
-    {"fin", "フィンランド", "핀란드", "芬兰"},
-    {"fra", "フランス", "프랑스", "法国"},
-    {"gbr", "イギリス", "영국", "英国"},
-    {"ger", "ドイツ", "독일", "德国"},
-    {"grc", "ギリシャ", "그리스", "希腊"},
-    {"hkg", "香港", "홍콩", "香港"},
-    {"hrv", "クロアチア", "크로아티아", "克罗地亚"},
-    {"hun", "ハンガリー", "헝가리", "匈牙利"},
-    {"idn", "インドネシア", "인도네시아", "印度尼西亚"},
-    {"ind", "インド", "인도", "印度"},
-    {"irl", "アイルランド", "아일랜드", "爱尔兰"},
-    {"irn", "イラン", "이란", "伊朗"},
-    {"isr", "イスラエル", "이스라엘", "以色列"},
-    {"ita", "イタリア", "이탈리아", "意大利"},
-    {"jpn", "日本", "일본", "日本"},
-    {"kor", "韓国", "대한민국", "韩国"},
-    {"mac", "マカオ", "마카오", "澳门"},
-    {"mex", "メキシコ", "멕시코", "墨西哥"},
-    {"mng", "モンゴル", "몽골", "蒙古国"},
-    {"mys", "マレーシア", "말레이시아", "马来西亚"},
-    {"ned", "オランダ", "네덜란드", "荷兰"},
-    {"nld", "オランダ", "네덜란드", "荷兰"},
-    {"nor", "ノルウェー", "노르웨이", "挪威"},
-    {"nzl", "ニュージーランド", "뉴질랜드", "新西兰"},
-    {"pak", "パキスタン", "파키스탄", "巴基斯坦"},
-    {"per", "ペルー", "페루", "秘鲁"},
-    {"phl", "フィリピン", "필리핀", "菲律宾"},
-    {"pol", "ポーランド", "폴란드", "波兰"},
-    {"por", "ポルトガル", "포르투갈", "葡萄牙"},
-    {"prk", "北朝鮮", "북한", "朝鲜"},
-    {"prt", "ポルトガル", "포르투갈", "葡萄牙"},
-    {"rou", "ルーマニア", "루마니아", "罗马尼亚"},
-    {"rus", "ロシア", "러시아", "俄罗斯"},
-    {"sau", "サウジアラビア", "사우디아라비아", "沙特阿拉伯"},
-    {"sgp", "シンガポール", "싱가포르", "新加坡"},
-    {"srb", "セルビア", "세르비아", "塞尔维亚"},
-    {"sui", "スイス", "스위스", "瑞士"},
-    {"svk", "スロバキア", "슬로바키아", "斯洛伐克"},
-    {"swe", "スウェーデン", "스웨덴", "瑞典"},
-    {"tha", "タイ", "태국", "泰国"},
-    {"tur", "トルコ", "튀르키예", "土耳其"},
-    {"twn", "台湾", "타이완", "台湾"},
-    {"ukr", "ウクライナ", "우크라이나", "乌克兰"},
-    {"usa", "アメリカ合衆国", "미국", "美国"},
-    {"vnm", "ベトナム", "베트남", "越南"},
-    {"zaf", "南アフリカ共和国", "남아프리카 공화국", "南非"},
-};
+static const struct country_names *names_in(struct str language)
+{
+    for (size_t i = 0; i < country_names_count; i++)
+        if (str_equal(str_of(country_names[i].language), language))
+            return &country_names[i];
+    return NULL;
+}
 
 const char *country_of(struct str alpha3, struct str language)
 {
     char folded[NAME_BYTES_MAX];
-    const struct str code = name_fold(alpha3, folded);
     if (str_equal(language, STR("en")))
-        return name_of(countries, sizeof countries / sizeof *countries, code);
-    for (size_t i = 0; i < sizeof asian_countries / sizeof *asian_countries; i++) {
-        if (!str_equal(code, str_of(asian_countries[i].code)))
-            continue;
-        return str_equal(language, STR("ja"))   ? asian_countries[i].ja
-               : str_equal(language, STR("ko")) ? asian_countries[i].ko
-               : str_equal(language, STR("zh")) ? asian_countries[i].zh
-                                                : NULL;
-    }
+        return name_of(countries, sizeof countries / sizeof *countries, name_fold(alpha3, folded));
+    const struct country_names *names = names_in(language);
+    for (size_t i = 0; names && i < country_code_count; i++)
+        if (str_equal(str_of(country_codes[i].code), alpha3))
+            return names->names[country_codes[i].number];
     return NULL;
+}
+
+bool is_country(struct str name, struct str language)
+{
+    const struct country_names *names = names_in(language);
+    for (size_t i = 0; names && i < COUNTRIES; i++)
+        if (names->names[i] && str_equal(str_of(names->names[i]), name))
+            return true;
+    return false;
 }
 
 static const struct argument *first_of(const struct call *call, const char *name, const struct argument *other)
@@ -557,11 +500,12 @@ bool render_ship(struct call *call)
     return true;
 }
 
-/* {{flag|USA}} → United States */
+/* {{flag|USA}} → United States; the parameter is the argument that names the country, if it is not the first. */
 bool render_flag(struct call *call)
 {
-    const struct argument *argument = first_of(call, "name", call_argument(call, "1"));
-    const struct str code = call_value(call, "1");
+    const char *place = call->parameter.size > 0 ? call->parameter.data : "1";
+    const struct argument *argument = first_of(call, "name", call_argument(call, place));
+    const struct str code = call_value(call, place);
     bool is_code = code.size > 1 && code.size < 4;
     for (size_t i = 0; i < code.size; i++)
         is_code &= code.data[i] >= 'A' && code.data[i] <= 'Z';

@@ -1,5 +1,5 @@
 /* Templates without a row whose arguments tell what they show, whatever the wiki calls them: a measure ({{xyz|5|km}}), a
- * word of another language ({{xyz|fr|mot}}, {{xyz-fr|mot}}), a number ({{xyz|12345}}). They show only at a place where
+ * word of another language ({{xyz|fr|mot}}, {{xyz-fr|mot}}), a number ({{xyz|12345}}), a country (its name alone). They show only at a place where
  * words can be, after a blank or an opening bracket, because {{xyz|5}} right after a word is the sign of a note. */
 #include "pipeline/text/templates/convert.h"
 #include "pipeline/text/templates/numbers.h"
@@ -61,6 +61,10 @@ bool render_shape(struct call *call, uint32_t index)
     for (size_t i = 0; i < call->count; i++)
         *(call->arguments[i].number > 0 ? &unnamed : &named) += call->arguments[i].from < call->arguments[i].to;
     const struct argument *first = call_numbered(call, 1), *second = call_numbered(call, 2);
+    if (call->count == 0 && is_country(call->name, call->page->code)) {
+        show(call, call->name);
+        return true;
+    }
     const struct str value = call_value_of(call, first);
     if (!first || call->is_opaque)
         return false;

@@ -27,7 +27,7 @@ struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
         if (blank)
             out[size++] = ' ';
         blank = false;
-        if (size == 0)
+        if (size == 0 && (code_point < 0x10D0 || code_point > 0x10FF)) /* Georgian names have no capitals */
             code_point = (uint32_t)utf8proc_toupper((utf8proc_int32_t)code_point);
         size += utf8_write(code_point, out + size);
     }
