@@ -24,7 +24,8 @@
 #define HOSTILE_BYTES (256u << 10)
 #define PAIR_STEP     16u
 #endif
-#define CASES SOURCE_DIR "/tests/pipeline/wikitext.cases"
+#define CASES          SOURCE_DIR "/tests/pipeline/wikitext.cases"
+#define LANGUAGE_CASES SOURCE_DIR "/tests/pipeline/wikitext_languages.cases"
 
 static void count_letters(struct str text, int64_t sign, int64_t letters[256])
 {
@@ -128,6 +129,7 @@ static void cases_show_what_a_reader_sees(void **state)
 {
     (void)state;
     assert_int_equal(cases_run(CASES, run_case), 0);
+    assert_int_equal(cases_run(LANGUAGE_CASES, run_case), 0);
 }
 
 static struct wikitext_facts facts_of(const char *text, const char *lang)
