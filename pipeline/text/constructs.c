@@ -9,6 +9,17 @@
 
 #include <assert.h>
 
+/* The size of a tag <nowiki> or </nowiki>, which <pre> ignores; 0: there is none. */
+static uint32_t nowiki_tag(struct str text)
+{
+    struct tag_found found;
+    size_t looked;
+    if (!str_starts(text, STR("<")) ||
+        !tag_read((struct str){text.data, text.size < 16 ? text.size : 16}, &found, &looked))
+        return 0;
+    return tags[found.index].kind == TAG_LITERAL ? (uint32_t)found.size : 0;
+}
+
 /* Text that is not wikitext (nowiki, pre): only entities have a meaning. */
 static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
 {
@@ -17,6 +28,11 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
         uint32_t code_point;
         char encoded[4];
         size_t size = 0;
+        const uint32_t tag = line_by_line ? nowiki_tag(str_range(w->text.data + w->at, w->text.data + end)) : 0;
+        if (tag > 0) {
+            walk_skip(w, w->at + tag, FATE_MARKUP);
+            continue;
+        }
         if (byte == '&')
             size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &code_point);
         if (size > 0) {
@@ -30,7 +46,8 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
             walk_skip(w, w->at + 1, FATE_CONTROL);
         } else {
             uint32_t next = w->at + 1;
-            while (next < end && w->text.data[next] != '&' && (unsigned char)w->text.data[next] >= ' ')
+            while (next < end && w->text.data[next] != '&' && (w->text.data[next] != '<' || !line_by_line) &&
+                   (unsigned char)w->text.data[next] >= ' ')
                 next++;
             walk_keep(w, next);
         }
@@ -143,8 +160,34 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
     return false;
 }
 
+/* What cannot be the name of a template is text with its braces: {{}}, {{ |x}}, {{1, 2}, {3, 4}}. A name with an
+ * argument behind it is a mistake of typing, and is dropped. */
+static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
+{
+    const char *text = w->text.data;
+    const bool has_inner = w->span + 1 < w->spans.count && w->spans.items[w->span + 1].start < span->inner_end;
+    const uint32_t limit =
+        span->inner_end - span->inner_start < NAME_BYTES_MAX ? span->inner_end : span->inner_start + NAME_BYTES_MAX;
+    bool is_empty = true, is_set = false;
+    if (span->kind != SPAN_TEMPLATE || has_inner)
+        return false;
+    for (uint32_t at = span->inner_start; at < limit && (text[at] != '|' || !is_empty); at++) {
+        if (text[at] == '|' || text[at] == ':')
+            return false;
+        is_empty &= strchr(" \t\n", text[at]) != NULL;
+        is_set |= strchr("{}[]", text[at]) != NULL;
+    }
+    return is_empty || is_set;
+}
+
 static void read_template(struct wikitext *w, const struct span *span)
 {
+    w->facts->steps += NAME_BYTES_MAX;
+    if (is_text_in_braces(w, span)) {
+        walk_open_paragraph(w);
+        walk_keep(w, w->at + 2);
+        return;
+    }
     const struct template_page page = {.text = w->text,
                                        .title = w->title,
                                        .timestamp = w->timestamp,

@@ -108,15 +108,29 @@ static bool is_list_mark(char byte)
     return byte == '*' || byte == '#' || byte == ':' || byte == ';';
 }
 
-/* The colon of "; term : meaning", outside spans, tags and external links; `limit` if there is none. */
+/* How the tag that begins `text`, if one does, changes the number of open ones: 1, -1 or 0. */
+static int tag_depth(struct wikitext *w, struct str text)
+{
+    struct tag_found found;
+    size_t looked;
+    const bool is_tag = tag_read(text, &found, &looked);
+    w->facts->steps += looked;
+    if (!is_tag || found.self_closing || tags[found.index].kind == TAG_BREAK ||
+        strcmp(tags[found.index].name, "wbr") == 0)
+        return 0;
+    return found.closing ? -1 : 1;
+}
+
+/* The colon of "; term : meaning", outside spans, elements and external links; `limit` if there is none. */
 static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
 {
     const struct spans *spans = &w->spans;
     const char *text = w->text.data;
     uint32_t at = w->at, span = w->span;
     char closing = 0; /* that ends the current tag or bracket */
+    int depth = 0;    /* of elements: <b>x:y</b> */
     while (at < limit && text[at] != '\n' &&
-           (closing || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
+           (closing || depth > 0 || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
         while (span < spans->count && spans->items[span].start < at)
             span++;
         if (span < spans->count && spans->items[span].start == at && spans->items[span].kind != SPAN_LINK) {
@@ -126,8 +140,13 @@ static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
         }
         if (text[at] == closing)
             closing = 0;
-        else if (!closing && (text[at] == '[' || text[at] == '<'))
-            closing = text[at] == '[' ? ']' : '>';
+        else if (!closing && text[at] == '[')
+            closing = ']';
+        else if (!closing && text[at] == '<') {
+            depth += tag_depth(w, str_range(text + at, text + limit));
+            depth = depth < 0 ? 0 : depth;
+            closing = '>';
+        }
         at++;
     }
     w->facts->steps += at - w->at;

@@ -36,12 +36,47 @@ static void read_file(struct wikitext *w, const struct span *span)
     walk_gap(w);
 }
 
+/* What a title with %20 and the like shows; false if there is none, or if it is no title then. */
+static bool decode_title(struct str title, struct buf *out)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    bool any = false;
+    buf_reset(out);
+    for (size_t at = 0; at < title.size; at++) {
+        const char *high = NULL, *low = NULL;
+        if (title.data[at] == '%' && at + 2 < title.size) {
+            high = memchr(digits, title.data[at + 1] & (title.data[at + 1] > '9' ? 0xDF : 0xFF), 16);
+            low = memchr(digits, title.data[at + 2] & (title.data[at + 2] > '9' ? 0xDF : 0xFF), 16);
+        }
+        const char byte = high && low ? (char)((high - digits) * 16 + (low - digits)) : title.data[at];
+        buf_add_byte(out, byte);
+        at += high && low ? 2 : 0;
+        any |= high && low;
+        if ((unsigned char)byte < ' ' || memchr("<>[]{}|", byte, 7))
+            return false;
+    }
+    for (size_t at = 0; at < out->size;) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned size = utf8_decode(out->data + at, out->size - at, &code_point, &skip);
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return any;
+}
+
 /* The label of [[target|label]], or the target itself. bar_end: after the bar, or 0. */
 static void read_label(struct wikitext *w, const struct span *span, struct str target, uint32_t bar_end)
 {
     const bool has_label = bar_end > 0;
     if (has_label && bar_end == span->inner_end) {
         walk_show(w, span->end, link_pipe_trick(&w->namespaces, target));
+        return;
+    }
+    if (!has_label && memchr(target.data, '%', target.size) && decode_title(target, &w->renders.scratch)) {
+        const struct str shown = str_trim(buf_str(&w->renders.scratch));
+        walk_show(w, span->end, str_starts(shown, STR(":")) ? (struct str){shown.data + 1, shown.size - 1} : shown);
         return;
     }
     uint32_t from = has_label ? bar_end : span->inner_start;

@@ -37,11 +37,11 @@ static void check_reference(struct str text)
     if (text.data[1] == '#') {
         const uint64_t value = read_number((struct str){text.data, size});
         assert(value != UINT64_MAX);
-        const bool plain = value == '\t' || value == '\n' || value == '\r' || (value >= ' ' && value < 0x7F) ||
+        const bool plain = value == '\t' || value == '\n' || (value >= ' ' && value < 0x7F) ||
                            (value >= 0xA0 && value < 0xD800) || (value >= 0xE000 && value < 0xFFFE) ||
                            (value >= 0x10000 && value <= 0x10FFFF);
         const bool old = value >= 0x80 && value < 0xA0; /* windows-1252 */
-        assert(plain ? code_point == value : old || code_point == 0xFFFD);
+        assert(plain ? code_point == value : old);
     }
 }
 

@@ -104,10 +104,10 @@ static size_t decode_numeric(struct str text, uint32_t *code_point)
         return 0;
     if (value >= 0x80 && value < 0xA0)
         value = windows_1252[value - 0x80];
-    const bool control = value < 0x20 && value != '\t' && value != '\n' && value != '\r';
+    const bool control = value < 0x20 && value != '\t' && value != '\n';
     if (control || value == 0x7F || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) || value == 0xFFFE ||
         value == 0xFFFF)
-        value = 0xFFFD; /* as MediaWiki shows it */
+        return 0; /* MediaWiki shows the reference as typed */
     *code_point = value;
     return at + 1;
 }

@@ -443,7 +443,13 @@ static void read_tag(struct finder *finder)
         read_opaque(finder, &found);
         return;
     }
-    finder->at++; /* templates may stand in attributes */
+    /* Templates and comments may stand in attributes; without any, brackets in quoted values are no links. */
+    const struct str attributes = found.attributes;
+    const bool has_value =
+        memchr(attributes.data, '"', attributes.size) || memchr(attributes.data, '\'', attributes.size);
+    const bool has_markup =
+        memchr(attributes.data, '{', attributes.size) || memchr(attributes.data, '<', attributes.size);
+    finder->at = has_value && !has_markup ? end : finder->at + 1;
 }
 
 /* __WORD__ from the language's list or the English one. */

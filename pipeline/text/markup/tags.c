@@ -134,16 +134,33 @@ static unsigned find_tag(struct str name)
     return TAG_COUNT;
 }
 
+/* The size of a tag of transclusion, which is gone when other tags are read: <includeonly>, </noinclude>; else 0. */
+static size_t include_tag(struct str text)
+{
+    static const char *const names[] = {"includeonly>", "noinclude>", "onlyinclude>"};
+    const size_t from = text.size > 1 && text.data[1] == '/' ? 2 : 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text.size > from && str_starts((struct str){text.data + from, text.size - from}, str_of(names[i])))
+            return from + strlen(names[i]);
+    return 0;
+}
+
 /* The position of the '>' of the tag whose attributes begin at `from`; text.size if there is none. */
 static size_t find_tag_end(struct str text, size_t from, size_t *looked)
 {
     size_t in_quotes = text.size; /* the first '>' in a quoted value: the end, if the quote never closes */
     char quote = 0;
+    unsigned includes = 0; /* bounded, so that no byte is examined for many tags */
     for (size_t at = from; at < text.size; at++) {
         const char byte = text.data[at];
         *looked = at;
-        if (byte == '<')
-            break;
+        if (byte == '<') {
+            const size_t include = includes++ < 4 ? include_tag((struct str){text.data + at, text.size - at}) : 0;
+            if (include == 0)
+                break;
+            at += include - 1;
+            continue;
+        }
         if (byte == '>' && !quote)
             return at;
         if (byte == '>' && in_quotes == text.size)

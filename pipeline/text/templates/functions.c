@@ -176,6 +176,8 @@ bool render_pad(struct call *call)
     long width;
     if (call->is_opaque || !call_number(call, "1", &width) || width > PAD_MAX)
         return false;
+    if (with.size == 0 && call->count > 2) /* nothing to pad with */
+        width = 0;
     if (with.size == 0)
         with = STR("0");
     const bool left = str_equal(call->parameter, STR("left"));

@@ -99,7 +99,7 @@ struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]
     return number_group((struct str){digits, (size_t)size}, out);
 }
 
-/* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again. */
+/* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again, with NOSEP it groups nothing. */
 bool render_format_number(struct call *call)
 {
     const char *name = call_argument(call, "0") ? "0" : "1";
@@ -116,7 +116,8 @@ bool render_format_number(struct call *call)
         for (size_t i = 0; i < plain.size; i++)
             if (plain.data[i] != ',' || !number_read(plain, &number, &precision))
                 show(call, (struct str){plain.data + i, 1});
-    } else if (call->is_opaque || !number_read(value, &number, &precision))
+    } else if (call->is_opaque || (*name == '0' && call_says(call, "1", "NOSEP")) ||
+               !number_read(value, &number, &precision))
         show_argument(call, argument);
     else
         show_plain_number(call, number_group(value, out));

@@ -46,6 +46,18 @@ static void add_link(const struct template_page *page, uint32_t index, struct bu
     add_text(label, out);
 }
 
+/* {{{name|default}}} shows its default on the page itself; false if that contains spans, or if there is none. */
+static bool add_default(const struct template_page *page, uint32_t index, struct buf *out)
+{
+    const struct span *span = &page->spans->items[index];
+    const struct str inner = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    const char *bar = memchr(inner.data, '|', inner.size);
+    if (span->next != index + 1 || !bar)
+        return false;
+    add_text(str_range(bar + 1, inner.data + inner.size), out);
+    return true;
+}
+
 bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uint32_t child, struct buf *out)
 {
     const struct spans *spans = page->spans;
@@ -60,7 +72,9 @@ bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uin
             break;
         if (spans->items[child].kind == SPAN_LINK)
             add_link(page, child, out);
-        readable &= spans->items[child].kind != SPAN_TEMPLATE && spans->items[child].kind != SPAN_ARGUMENT;
+        readable &= spans->items[child].kind != SPAN_TEMPLATE;
+        if (spans->items[child].kind == SPAN_ARGUMENT)
+            readable &= add_default(page, child, out);
         from = spans->items[child].end;
         child = spans->items[child].next;
     }

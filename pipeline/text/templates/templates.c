@@ -48,16 +48,20 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
 {
     assert(index < spans->count);
     const struct span *span = &spans->items[index];
-    uint32_t end = span->inner_end;
-    if (index + 1 < spans->count && spans->items[index + 1].start < end)
-        end = spans->items[index + 1].start;
-    const uint32_t limit = end - span->inner_start > NAME_BYTES_MAX ? span->inner_start + NAME_BYTES_MAX : end;
-    uint32_t at = span->inner_start;
+    uint32_t start = span->inner_start, end = span->inner_end, inner = index + 1;
+    if (inner < spans->count && spans->items[inner].kind == SPAN_COMMENT && spans->items[inner].start == start) {
+        start = spans->items[inner].end; /* {{<!-- comment -->name}} */
+        inner++;
+    }
+    if (inner < spans->count && spans->items[inner].start < end)
+        end = spans->items[inner].start;
+    const uint32_t limit = end - start > NAME_BYTES_MAX ? start + NAME_BYTES_MAX : end;
+    uint32_t at = start;
     while (at < limit && page.data[at] != '|')
         at++;
     if (at == limit && limit < end)
         return STR("");
-    struct str typed = str_trim(str_range(page.data + span->inner_start, page.data + at));
+    struct str typed = str_trim(str_range(page.data + start, page.data + at));
     const size_t prefix = strlen("template:");
     if (typed.size > prefix && str_equal_ascii_nocase((struct str){typed.data, prefix}, STR("template:")))
         typed = (struct str){typed.data + prefix, typed.size - prefix};
@@ -155,6 +159,16 @@ static bool is_pronunciation(struct str name)
     return str_starts(name, STR("IPA-")) || str_starts(name, STR("Ipa-"));
 }
 
+/* A note, or a function that shows nothing: {{DEFAULTSORT:key}}. */
+static bool is_silent(struct str name)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct str whole = name_fold(name, folded);
+    const char *colon = memchr(whole.data, ':', whole.size);
+    return template_is_silent(whole) || is_pronunciation(name) ||
+           (colon && template_is_silent(str_range(whole.data, colon + 1)));
+}
+
 static bool is_capital_code(struct str name)
 {
     if (name.size != 3)
@@ -201,7 +215,7 @@ static bool render_call(struct call *call, uint32_t index)
 struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
                                  uint64_t *steps)
 {
-    char name[NAME_BYTES_MAX], silent[NAME_BYTES_MAX];
+    char name[NAME_BYTES_MAX];
     struct call call;
     call.page = page;
     call.span = &page->spans->items[index];
@@ -220,8 +234,7 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
-    rendering.is_silent =
-        rendering.is_unknown && (template_is_silent(name_fold(call.name, silent)) || is_pronunciation(call.name));
+    rendering.is_silent = rendering.is_unknown && is_silent(call.name);
     rendering.is_block = call.is_block;
     if (rendering.dropped)
         renders_pop(renders, &rendering);
