@@ -195,7 +195,8 @@ static void read_template(struct wikitext *w, const struct span *span)
                                        .language = w->options.language,
                                        .code = w->code,
                                        .style = w->style,
-                                       .templates = w->options.templates};
+                                       .templates = w->options.templates,
+                                       .in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM};
     const bool is_argument = span->kind == SPAN_ARGUMENT;
     struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)
                                              : template_render(&page, w->span, &w->renders, &w->facts->steps);

@@ -68,11 +68,12 @@ bool render_shape(struct call *call, uint32_t index)
     const struct str value = call_value_of(call, first);
     if (!first || call->is_opaque)
         return false;
-    if (is_number(call, value)) {
-        if (unnamed > 1)
-            return call_is_measure(call) && (unnamed > 2 ? render_convert(call) : render_unit(call));
-        return named == 0 && value.size > 4 && render_unit(call); /* a shorter one may be a page or a note */
-    }
+    if (is_number(call, value) && unnamed > 1)
+        return call_is_measure(call) && (unnamed > 2 ? render_convert(call) : render_unit(call));
+    if (call->page->in_item) /* {{IMDb|0709446}} and {{link-en|x}} in lists name pages elsewhere */
+        return false;
+    if (is_number(call, value)) /* a shorter one may be a page or a note */
+        return named == 0 && value.size > 4 && render_unit(call);
     if (unnamed == 2 && second && is_language(value) && !is_language(call_value_of(call, second)) &&
         is_word(call, second)) {
         show_argument(call, second);

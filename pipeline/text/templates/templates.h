@@ -60,6 +60,7 @@ struct template_page {
     struct str code; /* of the language */
     const struct number_style *style;
     const struct templates *templates; /* or NULL */
+    bool in_item;                      /* the template stands in an item of a list */
 };
 
 struct rendering {
