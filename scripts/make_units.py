@@ -11,9 +11,9 @@ import unicodedata
 
 from babel import Locale
 
-# Languages of the larger wikis that do not write units in Latin letters; Cyrillic ones have a separate table, and
-# Chinese and Japanese pages show symbols.
-LANGUAGES = "ar bn el fa he hi hy ka ta te th".split()
+# Languages of the larger wikis that do not write units in Latin letters; units.c has those of Cyrillic ones that are
+# missing here, and Chinese and Japanese pages show symbols.
+LANGUAGES = "am ar be bg bn el fa gu he hi hy ka kk km kn ky lo mk ml mn mr my ne or pa ru si sr ta te th uk ur".split()
 UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g": "mass-gram", "ha": "area-hectare",
          "hp": "power-horsepower", "in": "length-inch", "kW": "power-kilowatt", "kg": "mass-kilogram",
          "km": "length-kilometer", "km/h": "speed-kilometer-per-hour", "km2": "area-square-kilometer",
@@ -21,6 +21,7 @@ UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g
          "m": "length-meter", "m2": "area-square-meter", "m3": "volume-cubic-meter", "mi": "length-mile",
          "mm": "length-millimeter", "mph": "speed-mile-per-hour", "sq ft": "area-square-foot",
          "sq mi": "area-square-mile", "yd": "length-yard"}
+MISREAD = {("uk", "mi"), ("uk", "mph"), ("uk", "sq mi")}  # a mile is мл there, as a millilitre is
 HEAD = """\
 /* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
  * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by
@@ -40,12 +41,13 @@ def form(language, unit, width):
              for number, pattern in patterns.items() if number in ("zero", "one", "two", "few", "many", "other")}
     shown = forms.pop() if len(forms) == 1 else ""
     shown = shown.replace("²", "2").replace("³", "3")  # as {{convert}} writes superscripts
-    return "" if shown.isascii() or ". " in shown else shown  # the dot would end a sentence
+    return "" if shown.isascii() or ". " in shown or not shown[0].isalpha() else shown  # the dot would end a sentence
 
 
 rows = [(language, symbol, form(language, unit, "short") or form(language, unit, "narrow")) for language in LANGUAGES
         for symbol, unit in UNITS.items()]
-lines = [f'    {{"{language}", "{symbol}", "{shown}"}},\n' for language, symbol, shown in sorted(rows) if shown]
+lines = [f'    {{"{language}", "{symbol}", "{shown}"}},\n' for language, symbol, shown in sorted(rows)
+         if shown and (language, symbol) not in MISREAD]
 path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/units_local.c"
 path.write_text(HEAD + "".join(lines) + """};
 // clang-format on

@@ -23,24 +23,9 @@ static void show_spelled(struct call *call, const char *name, bool american)
     }
 }
 
-/* Units that pages in other scripts write in their own letters; others are unchanged. */
 static const char *local_symbol(const struct call *call, const char *symbol)
 {
-    static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
-                                        "mk", "mn", "ru", "sr", "tg", "tt", "uk"};
-    static const char *const symbols[][2] = {{"cm", "см"},  {"g", "г"},     {"ha", "га"}, {"kW", "кВт"}, {"kg", "кг"},
-                                             {"km", "км"},  {"km2", "км2"}, {"m", "м"},   {"m2", "м2"},  {"m3", "м3"},
-                                             {"MW", "МВт"}, {"mm", "мм"},   {"t", "т"},   {"W", "Вт"}};
-    const struct str code = call->page->code;
-    bool is_cyrillic = false;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        is_cyrillic |= str_equal(code, str_of(codes[i]));
-    if (is_cyrillic && strcmp(symbol, "km/h") == 0)
-        return str_equal(code, STR("uk")) ? "км/год" : str_equal(code, STR("ru")) ? "км/ч" : symbol;
-    for (size_t i = 0; is_cyrillic && i < sizeof symbols / sizeof *symbols; i++)
-        if (strcmp(symbols[i][0], symbol) == 0)
-            return symbols[i][1];
-    const char *shown = local_unit_shown(code, symbol);
+    const char *shown = local_unit_shown(call->page->code, symbol);
     return shown ? shown : symbol;
 }
 

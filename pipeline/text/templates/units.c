@@ -216,13 +216,41 @@ const struct unit *unit_find(struct str code)
     return NULL;
 }
 
-const char *local_unit_shown(struct str language, const char *symbol)
+/* What Cyrillic wikis write where the table has no row: Unicode's data has Latin symbols for some of their languages. */
+static const char *const cyrillic_units[][2] = {
+    {"MW", "МВт"}, {"W", "Вт"},    {"cm", "см"}, {"g", "г"},   {"ha", "га"}, {"kW", "кВт"}, {"kg", "кг"},
+    {"km", "км"},  {"km2", "км2"}, {"m", "м"},   {"m2", "м2"}, {"m3", "м3"}, {"mm", "мм"},  {"t", "т"},
+};
+#define CYRILLIC_UNITS (sizeof cyrillic_units / sizeof *cyrillic_units)
+
+static bool is_cyrillic(struct str language)
+{
+    static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
+                                        "mk", "mn", "ru", "sr", "tg", "tt", "uk"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (str_equal(language, str_of(codes[i])))
+            return true;
+    return false;
+}
+
+/* The language whose rows a wiki uses. */
+static struct str language_of_rows(struct str language)
+{
+    const bool is_arabic = str_equal(language, STR("arz")) || str_equal(language, STR("ary"));
+    return is_arabic ? STR("ar") : language;
+}
+
+const char *local_unit_shown(struct str wiki, const char *symbol)
 {
     size_t count;
     const struct local_unit *rows = local_unit_table(&count);
+    const struct str language = language_of_rows(wiki);
     for (size_t i = 0; i < count; i++)
         if (str_equal(str_of(rows[i].language), language) && strcmp(rows[i].symbol, symbol) == 0)
             return rows[i].shown;
+    for (size_t i = 0; i < CYRILLIC_UNITS && is_cyrillic(wiki); i++)
+        if (strcmp(cyrillic_units[i][0], symbol) == 0)
+            return cyrillic_units[i][1];
     return NULL;
 }
 
@@ -244,13 +272,17 @@ static bool is_shown(const char *shown, struct str text)
     return rest.size == 0 && text.size == 0;
 }
 
-const struct unit *local_unit_find(struct str language, struct str shown)
+const struct unit *local_unit_find(struct str wiki, struct str shown)
 {
     size_t count;
     const struct local_unit *rows = local_unit_table(&count);
+    const struct str language = language_of_rows(wiki);
     for (size_t i = 0; i < count; i++)
         if (str_equal(str_of(rows[i].language), language) && is_shown(rows[i].shown, shown))
             return unit_find(str_of(rows[i].symbol));
+    for (size_t i = 0; i < CYRILLIC_UNITS && is_cyrillic(wiki); i++)
+        if (str_equal(str_of(cyrillic_units[i][1]), shown))
+            return unit_find(str_of(cyrillic_units[i][0]));
     return NULL;
 }
 

@@ -19,8 +19,8 @@ struct local_unit {
 };
 /* What the symbol is on wikis of that language, and the other way round; NULL: there is none of its own. In `shown` a
  * straight quotation mark is as good as the Hebrew one. */
-const char *local_unit_shown(struct str language, const char *symbol);
-const struct unit *local_unit_find(struct str language, struct str shown);
+const char *local_unit_shown(struct str wiki, const char *symbol);
+const struct unit *local_unit_find(struct str wiki, struct str shown);
 const struct local_unit *local_unit_table(size_t *count); /* units_local.c */
 /* All of them, for the test. */
 const struct unit *unit_table(size_t *count);
