@@ -164,25 +164,26 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
  * argument behind it is a mistake of typing, and is dropped. */
 static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
 {
-    const char *text = w->text.data;
-    const bool has_inner = w->span + 1 < w->spans.count && w->spans.items[w->span + 1].start < span->inner_end;
-    const uint32_t limit =
-        span->inner_end - span->inner_start < NAME_BYTES_MAX ? span->inner_end : span->inner_start + NAME_BYTES_MAX;
-    bool is_empty = true, is_set = false;
-    if (span->kind != SPAN_TEMPLATE || has_inner)
+    static const bool ends_name[256] = {
+        ['|'] = true, [':'] = true, ['{'] = true, ['}'] = true, ['['] = true, [']'] = true};
+    const unsigned char *text = (const unsigned char *)w->text.data;
+    uint32_t from = span->inner_start;
+    const uint32_t limit = span->inner_end - from < NAME_BYTES_MAX ? span->inner_end : from + NAME_BYTES_MAX;
+    if (span->kind != SPAN_TEMPLATE || span->next != w->span + 1) /* with spans inside: their bytes mean something */
         return false;
-    for (uint32_t at = span->inner_start; at < limit && (text[at] != '|' || !is_empty); at++) {
-        if (text[at] == '|' || text[at] == ':')
-            return false;
-        is_empty &= strchr(" \t\n", text[at]) != NULL;
-        is_set |= strchr("{}[]", text[at]) != NULL;
-    }
-    return is_empty || is_set;
+    while (from < limit && (text[from] == ' ' || text[from] == '\n' || text[from] == '\t'))
+        from++;
+    uint32_t at = from;
+    while (at < limit && !ends_name[text[at]])
+        at++;
+    w->facts->steps += at - span->inner_start;
+    if (at == span->inner_end || text[at] == '|')
+        return at == from;
+    return at < limit && text[at] != ':' && !memchr(text + at, '|', span->inner_end - at);
 }
 
 static void read_template(struct wikitext *w, const struct span *span)
 {
-    w->facts->steps += NAME_BYTES_MAX;
     if (is_text_in_braces(w, span)) {
         walk_open_paragraph(w);
         walk_keep(w, w->at + 2);

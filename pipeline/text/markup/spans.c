@@ -445,6 +445,10 @@ static void read_tag(struct finder *finder)
     }
     /* Templates and comments may stand in attributes; without any, brackets in quoted values are no links. */
     const struct str attributes = found.attributes;
+    if (attributes.size < sizeof "a=''") {
+        finder->at = end;
+        return;
+    }
     const bool has_value =
         memchr(attributes.data, '"', attributes.size) || memchr(attributes.data, '\'', attributes.size);
     const bool has_markup =

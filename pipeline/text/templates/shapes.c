@@ -15,9 +15,11 @@ static bool is_wide(struct str before)
 
 static bool can_be_words(const struct call *call)
 {
-    static const char *const opens[] = {" ", "\xC2\xA0", "(", "（", "「", "\"", "„", "“", "«", "/", "–"};
+    static const char *const opens[] = {"\xC2\xA0", "（", "「", "„", "“", "«", "–"};
     const char *page = call->page->text.data;
     const struct str before = str_range(page, page + call->span->start);
+    if (before.size == 0 || (unsigned char)before.data[before.size - 1] < 0x80)
+        return before.size > 0 && strchr(" (\"/", before.data[before.size - 1]);
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (str_ends(before, str_of(opens[i])))
             return true;

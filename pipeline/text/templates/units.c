@@ -233,20 +233,33 @@ static bool is_cyrillic(struct str language)
     return false;
 }
 
-/* The language whose rows a wiki uses. */
-static struct str language_of_rows(struct str language)
+/* The rows of a wiki's language. */
+static const struct local_unit *rows_of(struct str wiki, size_t *count)
 {
-    const bool is_arabic = str_equal(language, STR("arz")) || str_equal(language, STR("ary"));
-    return is_arabic ? STR("ar") : language;
+    const bool is_arabic = str_equal(wiki, STR("arz")) || str_equal(wiki, STR("ary"));
+    const struct str language = is_arabic ? STR("ar") : wiki;
+    size_t all, low = 0;
+    const struct local_unit *rows = local_unit_table(&all);
+    for (size_t high = all; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (str_compare(str_of(rows[middle].language), language) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < all && str_equal(str_of(rows[end].language), language))
+        end++;
+    *count = end - low;
+    return rows + low;
 }
 
 const char *local_unit_shown(struct str wiki, const char *symbol)
 {
     size_t count;
-    const struct local_unit *rows = local_unit_table(&count);
-    const struct str language = language_of_rows(wiki);
+    const struct local_unit *rows = rows_of(wiki, &count);
     for (size_t i = 0; i < count; i++)
-        if (str_equal(str_of(rows[i].language), language) && strcmp(rows[i].symbol, symbol) == 0)
+        if (strcmp(rows[i].symbol, symbol) == 0)
             return rows[i].shown;
     for (size_t i = 0; i < CYRILLIC_UNITS && is_cyrillic(wiki); i++)
         if (strcmp(cyrillic_units[i][0], symbol) == 0)
@@ -275,10 +288,9 @@ static bool is_shown(const char *shown, struct str text)
 const struct unit *local_unit_find(struct str wiki, struct str shown)
 {
     size_t count;
-    const struct local_unit *rows = local_unit_table(&count);
-    const struct str language = language_of_rows(wiki);
+    const struct local_unit *rows = rows_of(wiki, &count);
     for (size_t i = 0; i < count; i++)
-        if (str_equal(str_of(rows[i].language), language) && is_shown(rows[i].shown, shown))
+        if (is_shown(rows[i].shown, shown))
             return unit_find(str_of(rows[i].symbol));
     for (size_t i = 0; i < CYRILLIC_UNITS && is_cyrillic(wiki); i++)
         if (str_equal(str_of(cyrillic_units[i][1]), shown))
