@@ -69,9 +69,12 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             walk_add(w, (struct str){renders->text.data + next->from, next->to - next->from});
             at_start = false;
         } else {
+            /* A list that a function gives begins a line of its own: {{#if:x|* item}}. */
+            const bool is_list = str_starts(str_range(w->text.data + w->at, w->text.data + next->to), STR("{{#")) &&
+                                 str_starts(str_range(w->text.data + next->from, w->text.data + next->to), STR("* "));
             walk_skip(w, next->from, FATE_TEMPLATE);
-            w->line_start |=
-                w->inline_depth == 0 && at_start && (is_block || (w->at > 0 && w->text.data[w->at - 1] == '\n'));
+            w->line_start |= w->inline_depth == 0 && at_start &&
+                             (is_list || is_block || (w->at > 0 && w->text.data[w->at - 1] == '\n'));
             if (!w->line_start)
                 walk_open_paragraph(w);
             walk_push(w, is_block ? FRAME_BLOCK : FRAME_LINES, next->to, next->to, FATE_TEMPLATE);

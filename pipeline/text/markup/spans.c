@@ -292,18 +292,22 @@ static void read_comment(struct finder *finder)
             end = (uint32_t)(blank_line - text);
     }
     finder->spans->steps += end - start;
-    uint32_t before = start, after = end;
-    while (before > 0 && is_blank(text[before - 1]))
-        before--;
+    uint32_t before = start, after = end, first = start; /* first: of the comments that stand alone on this line */
+    while (before > 0 && (is_blank(text[before - 1]) || before == finder->comment_end)) {
+        if (before == finder->comment_end)
+            first = before = finder->comment_start;
+        else
+            before--;
+    }
     while (after < finder->size && is_blank(text[after]))
         after++;
     if (before > 0 && text[before - 1] == '\n' && after < finder->size && text[after] == '\n' && close_at) {
-        start = before;
+        start = first == start ? before : finder->comment_end;
         end = after + 1;
     }
     if (finder->spans->count < SPAN_COUNT_MAX)
         add_span(finder, (struct span){.kind = SPAN_COMMENT, .start = start, .end = end});
-    finder->comment_start = start;
+    finder->comment_start = first < start ? first : start;
     finder->comment_end = end;
     finder->at = end;
 }

@@ -1,6 +1,7 @@
 /* The plain text of a part of a page: for values to compute with, and for arguments that are shown again. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
+#include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/plain.h"
 
 /* Adds text outside spans: without quotes and tags, entities decoded, line ends as blanks. */
@@ -58,9 +59,45 @@ static bool add_default(const struct template_page *page, uint32_t index, struct
     return true;
 }
 
+/* {{PAGENAME}}, {{NAMESPACE}} (articles have none), {{CURRENTYEAR}}: the variables that conditions and sums use. The
+ * title only if it is the whole argument, because a value has a limit (VALUE_BYTES_MAX). */
+static bool add_variable(const struct template_page *page, uint32_t index, bool is_whole, struct buf *out)
+{
+    static const struct {
+        const char *name;
+        uint8_t from, size; /* of the timestamp 2026-11-01T12:34:56Z */
+        bool drops_zero;
+    } parts[] = {{"YEAR", 0, 4, false},   {"MONTH", 5, 2, false}, {"MONTH1", 5, 2, true},
+                 {"MONTH2", 5, 2, false}, {"DAY", 8, 2, true},    {"DAY2", 8, 2, false}};
+    const struct span *span = &page->spans->items[index];
+    struct str name = str_trim(str_range(page->text.data + span->inner_start, page->text.data + span->inner_end));
+    if (span->next != index + 1)
+        return false;
+    if (str_equal(name, STR("NAMESPACE")))
+        return true;
+    if (str_equal(name, STR("PAGENAME")) || str_equal(name, STR("FULLPAGENAME"))) {
+        if (!is_whole || page->title.size > VALUE_BYTES_MAX)
+            return false;
+        buf_add_str(out, page->title);
+        return true;
+    }
+    const size_t prefix = str_starts(name, STR("CURRENT")) ? 7 : str_starts(name, STR("LOCAL")) ? 5 : 0;
+    name = (struct str){name.data + prefix, name.size - prefix};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (prefix == 0 || !str_equal(name, str_of(parts[i].name)) || page->timestamp.size < 10)
+            continue;
+        const char *digits = page->timestamp.data + parts[i].from;
+        const bool drops = parts[i].drops_zero && *digits == '0';
+        buf_add(out, digits + drops, parts[i].size - drops);
+        return true;
+    }
+    return false;
+}
+
 bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uint32_t child, struct buf *out)
 {
     const struct spans *spans = page->spans;
+    const uint32_t first = from;
     bool readable = true;
     while (child < spans->count && spans->items[child].start < from)
         child++;
@@ -72,7 +109,9 @@ bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uin
             break;
         if (spans->items[child].kind == SPAN_LINK)
             add_link(page, child, out);
-        readable &= spans->items[child].kind != SPAN_TEMPLATE;
+        if (spans->items[child].kind == SPAN_TEMPLATE)
+            readable &=
+                add_variable(page, child, spans->items[child].start == first && spans->items[child].end == to, out);
         if (spans->items[child].kind == SPAN_ARGUMENT)
             readable &= add_default(page, child, out);
         from = spans->items[child].end;

@@ -159,7 +159,8 @@ size_t link_scheme(struct str address)
     static const char *const schemes[] = {
         "http://", "https://", "//",        "ftp://",    "ftps://",      "mailto:", "news:",    "irc://",
         "ircs://", "nntp://",  "gopher://", "telnet://", "git://",       "svn://",  "magnet:",  "sftp://",
-        "ssh://",  "tel:",     "urn:",      "geo:",      "worldwind://", "xmpp:",   "bitcoin:", "mms://"};
+        "ssh://",  "tel:",     "urn:",      "geo:",      "worldwind://", "xmpp:",   "bitcoin:", "mms://",
+        "sip:",    "sips:",    "sms:",      "redis://",  "matrix:"};
     const size_t longest = address.size < SCHEME_BYTES_MAX ? address.size : SCHEME_BYTES_MAX;
     if (!memchr(address.data, ':', longest) && !str_starts(address, STR("//")))
         return 0;
