@@ -117,6 +117,17 @@ static void paragraphs_are_never_joined(void **state)
     sentences_release(&sentences);
 }
 
+/* A bar is typed for the danda. The files of cases cannot have it. */
+static void bars_end_sentences_of_hindi(void **state)
+{
+    (void)state;
+    struct sentences sentences = {0};
+    sentences_split(language_find(STR("hi")), STR("राम आया | सीता गई |"), &sentences);
+    assert_int_equal(sentences.count, 2);
+    assert_true(str_equal(sentences.items[0], STR("राम आया |")) && str_equal(sentences.items[1], STR("सीता गई |")));
+    sentences_release(&sentences);
+}
+
 /* Splits `text` and checks that sentences are in order, inside the text, with only blanks between them. */
 static size_t check(struct str text, const char *lang)
 {
@@ -293,6 +304,7 @@ int main(void)
         cmocka_unit_test(cases_are_split),
         cmocka_unit_test(every_language_is_split),
         cmocka_unit_test(paragraphs_are_never_joined),
+        cmocka_unit_test(bars_end_sentences_of_hindi),
         cmocka_unit_test(clauses_of_thai_are_cut),
         cmocka_unit_test(long_sentences_are_cut),
         cmocka_unit_test(long_quotations_and_brackets_hold_nothing),

@@ -11,6 +11,7 @@
 #define OPENING_BYTES_MAX 40u  /* no more bytes than this before a word are examined */
 #define CLAUSES_BYTES_MAX 400u /* longer sentences are cut at blanks, in scripts where blanks separate clauses */
 #define CLAUSES_BYTES_MIN 100u /* the least that such a cut leaves */
+#define ITEM_BYTES_MAX    9u   /* of the number of an item: three digits */
 
 /* A quotation that is open. */
 struct quotation {
@@ -277,17 +278,38 @@ static bool is_hiragana(uint32_t code_point)
     return code_point >= 0x3041 && code_point <= 0x309F;
 }
 
+/* Does a Japanese particle stand at `at`, and no word that begins like one? Then the mark before it is part of a name:
+ * モーニング娘。は. */
+static bool is_particle(const struct splitter *splitter, size_t at)
+{
+    const struct str particles[] = {STR("が"), STR("で"), STR("と"), STR("に"),
+                                    STR("の"), STR("は"), STR("も"), STR("を")};
+    size_t size;
+    for (size_t i = 0; i < sizeof particles / sizeof *particles; i++)
+        if (str_starts(rest_of(splitter, at), particles[i])) {
+            const uint32_t next = code_point_at(splitter->line, at + particles[i].size, &size);
+            return next > 0x3000 && !is_hiragana(next) && !(marks_of(next) & MARK_GOES_ON);
+        }
+    return false;
+}
+
 static bool is_any_digit(uint32_t code_point)
 {
     return (code_point >= '0' && code_point <= '9') || (code_point >= 0xFF10 && code_point <= 0xFF19);
 }
 
-/* Stops of other scripts that do not end a sentence: Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in
- * ។ល។, "etc.". */
+/* Stops of other scripts that do not end a sentence: those after the number of an item (१।) and in a time of day
+ * (15։30), Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in ។ល។, "etc.". */
 static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
     const uint32_t mark = code_point_at(splitter->line, stop->at, &size);
+    const struct str before = str_range(splitter->line.data + splitter->start, splitter->line.data + stop->at);
+    if (mark != 0x061F && before.size <= ITEM_BYTES_MAX && dot_is_number(before))
+        return true;
+    if (stop->at > splitter->start && is_digit(splitter->line.data[stop->at - 1]) && stop->end < splitter->line.size &&
+        is_digit(splitter->line.data[stop->end]))
+        return true;
     if (mark == 0x17D4)
         return str_starts(rest_of(splitter, stop->end), STR("ល។"));
     if (mark != 0x06D4 || stop->after > stop->end)
@@ -315,6 +337,8 @@ static bool wide_ends(struct splitter *splitter, const struct stop *stop)
                                 str_starts(rest_of(splitter, stop->end), STR("）"));
         return !is_hiragana(next) && !goes_on_after_quote(splitter, stop) && !(in_bracket && next != 0);
     }
+    if (is_particle(splitter, stop->after))
+        return false;
     if (next == 0x3068) /* と */
         return code_point_at(splitter->line, stop->at, &size) == 0x3002;
     return !(is_any_digit(next) && code_point_at(splitter->line, stop->at, &size) == 0xFF0E);
@@ -389,23 +413,28 @@ static bool is_glued(const struct splitter *splitter, const struct stop *stop)
 {
     const char *text = splitter->line.data;
     const struct dot dot = {str_range(text + splitter->start, text + stop->at), rest_of(splitter, stop->next), false};
+    const bool strong = text[stop->at] == '!' || text[stop->at] == '?';
+    if (strong && stop->after == stop->end && glued_caseless(&dot, true))
+        return true;
     if (splitter->dot_ends_nothing)
         return false;
-    return glued_ends(splitter->language, &dot) && !in_brackets(splitter, stop->at);
+    return (glued_ends(splitter->language, &dot) || (stop->marks == MARK_DOT && glued_caseless(&dot, false))) &&
+           !in_brackets(splitter, stop->at);
 }
 
-/* Is there a " ." at `at`, as in ". . .", or the second half of "། །"? */
+/* Is there a " ." at `at`, as in ". . .", or the second half of "། །" or "။ ။"? */
 static bool is_spaced_dot(const struct splitter *splitter, size_t at)
 {
     const struct str rest = rest_of(splitter, at);
-    if (str_starts(rest, STR(" །")))
-        return true; /* Tibetan */
+    if (str_starts(rest, STR(" །")) || str_starts(rest, STR(" ။")))
+        return true; /* Tibetan and Burmese */
     if (rest.size < 2 || rest.data[0] != ' ' || rest.data[1] != '.')
         return false;
     return rest.size == 2 || rest.data[2] == ' ' || rest.data[2] == ']' || rest.data[2] == ')';
 }
 
-/* The marks of the stop at `at`, and its size; 0: there is none. The language's own stops are strong ones. */
+/* The marks of the stop at `at`, and its size; 0: there is none. The language's own stops are strong ones, those of its
+ * script wide ones. */
 static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *size)
 {
     const struct words typed = splitter->language->typed_stops;
@@ -413,7 +442,7 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
         const struct str stop = str_of(typed.items[i]);
         *size = stop.size;
         if (str_starts(rest_of(splitter, at), stop))
-            return MARK_STRONG;
+            return stop.data[0] < 0 ? MARK_WIDE : MARK_STRONG;
     }
     return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
 }
@@ -456,8 +485,11 @@ static size_t read_stop(struct splitter *splitter, size_t at)
         if (ends) {
             stop.word = skip_openings(splitter, stop.next);
             stop.quoted = stop.word > stop.next;
+            const bool ellipsis =
+                splitter->line.data[at] == '.' ? count > 1 : str_starts(rest_of(splitter, at), STR("…"));
             ends = (glued || stop_ends(splitter, &stop)) && !in_quotation(splitter, &stop) &&
-                   !goes_on_after_quote(splitter, &stop);
+                   !goes_on_after_quote(splitter, &stop) &&
+                   !(ellipsis && ellipsis_continues(splitter->language, rest_of(splitter, stop.next)));
         }
         note_quotes(splitter, stop.end, stop.after);
         if (!ends)

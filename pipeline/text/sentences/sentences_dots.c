@@ -11,6 +11,9 @@
 #define PART_BYTES_MAX     8u  /* of the first word of a pair: "z. B.", "EE. UU." */
 #define ITEM_DIGITS_MAX    3u  /* "12. Item" */
 #define ORDINAL_DIGITS_MAX 3u  /* "150. Jahrestag" */
+#define YEAR_DIGITS        4u
+#define GLUED_LETTERS_MIN  3u /* of words on both sides of a full stop without a blank: shorter ones are abbreviations */
+#define PHRASE_WORDS_MIN   5u /* fewer words than this may be a phrase that opens a sentence: "At 9 a.m." */
 
 /* The word at the end of the text: back to a blank, an opening bracket, a quote, a slash or a dash. */
 static struct str last_word(struct str text)
@@ -21,9 +24,10 @@ static struct str last_word(struct str text)
         if (byte == '(' || byte == '[' || byte == '"' || byte == '/')
             break;
         size_t gap = blank_at(text, at - 1);
-        if (gap == 0 && at + 1 < text.size && memcmp(text.data + at - 1, "\xE2\x80", 2) == 0 &&
-            (unsigned char)text.data[at + 1] >= 0x90)
-            gap = 3; /* the quotes and dashes of Unicode, not what joins letters */
+        if (gap == 0 && at + 1 < text.size &&
+            ((memcmp(text.data + at - 1, "\xE2\x80", 2) == 0 && (unsigned char)text.data[at + 1] >= 0x90) ||
+             memcmp(text.data + at - 1, "\xE2\x81\x83", 3) == 0))
+            gap = 3; /* the quotes, dashes and bullets of Unicode, not what joins letters */
         if (gap > 0) {
             at += gap - 1;
             break;
@@ -65,13 +69,26 @@ static bool is_one_letter(struct str word)
     return word.size > 0;
 }
 
-/* Digits, with dots between: "3", "1.2". */
-static bool is_number(struct str word)
+bool dot_is_number(struct str word)
 {
-    for (size_t i = 0; i < word.size; i++)
-        if (!is_digit(word.data[i]) && (word.data[i] != '.' || i == 0))
+    for (size_t at = 0, size = 1; at < word.size; at += size) {
+        const char byte = word.data[at];
+        if (is_digit(byte) || (byte == '.' && at > 0))
+            size = 1;
+        else if ((unsigned char)byte < 0x80 ||
+                 utf8proc_category((utf8proc_int32_t)code_point_at(word, at, &size)) != UTF8PROC_CATEGORY_ND)
             return false;
+    }
     return word.size > 0;
+}
+
+/* The characters of a number: digits of other scripts have several bytes. */
+static size_t characters(struct str word)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < word.size; i++)
+        count += ((unsigned char)word.data[i] & 0xC0) != 0x80;
+    return count;
 }
 
 /* I to MMM, in the case of `letters`. */
@@ -87,9 +104,10 @@ static bool is_roman(struct str word, const char *letters)
 static bool is_item(struct str text, struct str word)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
-    if (word.size > ITEM_DIGITS_MAX && !memchr(word.data, '.', word.size))
+    if (characters(word) > ITEM_DIGITS_MAX && !memchr(word.data, '.', word.size))
         return false;
-    return start == 0 || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
+    const bool bullet = (unsigned char)text.data[0] == 0xE2 && start == 3 + blank_at(text, 3);
+    return start == 0 || bullet || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
 }
 
 /* Is the number `word` a part of a date: "1990. 3. 5. Seoul", "3. 5. 1990"? */
@@ -99,7 +117,14 @@ static bool is_date(const struct dot *dot, struct str word)
     while (digits < dot->after.size && is_digit(dot->after.data[digits]))
         digits++;
     const bool number_after = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
-    return word.size <= 4 && (number_after || is_number(word_before(dot->before, word)));
+    return word.size <= 4 && (number_after || dot_is_number(word_before(dot->before, word)));
+}
+
+/* Is the number `word` the last part of another: "12 34 56", "15/3"? */
+static bool is_part(struct str text, struct str word)
+{
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    return start > blank && ((blank > 0 && is_digit(text.data[start - blank - 1])) || text.data[start - 1] == '/');
 }
 
 /* Letters with dots between, none longer than two: U.S, e.g, Ph.D, J.-P. */
@@ -143,10 +168,22 @@ bool word_continues(const struct language *language, struct str text)
         struct str word = str_of(language->continuers.items[i]);
         const bool prefix = str_ends(word, STR("*"));
         word.size -= prefix;
-        if (str_starts(text, word) && (prefix || word.size == text.size || blank_at(text, word.size)))
+        size_t size;
+        if (str_starts(text, word) && (prefix || word.size == text.size || blank_at(text, word.size) ||
+                                       marks_of(code_point_at(text, word.size, &size)) & MARK_GOES_ON))
             return true;
     }
     return false;
+}
+
+bool ellipsis_continues(const struct language *language, struct str text)
+{
+    size_t end = 0;
+    char folded[NAME_BYTES_MAX];
+    while (end < text.size && end < WORD_BYTES_MAX && !blank_at(text, end) && text.data[end] != '.')
+        end++;
+    return word_continues(language, text) ||
+           words_have(language->finals, name_fold((struct str){text.data, end}, folded));
 }
 
 /* What a number stands after: "No. 5", "vol. IV", "vol. I,". */
@@ -172,6 +209,65 @@ static bool is_counted(const struct language *language, struct str text, struct 
     return before.size <= WORD_BYTES_MAX && words_have(language->numbered, name_fold(before, folded));
 }
 
+/* Symbols of units, which are no abbreviations, so that a full stop after them ends a sentence. */
+static const struct words symbols = WORDS("cm", "cm²", "dm", "g", "h", "ha", "hl", "kg", "km", "km²", "kw", "l", "m",
+                                          "mg", "ml", "mm", "mw", "m²", "m³", "s");
+
+/* Does `word` name a unit of the number before it: "5 km", "5 тыс. руб"? A letter after a year is not one. */
+static bool is_unit(const struct language *language, struct str text, struct str word, struct str name)
+{
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    if (blank == 0 || start == blank)
+        return false;
+    const char joint = text.data[start - blank - 1];
+    size_t size;
+    if ((!is_digit(joint) && language->units.count == 0) || is_upper(code_point_at(word, 0, &size)))
+        return false;
+    const bool known = words_have(language->units, name);
+    if (!known && !words_have(symbols, name))
+        return false;
+    const bool stopped = joint == '.';
+    const struct str before = last_word((struct str){text.data, start - blank - stopped});
+    if (before.size == 0 || before.size > WORD_BYTES_MAX)
+        return false;
+    char folded[NAME_BYTES_MAX];
+    if (!is_digit(before.data[before.size - 1]) || stopped)
+        return known && words_have(language->units, name_fold(before, folded));
+    return is_digit(before.data[0]) && !(size == word.size && before.size == YEAR_DIGITS && dot_is_number(before));
+}
+
+/* Does the text begin with two equal capitals and a full stop, which stand for a plural: EE. UU., FF. AA.? Roman
+ * numbers are not among them. */
+static bool is_doubled(struct str text)
+{
+    return text.size > 2 && text.data[2] == '.' && text.data[0] == text.data[1] &&
+           is_upper((unsigned char)text.data[0]) && !memchr("IVXLCDM", text.data[0], 7);
+}
+
+/* Does the text begin with a title: "Mr. Reed"? */
+static bool title_begins(const struct language *language, struct str text)
+{
+    char folded[NAME_BYTES_MAX];
+    size_t end = 0;
+    while (end < text.size && end < PART_BYTES_MAX && is_ascii_letter(text.data[end]))
+        end++;
+    return end > 1 && end + 1 < text.size && text.data[end] == '.' && text.data[end + 1] == ' ' &&
+           words_have(language->abbreviations, name_fold((struct str){text.data, end}, folded));
+}
+
+/* Does "a.m." or "p.m." end the sentence before a title? Not in an opening phrase: "At 9 a.m. Mr. Reed left". */
+static bool hour_ends(const struct language *language, const struct dot *dot)
+{
+    const struct str before = dot->before;
+    if (before.size < 3 || (before.data[before.size - 1] | 0x20) != 'm' || before.data[before.size - 2] != '.' ||
+        !title_begins(language, dot->after))
+        return false;
+    unsigned words = 1;
+    for (size_t i = before.size; i > 0 && words < PHRASE_WORDS_MIN; i--)
+        words += before.data[i - 1] == ' ';
+    return words >= PHRASE_WORDS_MIN;
+}
+
 enum verdict { ENDS, GOES_ON, ENDS_BEFORE_STARTER, UNKNOWN };
 
 static enum verdict look_up(const struct language *language, struct str name, struct str after)
@@ -191,10 +287,13 @@ static enum verdict judge(const struct language *language, const struct dot *dot
     if (word.size == 0 || word.size > WORD_BYTES_MAX)
         return ENDS;
     const bool is_first = word.data == dot->before.data;
-    if (is_number(word)) {
-        if (is_item(dot->before, word) || is_date(dot, word))
+    if (dot_is_number(word)) {
+        if (is_item(dot->before, word))
             return GOES_ON;
-        return language->ordinal_dot && !is_counted(language, dot->before, word) && word.size <= ORDINAL_DIGITS_MAX
+        if (is_date(dot, word))
+            return word.size == YEAR_DIGITS ? ENDS_BEFORE_STARTER : GOES_ON;
+        return language->ordinal_dot && !is_counted(language, dot->before, word) && !is_part(dot->before, word) &&
+                       word.size <= ORDINAL_DIGITS_MAX
                    ? ENDS_BEFORE_STARTER
                    : ENDS;
     }
@@ -215,15 +314,24 @@ static enum verdict judge(const struct language *language, const struct dot *dot
             return of_both;
     }
     const struct str name = name_fold(word, folded);
+    size_t first, second;
+    if (is_unit(language, dot->before, word, name) && is_upper(code_point_at(dot->after, 0, &first)) &&
+        !is_upper(code_point_at(dot->after, first, &second)))
+        return dot->after.size > first && dot->after.data[first] != '.' ? ENDS : ENDS_BEFORE_STARTER;
     const enum verdict verdict = look_up(language, name, dot->after);
     if (verdict != UNKNOWN)
         return verdict;
+    if (word.size == 2 && is_doubled(str_range(word.data, dot->after.data)))
+        return before.size == 2 && before.data[0] == before.data[1] && !is_doubled(dot->after) ? ENDS_BEFORE_STARTER
+                                                                                               : GOES_ON;
     if (is_one_letter(word) && is_one_letter(before))
-        return GOES_ON;
+        return is_lower(code_point_at(word, 0, &first)) ? ENDS_BEFORE_STARTER : GOES_ON;
     if (is_one_letter(word) || is_acronym(word))
         return dot->quoted ? GOES_ON : ENDS_BEFORE_STARTER;
     if (language->ordinal_dot && is_roman(word, "IVXLCDM"))
         return ENDS_BEFORE_STARTER;
+    if (str_ends(name, STR("str")) && is_numeral(dot->after))
+        return GOES_ON; /* Goethestr. 5 */
     const char *joint = memrchr(name.data, '-', name.size);
     if (!joint)
         joint = memrchr(name.data, '\'', name.size); /* l'ing. */
@@ -233,7 +341,9 @@ static enum verdict judge(const struct language *language, const struct dot *dot
 bool dot_ends(const struct language *language, const struct dot *dot)
 {
     const enum verdict verdict = judge(language, dot);
-    return verdict == ENDS_BEFORE_STARTER ? word_starts(language, dot->after) : verdict != GOES_ON;
+    if (verdict == ENDS_BEFORE_STARTER)
+        return word_starts(language, dot->after) || hour_ends(language, dot);
+    return verdict != GOES_ON;
 }
 
 bool dot_is_short(const struct language *language, struct str word)
@@ -243,12 +353,54 @@ bool dot_is_short(const struct language *language, struct str word)
            (word.size <= WORD_BYTES_MAX && words_have(language->abbreviations, name_fold(word, folded)));
 }
 
+/* A letter of a script without case, or what is written above and below it. */
+static bool is_caseless(uint32_t code_point, bool *letter)
+{
+    const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code_point);
+    *letter = category == UTF8PROC_CATEGORY_LO || (code_point >= 0x10D0 && code_point <= 0x10FF);
+    return *letter || category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC;
+}
+
+static bool is_kana(uint32_t code_point)
+{
+    return code_point >= 0x3041 && code_point <= 0x30FF;
+}
+
+bool glued_caseless(const struct dot *dot, bool strong)
+{
+    const size_t least = strong ? 1 : GLUED_LETTERS_MIN;
+    size_t before = 0, after = 0, size;
+    bool letter;
+    uint32_t code_point;
+    for (size_t at = dot->before.size; at > 0 && before < least; before += letter) {
+        while (--at > 0 && ((unsigned char)dot->before.data[at] & 0xC0) == 0x80)
+            continue;
+        code_point = code_point_at(dot->before, at, &size);
+        if (code_point < 0x80 || !is_caseless(code_point, &letter) || (strong && is_kana(code_point)))
+            return false;
+    }
+    for (size_t at = 0; at < dot->after.size && after < least; at += size, after += letter) {
+        code_point = code_point_at(dot->after, at, &size);
+        if (code_point < 0x80 || !is_caseless(code_point, &letter) || (strong && is_kana(code_point)))
+            return false;
+    }
+    return before == least && after == least;
+}
+
 bool glued_ends(const struct language *language, const struct dot *dot)
 {
     const struct str word = last_word(dot->before);
     if (dot->after.size < 2 || !is_upper((unsigned char)dot->after.data[0]) ||
-        !is_lower((unsigned char)dot->after.data[1]) || !word_starts(language, dot->after))
+        !is_lower((unsigned char)dot->after.data[1]) ||
+        !(word_starts(language, dot->after) ||
+          (characters(word) >= GLUED_LETTERS_MIN && title_begins(language, dot->after))))
         return false;
+    if (word.size > 0 && is_digit(word.data[0]) && word.data != dot->before.data) {
+        size_t i = 1;
+        while (i < word.size && (is_digit(word.data[i]) || word.data[i] == ',' || word.data[i] == '.'))
+            i++;
+        return i == word.size && (word.size > ORDINAL_DIGITS_MAX || !language->ordinal_dot);
+    }
     for (size_t i = 0; i < word.size; i++)
         if ((unsigned char)word.data[i] < 0x80 && !is_lower((unsigned char)word.data[i]) && (i > 0 || word.size < 3))
             return false; /* www.example, a.B, node1 */

@@ -21,6 +21,16 @@ bool dot_is_short(const struct language *language, struct str word);
 /* Like dot_ends without a blank after the full stop: "the end.The next". Addresses and file names do not end there. */
 bool glued_ends(const struct language *language, const struct dot *dot);
 
+/* The same for scripts without case: beside "." both words have three letters, because abbreviations have fewer.
+ * `strong`: beside "!" and "?", but not beside Japanese kana, because titles contain these marks. */
+bool glued_caseless(const struct dot *dot, bool strong);
+
+/* Does the sentence go on after an ellipsis, before this text? With a word that continues it or an "etc.". */
+bool ellipsis_continues(const struct language *language, struct str text);
+
+/* Digits, with dots between: "3", "1.2", "१". */
+bool dot_is_number(struct str word);
+
 /* Does the text end in a name that contains a mark: "Yahoo!" */
 bool mark_is_name(const struct language *language, struct str text);
 

@@ -11,7 +11,8 @@
 static const char *const alphabets[] = {
     "abcdefghijklmnop", "аәбвгғд",  "абвгдежзиклмноп", "αβγδεζηθ",
     "აბგდევზთ",         "աբգդեզէը", "אבגדהוזח",        "가나다라마바사아자차카타파하"};
-static const char *const bullets[] = {"•", "⁃", "▪", "◦"};
+static const char *const romans[] = {"", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii"};
+static const char *const bullets[] = {"•", "‣", "⁃", "■", "▪", "●", "◦"};
 
 /* Writes the label of the next item. */
 static struct str label_write(const struct items *items, char out[LABEL_BYTES_MAX])
@@ -21,6 +22,8 @@ static struct str label_write(const struct items *items, char out[LABEL_BYTES_MA
         return items->bullet;
     if (items->kind == ITEMS_NUMBERS) {
         size = snprintf(out, LABEL_BYTES_MAX, "%s%lu%s", items->opens ? "(" : "", items->number, items->closing);
+    } else if (items->kind == ITEMS_ROMANS) {
+        size = snprintf(out, LABEL_BYTES_MAX, "%s%s%s", items->opens ? "(" : "", romans[items->number], items->closing);
     } else {
         size_t letter;
         code_point_at(str_of(items->letters), 0, &letter);
@@ -36,9 +39,11 @@ static bool has_text(const struct items *items, struct str text, size_t at)
 {
     const size_t blank = blank_at(text, at);
     size_t size;
+    if (items->kind == ITEMS_BULLETS)
+        return at + blank < text.size;
     if (blank == 0 || at + blank >= text.size)
         return false;
-    const bool needs_capital = items->kind != ITEMS_BULLETS && items->closing[0] == '.' && items->closing[1] == 0;
+    const bool needs_capital = items->closing[0] == '.' && items->closing[1] == 0;
     return !needs_capital || is_upper(code_point_at(text, at + blank, &size));
 }
 
@@ -47,6 +52,8 @@ static bool count_on(struct items *items)
 {
     size_t size;
     items->number++;
+    if (items->kind == ITEMS_ROMANS)
+        return items->number < sizeof romans / sizeof *romans;
     if (items->kind != ITEMS_LETTERS)
         return true;
     code_point_at(str_of(items->letters), 0, &size);
@@ -65,7 +72,9 @@ static size_t next_item(const struct items *items, size_t from)
             return SIZE_MAX;
         at += found;
         const size_t blank = blank_before(text, at);
-        if (blank == 0 || !has_text(items, text, at + label.size) || at < blank + 1 ||
+        const bool glued =
+            items->kind == ITEMS_BULLETS && at + label.size < text.size && is_digit(text.data[at + label.size]);
+        if ((blank == 0 && !glued) || !has_text(items, text, at + label.size) || at < blank + 1 ||
             memchr(",;:", text.data[at - blank - 1], 3))
             continue;
         const size_t back = at - from > BRACKET_BYTES_MAX ? at - BRACKET_BYTES_MAX : from;
@@ -76,23 +85,26 @@ static size_t next_item(const struct items *items, size_t from)
     }
 }
 
-/* Reads the label at the start of the line, of letters of that alphabet or, if it is NULL, of digits; its size, or
- * 0. */
-static size_t read_label(struct items *items, const char *alphabet)
+/* Reads the label at the start of the line, of that kind and, if it is of letters, of that alphabet; its size, or 0. */
+static size_t read_label(struct items *items, enum items_kind kind, const char *alphabet)
 {
     const struct str line = items->rest;
     size_t at = str_starts(line, STR("(")) ? 1 : 0, letter = 0;
     items->opens = at > 0;
     const size_t first = at;
-    while (!alphabet && at < line.size && is_digit(line.data[at]) && items->number < 100)
+    while (kind == ITEMS_NUMBERS && at < line.size && is_digit(line.data[at]) && items->number < 100)
         items->number = items->number * 10 + (unsigned)(line.data[at++] - '0');
-    if (alphabet) {
+    if (kind == ITEMS_ROMANS && at < line.size && line.data[at] == 'i') {
+        items->number = 1;
+        at++;
+    }
+    if (kind == ITEMS_LETTERS) {
         code_point_at(str_of(alphabet), 0, &letter);
         at += str_starts(str_range(line.data + at, line.data + line.size), (struct str){alphabet, letter}) ? letter : 0;
     }
     if (at == first)
         return 0;
-    items->kind = alphabet ? ITEMS_LETTERS : ITEMS_NUMBERS;
+    items->kind = kind;
     items->letters = alphabet;
     const struct str rest = str_range(line.data + at, line.data + line.size);
     const char *const closings[] = {".)", ")", "."};
@@ -105,10 +117,11 @@ static size_t read_label(struct items *items, const char *alphabet)
 }
 
 /* Is the line a list with such labels? */
-static bool is_list(struct items *items, const struct language *language, const char *alphabet)
+static bool is_list(struct items *items, const struct language *language, enum items_kind kind, const char *alphabet)
 {
-    const size_t label = read_label(items, alphabet);
-    const bool ordinal = !alphabet && items->closing[0] == '.' && items->closing[1] == 0 && language->ordinal_dot;
+    const size_t label = read_label(items, kind, alphabet);
+    const bool ordinal =
+        kind == ITEMS_NUMBERS && items->closing[0] == '.' && items->closing[1] == 0 && language->ordinal_dot;
     return label > 0 && !ordinal && has_text(items, items->rest, label) && count_on(items) &&
            next_item(items, label) != SIZE_MAX;
 }
@@ -122,11 +135,14 @@ struct items items_begin(const struct language *language, struct str line)
         if (str_starts(line, str_of(bullets[i])))
             return (struct items){.rest = line, .kind = ITEMS_BULLETS, .bullet = str_of(bullets[i])};
     struct items items = {.rest = line};
-    if (is_list(&items, language, NULL))
+    if (is_list(&items, language, ITEMS_NUMBERS, NULL))
+        return items;
+    items = (struct items){.rest = line};
+    if (is_list(&items, language, ITEMS_ROMANS, NULL))
         return items;
     for (size_t i = 0; i < sizeof alphabets / sizeof *alphabets; i++) {
         items = (struct items){.rest = line};
-        if (is_list(&items, language, alphabets[i]))
+        if (is_list(&items, language, ITEMS_LETTERS, alphabets[i]))
             return items;
     }
     return (struct items){.rest = line, .kind = ITEMS_NONE};

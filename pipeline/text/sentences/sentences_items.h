@@ -1,10 +1,10 @@
-/* A list within one line: "1) … 2) … 3) …", "a. … b. …", "(1) … (2) …", "• … • …". Splits a line into its items, or
+/* A list within one line: "1) … 2) … 3) …", "a. … b. …", "(i) … (ii) …", "• … • …". Splits a line into its items, or
  * gives the line itself if it is not a list.
  *
- * A line is a list if it begins with a number or a small letter and a bracket or a full stop, and the next number or
- * letter follows in the same form, after a blank but not after a comma or a colon or within brackets. After "1." and
- * "a." an item begins with a capital. Languages that write ordinals with a full stop have no lists of the form "1. … 2.
- * …".
+ * A line is a list if it begins with a number, a small Roman number or a small letter, then a bracket or a full stop,
+ * and the next of them follows in the same form, after a blank but not after a comma or a colon or within brackets.
+ * After "1." and "a." an item begins with a capital. Languages that write ordinals with a full stop have no lists of
+ * the form "1. … 2. …".
  *
  * Linear: the search for each next number starts at its predecessor, and only the last number may be missing. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_ITEMS_H
@@ -16,7 +16,7 @@
 
 struct items {
     struct str rest;
-    enum { ITEMS_NONE, ITEMS_NUMBERS, ITEMS_LETTERS, ITEMS_BULLETS } kind;
+    enum items_kind { ITEMS_NONE, ITEMS_NUMBERS, ITEMS_ROMANS, ITEMS_LETTERS, ITEMS_BULLETS } kind;
     const char *letters; /* those that follow, in their order */
     unsigned long number;
     bool opens;      /* "(1)" */

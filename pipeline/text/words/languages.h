@@ -28,6 +28,7 @@ struct language {
     struct words numbered;      /* nor after these, before a number: "No. 5" */
     struct words endings;       /* abbreviations after which a sentence may end, and names with a mark: yahoo! */
     struct words finals;        /* abbreviations that end a sentence before any capital: etc */
+    struct words units;         /* after a number, these end a sentence before any capital: "5 zł. Jan" */
     struct words continuers;    /* words that continue a sentence after a quotation; "x*": words that begin with x */
     struct words starters;      /* capitalised words that show that a sentence begins */
     bool ordinal_dot;           /* "3. Oktober": a full stop after a short number does not end a sentence */
