@@ -182,8 +182,9 @@ bool ellipsis_continues(const struct language *language, struct str text)
     char folded[NAME_BYTES_MAX];
     while (end < text.size && end < WORD_BYTES_MAX && !blank_at(text, end) && text.data[end] != '.')
         end++;
+    const bool short_form = end < text.size && text.data[end] == '.';
     return word_continues(language, text) ||
-           words_have(language->finals, name_fold((struct str){text.data, end}, folded));
+           (short_form && words_have(language->finals, name_fold((struct str){text.data, end}, folded)));
 }
 
 /* What a number stands after: "No. 5", "vol. IV", "vol. I,". */
