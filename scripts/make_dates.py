@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/templates/dates_local.c: how languages write a date, from Unicode's Common Locale Data Repository
-in the package Babel (pip install babel).
+"""Writes pipeline/text/templates/dates_local.c: how languages write a date, from Unicode's Common Locale Data
+Repository in the package Babel (pip install babel).
 
     scripts/make_dates.py"""
 

@@ -40,8 +40,9 @@ struct tag_found {
     size_t size;           /* bytes of the whole tag */
 };
 
-/* Reads the tag at the start of `text` (which begins with '<'). Quoted attribute values may contain '>', but no '<' other
- * than that of four tags of transclusion, so no byte is examined for more than five tags. *looked: the number of bytes examined. */
+/* Reads the tag at the start of `text` (which begins with '<'). Quoted attribute values may contain '>', but no '<'
+ * other than that of four tags of transclusion, so no byte is examined for more than five tags. *looked: the number of
+ * bytes examined. */
 bool tag_read(struct str text, struct tag_found *found, size_t *looked);
 
 #endif

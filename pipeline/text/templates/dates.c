@@ -1,5 +1,5 @@
-/* Dates and ages: in English, and in the languages of dates_local.c. The current date is never used: an age that still grows is left out, and
- * "now" is when the page was saved. */
+/* Dates and ages: in English, and in the languages of dates_local.c. The current date is never used: an age that still
+ * grows is left out, and "now" is when the page was saved. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/local_dates.h"
 #include "pipeline/text/templates/time_format.h"

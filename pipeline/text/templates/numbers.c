@@ -99,7 +99,8 @@ struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]
     return number_group((struct str){digits, (size_t)size}, out);
 }
 
-/* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again, with NOSEP it groups nothing. */
+/* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again, with NOSEP it groups
+ * nothing. */
 bool render_format_number(struct call *call)
 {
     const char *name = call_argument(call, "0") ? "0" : "1";
@@ -294,8 +295,8 @@ bool render_power(struct call *call)
     return true;
 }
 
-/* {{US$|2 billion}} → US$2 billion: the parameter is the sign. Where the decimal mark is a comma, it is after the amount
- * (5 €), except in Portuguese. */
+/* {{US$|2 billion}} → US$2 billion: the parameter is the sign. Where the decimal mark is a comma, it is after the
+ * amount (5 €), except in Portuguese. */
 bool render_money(struct call *call)
 {
     const struct argument *amount = call_argument(call, "1");

@@ -107,7 +107,8 @@ bool template_sentence(const struct template_page *page, uint32_t index, struct 
     const struct str name = name_fold(template_name(page->text, page->spans, index, canonical), folded);
     const struct argument *sentence = NULL;
     bool has_items = false;
-    bool is_one = name.size > 0 && !memchr(name.data, ':', name.size) && !template_is_silent(name) && !name_says_note(name);
+    bool is_one =
+        name.size > 0 && !memchr(name.data, ':', name.size) && !template_is_silent(name) && !name_says_note(name);
     if (is_one)
         call_read(&call, index, 0);
     for (size_t i = 0; i < call.count && is_one; i++) {

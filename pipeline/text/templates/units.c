@@ -259,7 +259,7 @@ const struct unit *unit_find(struct str code)
     return NULL;
 }
 
-/* What Cyrillic wikis write where the table has no row: Unicode's data has Latin symbols for some of their languages. */
+/* What Cyrillic wikis write where the table has no row: for some languages Unicode's data has Latin symbols. */
 static const char *const cyrillic_units[][2] = {
     {"MW", "МВт"}, {"W", "Вт"},    {"cm", "см"}, {"g", "г"},   {"ha", "га"}, {"kW", "кВт"}, {"kg", "кг"},
     {"km", "км"},  {"km2", "км2"}, {"m", "м"},   {"m2", "м2"}, {"m3", "м3"}, {"mm", "мм"},  {"t", "т"},
