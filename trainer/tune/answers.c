@@ -213,7 +213,10 @@ static void text_of(const struct squad_feature *f, const struct candidate *c, co
 
 struct str answers_text(const struct answers *a, uint32_t i)
 {
-    return (struct str){a->texts.data + a->items[i].text, a->items[i].size};
+    const struct choice *item = &a->items[i];
+    if (item->size == 0)
+        return STR(""); /* where all are empty, texts has no address */
+    return (struct str){a->texts.data + item->text, item->size};
 }
 
 void answers_release(struct answers *a)
