@@ -15,7 +15,7 @@
 
 static void add_stream(struct buf *out, struct str text, int level, size_t block_bytes)
 {
-    bz_stream stream = {0};
+    bz_stream stream = LIBBZ2_STREAM;
     int result = BZ2_bzCompressInit(&stream, level, 0, 0);
     assert(result == BZ_OK);
     for (size_t at = 0; result != BZ_STREAM_END;) {

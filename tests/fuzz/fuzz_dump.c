@@ -8,8 +8,7 @@
 
 #include "base/mem.h"
 #include "pipeline/dump/dump.h"
-
-#include <bzlib.h>
+#include "tests/pipeline/libbz2.h"
 
 /* What was read: each record with its size before it. */
 struct harvest {
@@ -129,7 +128,7 @@ static void check_file(const char *path, struct dump_options options, unsigned o
 
 static void compress(struct buf *out, struct str text, size_t block_bytes)
 {
-    bz_stream stream = {0};
+    bz_stream stream = LIBBZ2_STREAM;
     int result = BZ2_bzCompressInit(&stream, 1, 0, 0);
     assert(result == BZ_OK);
     buf_reserve(out, 2 * text.size + 64 * (text.size / block_bytes + 2) + 600);

@@ -65,21 +65,35 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
     buf_release(&again);
 }
 
+static struct trace trace;
+
+/* One per language, kept until other things are to be kept: opening it took most of the time, and what it read before
+ * must not matter. */
+static struct wikitext *wikitext_of(unsigned lang, unsigned keep)
+{
+    static struct wikitext *opened[CODES];
+    static unsigned kept[CODES];
+    if (opened[lang] && kept[lang] != keep) {
+        wikitext_close(opened[lang]);
+        opened[lang] = NULL;
+    }
+    kept[lang] = keep;
+    if (!opened[lang])
+        opened[lang] = wikitext_open(&(struct wikitext_options){.language = language_find(str_of(codes[lang])),
+                                                                .keep = keep,
+                                                                .kinds = KIND_DISAMBIGUATION | KIND_LIST | KIND_STUB,
+                                                                .trace = &trace});
+    return opened[lang];
+}
+
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    const unsigned lang = take_byte(&data, &size), keep = take_byte(&data, &size);
-    struct trace trace = {0};
-    struct wikitext *wikitext =
-        wikitext_open(&(struct wikitext_options){.language = language_find(str_of(codes[lang % CODES])),
-                                                 .keep = keep % 32,
-                                                 .kinds = KIND_DISAMBIGUATION | KIND_LIST | KIND_STUB,
-                                                 .trace = &trace});
+    const unsigned lang = take_byte(&data, &size) % CODES, keep = take_byte(&data, &size) % 32;
+    struct wikitext *wikitext = wikitext_of(lang, keep);
     char *text = mem_alloc(size);
     if (size)
         memcpy(text, data, size);
     check_page(wikitext, &trace, (struct str){text, utf8_repair(text, size, NULL)});
     mem_free(text);
-    wikitext_close(wikitext);
-    trace_release(&trace);
     return 0;
 }
