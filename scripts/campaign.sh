@@ -6,7 +6,7 @@
 #     scripts/campaign.sh 0.1          a tenth
 #     scripts/campaign.sh 1 kills      one campaign: tests/campaign/kills.py
 #
-# tests/README.md has the table it prints. Exit 1 if anything was lost.
+# tests/README.md has the table it prints, and the commit in its last line. Exit 1 if anything was lost.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +20,7 @@ if [ ${#names[@]} = 0 ]; then
     done
 fi
 
+commit=$(git describe --always --dirty 2>/dev/null || echo "(none)")
 scripts/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target dsdata dstrain >/dev/null
@@ -33,4 +34,5 @@ for name in "${names[@]}"; do
     table+=("$(tail -1 <<<"$output")")
 done
 printf '%s\n' "${table[@]}"
+echo "of commit $commit"
 exit $lost

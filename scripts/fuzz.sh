@@ -55,8 +55,8 @@ fuzz_one() {
     local target=$1 seconds=$2 log=$build/$1.log status=0
     mkdir -p "$found/$target" "$seeds/$target"
     nice -n 10 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len="$(input_bytes "$target")" \
-        -timeout="$input_seconds_max" -rss_limit_mb="$memory_mib_max" -print_final_stats=1 \
-        -artifact_prefix="$broken/$target-" \
+        -timeout="$input_seconds_max" -report_slow_units="$input_seconds_max" -rss_limit_mb="$memory_mib_max" \
+        -print_final_stats=1 -artifact_prefix="$broken/$target-" \
         "$found/$target" "tests/fuzz/corpus/$target" "$seeds/$target" >"$log" 2>&1 || status=1
     awk -v target="$target" '
         function figure(name,   i) { for (i = 1; i < NF; i++) if ($i == name) return $(i + 1) }
