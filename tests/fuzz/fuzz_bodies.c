@@ -55,6 +55,8 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(str_equal(buf_str(&first), buf_str(&second)));
     assert(first.size <= 200 + count * (PATTERN_BYTES_MAX + 3 * NAME_BYTES_MAX));
     const int result = templates_parse(&templates, buf_str(&first), "made", hash, &err);
+    if (result < 0)
+        error_print(&err, "fuzz", 0);
     assert(result == 0);
     templates_free(templates);
     buf_release(&first);

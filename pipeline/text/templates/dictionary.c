@@ -510,7 +510,7 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
         struct buf out = {0};
         const struct str waiting = entry->text;
         enum body_kind kind = depth > DEPTH_MAX ? BODY_OTHER : expand(d, entry->text, false, depth, &out);
-        if (kind == BODY_PATTERN && str_ends(buf_str(&out), STR("\\ ")))
+        if (kind == BODY_PATTERN && str_ends(str_trim(buf_str(&out)), STR("\\")) && out.data[out.size - 1] != '\\')
             buf_add_text(&out, "{#if |}"); /* &#32; alone: a line's end is trimmed when it is read */
         const struct str pattern = buf_str(&out);
         if (kind == BODY_PATTERN && str_trim(pattern).size == 0)
