@@ -109,6 +109,36 @@ static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
     buf_release(&packed);
 }
 
+/* bgzip's size of the member at `at`. */
+static size_t told_size(const struct buf *file, size_t at)
+{
+    return (uint8_t)file->data[at + 21] + ((size_t)(uint8_t)file->data[at + 22] << 8) + 1;
+}
+
+/* Sizes in bgzip's headers say only where members may be decoded ahead: nobody checks them. */
+static void a_wrong_size_in_a_member_loses_no_text(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
+    struct error err;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 40, 300, 5);
+    assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
+    for (int longer = 0; longer < 2; longer++) {
+        pack(&file, buf_str(&text), BGZIP, 6);
+        const size_t second = told_size(&file, 0), size = told_size(&file, second);
+        const size_t told = longer ? size + told_size(&file, second + size) : size - 1; /* two members, or too short */
+        file.data[second + 21] = (char)((told - 1) & 0xff);
+        file.data[second + 22] = (char)((told - 1) >> 8);
+        assert_int_equal(read_bytes(buf_str(&file), &options, &packed, &err), 0);
+        assert_true(str_equal(buf_str(&plain), buf_str(&packed)));
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&plain);
+    buf_release(&packed);
+}
+
 static void its_hash_and_size_are_those_of_the_text(void **state)
 {
     (void)state;
@@ -338,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
+        cmocka_unit_test(a_wrong_size_in_a_member_loses_no_text),
         cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
         cmocka_unit_test(reading_resumes_from_any_window),
         cmocka_unit_test(a_cut_file_is_truncated_wherever_it_ends),

@@ -129,6 +129,48 @@ static void correlations_are_those_of_values_and_of_ranks(void **state)
     assert_true(score_pearson(a, b, 1).undefined);
 }
 
+static void equal_logits_give_the_first_class_and_an_undefined_part_no_mean(void **state)
+{
+    (void)state;
+    static const float logits[] = {1, 1, 2, 2};
+    struct samples samples = {0};
+    json_t *values = json_object(), *undefined = json_array();
+    for (size_t i = 0; i < 2; i++)
+        samples_add(&samples, (const uint32_t[]){2}, (struct task_sample){.length = 1, .a_length = 1, .label = 0});
+    glue_score(glue_task_named("mrpc"), &samples, logits, "-x", values, undefined);
+    assert_true(json_number_value(json_object_get(values, "acc-x")) == 1);
+    assert_true(json_number_value(json_object_get(values, "f1-x")) == 0); /* nothing is positive, here or there */
+    assert_int_equal(json_array_size(undefined), 2);
+    assert_string_equal(json_string_value(json_array_get(undefined, 0)), "f1-x");
+    assert_string_equal(json_string_value(json_array_get(undefined, 1)), "acc_and_f1-x");
+    samples_release(&samples);
+    json_decref(values);
+    json_decref(undefined);
+}
+
+static uint64_t hash_of(uint32_t id, struct task_sample sample)
+{
+    struct samples samples = {0};
+    samples_add(&samples, (const uint32_t[]){2, id, 3}, sample);
+    const uint64_t hash = samples_hash(&samples);
+    samples_release(&samples);
+    return hash;
+}
+
+static void the_hash_of_samples_has_every_number(void **state)
+{
+    (void)state;
+    const struct task_sample sample = {.length = 3, .a_length = 2, .token = 1, .label = 4};
+    struct task_sample other[] = {sample, sample, sample, sample};
+    other[0].length = 2;
+    other[1].a_length = 3;
+    other[2].token = 2;
+    other[3].label = 5;
+    assert_true(hash_of(7, sample) == hash_of(7, sample) && hash_of(7, sample) != hash_of(8, sample));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        assert_true(hash_of(7, other[i]) != hash_of(7, sample));
+}
+
 static void several_runs_have_mean_deviation_median_and_best(void **state)
 {
     (void)state;
@@ -258,6 +300,8 @@ int main(void)
         cmocka_unit_test(a_pair_has_its_special_tokens),
         cmocka_unit_test(classes_are_scored_as_defined),
         cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
+        cmocka_unit_test(equal_logits_give_the_first_class_and_an_undefined_part_no_mean),
+        cmocka_unit_test(the_hash_of_samples_has_every_number),
         cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),
         cmocka_unit_test_teardown(results_are_sorted_and_printed_as_python_does, clear),
         cmocka_unit_test_teardown(a_task_has_its_own_columns, clear),

@@ -749,6 +749,23 @@ static void missing_ranks_are_ranges(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
+static void a_value_has_a_key_of_its_size(void **state)
+{
+    (void)state;
+    struct buf frame = {0};
+    struct str key, bytes;
+    value_write(&frame, STR("a/b"), STR("xy"));
+    assert_int_equal(value_read(buf_str(&frame), &key, &bytes), 0);
+    assert_true(str_equal(key, STR("a/b")) && str_equal(bytes, STR("xy")));
+    for (size_t size = 0; size < frame.size; size++) /* cut in its size, in its key, in its value */
+        assert_int_equal(value_read((struct str){frame.data, size}, &key, &bytes), size < frame.size - 2 ? -1 : 0);
+    frame.data[sizeof(uint32_t)] = '\0'; /* a key is a word */
+    assert_int_equal(value_read(buf_str(&frame), &key, &bytes), -1);
+    memset(frame.data, 0, sizeof(uint32_t));
+    assert_int_equal(value_read(buf_str(&frame), &key, &bytes), -1);
+    buf_release(&frame);
+}
+
 static void places_are_read(void **state)
 {
     (void)state;
@@ -833,6 +850,7 @@ int main(void)
         cmocka_unit_test_setup(who_left_is_not_waited_for, set_up),
         cmocka_unit_test(who_waits_is_not_to_blame),
         cmocka_unit_test(missing_ranks_are_ranges),
+        cmocka_unit_test(a_value_has_a_key_of_its_size),
         cmocka_unit_test(places_are_read),
         cmocka_unit_test(a_file_of_something_else_is_not_read),
     };
