@@ -67,7 +67,7 @@ refused() { # WORD… -- OPTION…
 }
 refused "over how many" "--batch-warmup" -- --batch 4:16
 refused "--batch-warmup" "--batch 64:256" -- --batch-warmup 0.1
-refused grow -- --batch 16:4 --batch-warmup 2
+refused grow -- --batch 16:15 --batch-warmup 2
 refused "--same-bits" -- --batch 4:16 --batch-warmup 2 --same-bits
 refused batch_warmup -- --set batch_warmup.from=4
 refused count -- --set batch_warmup.from=4.5 batch_warmup.steps=2

@@ -66,6 +66,11 @@ JSON
     expect_equal "no quotes" "$(identity 'optimizer tensor_norm' --set optimizer.type=BertAdam)" "['adam', 1.0]"
     expect_equal "accumulation" "$(identity batch --set train_micro_batch_size_per_gpu=4 \
         gradient_accumulation_steps=3)" "[12]"
+    expect_equal "the largest batch" "$(identity batch --set train_batch_size=1048576 \
+        train_micro_batch_size_per_gpu=4)" "[1048576]"
+    expect_equal "the scaler without ZeRO" "$(identity loss_scale_rule --set fp16.enabled=true)" "['plain']"
+    expect_equal "the scaler with ZeRO" \
+        "$(identity loss_scale_rule --set fp16.enabled=true zero_optimization.stage=1)" "['patient']"
 }
 
 # refused WORD… -- OPTION…: exit 2, and the message names the words.
@@ -88,6 +93,10 @@ wrong() {
     refused twice.json duplicate -- --config twice.json
     python3 -c 'print("{\"optimizer\":" * 40 + "{}" + "}" * 40)' >deep.json
     refused deep.json deeper -- --config deep.json
+    python3 -c 'print("{\"optimizer\":" * 6 + "{}" + "}" * 6)' >deep.json # seven objects
+    refused deep.json deeper -- --config deep.json
+    python3 -c 'print("{\"optimizer\":" * 5 + "{}" + "}" * 5)' >deep.json
+    expect_exit 0 "${plan[@]}" --config deep.json
 
     case_begin "wrong keys"
     echo '{"train_batch_sise": 8}' >typo.json
@@ -134,7 +143,7 @@ wrong() {
     refused train_batch_size -- --set train_batch_size=10 train_micro_batch_size_per_gpu=4
     refused train_batch_size -- --set train_batch_size=8 train_micro_batch_size_per_gpu=4 gradient_accumulation_steps=3
     refused train_batch_size -- --set train_batch_size=8 gradient_accumulation_steps=3
-    refused train_batch_size above -- --set train_batch_size=100000000
+    refused train_batch_size above -- --set train_batch_size=1048577
     refused train_micro_batch_size_per_gpu above -- --set train_micro_batch_size_per_gpu=100000
     refused gradient_accumulation_steps -- --set gradient_accumulation_steps=3
 

@@ -28,6 +28,13 @@ expect_exit 0 "$dstrain" show run
 expect_equal "progress" "$(line progress)" "step $steps of $steps, 100 %, finished"
 line speed | grep -q "in 2 starts" || complain "not two starts"
 line valid | grep -q "accuracy mlm" || complain "no held-out accuracy"
+largest=$(python3 -c '
+import json
+lines = [json.loads(line) for line in open("run/metrics.jsonl")]
+print(max((line["grad_norm"], line["step"]) for line in lines if line.get("grad_norm"))[1])')
+expect_exit 0 "$dstrain" show "run/checkpoints/$(cat run/latest)" --json
+expect_equal "step of the largest norm" "$(json stdout 'o["largest_grad_norm_step"]')" "$largest"
+expect_equal "tokens are not samples" "$(json stdout '8 * o["samples"] < o["tokens"] <= 32 * o["samples"]')" True
 expect_exit 0 "$dstrain" show "run/checkpoints/$(cat run/latest)"
 expect_equal "progress of the checkpoint" "$(line progress)" "step $steps of $steps, 100 %"
 expect_words "dstrain export run/checkpoints/"

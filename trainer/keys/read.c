@@ -15,6 +15,7 @@
 
 /* ---- reading ---- */
 
+/* `depth`: the objects around `value`. */
 static int too_deep(const char *path, const json_t *value, int depth, struct error *err)
 {
     const char *key;
@@ -89,13 +90,13 @@ int keys_read(struct keys *keys, const struct settings *settings, struct error *
             log_say("note       recipe %s was found with model %s, not this one", recipe->name, recipe->model);
     } else if (keys->file) {
         TRY(json_read(keys->file, CONFIG_BYTES_MAX, ERR_USAGE, &keys->values, err));
-        TRY(too_deep(keys->file, keys->values, 1, err));
+        TRY(too_deep(keys->file, keys->values, 0, err));
     } else {
         keys->values = json_object();
     }
     for (size_t i = 0; i < settings->set.count; i++)
         TRY(set_one(keys, settings->set.items[i], err));
-    TRY(too_deep("--set", keys->set, 1, err));
+    TRY(too_deep("--set", keys->set, 0, err));
     drop_auto(keys->values);
     return 0;
 }
