@@ -48,6 +48,10 @@ templates = {
     "Tre lua": "{{lua-{{{1}}}}}",
     "Vuoto": "&#32;",
     "Vuoti": "&#32;&#32;",
+    "Solo": "prima <onlyinclude>dentro</onlyinclude> dopo",
+    "Doppio": "{{TA|1=a|1={{{1}}}}}",
+    "Uguale": "a=b",
+    "Scelta": "{{#switch:{{{1}}}|x=1|{{Uguale}}}}",
     "Lua-uno": "{{#invoke:Foo|bar}}",
 }
 text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, \
@@ -71,7 +75,9 @@ Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi
 {{tinta minuscola}} qui.
 
 Fa {{chiama km|5}}, {{chiama e chiama|1234}}, {{chiama|km|9}}, {{chiama se|5}}, {{tre lua|uno}} \
-fine{{vuoto}}qui{{vuoti}}ora."""
+fine{{vuoto}}qui{{vuoti}}ora.
+
+Ecco {{solo}}, {{doppio|b}}, {{scelta|z}} e {{scelta|x}}."""
 print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
 pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
                               for i in range(40)]
@@ -90,7 +96,7 @@ text_of() {
 
 case_begin "what the templates show"
 expect_exit 0 "$dsdata" extract "$dump"
-expect_words "templates  39 read, 28 render"
+expect_words "templates  43 read, 32 render"
 expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
 Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
 Testo e ancora fine.
@@ -100,7 +106,8 @@ A – B costa \$5 e {x|y} con A (il suo) e A (c), si certo.
 Dice ÉCO DI, éco di, ÉCo Di, éCo Di, vero o falso, Uno (Uno), articolo, 2026, 2, 3, 2026-02-03, 2026, 2, 3, 1999-05-03,\
  9 m, niente ora.
 È di rosso colore, di rosso vivo colore, di blu|notte colore, rosso, rosso qui.
-Fa 5 km, 1 234 km, fine qui  ora."
+Fa 5 km, 1 234 km, fine qui  ora.
+Ecco dentro, b, a=b e 1."
 
 case_begin "without them, and by a file"
 expect_exit 0 "$dsdata" extract "$dump" --templates none
@@ -129,7 +136,7 @@ case_begin "they belong to the dataset"
 expect_exit 0 "$dsdata" vocab "$dump" --vocab-size 300 --out "$scratch/vocab.txt"
 words=("$dump" --vocab "$scratch/vocab.txt" --accents keep --seq 32)
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
-expect_words "templates  39 read"
+expect_words "templates  43 read"
 cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is another file"
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
 expect_words "finished already"

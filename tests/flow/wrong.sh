@@ -88,6 +88,11 @@ bad_inputs() {
     encoded utf-16
     encoded iso-8859-1 bz2
 
+    case_begin "text of two bytes a letter, without a mark"
+    printf 'A text of two bytes for each letter.\n' | iconv -t UTF-16LE >"$scratch/two.txt"
+    expect_exit 3 "$dsdata" build --text "$scratch/two.txt" --out "$out"
+    expect_words two.txt "full of NUL bytes" UTF-16
+
     case_begin "a truncated dump"
     head -c 60000 "$samples" >"$scratch/short.xml.bz2"
     expect_exit 3 "$dsdata" build --wiki "$scratch/short.xml.bz2" --vocab "$scratch/vocab.txt" --out "$out"
