@@ -31,8 +31,8 @@ enum belt_result {
 struct belt_step {
     const char *name;
     int ordered; /* else parallel: may run for several jobs at once, in any order */
-    /* Works on one job. `job` is the slot's memory, `number` counts from 0. A parallel step must not touch `context`
-     * but for reading. A job that is dropped gets no further call; its slot is released when the belt closes. */
+    /* Works on one job. `job` is the slot's memory, `number` counts from 0. A parallel step may only read
+     * `context`. A job that is dropped gets no further call; its slot is released when the belt closes. */
     int (*run)(void *context, void *job, uint64_t number, struct error *err);
 };
 

@@ -45,7 +45,7 @@ static unsigned distance(struct str a, struct str b)
     return a.size < 64 && b.size < 64 ? str_distance(a, b) : UINT32_MAX;
 }
 
-/* How unlike `name` is to what was typed: 0 if equal but for case and '_', 1 if `name` begins with it, more with the
+/* How much `name` differs from what was typed: 0 if only in case and '_', 1 if `name` begins with it, more with the
  * distance. */
 static unsigned unlikeness(struct str typed, const char *name)
 {

@@ -164,7 +164,7 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
 }
 
 /* What cannot be the name of a template is text with its braces: {{}}, {{ |x}}, {{1, 2}, {3, 4}}. A name with an
- * argument behind it is a mistake of typing, and is dropped. */
+ * argument after it is a typing mistake, and is dropped. */
 static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
 {
     static const bool ends_name[256] = {

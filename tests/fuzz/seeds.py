@@ -40,7 +40,7 @@ def samples():
 
 
 def block_body(text, level=1):
-    """The bits of a block behind its CRC, moved to a byte's beginning."""
+    """The bits of a block after its CRC, moved to the beginning of a byte."""
     bits = "".join(f"{byte:08b}" for byte in bz2.compress(text, level))[32 + 80 :]
     return bytes(int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8))
 

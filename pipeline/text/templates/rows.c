@@ -1,8 +1,7 @@
 /* What the templates of running text show: patterns (templates.h) and renderers (call.h). Names begin with a capital,
  * as MediaWiki has them, and are sorted bytewise; a name with a colon is a parser function. The last column: the wikis
- * on which a row holds (call.h), NULL where it holds on all; rows_local.c has those of
- * single wikis. A template that is not here is dropped: references, notes,
- * pronunciations, pictures, boxes, hatnotes, remarks to editors. */
+ * on which a row holds (call.h), NULL where it holds on all; rows_local.c has those of single wikis. A template that is
+ * not here is dropped: references, notes, pronunciations, pictures, boxes, hatnotes, remarks to editors. */
 #include "pipeline/text/templates/call.h"
 
 // clang-format off
