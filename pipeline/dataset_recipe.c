@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Mask probability x length, rounded up to a multiple of 4: 20 for 128, 80 for 512 at 0.15. */
+/* Mask probability x length, rounded up to a multiple of 4: 20 for 128, 80 for 512 at 0.15. Never 0,
+ * because a record has room for at least one label (shard_layout_make). */
 static uint32_t predictions_default(uint32_t seq, uint32_t mask_prob)
 {
     uint64_t share = ((uint64_t)seq * mask_prob + MILLION - 1) / MILLION;
@@ -35,6 +36,8 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
                                       .min_frequency = settings->min_frequency,
                                       .limit_alphabet = (uint32_t)settings->limit_alphabet,
                                       .algo = (enum learn_algorithm)settings->algo};
+    /* auto: uncased text loses its accents, as for BERT's own vocabulary and in Google's program. A vocabulary learned
+     * from another language keeps them, because there they distinguish words. */
     if (settings->accents == ACCENTS_AUTO)
         recipe->strip_accents = !recipe->cased && (!recipe->learned || english || settings->compat == COMPAT_GOOGLE);
     else
@@ -67,7 +70,7 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
                     predictions->count, recipe->length_count);
     for (size_t i = 0; i < recipe->length_count; i++) {
         recipe->seq[i] = settings->seq.values[i];
-        if (i > 0 && recipe->seq[i] <= recipe->seq[i - 1])
+        if (i > 0 && recipe->seq[i] <= recipe->seq[i - 1]) /* set numbers (counts.h) follow this order */
             return fail(err, ERR_USAGE, "--seq must rise: %u comes after %u", recipe->seq[i], recipe->seq[i - 1]);
         recipe->predictions[i] =
             predictions->count > 0 ? predictions->values[i] : predictions_default(recipe->seq[i], recipe->mask_prob);
@@ -171,7 +174,7 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
 /* Options whose JSON values are whole millionths or bits, and how the table of options spells them. */
 static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid"};
 static const struct {
-    const char *option, *names[5];
+    const char *option, *names[5]; /* in the order of the bits */
 } sets[] = {{"keep", {"headings", "lists", "prose-lists", "pre", "captions"}},
             {"drop", {"disambiguation", "lists", "stubs"}}};
 
@@ -187,7 +190,7 @@ static void add_names(const char *const names[5], uint64_t bits, struct buf *out
 
 void dataset_recipe_value_text(const char *name, const json_t *value, struct buf *out)
 {
-    const char *text = json_string_value(value);
+    const char *text = json_string_value(value); /* numbers too: large ones (put_number), and all in a manifest */
     const uint64_t number = text ? strtoull(text, NULL, 10) : (uint64_t)json_integer_value(value);
     const bool is_number = json_is_integer(value) || (text && text[0] && text[strspn(text, "0123456789")] == 0);
     for (size_t i = 0; is_number && i < sizeof shares / sizeof *shares; i++)

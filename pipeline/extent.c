@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#define EXTENT_VERSION 3
+#define EXTENT_VERSION 3 /* raised when the journal changes: one of another version counts as unreadable */
 
 void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
 {
@@ -40,10 +40,12 @@ struct place extent_place(const struct extent *extent)
 
 bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
 {
+    /* The place may be beyond `end`: the last page of an extent is read to its end, in windows of the next one. */
     return place_compare(extent_place(extent), end) >= 0 || (limit > 0 && extent->pages >= limit);
 }
 
-/* The journal as an object: the same formats write and read it. */
+/* The journal as an object: the same formats write and read it, so that neither can forget a field. Booleans are read
+ * into int, as jansson requires. */
 #define HEAD_FORMAT  "{si sI sI sI sI sI sb sb}"
 #define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so sI ss}"
 
@@ -116,7 +118,7 @@ int extent_write(const struct extent *extent, const struct inputs *inputs, const
 {
     json_t *hashes = json_array();
     char hash[17];
-    assert(extent->file <= inputs->count);
+    assert(extent->file <= inputs->count); /* equal: all inputs have been read */
     for (size_t i = 0; i < inputs->count; i++)
         json_array_append_new(hashes, json_string(hash_text(extent->hashes[i], hash)));
     json_t *object = json_pack(
@@ -152,6 +154,8 @@ static bool read_object(struct extent *extent, json_t *object, const struct inpu
     }
     extent->file = (uint32_t)file;
     extent->pages = (uint64_t)pages;
+    /* struct counts holds nothing but uint64_t. The numbers of counts and of spills must be exact: other numbers are
+     * those of another version or of other sequence lengths. */
     return numbers_read(json_object_get(object, "counts"), (uint64_t *)&extent->counts, COUNTS_FIELDS, true) >= 0 &&
            missing_read(&extent->missing, json_object_get(object, "missing")) &&
            numbers_read(json_object_get(object, "spill_bytes"), extent->spill_bytes, extent->spill_count, true) >= 0;

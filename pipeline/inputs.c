@@ -39,6 +39,7 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
     return hint(err, "the nearest is %s (%s): --lang %s", nearest, code_name(str_of(nearest)), nearest);
 }
 
+/* The first source that is known counts (inputs_open). A dump's code that is too long for any table stays unknown. */
 static void settle_language(struct input_language *language, const struct dsdata_settings *settings,
                             const struct dump *dump, const char *lang)
 {
@@ -59,7 +60,8 @@ static void settle_language(struct input_language *language, const struct dsdata
     }
 }
 
-/* The tables for the language. */
+/* The tables for the language. If a guess was made and nothing was clear, those are used that hold for any language;
+ * where no guess was made, as for a dump that states no language, English is assumed. */
 static const struct language *tables_of(const struct input_language *language)
 {
     const bool unclear = language->by == LANGUAGE_GUESSED && !language->code[0];
@@ -84,6 +86,7 @@ static void settle_form(struct inputs *inputs, const struct dsdata_settings *set
 static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
     const struct str wiki = dump_siteinfo(inputs->dumps[n])->dbname;
+    /* `parts` counts down within a folder, so only the next part of the same folder has one less. */
     if (n == 0 || inputs->parts[n] == 0 || inputs->parts[n - 1] != inputs->parts[n] + 1)
         return 0;
     const struct str before = dump_siteinfo(inputs->dumps[n - 1])->dbname;
@@ -124,7 +127,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->dumps[n] = dump;
     inputs->paths[n] = named->path;
     inputs->parts[n] = named->parts;
-    named->path = NULL;
+    named->path = NULL; /* moved */
     memcpy(inputs->languages[n].code, named->code, sizeof named->code);
     TRY(check_wiki(inputs, n, err));
     settle_language(&inputs->languages[n], settings, dump, inputs->lang); /* its tables tell a form from another */
@@ -149,6 +152,8 @@ static bool is_noted(const struct input_language *language)
     return language->by == LANGUAGE_OF_INPUT || (language->by == LANGUAGE_GUESSED && strcmp(language->code, "en") != 0);
 }
 
+/* The lists of forms and languages enter the recipe. NULL where all inputs are as usual, so that such datasets have the
+ * identity and the root hash that they had before these options existed. */
 static void note_forms(struct inputs *inputs)
 {
     struct buf list = {0};
@@ -214,7 +219,7 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
     }
-    if (settings->threads > 0)
+    if (settings->threads > 0) /* opening already decodes the head of a compressed input, which may use threads */
         parallel_set_threads((int)settings->threads);
     if (settings->lang)
         TRY(read_code(settings->lang, inputs->lang, err));
@@ -222,7 +227,7 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
         fail(err, ERR_USAGE, "--variant %s is no spelling that a wiki offers", settings->variant);
         return hint(err, "name one of %s", variant_codes());
     }
-    if (settings_templates_file(settings))
+    if (settings_templates_file(settings)) /* before the inputs, whose article_options point to it */
         TRY(templates_read(&inputs->templates, settings_templates_file(settings), inputs->templates_hash, err));
     int result = input_names_read(&names, settings, &bare, err);
     if (result == 0)
@@ -274,7 +279,7 @@ uint64_t inputs_windows(const struct inputs *inputs)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        if (dump_windows(inputs->dumps[i]) == 0)
+        if (dump_windows(inputs->dumps[i]) == 0) /* unknown, and so is the sum */
             return 0;
         sum += dump_windows(inputs->dumps[i]);
     }
@@ -293,6 +298,7 @@ struct place inputs_place(const struct inputs *inputs, uint64_t row)
     if (row == UINT64_MAX)
         return (struct place){.file = (uint32_t)inputs->count};
     struct place place = {.window = row};
+    /* The place after the last window of an input becomes that before the first of the next. */
     while (place.file < inputs->count && place.window > 0 && place.window >= dump_windows(inputs->dumps[place.file]))
         place.window -= dump_windows(inputs->dumps[place.file++]);
     return place;
@@ -319,7 +325,7 @@ int inputs_measure(const struct inputs *inputs, struct error *err)
     char bytes[32];
     for (size_t i = 0; i < inputs->count; i++) {
         struct dump *dump = inputs->dumps[i];
-        if (dump_bytes(dump) > 0 || dump_stored_bytes(dump) == 0)
+        if (dump_bytes(dump) > 0 || dump_stored_bytes(dump) == 0) /* known already, or a pipe */
             continue;
         log_detail("%s: %s are decompressed once to count their windows", inputs->paths[i],
                    format_bytes(dump_stored_bytes(dump), bytes));
@@ -330,7 +336,7 @@ int inputs_measure(const struct inputs *inputs, struct error *err)
 
 size_t inputs_memory(const struct inputs *inputs)
 {
-    size_t most = 0;
+    size_t most = 0; /* inputs are read one after the other, and each frees its decoder at its end */
     for (size_t i = 0; i < inputs->count; i++)
         if (dump_memory(inputs->dumps[i]) > most)
             most = dump_memory(inputs->dumps[i]);
@@ -341,6 +347,7 @@ bool inputs_english(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input_language *language = &inputs->languages[i];
+        /* "simple" is the Simple English Wikipedia. Without a code: a guess that found nothing is not English. */
         if (language->code[0] ? strcmp(language->code, "en") != 0 && strcmp(language->code, "simple") != 0
                               : language->by == LANGUAGE_GUESSED)
             return false;
@@ -358,7 +365,7 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
     const uint64_t bytes = dump_stored_bytes(inputs->dumps[index]);
     struct file file = FILE_CLOSED;
     TRY(file_open_input(&file, inputs->paths[index], err));
-    char *ends = mem_clear(2, FINGERPRINT_BYTES);
+    char *ends = mem_clear(2, FINGERPRINT_BYTES); /* zeros after the bytes of a shorter file, which is read twice */
     int64_t first = file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err), last = 0;
     if (first >= 0)
         last = file_read_at(&file, ends + FINGERPRINT_BYTES, FINGERPRINT_BYTES,

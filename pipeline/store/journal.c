@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a build's journal and of an extent's, which lists a hash for each input and the missing templates. */
 #define JOURNAL_BYTES_MAX (64u << 20)
 #define JOURNAL_VERSION   2
 
@@ -39,6 +40,7 @@ int64_t numbers_read(const json_t *list, uint64_t *out, size_t count, bool exact
 int journal_put(const char *path, const json_t *object, struct error *err)
 {
     assert(json_is_object(object)); /* json_pack gives NULL where text is not UTF-8 */
+    /* file_write_all replaces the file as a whole, so a crash leaves the previous journal or this one. */
     char *text = json_dumps(object, JSON_INDENT(1));
     int result = file_write_all(path, text, strlen(text), err);
     free(text);
@@ -55,7 +57,7 @@ json_t *journal_get(const char *path, struct error *err)
 {
     struct buf text = {0};
     json_t *object = NULL;
-    json_error_t why;
+    json_error_t why; /* unused: whatever is wrong with the text, the user can only start anew */
     if (file_read_all(path, JOURNAL_BYTES_MAX, &text, err) == 0) {
         object = json_parse(buf_str(&text), JOURNAL_BYTES_MAX, &why);
         if (!object)
@@ -90,7 +92,7 @@ static bool read_object(struct journal *journal, const json_t *object)
         json_integer_value(stage) < JOURNAL_VOCABULARY || json_integer_value(stage) > JOURNAL_SEALING)
         return false;
     journal->stage = (enum journal_stage)json_integer_value(stage);
-    journal->identity = json_incref(json_object_get(object, "identity"));
+    journal->identity = json_incref(json_object_get(object, "identity")); /* journal_read frees it if a check fails */
     uint64_t bits[SETS_MAX];
     const int64_t sets = numbers_read(json_object_get(object, "bucket_bits"), bits, SETS_MAX, false);
     if (!json_is_object(journal->identity) || sets < 0)
@@ -109,7 +111,7 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
     *journal = (struct journal){0};
     char *path = path_join(directory, JOURNAL_NAME);
     int result = 0;
-    if (path_exists(path)) {
+    if (path_exists(path)) { /* a new directory and a complete dataset have none: that is no error */
         json_t *object = journal_get(path, err);
         result = object ? 1 : -1;
         if (object && !read_object(journal, object))
