@@ -121,7 +121,7 @@ struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t 
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);
 void manifest_release(struct manifest *manifest);
 
-/* The value of an option that changes bytes, or NULL. */
+/* The value of an option that changes bytes, or NULL. Lives as long as the manifest. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
 /* The size and hash of templates.txt, from the options "templates-bytes" and "templates"; false where the dataset has
  * none. */
@@ -131,7 +131,7 @@ uint64_t manifest_text_bytes(const struct manifest *manifest);
 /* Sums over the languages; holes per MB (10^6 bytes) of text, 0 where there is no text. */
 struct manifest_language manifest_holes(const struct manifest *manifest);
 double manifest_holes_per_mb(const struct manifest_language *language);
-/* The entry of (seq, split), or NULL. */
+/* The entry of (seq, split), inside the manifest, or NULL. */
 const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split);
 uint32_t manifest_shortest(const struct manifest *manifest); /* sequence length; 0 where there is none */
 /* The finished header of a shard, as `build` writes it and a reader expects it. */
@@ -145,7 +145,7 @@ uint64_t manifest_length_bytes(const struct manifest *manifest,
 uint32_t manifest_filled(const struct manifest_length *length);       /* share of the places that hold tokens, in
                                                                        * millionths */
 
-/* Writes DIR/manifest.json (atomically, synced) and sets root_hash. */
+/* Writes DIR/manifest.json (atomically, synced) and sets root_hash. ERR_USAGE: the value of an option is not UTF-8. */
 int manifest_write(struct manifest *manifest, const char *directory, struct error *err);
 
 /* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one under construction. */
@@ -155,7 +155,7 @@ int manifest_present(const char *directory, struct error *err);
  * or out of range. On error nothing is held. */
 int manifest_read(struct manifest *manifest, const char *directory, struct error *err);
 
-/* The same to and from text, for verify and tests. */
+/* The same to and from text, for verify and tests; *out is replaced, `path` is named in errors. */
 int manifest_print(struct manifest *manifest, struct buf *out, struct error *err);
 int manifest_parse(struct manifest *manifest, struct str text, const char *path, struct error *err);
 bool manifest_intact(struct str text); /* does root_hash match the text? */

@@ -9,10 +9,11 @@
 
 #include "shards/verify.h"
 
-/* Writes the sums of the dataset in `directory` to a file. The caller has just verified the dataset. */
+/* Writes the sums of the dataset in `directory` to a file. The caller has just verified the dataset. ERR_STOPPED:
+ * `progress` asked for it, and no file was written. */
 int sums_write(const char *directory, const char *path, struct verify_progress progress, struct error *err);
 /* Compares the dataset with a list; what differs or is not listed is added to the report. ERR_VERIFY: it is not a list
- * of this dataset. */
+ * of this dataset; ERR_STOPPED. */
 int sums_check(const char *directory, const char *path, struct verify_progress progress, struct verify_report *report,
                struct error *err);
 

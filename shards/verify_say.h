@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* A verify_progress that updates the line of `progress` and obeys requests to stop. */
+/* A verify_progress that updates the line of `progress` and obeys requests to stop. `progress` must outlive it. */
 struct verify_progress verify_shown(struct progress *progress);
 
 /* ok, files, bytes, damaged [{file, from, to, what}], unnamed [name]. The caller owns the reference. */

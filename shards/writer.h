@@ -1,4 +1,4 @@
-/* Writes one shard:
+/* Writes one shard. Errors are those of base/file.h: a file that cannot be created or written.
  *
  *     writer_open → { writer_add | writer_pass } … → writer_commit, or writer_close to drop it
  *
@@ -24,7 +24,7 @@ struct shard_writer {
 /* `header` says what the shard is, including its record_count (manifest_shard_header makes one); derived fields are
  * filled here. The directory must exist. */
 int writer_open(struct shard_writer *writer, const char *path, const struct shard_header *header, struct error *err);
-/* Adds the next bytes of the records, as made by record_encode. */
+/* Adds the next bytes of the records, as made by record_encode; they may end inside a record. */
 int writer_add(struct shard_writer *writer, const uint8_t *data, size_t bytes, struct error *err);
 /* Writes a whole block (the last may be short: shard_block_bytes). Call it at most once for each block. */
 int writer_place(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err);

@@ -23,7 +23,7 @@ struct ahead *ahead_open(const struct codec *codec); /* NULL: units of this code
 void ahead_close(struct ahead *ahead);               /* NULL is fine */
 
 /* Decodes units from byte `from` of the file on, at least two and as many as fit. Returns how many; 0: what begins
- * there is left to the other reader. */
+ * there is left to the other reader; < 0: the file cannot be read. All earlier units must have been given. */
 int ahead_make(struct ahead *ahead, struct file *file, uint64_t from, struct error *err);
 /* The next of these units: its text, valid until ahead_make, and its size in the file. False: all have been given. */
 bool ahead_next(struct ahead *ahead, struct str *text, size_t *stored);

@@ -30,6 +30,7 @@ struct byte_source {
     size_t memory;                /* the most that the decoder has held */
 };
 
+/* `path` must outlive the source; "-" is standard input. Errors: those of file_open_input. Close it even after one. */
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
 void byte_source_close(struct byte_source *source);
 
@@ -39,7 +40,7 @@ static inline bool byte_source_is_packed(const struct byte_source *source)
 {
     return source->packed.container != CONTAINER_NONE;
 }
-/* The gaps (salvage) in [from, end) of what was read last. */
+/* The number of gaps (salvage) in [from, end) of what was read last; *gaps points to them until the next read. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);
 /* Of a file: frees the decoder and the bytes kept; reading continues at the beginning. */
 void byte_source_rewind(struct byte_source *source);
@@ -48,7 +49,8 @@ void byte_source_let_go(struct byte_source *source);
 /* Sets source->bytes, by decoding the whole file if necessary. ERR_STOPPED: stopped on request. */
 int byte_source_measure(struct byte_source *source, struct error *err);
 
-/* Appends the bytes [offset, offset + bytes) to *out; fewer only at the end of the input. */
+/* Appends the bytes [offset, offset + bytes) to *out; fewer only at the end of the input. ERR_INPUT: the file became
+ * shorter; of text also what unpack_read reports, and ERR_STOPPED. */
 int byte_source_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err);
 /* The same for a file, from any thread; of a pipe or text it reads nothing. */
 int byte_source_read_file(const struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out,

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+/* Zeroed, it is at the beginning of a file; its user sets `salvage`, and releases `text`. */
 struct chain {
     uint64_t bit; /* everything before it has been verified */
     uint32_t level, crc;
@@ -23,8 +24,9 @@ struct chain {
 };
 
 /* The text of the next block that starts in the piece's window and has the right CRC. CHAIN_TEXT: *text is valid until
- * the next call; CHAIN_END: no further block starts there; < 0: damage. With salvage, damage gives CHAIN_GAP once a
- * block with the right CRC is found after it: text was lost, and the next call continues with that block. */
+ * the next call; CHAIN_END: no further block starts there; < 0: ERR_INPUT, damage at a byte of the file. With salvage,
+ * damage gives CHAIN_GAP once a block with the right CRC is found after it: text was lost, and the next call continues
+ * with that block. */
 enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
 int chain_next(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                struct error *err);

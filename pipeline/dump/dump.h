@@ -112,7 +112,8 @@ void group_reset(struct group *group);
 void group_release(struct group *group);
 
 /* Instead of dump_cut, for any window in any order: the records that are completely in a decoded piece. Verifies
- * nothing and changes nothing in the dump, so it may run for several pieces at once. */
+ * nothing and changes nothing in the dump, so it may run for several pieces at once. *out is the caller's, as for
+ * dump_cut. */
 void dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out);
 
 /* A part of a file may be read by itself, beginning at a window in its middle. What precedes it is then unknown: the
@@ -156,7 +157,8 @@ struct dump_state {
     struct dump_head head;
 };
 void dump_state(const struct dump *dump, struct dump_state *state);
-/* For a dump opened with the same options. ERR_MISMATCH: the state cannot belong to this file. */
+/* For a dump opened with the same options. ERR_MISMATCH: the state cannot belong to this file; ERR_USAGE: it is a
+ * pipe. */
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err);
 void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before it was read */
 
@@ -177,7 +179,7 @@ bool dump_closed(const struct dump *dump, uint64_t window);
 void dump_entry(const struct dump *dump, struct dump_state *state);
 /* Does the part that began at `window` with a guess continue what ended there in `truth` (a dump_entry with HEAD_TRUE)?
  * 1: yes, and *end, its last dump_entry, is corrected; `head` is what its beginning saw. 0: no, or not certainly: it
- * must be read again from `truth`. Leaves the dump rewound. */
+ * must be read again from `truth`; < 0: the file cannot be read. Leaves the dump rewound. */
 int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
               struct dump_state *end, struct error *err);
 

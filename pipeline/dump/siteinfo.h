@@ -7,8 +7,9 @@
 #include "base/str.h"
 #include "pipeline/page_parts.h"
 
-/* `head` must be well-formed XML as far as it goes. What is missing stays empty. The strings are in `arena`. ERR_INPUT:
- * not well-formed; ERR_UNSAFE: it declares a document type (dumps have none; entity bombs need one). */
+/* `head` must be well-formed XML as far as it goes. What is missing stays empty. The strings are in `arena`. `name` is
+ * the input's, for messages. ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none;
+ * entity bombs need one). */
 int siteinfo_read(const char *name, struct str head, struct siteinfo *info, struct arena *arena, struct error *err);
 
 #endif

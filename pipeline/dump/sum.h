@@ -12,8 +12,8 @@ struct file_sum {
 };
 
 /* Adds the file's bytes from where the sum is up to `end`, reading them for this purpose: the whole file if windows are
- * not its own bytes (gzip), or the beginning that an earlier start has read without a sum. ERR_STOPPED: stopped on
- * request. */
+ * not its own bytes (gzip), or the beginning that an earlier start has read without a sum. ERR_INPUT: the file became
+ * shorter; ERR_STOPPED: stopped on request. */
 int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err);
 /* At the end of the file: checks the sum and counts the result in *group. A wrong sum is ERR_INPUT, with `salvage` a
  * warning. */

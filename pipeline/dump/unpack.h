@@ -32,7 +32,7 @@ void unpack_close(struct unpack *unpack); /* NULL is fine */
  * bomb, or more memory than CODEC_BYTES_MAX. */
 int64_t unpack_read(struct unpack *unpack, void *out, size_t bytes, struct error *err);
 
-/* The gaps in what was read so far. */
+/* The gaps in what was read so far, ascending: [*count], valid until the next unpack_read. */
 const struct gap *unpack_gaps(const struct unpack *unpack, size_t *count);
 size_t unpack_memory(const struct unpack *unpack);   /* bytes held by the decoder */
 uint64_t unpack_stored(const struct unpack *unpack); /* bytes of the file that were decoded */
