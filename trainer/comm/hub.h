@@ -35,7 +35,7 @@ struct hub {
 void seat_clear(struct seat *seat);
 
 /* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
- * it. */
+ * it. Errors: those of writing the FILE, or of `give`. */
 int door_announce(struct meet *meet, struct error *err);
 void door_accept(struct meet *meet);                             /* new connections become strangers */
 void door_read(struct meet *meet, const struct poll_set *ready); /* a stranger that says hello gets a seat */

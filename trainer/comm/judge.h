@@ -37,7 +37,7 @@ char *peer_text(const struct peer *peer, char text[PEER_TEXT]);
 
 /* The error of a process whose line broke: ERR_PEER. */
 int judge_lost(const struct peer *peer, struct error *err);
-/* Has it sent nothing for `timeout` seconds? */
+/* Has it sent nothing for `timeout` seconds? judge_silent: the error of such a process, ERR_PEER. */
 bool judge_is_silent(const struct peer *peer, double now, double timeout);
 int judge_silent(const struct peer *peer, double now, double timeout, struct error *err);
 /* 0: nobody is lost. ERR_PEER: process *who is silent, or has not moved for `timeout` seconds while others have waited

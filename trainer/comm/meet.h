@@ -64,11 +64,13 @@ uint32_t meet_size(const struct meet *meet); /* 1 for a single process */
 const char *meet_address(const struct meet *meet);
 
 /* Named values: each is set once, by any process, and seen by all. meet_get waits until the value is set: ERR_PEER
- * after `seconds`, or the failure of the meeting. It appends to *value. Not for a single process. */
+ * after `seconds`, or the failure of the meeting. It appends to *value. meet_set: ERR_RESOURCE, the value is too long.
+ * Not for a single process. */
 int meet_set(struct meet *meet, const char *key, struct str value, struct error *err);
 int meet_get(struct meet *meet, const char *key, double seconds, struct buf *value, struct error *err);
 
-/* Collective: every process gives a block and gets the blocks of all. */
+/* Collective: every process gives a block and gets the blocks of all, in rank order. Errors: those of meet_failed. The
+ * caller releases *blocks, on errors too. */
 struct meet_blocks {
     struct buf bytes;
     struct str *of; /* [size], into `bytes` */

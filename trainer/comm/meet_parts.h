@@ -136,6 +136,7 @@ void meet_await(struct meet *meet);                  /* sleeps in a caller until
 int meet_tell(struct meet *meet, struct error *err); /* reports the verdict to a caller; returns -1 */
 void meet_judge(struct meet *meet, uint32_t lost, const struct error *err); /* the first verdict counts */
 void meet_keep(struct meet *meet, struct str key, struct str bytes);        /* stores a named value */
+/* NULL: it is not set. Valid until the lock is released. */
 const struct value *meet_find(const struct meet *meet, struct str key);
 void meet_given(struct meet *meet, struct str bytes); /* takes the result of an exchange */
 void meet_stopped(struct meet *meet);                 /* some process asked for a stop */
@@ -149,7 +150,8 @@ void value_go_on(struct meet *meet, uint64_t step);
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);
 
-/* hub.c */
+/* hub.c. hub_open listens and announces the place; errors: those of rendezvous_listen and door_announce. hub_run is the
+ * thread's function. */
 int hub_open(struct meet *meet, struct error *err);
 void hub_close(struct meet *meet);
 void *hub_run(void *meet);
@@ -158,7 +160,7 @@ void hub_set(struct meet *meet, struct str key, struct str bytes);
 void hub_give(struct meet *meet, uint32_t rank, struct str block);
 int hub_await(struct meet *meet, struct error *err); /* waits until all are here */
 
-/* member.c */
+/* member.c. member_open finds rank 0 and says hello: ERR_PEER after `patience`, ERR_STOPPED. */
 int member_open(struct meet *meet, struct error *err);
 void *member_run(void *meet);
 

@@ -45,7 +45,7 @@ int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, str
 /* Removes the FILE if it still says `text`. */
 void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text);
 
-/* For the others: where rank 0 may be now; fails while that is unknown (no such name, no FILE yet). Each call resolves
+/* For the others: where rank 0 may be now; < 0 while that is unknown (no such name, no FILE yet). Each call resolves
  * the name, or reads the FILE, again. */
 int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err);
 int rendezvous_read(struct str text, struct places *places); /* parses what rendezvous_describe wrote; < 0: malformed */

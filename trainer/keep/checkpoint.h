@@ -34,7 +34,7 @@ enum checkpoint_array {
 };
 
 /* Reads tensors of arrays that are not in this process's memory, one at a time: tensor number `param` of the table is
- * written to `out`, which has room for its `count` elements. */
+ * written to `out`, which has room for its `count` elements. 0, or -1 with *err. */
 struct checkpoint_source {
     int (*read)(void *context, enum checkpoint_array array, size_t param, float *out, struct error *err);
     void *context;
@@ -53,8 +53,8 @@ struct checkpoint_parts {
     const struct checkpoint_errors *errors; /* NULL: none */
 };
 
-/* Writes checkpoints/step-N and `latest` in the run's directory, then calls checkpoint_keep. On error the newest
- * checkpoint is as it was before. */
+/* Writes checkpoints/step-N and `latest` in the run's directory, then calls checkpoint_keep. On error (of a file call,
+ * or of `source`) the newest checkpoint is as it was before. */
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err);
 
@@ -82,7 +82,8 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
 /* The same for a report: notes every file that is missing or damaged, under prefix + name. < 0: reading failed. */
 int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,
                       struct verify_report *report, struct error *err);
-/* Reads weights and moments (NULL: not wanted) of a verified checkpoint. */
+/* Reads weights and moments of a verified checkpoint into flat memory [params->size] each; NULL: not wanted.
+ * ERR_VERIFY: a tensor is missing, or has another shape. */
 int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
                     struct error *err);
 

@@ -34,7 +34,8 @@ int errors_write(const char *directory, const struct checkpoint_errors *errors, 
 /* Whether a checkpoint has the errors of `size` processes, or of any number. */
 bool errors_of(const char *directory, uint32_t size);
 bool errors_any(const char *directory);
-/* Read from a verified checkpoint; ERR_MISMATCH: it has another count. */
+/* Read from a verified checkpoint into worker[count] and server[part], or [whole] both; ERR_MISMATCH: it has other
+ * counts. */
 int errors_read(const char *directory, uint32_t rank, uint32_t size, size_t count, float *worker, size_t part,
                 float *server, struct error *err);
 int errors_read_mean(const char *directory, size_t whole, float *worker, float *server, struct error *err);

@@ -66,7 +66,8 @@ struct metrics {
 #define METRICS_CLOSED ((struct metrics){FILE_CLOSED, EVENTS_CLOSED})
 
 /* Opens the files in a directory for lines after `step`, creating them if absent. Truncates them at the first line of a
- * later step, or at anything that is not a complete line. */
+ * later step, or at anything that is not a complete line. past->kept_step is read, all else in *past is filled in. On
+ * error both files are closed. */
 int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, struct metrics_past *past,
                  struct error *err);
 /* Syncs evaluations to disk before it returns: nothing would repeat the evaluation of a finished run. */

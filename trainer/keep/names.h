@@ -26,7 +26,7 @@ struct names_report {
 /* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64. Accepts today's names, `gamma` and `beta`,
  * `dense_act`, a `module.` prefix, no `bert.` prefix, and RobertaPreLayerNorm's names; skips `position_ids` and tied
  * copies. Heads that are absent, and a task head of another shape, are initialized from the seed; any other absent
- * tensor or wrong shape is ERR_MISMATCH. */
+ * tensor or wrong shape is ERR_MISMATCH; integers, or a tensor under two names, are ERR_UNSAFE. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
 void names_report_release(struct names_report *report);
