@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "pipeline/store/spill.h"
 #include "shards/manifest.h"
 
 #include <assert.h>
@@ -72,8 +73,10 @@ int journal_write(const struct journal *journal, const char *directory, struct e
     uint64_t bits[SETS_MAX];
     assert(journal->identity); /* without it the journal would fit any command */
     assert(journal->set_count <= SETS_MAX);
-    for (size_t set = 0; set < journal->set_count; set++)
+    for (size_t set = 0; set < journal->set_count; set++) {
+        assert(journal->bucket_bits[set] <= SPILL_BUCKET_BITS_MAX); /* or the build could not be continued */
         bits[set] = journal->bucket_bits[set];
+    }
     json_t *object = json_pack("{si sO si so}", "journal_version", JOURNAL_VERSION, "identity", journal->identity,
                                "stage", (int)journal->stage, "bucket_bits", numbers_json(bits, journal->set_count));
     char *path = path_join(directory, JOURNAL_NAME);
@@ -99,7 +102,7 @@ static bool read_object(struct journal *journal, const json_t *object)
         return false;
     journal->set_count = (size_t)sets;
     for (size_t set = 0; set < journal->set_count; set++) {
-        if (bits[set] > 6) /* a build opens a file for each bucket, and no plan asks for more */
+        if (bits[set] > SPILL_BUCKET_BITS_MAX)
             return false;
         journal->bucket_bits[set] = (uint32_t)bits[set];
     }

@@ -12,9 +12,10 @@
 
 #include "base/file.h"
 
-#define SPILL_SETS_MAX    33
-#define SPILL_BUCKETS_MAX 256 /* per set */
-#define SPILL_NAME        "spill"
+#define SPILL_SETS_MAX        33
+#define SPILL_BUCKET_BITS_MAX 8
+#define SPILL_BUCKETS_MAX     (1u << SPILL_BUCKET_BITS_MAX) /* per set */
+#define SPILL_NAME            "spill"
 
 struct spill_set {
     uint32_t entry_bytes; /* the first 8 bytes of an entry are its key, little-endian */
