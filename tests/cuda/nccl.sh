@@ -21,7 +21,7 @@ fails() {
     [ $code = 1 ] && [[ $out == *"$words"* ]] || { echo "$*: exit code $code: $out"; exit 1; }
 }
 fails "NCCL: a peer is gone, in a" env EMULATED_NCCL_FAIL=5 ./comm_driver nccl 2
-fails "--comm nccl: NCCL 2.17.1 is installed, 2.18 is the least" env EMULATED_NCCL=21701 ./comm_driver nccl 2
+fails "--comm nccl: NCCL 2.17.1 is installed, 2.18 is the minimum" env EMULATED_NCCL=21701 ./comm_driver nccl 2
 ./comm_driver nccl 3 stopped
 ./comm_driver nccl 2 aborted
 [ -z "$(find . -name 'nccl-*')" ] || { echo "files of the meeting are left"; exit 1; }
