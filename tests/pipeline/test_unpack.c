@@ -110,12 +110,12 @@ static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
 }
 
 /* bgzip's size of the member at `at`. */
-static size_t told_size(const struct buf *file, size_t at)
+static size_t stated_size(const struct buf *file, size_t at)
 {
     return (uint8_t)file->data[at + 21] + ((size_t)(uint8_t)file->data[at + 22] << 8) + 1;
 }
 
-/* Sizes in bgzip's headers say only where members may be decoded ahead: nobody checks them. */
+/* Sizes in bgzip's headers say only where members may be decoded ahead; they are not checked. */
 static void a_wrong_size_in_a_member_loses_no_text(void **state)
 {
     (void)state;
@@ -126,10 +126,11 @@ static void a_wrong_size_in_a_member_loses_no_text(void **state)
     assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
     for (int longer = 0; longer < 2; longer++) {
         pack(&file, buf_str(&text), BGZIP, 6);
-        const size_t second = told_size(&file, 0), size = told_size(&file, second);
-        const size_t told = longer ? size + told_size(&file, second + size) : size - 1; /* two members, or too short */
-        file.data[second + 21] = (char)((told - 1) & 0xff);
-        file.data[second + 22] = (char)((told - 1) >> 8);
+        const size_t second = stated_size(&file, 0), size = stated_size(&file, second);
+        const size_t stated =
+            longer ? size + stated_size(&file, second + size) : size - 1; /* two members, or too short */
+        file.data[second + 21] = (char)((stated - 1) & 0xff);
+        file.data[second + 22] = (char)((stated - 1) >> 8);
         assert_int_equal(read_bytes(buf_str(&file), &options, &packed, &err), 0);
         assert_true(str_equal(buf_str(&plain), buf_str(&packed)));
     }

@@ -291,7 +291,7 @@ static int score(struct score *s, struct error *err)
         print_json(s);
     else
         print_table(s);
-    fflush(stdout); /* the facts come before the talk, even if both go to one pipe */
+    fflush(stdout); /* results precede messages, even if both go to one pipe */
     log_say("done       %s pairs, %s masked pieces in %s", format_count(s->pair_count, pairs),
             format_count(s->ids.count, pieces), format_seconds(s->seconds, time));
     say_next(command_of("dstrain", "fill-mask", s->reading.origin.name, "Paris is the [MASK] of France.", NULL));
