@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Time until a held-out loss is reached, with model mini on books.jsonl.bz2: by PyTorch as Hugging Face's run_mlm
-trains it (AdamW 5e-5, linear without warm-up, batches of 8, dropout, dynamic masks of 15 %, the head over all tokens),
-by dstrain with a recipe, and by PyTorch with that recipe, masked rows gathered before the head; all from the same
-weights.
+"""Time until a held-out loss is reached on books.jsonl.bz2: by PyTorch as Hugging Face's run_mlm trains a model (AdamW
+5e-5, linear without warm-up, batches of 8, dropout, dynamic masks of 15 %, the head over all tokens), by dstrain with a
+recipe, and by PyTorch with that recipe, masked rows gathered before the head; all from the same weights.
 
-    time_to_loss.py BUILD [--data DIR] [--cache DIR] [--recipe fast|FILE] [--steps N] [--short SEQ:STEPS]
-                    [--budget SECONDS] [--cpu-time]
+    time_to_loss.py BUILD [--model mini|small] [--data DIR] [--cache DIR] [--recipe NAME|FILE] [--steps N]
+                    [--short SEQ:STEPS] [--budget SECONDS] [--cpu-time]
                     [--marks N] [--torch-steps N] [--torch-samples N] [--threads N] [--precision fp32|bf16]
                     [--parts ours,huggingface,pytorch] [--picture FILE]
 
@@ -28,7 +27,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SEQ, SEED, SHAPE = 128, 42, "mini"
+SEQ, SEED = 128, 42
+HUGGINGFACE_MARKS = 8  # evaluations of the run with run_mlm's defaults
 TICK = os.sysconf("SC_CLK_TCK")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # busy-waiting threads of PyTorch would count
 
@@ -36,8 +36,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # busy-waiting threads of P
 # ---- dstrain ----
 
 def recipe_of(options):
-    name = ROOT / f"samples/configs/{options.recipe}-{SHAPE}.json"
-    return name if name.exists() else pathlib.Path(options.recipe)
+    names = [ROOT / f"samples/configs/{options.recipe}-{model}.json" for model in (options.model, "mini")]
+    return next((name for name in names if name.exists()), pathlib.Path(options.recipe))
 
 
 def cpu_of(process):
@@ -67,7 +67,7 @@ def train_short(options, data):
     seq, steps = options.short
     out = options.cache / "short"
     batch = json.loads(recipe_of(options).read_text())["train_batch_size"] * SEQ // seq
-    times = timed([options.build / "dstrain", "--shards", data, "--seq", seq, "--model", SHAPE, "--seed", SEED,
+    times = timed([options.build / "dstrain", "--shards", data, "--seq", seq, "--model", options.model, "--seed", SEED,
                    "--config", recipe_of(options), "--batch", batch, "--set", "scheduler.type=ConstantWarmUp",
                    "--steps", steps, "--threads", options.threads, "--precision", options.precision, "--log-every", 1,
                    "--eval-samples", 0, "--out", out, "-q"], out)
@@ -81,7 +81,7 @@ def train_ours(options, data, out):
                    recipe_of(options), "--steps", options.steps, "--threads", options.threads, "--precision",
                    options.precision, "--log-every", 1, "--keep-every", options.marks, "--eval-samples", 0, "--out",
                    out, "-q",
-                   *(["--init", short] if short else ["--model", SHAPE])], out)
+                   *(["--init", short] if short else ["--model", options.model])], out)
     before = tokens_of(short)[-1] if short else 0
     tokens, curve = tokens_of(out), []
     for step in sorted({*range(options.marks, options.steps, options.marks), options.steps}):
@@ -168,7 +168,7 @@ class Torch:
         torch.set_num_threads(options.threads)
         torch.manual_seed(SEED)
         first = options.cache / "first"
-        subprocess.run([options.build / "dstrain", "--shards", data, "--seq", str(SEQ), "--model", SHAPE, "--seed",
+        subprocess.run([options.build / "dstrain", "--shards", data, "--seq", str(SEQ), "--model", options.model, "--seed",
                         str(SEED), "--steps", "1", "--batch", "1", "--lr", "0", "--eval-samples", "0", "--out", first,
                         "-q"], check=True)
         self.model = BertForMaskedLM.from_pretrained(first / "checkpoints/step-00000001", hidden_dropout_prob=dropout,
@@ -236,11 +236,12 @@ def train_huggingface(options, data):
         step(0.0)
     seconds = run.spent()[0 if options.cpu_time else 1] / 4
     steps = max(1, round(options.budget / seconds))
+    ends = {steps * (i + 1) // HUGGINGFACE_MARKS for i in range(HUGGINGFACE_MARKS)}
     optimizer.state.clear()
     run.cpu, run.clock, run.tokens = time.process_time(), time.monotonic(), 0
     for number in range(steps):
         step(5e-5 * (1 - number / steps))
-        if number + 1 in (steps // 2, steps):
+        if number + 1 in ends:
             run.mark(number + 1)
     return run.curve
 
@@ -410,6 +411,7 @@ def main():
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / "build" / "time-to-loss")
+    parser.add_argument("--model", default="mini")
     parser.add_argument("--recipe", default="fast")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--short", type=lambda text: [int(word) for word in text.split(":")],
