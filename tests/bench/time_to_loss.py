@@ -168,9 +168,9 @@ class Torch:
         torch.set_num_threads(options.threads)
         torch.manual_seed(SEED)
         first = options.cache / "first"
-        subprocess.run([options.build / "dstrain", "--shards", data, "--seq", str(SEQ), "--model", options.model, "--seed",
-                        str(SEED), "--steps", "1", "--batch", "1", "--lr", "0", "--eval-samples", "0", "--out", first,
-                        "-q"], check=True)
+        subprocess.run([options.build / "dstrain", "--shards", data, "--seq", str(SEQ), "--model", options.model,
+                        "--seed", str(SEED), "--steps", "1", "--batch", "1", "--lr", "0", "--eval-samples", "0",
+                        "--out", first, "-q"], check=True)
         self.model = BertForMaskedLM.from_pretrained(first / "checkpoints/step-00000001", hidden_dropout_prob=dropout,
                                                      attention_probs_dropout_prob=dropout).train()
         pieces = (data / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
