@@ -9,64 +9,27 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/gradient_groups.h"
 #include "trainer/wire_bf16.h"
 #include "trainer/word_rows.h"
 
 #define ADD_BLOCK 65536 /* numbers of one task */
 #define SLOTS_MAX 3     /* maximum of slots that the groups share */
 
-enum group_state {
-    GROUP_AWAY, /* it has no memory */
-    GROUP_OPEN, /* a pass may write it */
-    GROUP_SUMS, /* its sums are under way */
-};
-
-/* What one reduce-scatter sums: the elements of a group that belong to one bucket. */
-struct part {
-    size_t from, to, bucket;
-    size_t at;      /* its first element's place in the group's memory */
-    size_t *counts; /* [processes] elements of each; of a group of rows only those of its rows */
-    uint64_t number;
-};
-
-enum group_kind {
-    GROUP_BLOCK, /* rows of the word table, as the decoder leaves them */
-    GROUP_WHOLE, /* the heads, a layer or its parts, the embeddings (without blocks with the word table) */
-    GROUP_ROWS,  /* those rows of a block that any process has set aside, packed */
-};
-
-struct group {
-    enum group_kind kind;
-    size_t from, to; /* elements of flat memory */
-    struct part *parts, *parts_end;
-    struct chunk_range chunks; /* GROUP_WHOLE */
-    int32_t *rows;             /* GROUP_ROWS: numbers in the word table */
-    size_t count;              /* elements in the window; `to - from`, or those of the rows */
-    enum group_state state;
-    size_t place; /* of its first element in the window, unless GROUP_AWAY */
-    void *host;   /* GROUP_SUMS: what is sent */
-};
-
 struct gradient_pieces {
     struct gradient_sum_options options;
-    const struct buckets *buckets;
     struct gradient_listener listener;
     uint32_t rank;
 
-    struct group *groups; /* [group_count] in the order in which they become final: blocks, wholes, rows of blocks */
-    size_t group_count, blocks, closed; /* `closed`: groups that are final in this round */
-    struct part *parts;
-    size_t part_count, *counts; /* of all parts */
+    struct gradient_groups groups;
+    size_t closed; /* groups that are final in this round */
+    struct gradient_group *holders[SLOTS_MAX];
+    size_t hidden; /* numbers in a row of the word table */
 
     struct word_rows *words; /* NULL without blocks */
     float *aside;            /* [rows, hidden] gradients of the rows that the pass's input names */
-    size_t hidden;
-    int32_t *rows;    /* of all groups of rows */
-    bool words_known; /* the exchange of this round's rows is done */
+    bool words_known;        /* the exchange of this round's rows is done */
     uint64_t words_number;
-
-    size_t slot_size, slots; /* elements of a slot, and the number of slots that all groups but the embeddings share */
-    struct group *holders[SLOTS_MAX];
 
     float *window;     /* in the device's memory: the embeddings' slot, then the others */
     int64_t *fixed;    /* the same, with same_bits */
@@ -86,150 +49,18 @@ struct gradient_pieces {
     struct error failure;       /* the first one; kind ERR_NONE if there is none */
 };
 
-static size_t rounded_up(size_t elements)
-{
-    return (elements + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
-}
-
-/* ---- sizes ---- */
-
-static size_t hidden_of(const struct params *params)
-{
-    return (size_t)params_embedding(params, PARAM_WORD)->shape[1];
-}
-
-/* The end of the word table, with the rows that pad it. */
-static size_t words_end(const struct params *params)
-{
-    return params_embedding(params, PARAM_WORD)[1].offset;
-}
-
-/* In a pre-LN model norms are written after the tensors around them, so two groups are open at a time; so are the heads
- * and a block of the word table. With overlap the sums of one more are under way. */
-static size_t slots_of(const struct params *params, bool overlap, bool blocks)
-{
-    const size_t slots = 1 + (params->finals > 0) + overlap;
-    return blocks && slots < 2 ? 2 : slots;
-}
-
-/* Elements of the embeddings' slot. */
-static size_t embeddings_size(const struct params *params, bool blocks)
-{
-    return rounded_up(params_layer(params, 0, 0)->offset - (blocks ? words_end(params) : 0));
-}
-
-/* Elements of a slot that has room for the largest other group, and for the smallest block. */
-static size_t slot_size(const struct params *params, const struct buckets *buckets, bool blocks)
-{
-    size_t most = blocks ? smaller(WEIGHT_BLOCK * hidden_of(params), words_end(params)) : 0, size = 0;
-    const size_t embeddings = buckets->items[buckets->count - 1].group;
-    for (size_t b = 0; b < buckets->count && buckets->items[b].group < embeddings; b++) {
-        const bool begins = b == 0 || buckets->items[b - 1].group != buckets->items[b].group;
-        size = (begins ? 0 : size) + buckets->items[b].to - buckets->items[b].from;
-        most = size > most ? size : most;
-    }
-    return rounded_up(most);
-}
-
-static size_t window_size(const struct params *params, const struct pieces *pieces, bool overlap, bool blocks)
-{
-    return embeddings_size(params, blocks) +
-           slots_of(params, overlap, blocks) * slot_size(params, &pieces->buckets, blocks);
-}
+/* ---- opening ---- */
 
 static size_t aside_size(const struct params *params, size_t tokens)
 {
-    return smaller(tokens * hidden_of(params), words_end(params));
+    return smaller(tokens * (size_t)params_embedding(params, PARAM_WORD)->shape[1], word_table_end(params));
 }
 
 uint64_t gradient_pieces_bytes(const struct params *params, const struct pieces *pieces, uint32_t rank, bool same_bits,
                                bool overlap, size_t tokens)
 {
-    const uint64_t elements = window_size(params, pieces, overlap, tokens > 0) + pieces->held[rank];
+    const uint64_t elements = gradient_groups_window(params, pieces, overlap, tokens > 0) + pieces->held[rank];
     return elements * (sizeof(float) + (same_bits ? sizeof(int64_t) : 0)) + aside_size(params, tokens) * sizeof(float);
-}
-
-/* ---- opening ---- */
-
-/* Elements that are both in a process's piece of a bucket and in [from, to). */
-static size_t count_in(const struct gradient_pieces *own, size_t bucket, uint32_t rank, size_t from, size_t to)
-{
-    const struct piece *piece = piece_of(own->options.pieces, bucket, rank);
-    const size_t first = piece->from > from ? piece->from : from, end = smaller(piece->to, to);
-    return end > first ? end - first : 0;
-}
-
-static struct group *add_group(struct gradient_pieces *own, enum group_kind kind, size_t from, size_t to)
-{
-    const struct pieces *pieces = own->options.pieces;
-    struct group *group = &own->groups[own->group_count++];
-    *group = (struct group){.kind = kind, .from = from, .to = to, .count = to - from};
-    group->parts = own->parts + own->part_count;
-    size_t all = 0;
-    for (size_t b = 0; b < own->buckets->count; b++) {
-        const struct bucket *bucket = &own->buckets->items[b];
-        const size_t first = bucket->from > from ? bucket->from : from, end = smaller(bucket->to, to);
-        if (end <= first)
-            continue;
-        struct part *part = &own->parts[own->part_count];
-        *part = (struct part){
-            .from = first,
-            .to = end,
-            .bucket = b,
-            .at = first - from,
-            .counts = own->counts + own->part_count * pieces->size,
-        };
-        size_t held = 0;
-        for (uint32_t r = 0; r < pieces->size; r++)
-            held += part->counts[r] = count_in(own, b, r, first, end);
-        assert(held == end - first); /* each element has one holder */
-        all += held;
-        own->part_count++;
-    }
-    assert(all == group->count);
-    group->parts_end = own->parts + own->part_count;
-    return group;
-}
-
-/* Divides the word table into blocks for each of which a slot has room. */
-static void add_blocks(struct gradient_pieces *own, enum group_kind kind)
-{
-    const size_t end = words_end(own->options.params), most = own->slot_size / own->hidden;
-    const size_t block = most < WEIGHT_BLOCK ? end : most / WEIGHT_BLOCK * WEIGHT_BLOCK * own->hidden;
-    for (size_t from = 0; from < end; from += block) {
-        struct group *group = add_group(own, kind, from, smaller(from + block, end));
-        if (kind == GROUP_ROWS)
-            group->rows = own->rows + from / own->hidden;
-    }
-}
-
-static void make_groups(struct gradient_pieces *own)
-{
-    const struct params *params = own->options.params;
-    const struct buckets *buckets = own->buckets;
-    const size_t layers = params_layer(params, 0, 0)->offset, words = own->words ? words_end(params) : 0;
-    const size_t blocks = own->words ? words / (WEIGHT_BLOCK * own->hidden) + 1 : 0;
-    const size_t groups = buckets->items[buckets->count - 1].group + 1 + 2 * blocks;
-    own->groups = mem_clear(groups, sizeof *own->groups);
-    own->parts = mem_clear(2 * buckets->count + groups, sizeof *own->parts);
-    own->counts = mem_array((2 * buckets->count + groups) * own->options.pieces->size, sizeof *own->counts);
-    if (own->words)
-        add_blocks(own, GROUP_BLOCK);
-    own->blocks = own->group_count;
-    for (size_t first = 0, b = 0; b < buckets->count; b++) {
-        if (b + 1 < buckets->count && buckets->items[b + 1].group == buckets->items[b].group)
-            continue;
-        const bool last = b + 1 == buckets->count;
-        struct group *group =
-            add_group(own, GROUP_WHOLE, last ? words : buckets->items[b].from, buckets->items[first].to);
-        group->chunks = (struct chunk_range){buckets->items[b].chunk_from, buckets->items[first].chunk_to};
-        while (params->chunks[group->chunks.from].offset < group->from)
-            group->chunks.from++;
-        assert(!last || group->to == layers);
-        first = b + 1;
-    }
-    if (own->words)
-        add_blocks(own, GROUP_ROWS);
 }
 
 static bool next_block(void *context, struct word_block *block);
@@ -243,7 +74,6 @@ static void open_words(struct gradient_pieces *own)
     const size_t aside = aside_size(options->params, options->tokens);
     own->words = word_rows_open(options->params, NULL, own->rank, comm_size(options->comm));
     own->aside = mem_aligned(aside * sizeof *own->aside);
-    own->rows = mem_array(words_end(options->params) / own->hidden, sizeof *own->rows);
     own->listener.block = next_block;
     own->listener.words = words;
 }
@@ -254,18 +84,15 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     const struct ops *ops = options->ops;
     const bool blocks = options->on_hosts && options->tokens > 0;
     own->options = *options;
-    own->buckets = &options->pieces->buckets;
     own->rank = comm_rank(options->comm);
     own->listener = (struct gradient_listener){.final = final, .context = own, .place = place};
-    own->slots = slots_of(options->params, options->overlap, blocks);
-    own->slot_size = slot_size(options->params, own->buckets, blocks);
-    own->hidden = hidden_of(options->params);
     own->refused = refused;
     if (blocks)
         open_words(own);
-    make_groups(own);
-    assert(own->slots <= SLOTS_MAX);
-    const size_t window = window_size(options->params, options->pieces, options->overlap, blocks);
+    gradient_groups_init(&own->groups, options->params, options->pieces, options->overlap, blocks);
+    assert(own->groups.slots <= SLOTS_MAX);
+    own->hidden = own->groups.hidden;
+    const size_t window = gradient_groups_window(options->params, options->pieces, options->overlap, blocks);
     const size_t held = options->pieces->held[own->rank];
     own->window = ops->allocate(ops->device, window * sizeof *own->window);
     own->sums = ops->allocate(ops->device, held * sizeof *own->sums);
@@ -275,7 +102,7 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     } else if (options->wire == COMM_BF16) {
         own->rounded = mem_aligned(window * sizeof *own->rounded);
     }
-    own->times = mem_clear(own->part_count, sizeof *own->times);
+    own->times = mem_clear(own->groups.part_count, sizeof *own->times);
     return own;
 }
 
@@ -290,11 +117,8 @@ void gradient_pieces_close(struct gradient_pieces *own)
     ops->release(ops->device, own->fixed_sums);
     word_rows_close(own->words);
     mem_free(own->aside);
-    mem_free(own->rows);
     mem_free(own->rounded);
-    mem_free(own->groups);
-    mem_free(own->parts);
-    mem_free(own->counts);
+    gradient_groups_free(&own->groups);
     mem_free(own->times);
     mem_free(own);
 }
@@ -335,30 +159,13 @@ static void add_block(const void *context, size_t task, int thread)
 
 /* ---- groups ---- */
 
-/* A run of a group's elements that are consecutive in flat memory, too. */
-struct span {
-    size_t from, to; /* elements of flat memory */
-};
-
-/* The i-th span of a group, of span_count: one row, or all of it. */
-static size_t span_count(const struct gradient_pieces *own, const struct group *group)
-{
-    return group->kind == GROUP_ROWS ? group->count / own->hidden : 1;
-}
-static struct span span_of(const struct gradient_pieces *own, const struct group *group, size_t i)
-{
-    if (group->kind != GROUP_ROWS)
-        return (struct span){group->from, group->to};
-    return (struct span){(size_t)group->rows[i] * own->hidden, ((size_t)group->rows[i] + 1) * own->hidden};
-}
-
 /* The values of a group that are summed, floats or integers, before they are rounded. */
-static void *summed(const struct gradient_pieces *own, const struct group *group)
+static void *summed(const struct gradient_pieces *own, const struct gradient_group *group)
 {
     return own->options.same_bits ? (void *)(own->fixed + group->place) : own->window + group->place;
 }
 
-static size_t summed_bytes(const struct gradient_pieces *own, const struct group *group)
+static size_t summed_bytes(const struct gradient_pieces *own, const struct gradient_group *group)
 {
     return group->count * (own->options.same_bits ? sizeof *own->fixed : sizeof *own->window);
 }
@@ -391,14 +198,16 @@ static void add_run(struct gradient_pieces *own, size_t bucket, size_t from, con
 }
 
 /* `came`: this process's elements of the part, in order. */
-static void add_part(struct gradient_pieces *own, const struct group *group, const struct part *part, const char *came)
+static void add_part(struct gradient_pieces *own, const struct gradient_group *group, const struct gradient_part *part,
+                     const char *came)
 {
     const struct piece *piece = piece_of(own->options.pieces, part->bucket, own->rank);
     const char *const end = came + part->counts[own->rank] * comm_type_bytes(carried(own));
-    for (size_t i = 0; part->counts[own->rank] > 0 && i < span_count(own, group); i++) {
-        struct span span = span_of(own, group, i);
+    for (size_t i = 0; part->counts[own->rank] > 0 && i < group_spans(&own->groups, group); i++) {
+        struct gradient_span span = group_span(&own->groups, group, i);
         span.from = span.from > part->from ? span.from : part->from;
-        const size_t count = count_in(own, part->bucket, own->rank, span.from, smaller(span.to, part->to));
+        const size_t count =
+            piece_overlap(own->options.pieces, part->bucket, own->rank, span.from, smaller(span.to, part->to));
         if (count == 0)
             continue;
         add_run(own, part->bucket, span.from > piece->from ? span.from : piece->from, came, count);
@@ -407,37 +216,28 @@ static void add_part(struct gradient_pieces *own, const struct group *group, con
     assert(came == end);
 }
 
-/* Elements of a part that belong to the first `ranks` processes. */
-static size_t elements_of(const struct part *part, uint32_t ranks)
-{
-    size_t elements = 0;
-    for (uint32_t r = 0; r < ranks; r++)
-        elements += part->counts[r];
-    return elements;
-}
-
-static void time_part(struct gradient_pieces *own, const struct part *part)
+static void time_part(struct gradient_pieces *own, const struct gradient_part *part)
 {
     const struct comm_times times = comm_timed(own->options.comm, part->number);
-    struct bucket_times *all = &own->times[part - own->parts];
-    all->bytes = elements_of(part, own->options.pieces->size) * comm_type_bytes(carried(own));
+    struct bucket_times *all = &own->times[part - own->groups.parts];
+    all->bytes = part_elements(part, own->options.pieces->size) * comm_type_bytes(carried(own));
     all->sums++;
     all->taken += times.taken;
     all->waited += times.waited;
 }
 
 /* Waits for the sums of a group and adds those of the own pieces; its slot is then free. */
-static void settle(struct gradient_pieces *own, struct group *group)
+static void settle(struct gradient_pieces *own, struct gradient_group *group)
 {
     const struct ops *ops = own->options.ops;
     const size_t each = comm_type_bytes(carried(own));
     assert(group->state == GROUP_SUMS);
-    for (const struct part *part = group->parts; part < group->parts_end; part++) {
+    for (const struct gradient_part *part = group->parts; part < group->parts_end; part++) {
         meet_move(own->options.meet, own->number, "bucket %zu", part->bucket);
         if (!await(own, part->number))
             continue;
         time_part(own, part);
-        add_part(own, group, part, (char *)group->host + (part->at + elements_of(part, own->rank)) * each);
+        add_part(own, group, part, (char *)group->host + (part->at + part_elements(part, own->rank)) * each);
     }
     if (!own->rounded && own->failure.kind == ERR_NONE) /* after a failure it may still be in use */
         ops->unmap(ops->device, summed(own, group), group->host, summed_bytes(own, group), MAP_READ);
@@ -447,21 +247,21 @@ static void settle(struct gradient_pieces *own, struct group *group)
 /* Finds a slot for a group other than the embeddings: a free one, else the one whose sums were started first. */
 static size_t find_slot(struct gradient_pieces *own)
 {
-    size_t oldest = own->slots;
-    for (size_t s = 0; s < own->slots; s++) {
-        const struct group *holder = own->holders[s];
+    size_t oldest = own->groups.slots;
+    for (size_t s = 0; s < own->groups.slots; s++) {
+        const struct gradient_group *holder = own->holders[s];
         if (!holder || holder->state == GROUP_AWAY)
             return s;
         if (holder->state == GROUP_SUMS &&
-            (oldest == own->slots || holder->parts->number < own->holders[oldest]->parts->number))
+            (oldest == own->groups.slots || holder->parts->number < own->holders[oldest]->parts->number))
             oldest = s;
     }
-    assert(oldest < own->slots);
+    assert(oldest < own->groups.slots);
     settle(own, own->holders[oldest]);
     return oldest;
 }
 
-static void open_group(struct gradient_pieces *own, struct group *group)
+static void open_group(struct gradient_pieces *own, struct gradient_group *group)
 {
     const struct ops *ops = own->options.ops;
     if (group->state == GROUP_SUMS) /* from the previous round */
@@ -469,10 +269,10 @@ static void open_group(struct gradient_pieces *own, struct group *group)
     assert(group->state == GROUP_AWAY);
     group->place = 0;
     if (group->kind != GROUP_WHOLE || group->to > params_layer(own->options.params, 0, 0)->offset) {
-        assert(group->count <= own->slot_size);
+        assert(group->count <= own->groups.slot_size);
         const size_t slot = find_slot(own);
         own->holders[slot] = group;
-        group->place = embeddings_size(own->options.params, own->words) + slot * own->slot_size;
+        group->place = gradient_groups_slot(&own->groups, slot);
     }
     CALL(ops, clear, .memory = own->window + group->place, .bytes = group->count * sizeof *own->window);
     if (own->options.same_bits)
@@ -489,7 +289,7 @@ static void start(struct gradient_pieces *own, const struct comm_work *work, uin
     *number = comm_start(comm, *work);
 }
 
-static void start_part(struct gradient_pieces *own, const struct group *group, struct part *part)
+static void start_part(struct gradient_pieces *own, const struct gradient_group *group, struct gradient_part *part)
 {
     const size_t each = comm_type_bytes(carried(own));
     char *in = (char *)group->host + part->at * each;
@@ -498,13 +298,13 @@ static void start_part(struct gradient_pieces *own, const struct group *group, s
         .type = carried(own),
         .in = in,
         .in_counts = part->counts,
-        .out = in + elements_of(part, own->rank) * each,
+        .out = in + part_elements(part, own->rank) * each,
     };
     start(own, &work, &part->number);
 }
 
 /* The group's gradients of this pass are complete: starts to sum them to their holders. */
-static void close_group(struct gradient_pieces *own, struct group *group)
+static void close_group(struct gradient_pieces *own, struct gradient_group *group)
 {
     const struct gradient_sum_options *options = &own->options;
     const struct ops *ops = options->ops;
@@ -523,7 +323,7 @@ static void close_group(struct gradient_pieces *own, struct group *group)
         group->host = rounded;
     }
     group->state = GROUP_SUMS;
-    for (struct part *part = group->parts; part < group->parts_end; part++)
+    for (struct gradient_part *part = group->parts; part < group->parts_end; part++)
         start_part(own, group, part);
     if (!options->overlap)
         settle(own, group);
@@ -549,7 +349,7 @@ static void look_at_rows(const struct gradient_pieces *own, const float *rows, s
     mem_free(values);
 }
 
-static void look_at(struct gradient_pieces *own, struct group *group)
+static void look_at(struct gradient_pieces *own, struct gradient_group *group)
 {
     const float *values = own->window + group->place;
     const size_t from = group->from / own->hidden, to = group->to / own->hidden;
@@ -569,7 +369,7 @@ static void look_at(struct gradient_pieces *own, struct group *group)
 /* ---- the word table ---- */
 
 /* Moves the rows of a block that the input names from the window, where zeros stay, to `aside`. */
-static void set_aside(struct gradient_pieces *own, const struct group *group)
+static void set_aside(struct gradient_pieces *own, const struct gradient_group *group)
 {
     const size_t bytes = own->hidden * sizeof(float);
     for (size_t row = group->from / own->hidden; row < group->to / own->hidden; row++) {
@@ -591,7 +391,7 @@ static void know_words(struct gradient_pieces *own)
 }
 
 /* Packs the rows of a block that are set aside in any process: their gradients, or zeros where this process did not. */
-static void gather_rows(struct gradient_pieces *own, struct group *group)
+static void gather_rows(struct gradient_pieces *own, struct gradient_group *group)
 {
     size_t count = 0;
     know_words(own);
@@ -608,15 +408,15 @@ static void gather_rows(struct gradient_pieces *own, struct group *group)
             memcpy(own->window + group->place + i * own->hidden, own->aside + (size_t)place * own->hidden,
                    own->hidden * sizeof *own->window);
     }
-    for (struct part *part = group->parts; part < group->parts_end; part++) {
+    for (struct gradient_part *part = group->parts; part < group->parts_end; part++) {
         part->at = 0;
         memset(part->counts, 0, own->options.pieces->size * sizeof *part->counts);
         for (size_t i = 0; i < count; i++) {
-            const struct span span = span_of(own, group, i);
+            const struct gradient_span span = group_span(&own->groups, group, i);
             const size_t first = span.from > part->from ? span.from : part->from, end = smaller(span.to, part->to);
             part->at += smaller(span.to, part->from > span.from ? part->from : span.from) - span.from;
             for (uint32_t r = 0; end > first && r < own->options.pieces->size; r++)
-                part->counts[r] += count_in(own, part->bucket, r, first, end);
+                part->counts[r] += piece_overlap(own->options.pieces, part->bucket, r, first, end);
         }
     }
 }
@@ -643,8 +443,8 @@ static const struct batch *words(void *context, const struct batch *batch)
 
 static void close_next(struct gradient_pieces *own)
 {
-    assert(own->closed < own->group_count);
-    struct group *group = &own->groups[own->closed++];
+    assert(own->closed < own->groups.count);
+    struct gradient_group *group = &own->groups.items[own->closed++];
     if (group->kind == GROUP_BLOCK && group->state == GROUP_OPEN)
         set_aside(own, group);
     if (own->alone) {
@@ -660,9 +460,9 @@ static void close_next(struct gradient_pieces *own)
 static bool next_block(void *context, struct word_block *block)
 {
     struct gradient_pieces *own = context;
-    if (own->groups[own->closed].kind == GROUP_BLOCK && own->groups[own->closed].state == GROUP_OPEN)
+    if (own->groups.items[own->closed].kind == GROUP_BLOCK && own->groups.items[own->closed].state == GROUP_OPEN)
         close_next(own);
-    struct group *group = &own->groups[own->closed];
+    struct gradient_group *group = &own->groups.items[own->closed];
     if (group->kind != GROUP_BLOCK)
         return false;
     open_group(own, group);
@@ -678,12 +478,13 @@ static bool next_block(void *context, struct word_block *block)
 static void *place(void *context, size_t element)
 {
     struct gradient_pieces *own = context;
-    struct group *group = &own->groups[own->closed > own->blocks ? own->closed : own->blocks];
-    if (own->words && element < words_end(own->options.params))
+    struct gradient_group *group =
+        &own->groups.items[own->closed > own->groups.blocks ? own->closed : own->groups.blocks];
+    if (own->words && element < word_table_end(own->options.params))
         return own->aside;
     while (element < group->from)
         group++;
-    assert(group < own->groups + own->group_count && element < group->to);
+    assert(group < own->groups.items + own->groups.count && element < group->to);
     if (group->state != GROUP_OPEN)
         open_group(own, group);
     return own->window + group->place + (element - group->from);
@@ -694,7 +495,8 @@ static void final(void *context, size_t from, size_t to)
 {
     struct gradient_pieces *own = context;
     (void)to;
-    while (own->closed < own->group_count && (own->closed < own->blocks || own->groups[own->closed].from >= from))
+    while (own->closed < own->groups.count &&
+           (own->closed < own->groups.blocks || own->groups.items[own->closed].from >= from))
         close_next(own);
 }
 
@@ -740,16 +542,16 @@ const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own
 static bool all_away(const struct gradient_pieces *own)
 {
     bool away = true;
-    for (size_t g = 0; g < own->group_count; g++)
-        away &= own->groups[g].state == GROUP_AWAY;
+    for (size_t g = 0; g < own->groups.count; g++)
+        away &= own->groups.items[g].state == GROUP_AWAY;
     return away;
 }
 
 static void settle_all(struct gradient_pieces *own)
 {
-    for (size_t g = 0; g < own->group_count; g++)
-        if (own->groups[g].state == GROUP_SUMS)
-            settle(own, &own->groups[g]);
+    for (size_t g = 0; g < own->groups.count; g++)
+        if (own->groups.items[g].state == GROUP_SUMS)
+            settle(own, &own->groups.items[g]);
 }
 
 /* Makes a round of zeros: this process has no more passes, but another has. */
@@ -810,6 +612,6 @@ uint64_t gradient_pieces_wire_bytes(const struct gradient_pieces *own)
 
 const struct bucket_times *gradient_pieces_times(const struct gradient_pieces *own, size_t *count)
 {
-    *count = own->part_count;
+    *count = own->groups.part_count;
     return own->times;
 }
