@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "pipeline/input_names.h"
 #include "pipeline/text/variants.h"
+#include "pipeline/text/words/guess.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -40,6 +41,15 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
 }
 
 /* The first source that is known counts (inputs_open). A dump's code that is too long for any table stays unknown. */
+/* The language that a wiki's first pages are in, if it is clearly not the one that the wiki states: NULL also for
+ * languages that a guess takes for others. */
+static const char *contradicting(const struct dump *dump, const char *stated)
+{
+    const char *code = strcmp(stated, "simple") == 0 ? "en" : stated;
+    const char *seems = language_is_guessed(str_of(code)) ? look_language(dump, NULL) : NULL;
+    return seems && strcmp(seems, code) != 0 ? seems : NULL;
+}
+
 static void settle_language(struct input_language *language, const struct dsdata_settings *settings,
                             const struct dump *dump, const char *lang)
 {
@@ -53,6 +63,7 @@ static void settle_language(struct input_language *language, const struct dsdata
         language->by = LANGUAGE_OF_WIKI;
         if (own.size < CODE_BYTES_MAX)
             memcpy(language->code, own.data, own.size);
+        language->seems = contradicting(dump, language->code);
     } else if (settings->compat != COMPAT_GOOGLE) { /* Google's program knows no languages */
         const char *guessed = look_language(dump, settings->text_key);
         language->by = LANGUAGE_GUESSED;

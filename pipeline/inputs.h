@@ -15,6 +15,7 @@
 struct input_language {
     char code[CODE_BYTES_MAX]; /* "": not known */
     enum { LANGUAGE_OF_OPTION, LANGUAGE_OF_INPUT, LANGUAGE_OF_WIKI, LANGUAGE_GUESSED } by;
+    const char *seems; /* LANGUAGE_OF_WIKI: what its first pages are clearly written in instead; else NULL */
 };
 
 struct inputs {

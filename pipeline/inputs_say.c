@@ -96,6 +96,10 @@ static void say(const struct inputs *inputs, size_t i, const char *directory)
             language_words(&inputs->languages[i], language), containers[dump_container(dump)],
             parts_words(inputs, i, parts), stored ? format_bytes(stored, bytes) : "a pipe", directory ? "  →  " : "",
             directory ? directory : "");
+    const char *seems = inputs->languages[i].seems;
+    if (seems)
+        log_warn("%.*s states the language %s, but its first pages seem to be %s: if they are, use --lang %s",
+                 (int)name.size, name.data, inputs->languages[i].code, code_name(str_of(seems)), seems);
 }
 
 void inputs_say(const struct inputs *inputs, const char *directory)
@@ -107,7 +111,7 @@ void inputs_say(const struct inputs *inputs, const char *directory)
 void inputs_say_guesses(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i += together(inputs, i))
-        if (inputs->languages[i].by == LANGUAGE_GUESSED || inputs->looks[i].recognised)
+        if (inputs->languages[i].by == LANGUAGE_GUESSED || inputs->languages[i].seems || inputs->looks[i].recognised)
             say(inputs, i, NULL);
 }
 

@@ -6,8 +6,10 @@
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/guess.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const text_form_names[] = {
     [FORM_AUTO] = "auto",   [FORM_SENTENCES] = "sentences", [FORM_PARAGRAPHS] = "paragraphs",
@@ -80,13 +82,48 @@ static void name_keys(struct str lines, char *out, size_t room)
     json_decref(object);
 }
 
+/* The end of what begins at `at` with `open` and ends with `close`, the line's end if it does not; `at` if nothing
+ * begins there. */
+static const char *skip(const char *at, const char *end, const char *open, const char *close)
+{
+    if (!str_starts(str_range(at, end), str_of(open)))
+        return at;
+    const size_t found = str_find(str_range(at, end), str_of(close));
+    return found == SIZE_MAX ? end : at + found + strlen(close);
+}
+
+/* Adds the lines of a wiki's XML that begin as paragraphs do: without a tag, a template, a list, a row of a table.
+ * Their templates and references, which may be in any language, are left out, as far as they show without a parser. */
+static void add_paragraphs(struct str xml, struct buf *out)
+{
+    for (const char *at = xml.data, *end = xml.data + xml.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop + 1 : end;
+        const unsigned char first = (unsigned char)*at;
+        if (first < 0x80 && first != '\'' && !isalpha(first))
+            at = stop;
+        while (at < stop) {
+            const char *next = skip(at, stop, "{{", "}}");
+            if (next == at)
+                next = skip(at, stop, "&lt;ref", "ref&gt;");
+            if (next == at)
+                next = skip(at, stop, "<", ">");
+            if (next == at)
+                buf_add_byte(out, *next++);
+            at = next;
+        }
+    }
+}
+
 const char *look_language(const struct dump *dump, const char *text_key)
 {
     struct buf lines = {0}, texts = {0};
     head_lines(dump, &lines);
     if (dump_kind(dump) == INPUT_JSONL)
         add_texts(buf_str(&lines), text_key, &texts);
-    const char *language = language_guess(buf_str(dump_kind(dump) == INPUT_JSONL ? &texts : &lines));
+    else if (dump_kind(dump) == INPUT_WIKI)
+        add_paragraphs(buf_str(&lines), &texts);
+    const char *language = language_guess(buf_str(dump_kind(dump) == INPUT_TEXT ? &lines : &texts));
     buf_release(&lines);
     buf_release(&texts);
     return language;

@@ -1,4 +1,4 @@
-/* Examines the beginning of text or JSON lines before reading, for what only the content can tell. The result depends
+/* Examines the beginning of an input before reading, for what only the content can tell. The result depends
  * on the first DUMP_HEAD_BYTES of the input alone. */
 #ifndef PIPELINE_LOOK_H
 #define PIPELINE_LOOK_H
@@ -16,7 +16,7 @@ struct look {
 
 extern const char *const text_form_names[];
 
-/* The language of an input that is not a wiki, or NULL if none is clear. */
+/* The language of an input, or NULL if none is clear. A wiki's is that of the first paragraphs of its pages. */
 const char *look_language(const struct dump *dump, const char *text_key);
 
 /* How the form of text is recognised (`asked` FORM_AUTO), in this order:

@@ -28,7 +28,7 @@ struct dump {
     enum container container;
     bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
-    struct buf head; /* its first bytes; not for a wiki */
+    struct buf head; /* see dump_head */
     uint32_t level;  /* of the first stream: the guess for windows inside a stream */
 
     struct byte_source source; /* owned by dump_read; the other steps only use source_read_file */
@@ -496,23 +496,24 @@ int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth
 
 /* ------------------------------------------------------------------------------------------- open and close */
 
-/* Adds text to the head, which ends with the first <page>. True once it is complete. */
-static bool head_add(struct buf *head, struct str text)
+/* Adds text to the head, which ends with the first <page>. True once it is complete; *rest is the text after it. */
+static bool head_add(struct buf *head, struct str text, struct str *rest)
 {
     size_t room = HEAD_BYTES_MAX - head->size, before = head->size < 5 ? head->size : 5; /* the tag may have begun */
-    size_t from = head->size - before;
+    size_t size = head->size, from = size - before;
     buf_add(head, text.data, text.size < room ? text.size : room);
     size_t page = str_find((struct str){head->data + from, head->size - from}, STR("<page>"));
     if (page != SIZE_MAX)
         head->size = from + page + strlen("<page>");
+    *rest = str_range(text.data + (head->size - size), text.data + text.size);
     return page != SIZE_MAX || head->size == HEAD_BYTES_MAX;
 }
 
-/* Reads the head; the belt will read these bytes again. */
+/* Reads the head, and into dump->head what was decoded with it; the belt will read these bytes again. */
 static int read_head(struct dump *dump, struct buf *head, struct error *err)
 {
     struct dump_piece piece = {0};
-    struct str text;
+    struct str text, rest = {0};
     bool complete = false;
     int more = 1;
     for (uint64_t window = 0; more > 0 && !complete; window++) {
@@ -522,9 +523,10 @@ static int read_head(struct dump *dump, struct buf *head, struct error *err)
         if (more <= 0)
             break;
         while (!complete && (more = text_next(dump, &piece, &text, err)) > 0)
-            complete = more == CHAIN_TEXT && head_add(head, text);
+            complete = more == CHAIN_TEXT && head_add(head, text, &rest);
         more = more < 0 ? -1 : 1;
     }
+    buf_add(&dump->head, rest.data, rest.size < DUMP_HEAD_BYTES ? rest.size : DUMP_HEAD_BYTES);
     piece_release(&piece);
     dump->chain = (struct chain){.text = dump->chain.text};
     return more < 0 ? -1 : 0;
@@ -571,8 +573,10 @@ static int open_text(struct dump *dump, struct error *err)
         dump->bom = has_byte_order_mark(buf_str(&head));
     if (result == 0)
         pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
-    if (result == 0 && dump->kind != INPUT_WIKI)
+    if (result == 0 && dump->kind != INPUT_WIKI) {
+        dump->head.size = 0;
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
+    }
     byte_source_rewind(&dump->source);
     buf_release(&head);
     return result;

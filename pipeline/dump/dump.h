@@ -62,8 +62,8 @@ void dump_take_lines(struct dump *dump);
 enum input_kind dump_kind(const struct dump *dump);
 enum container dump_container(const struct dump *dump);
 const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless INPUT_WIKI; lives as long as the dump */
-/* The first DUMP_HEAD_BYTES of text or JSON lines, or all if there are fewer; empty for a wiki. Lives as long as the
- * dump. */
+/* The first DUMP_HEAD_BYTES of text or JSON lines, or all if there are fewer; of a wiki, the XML after the first
+ * <page>, as much of it as one block or window has. Lives as long as the dump. */
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
 /* The size of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe,

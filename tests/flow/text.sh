@@ -70,6 +70,21 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
     expect_words "language not clear" "accents kept"
     grep -q é "$scratch/unclear/vocab.txt" || complain "the vocabulary has no é"
 
+    case_begin "a wiki in another language than it states"
+    {
+        echo '<mediawiki xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo><page><title>Laiva</title><ns>0</ns>'
+        echo '<id>1</id><revision><text>x'
+        cat "$scratch/fi.txt"
+        echo '</text></revision></page></mediawiki>'
+    } >"$scratch/stated.xml"
+    expect_exit 0 "$dsdata" extract "$scratch/stated.xml"
+    expect_words "states the language en" "Finnish" "--lang fi"
+    expect_exit 0 "$dsdata" extract "$scratch/stated.xml" --lang "fi"
+    if grep -q warning "$scratch/stderr"; then complain "a warning"; fi
+    sed 's/xml:lang="en"/xml:lang="vro"/' "$scratch/stated.xml" >"$scratch/kin.xml"
+    expect_exit 0 "$dsdata" extract "$scratch/kin.xml"
+    if grep -q warning "$scratch/stderr"; then complain "a warning"; fi
+
     case_begin "a file whose name looks like a language"
     cp "$scratch/en.txt" "$scratch/fi=en.txt"
     expect_exit 0 env -C "$scratch" "$dsdata" extract ./fi=en.txt

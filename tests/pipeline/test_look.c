@@ -97,12 +97,49 @@ static void keys_of_json_lines_are_named(void **state)
     assert_string_equal(found.keys, "");
 }
 
+/* The language of a wiki's first paragraphs; NULL: none is clear. */
+static const char *wiki_language(const char *wikitext)
+{
+    struct dump_options options = dump_defaults();
+    struct dump *dump;
+    struct error err = {0};
+    struct buf xml = {0};
+    buf_addf(&xml,
+             "<mediawiki xml:lang=\"en\"><siteinfo></siteinfo><page><title>A</title><ns>0</ns><id>1</id><revision>"
+             "<text>%s</text></revision></page></mediawiki>\n",
+             wikitext);
+    if (dump_open(&dump, test_file(buf_str(&xml)), &options, &err) < 0)
+        fail_msg("%s", err.text);
+    const char *language = look_language(dump, NULL);
+    dump_close(dump);
+    buf_release(&xml);
+    return language;
+}
+
+static void a_wiki_is_judged_by_its_paragraphs(void **state)
+{
+    (void)state;
+    assert_string_equal(wiki_language("{{Box\n|the=of and in a\n|is=that was for it}}\n"
+                                      "'''Das Schiff''' wurde im [[Norden]] des Landes gebaut.&lt;ref name=\"a\"&gt;"
+                                      "The ship that was built in the north of the country&lt;/ref&gt;\n\n"
+                                      "Es ist {{lang|en|the one that is in the north and of it}} das größte und wurde "
+                                      "an eine Firma verkauft, die es nicht mehr hat.\n* The list of it\n"),
+                        "de");
+    assert_string_equal(wiki_language("x\n船は{{lang|en|The ship and the one that it is}}国の北部で建造された。"
+                                      "最大の船である。"),
+                        "ja");
+    assert_null(wiki_language("#REDIRECT [[The ship of the north and the south]]"));
+    assert_null(wiki_language("x\nDas Schiff {{wurde im Norden des Landes gebaut, das ist und war der"));
+    assert_null(wiki_language(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_form_of_text_is_recognised),
         cmocka_unit_test(many_lines_without_an_empty_one_are_documents),
         cmocka_unit_test(keys_of_json_lines_are_named),
+        cmocka_unit_test(a_wiki_is_judged_by_its_paragraphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -187,10 +187,21 @@ static enum script main_script(const uint64_t letters[SCRIPTS])
     return OTHER;
 }
 
+static const char *const by_script[SCRIPTS] = {
+    [HAN] = "zh", [KANA] = "ja", [HANGUL] = "ko", [GREEK] = "el", [HEBREW] = "he", [THAI] = "th"};
+
+bool language_is_guessed(struct str code)
+{
+    bool found = false;
+    for (size_t i = 0; i < SCRIPTS; i++)
+        found |= by_script[i] && str_equal(code, str_of(by_script[i]));
+    for (size_t i = 0; i < CANDIDATES; i++)
+        found |= str_equal(code, str_of(candidates[i].code));
+    return found;
+}
+
 const char *language_guess(struct str text)
 {
-    static const char *const by_script[SCRIPTS] = {
-        [HAN] = "zh", [KANA] = "ja", [HANGUL] = "ko", [GREEK] = "el", [HEBREW] = "he", [THAI] = "th"};
     struct counting counting = {0};
     if (text.size > GUESS_BYTES)
         text.size = GUESS_BYTES;
