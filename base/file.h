@@ -79,6 +79,8 @@ int path_sync_directory_of(const char *path, struct error *err); /* the director
 int64_t path_free_bytes(const char *path, struct error *err);    /* available to us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
+/* The directory of the last component: of "a/b" and "a/b/" it is "a", of "b" it is ".". The caller mem_free's it. */
+char *path_parent(const char *path);
 /* For an error about a name that leads nowhere: adds a hint how to download what the name seems to be, a URL or, if a
  * `model` is expected, a name on a model hub. Returns -1. */
 int path_hint_download(const char *name, bool model, struct error *err);

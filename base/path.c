@@ -47,8 +47,7 @@ bool path_same(const char *a, const char *b)
     return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* The directory of the last component: of "a/b" and "a/b/" it is "a", of "b" it is ".". The caller frees it. */
-static char *parent_of(const char *path)
+char *path_parent(const char *path)
 {
     size_t size = strlen(path);
     while (size > 1 && path[size - 1] == '/')
@@ -81,7 +80,7 @@ int path_sync_directory(const char *path, struct error *err)
 
 int path_sync_directory_of(const char *path, struct error *err)
 {
-    char *parent = parent_of(path);
+    char *parent = path_parent(path);
     const int result = path_sync_directory(parent, err);
     mem_free(parent);
     return result;
@@ -135,7 +134,7 @@ int path_rename(const char *from, const char *to, struct error *err)
 {
     if (call_rename(from, to) < 0)
         return fail_errno(err, from, "cannot be renamed to %s", to);
-    char *old = parent_of(from), *new = parent_of(to);
+    char *old = path_parent(from), *new = path_parent(to);
     int result = path_sync_directory(new, err);
     if (result == 0 && strcmp(old, new) != 0)
         result = path_sync_directory(old, err);
@@ -150,7 +149,7 @@ int64_t path_free_bytes(const char *path, struct error *err)
     char *at = mem_copy_text(path);
     /* A path that does not exist yet will be created in its nearest existing parent. */
     while (!path_exists(at) && strcmp(at, ".") != 0 && strcmp(at, "/") != 0) {
-        char *parent = parent_of(at);
+        char *parent = path_parent(at);
         mem_free(at);
         at = parent;
     }

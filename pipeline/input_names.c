@@ -49,7 +49,7 @@ static int add_paths(struct input_names *names, const struct opt_paths *paths, e
     for (size_t i = 0; i < paths->count; i++) {
         struct input_name named = {.typed = paths->items[i], .kind = kind};
         const char *path = path_of(paths->items[i], named.code);
-        if (path_is_directory(path))
+        if (strcmp(path, "-") != 0 && path_is_directory(path))
             TRY(add_folder(names, &named, path, salvage, err));
         else
             add_name(names, &named, path);
@@ -74,13 +74,18 @@ void input_names_release(struct input_names *names)
     *names = (struct input_names){0};
 }
 
+const char *inputs_path_of(const char *typed)
+{
+    char code[CODE_BYTES_MAX];
+    return path_of(typed, code);
+}
+
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
-    char code[CODE_BYTES_MAX];
     for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
         for (size_t i = 0; i < lists[list]->count; i++)
-            if (strcmp(path_of(lists[list]->items[i], code), "-") == 0)
+            if (strcmp(inputs_path_of(lists[list]->items[i]), "-") == 0)
                 return true;
     return false;
 }
@@ -100,9 +105,8 @@ char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
     static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
     const char *path = "";
-    char code[CODE_BYTES_MAX];
     for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
-        path = lists[list]->count > 0 ? path_of(lists[list]->items[0], code) : "";
+        path = lists[list]->count > 0 ? inputs_path_of(lists[list]->items[0]) : "";
     char *stem = base_name(path);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
         const size_t size = strlen(stem), cut = strlen(extensions[i]);

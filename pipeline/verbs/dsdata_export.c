@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "pipeline/dsdata_settings.h"
 #include "pipeline/verbs/export_formats.h"
+#include "pipeline/verbs/output_file.h"
 #include "shards/order.h"
 
 #include <inttypes.h>
@@ -152,11 +153,17 @@ static int write_files(struct crew *crew, const struct dsdata_settings *settings
     return result;
 }
 
+/* The length of "valid" in "valid.jsonl". */
+static size_t stem_of(const char *out)
+{
+    const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
+    return dot && dot != out && (!slash || dot > slash + 1) ? (size_t)(dot - out) : strlen(out);
+}
+
 /* "valid.jsonl" → "valid-00000-of-00004.jsonl". */
 static char *numbered(const char *out, uint64_t index, uint64_t count)
 {
-    const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
-    const size_t stem = dot && dot != out && (!slash || dot > slash + 1) ? (size_t)(dot - out) : strlen(out);
+    const size_t stem = stem_of(out);
     struct buf name = {0};
     buf_addf(&name, "%.*s-%05" PRIu64, (int)stem, out, index);
     buf_addf(&name, "-of-%05" PRIu64 "%s", count, out + stem);
@@ -176,6 +183,31 @@ static char *path_of(const struct export_format *format, const struct export_wor
     return path_join(out, name);
 }
 
+/* Warns if an earlier export into another number of files left some beside ours: a pattern like valid-*.jsonl would
+ * take both. */
+static void warn_left_over(const char *out, uint64_t count)
+{
+    char *folder = path_parent(out);
+    const char *slash = strrchr(out, '/'), *stem = slash ? slash + 1 : out;
+    const size_t stem_bytes = stem_of(out) - (size_t)(stem - out);
+    struct error ignored;
+    struct path_list list = {0};
+    bool warned = path_list(&list, folder, &ignored) < 0;
+    for (size_t i = 0; i < list.count && !warned; i++) {
+        const char *name = list.names[i];
+        unsigned long long index, of;
+        int end = 0;
+        if (strncmp(name, stem, stem_bytes) != 0 ||
+            sscanf(name + stem_bytes, "-%5llu-of-%5llu%n", &index, &of, &end) != 2 ||
+            strcmp(name + stem_bytes + end, stem + stem_bytes) != 0 || of == count)
+            continue;
+        log_warn("%s is there too, from an export into %llu files: a pattern may take both", name, of);
+        warned = true;
+    }
+    path_list_release(&list);
+    mem_free(folder);
+}
+
 /* A folder must contain only our files: readers of these formats take every file in it. */
 static int make_folder(const char *path, struct error *err)
 {
@@ -193,6 +225,7 @@ static int export_all(const struct export_format *format, struct export_work *wo
                       const struct dsdata_settings *settings, const char *out, struct error *err)
 {
     struct progress progress;
+    char samples[32];
     uint64_t count = settings->files ? settings->files : format->files ? format->files(work) : 1;
     if (count > work->dataset->samples)
         count = work->dataset->samples ? work->dataset->samples : 1;
@@ -206,14 +239,20 @@ static int export_all(const struct export_format *format, struct export_work *wo
                                              .path = path_of(format, work, out, i, count),
                                              .first = shard_first(work->dataset->samples, count, i),
                                              .count = shard_records(work->dataset->samples, count, i)};
+    int result = 0;
+    for (uint64_t i = 0; i < count && result == 0 && !format->folder; i++)
+        result = output_file_check(settings, (struct opt_paths){0}, crew.files[i].path, err);
     progress_open(&progress);
-    int result = write_files(&crew, settings, err);
+    if (result == 0)
+        result = write_files(&crew, settings, err);
     if (result == 0 && format->finish)
         result = format->finish(out, crew.files, count, err);
     progress_close(&progress);
     if (result == 0 && out)
-        log_say("%" PRIu64 " samples of length %u in %s, %" PRIu64 " file%s", work->dataset->samples,
+        log_say("%s samples of length %u in %s, %" PRIu64 " file%s", format_count(work->dataset->samples, samples),
                 work->dataset->layout.seq, out, count, count == 1 ? "" : "s");
+    if (result == 0 && out && !format->folder && count > 1)
+        warn_left_over(out, count);
     for (uint64_t i = 0; i < count; i++)
         mem_free((char *)crew.files[i].path);
     mem_free(crew.files);

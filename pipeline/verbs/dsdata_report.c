@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/dsdata_settings.h"
+#include "pipeline/verbs/output_file.h"
 
 int dsdata_report(void *data, struct opt_paths bare, struct error *err)
 {
@@ -17,7 +18,9 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
     struct buf page = {0};
     char bytes[32];
     stop_on_signals();
-    int result = corpus_report_make(&page, directory, err);
+    int result = settings->out ? output_file_check(settings, bare, path, err) : 0;
+    if (result == 0)
+        result = corpus_report_make(&page, directory, err);
     if (result == 0)
         result = html_page_write(&page, path, err);
     if (result == 0 && strcmp(path, "-") != 0) {

@@ -6,19 +6,17 @@
 #include "base/progress.h"
 #include "pipeline/dsdata_settings.h"
 #include "pipeline/template_pass.h"
+#include "pipeline/verbs/output_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static int write_text(const struct dsdata_settings *settings, struct str text, struct error *err)
 {
-    if (settings->out && strcmp(settings->out, "-") != 0) {
-        if (path_exists(settings->out) && !settings->force)
-            return fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET, "is there already; --force replaces it");
+    if (settings->out && strcmp(settings->out, "-") != 0)
         return file_write_all(settings->out, text.data, text.size, err);
-    }
     if (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot write");
+        return fail_errno(err, "standard output", "cannot be written");
     return 0;
 }
 
@@ -30,6 +28,7 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
     struct dictionary_facts facts = {0};
     stop_on_signals();
     settings->templates = NULL;
+    TRY(output_file_new(settings, bare, settings->out, err));
     int result = inputs_open(&inputs, settings, bare, err);
     if (result == 0 && !template_pass_wanted(settings, &inputs))
         result = fail(err, ERR_USAGE, "the templates of one wiki are read from its dump, a file");

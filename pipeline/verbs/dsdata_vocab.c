@@ -8,6 +8,7 @@
 #include "pipeline/spool.h"
 #include "pipeline/template_pass.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"
+#include "pipeline/verbs/output_file.h"
 #include "pipeline/vocabulary.h"
 
 #include <jansson.h>
@@ -19,7 +20,7 @@ static int write_vocab(const struct dsdata_settings *settings, const struct voca
     if (settings->out && strcmp(settings->out, "-") != 0)
         return vocab_write(vocab, settings->out, err);
     if (fwrite(vocab->text, 1, vocab->text_bytes, stdout) != vocab->text_bytes || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot write");
+        return fail_errno(err, "standard output", "cannot be written");
     return 0;
 }
 
@@ -148,10 +149,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
-    if (to_file && path_exists(settings->out) && !settings->force) {
-        fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET, "exists already");
-        return hint(err, "choose another --out, or replace it with --force");
-    }
+    TRY(output_file_new(settings, bare, settings->out, err));
     stop_on_signals();
     struct spool spool = {.lock = {.fd = -1}};
     struct inputs inputs = {0};

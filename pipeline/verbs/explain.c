@@ -78,7 +78,7 @@ static int print(void *context, void *slot, struct error *err)
     const bool failed = fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0;
     buf_release(&out);
     explanation->found = true;
-    return failed ? fail_errno(err, "standard output", "cannot write") : BELT_END;
+    return failed ? fail_errno(err, "standard output", "cannot be written") : BELT_END;
 }
 
 static void release_job(void *slot)

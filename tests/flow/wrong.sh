@@ -273,6 +273,57 @@ bad_datasets() {
     expect_words "$(basename "$shard")"
 }
 
+# refused FILE WORD COMMAND…: the command names the file and leaves it as it is.
+refused() {
+    local file=$1 word=$2
+    shift 2
+    cp "$file" "$scratch/before"
+    expect_exit 2 "$dsdata" "$@"
+    expect_words "$file" "$word" --out
+    cmp -s "$file" "$scratch/before" || complain "$file was replaced"
+}
+
+bad_outputs() {
+    local good=$scratch/good shard
+    shard=$(find "$good/seq128" -name 'train-00000*.dss')
+
+    case_begin "an output that is a file of a dataset"
+    refused "$good/manifest.json" "belongs to the dataset" export "$good" --out "$good/manifest.json"
+    refused "$shard" "belongs to the dataset" export "$good" --out "$shard"
+    refused "$good/build.json" "belongs to the dataset" report "$good" --out "$good/build.json"
+    refused "$good/vocab.txt" "belongs to the dataset" vocab "$samples" --vocab-size 300 --force \
+        --out "$good/vocab.txt"
+
+    case_begin "an output that is an input"
+    bzip2 -dc "$samples" >"$scratch/input.xml"
+    refused "$scratch/input.xml" "is read by this command" vocab "en=$scratch/input.xml" --force \
+        --out "$scratch/input.xml"
+    refused "$scratch/input.xml" "is read by this command" templates "$scratch/input.xml" --force \
+        --out "$scratch/input.xml"
+
+    case_begin "an output that exists, before the dump is read"
+    refused "$scratch/vocab.txt" "exists already" templates "$samples" --out "$scratch/vocab.txt"
+    expect_words --force
+
+    case_begin "an output in a folder that does not exist"
+    expect_exit 2 "$dsdata" export "$good" --files 3 --out "$scratch/nowhere/x.jsonl"
+    expect_words "there is no directory $scratch/nowhere"
+
+    case_begin "an output that is a directory"
+    expect_exit 2 "$dsdata" report "$good" --out "$scratch"
+    expect_words "is a directory"
+
+    case_begin "an export into other numbers of files"
+    expect_exit 0 "$dsdata" export "$good" --files 3 --out "$scratch/many.jsonl"
+    expect_equal "warnings" "$(grep -c warning "$scratch/stderr")" 0
+    expect_exit 0 "$dsdata" export "$good" --files 2 --out "$scratch/many.jsonl"
+    expect_words many-00000-of-00003.jsonl "into 3 files"
+
+    case_begin "a folder of the name -"
+    mkdir -p "$scratch/dash/-"
+    expect_exit 0 bash -c 'cd "$0" && "$1" extract - <"$2"' "$scratch/dash" "$dsdata" "$samples"
+}
+
 bad_training() {
     if [ ! -x "$dstrain" ]; then
         echo "$dstrain is not built: its cases are left out"
@@ -323,5 +374,6 @@ make_vocab "$scratch/vocab.txt"
 bad_inputs
 bad_options
 bad_datasets
+bad_outputs
 bad_training
 flow_end
