@@ -76,7 +76,9 @@ int path_remove_empty(const char *path, struct error *err);           /* a direc
 int path_rename(const char *from, const char *to, struct error *err); /* and fsync of the directory */
 int path_sync_directory(const char *path, struct error *err);
 int path_sync_directory_of(const char *path, struct error *err); /* the directory that holds path */
-int64_t path_free_bytes(const char *path, struct error *err);    /* available to us on its file system */
+/* ERR_USAGE: no file could be created in this directory, which need not exist yet. */
+int path_check_writable(const char *directory, struct error *err);
+int64_t path_free_bytes(const char *path, struct error *err); /* available to us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
 /* The directory of the last component: of "a/b" and "a/b/" it is "a", of "b" it is ".". The caller mem_free's it. */

@@ -143,16 +143,37 @@ int path_rename(const char *from, const char *to, struct error *err)
     return result;
 }
 
-int64_t path_free_bytes(const char *path, struct error *err)
+/* The path itself, or the nearest of its parents that exists, in which it would be created. The caller frees it. */
+static char *nearest_existing(const char *path)
 {
-    struct statvfs status;
     char *at = mem_copy_text(path);
-    /* A path that does not exist yet will be created in its nearest existing parent. */
+    for (size_t size = strlen(at); size > 1 && at[size - 1] == '/'; size--) /* "file/" is not found, although file is */
+        at[size - 1] = '\0';
     while (!path_exists(at) && strcmp(at, ".") != 0 && strcmp(at, "/") != 0) {
         char *parent = path_parent(at);
         mem_free(at);
         at = parent;
     }
+    return at;
+}
+
+int path_check_writable(const char *directory, struct error *err)
+{
+    char *at = nearest_existing(directory);
+    int result = 0;
+    if (!path_is_directory(at))
+        result = fail_at(err, ERR_USAGE, at, ERROR_NO_OFFSET,
+                         path_kind(at) == PATH_FILE ? "is a file, not a directory" : "is not a directory");
+    else if (access(at, W_OK | X_OK) < 0)
+        result = fail_errno(err, at, "cannot be written");
+    mem_free(at);
+    return result;
+}
+
+int64_t path_free_bytes(const char *path, struct error *err)
+{
+    struct statvfs status;
+    char *at = nearest_existing(path);
     const int result = statvfs(at, &status);
     mem_free(at);
     if (result < 0)

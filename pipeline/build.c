@@ -36,7 +36,8 @@ static int settle_vocabulary(struct build *build, struct error *err)
         if (build->recipe.learned)
             result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
                                       &build->facts.vocabulary, err);
-        if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size)
+        if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
+            build->facts.vocabulary.words > 0) /* else the end of the build says that there is no text */
             log_warn("the text is too short: it gives a vocabulary of %u pieces, not of %u", build->vocab->count,
                      build->recipe.vocab_size);
         if (result == 0)
@@ -224,12 +225,51 @@ static int run(struct build *build, struct error *err)
     return build_finish(build, err);
 }
 
+/* Has the file the size that the manifest gives? Only dsdata verify reads every byte. */
+static int check_file(const char *directory, const char *name, uint64_t bytes, struct error *err)
+{
+    char *path = path_join(directory, name);
+    struct file file = FILE_CLOSED;
+    int64_t size = -1;
+    int result = 0;
+    if (path_is_file(path)) {
+        result = file_open_read(&file, path, err);
+        size = result < 0 ? -1 : file_size(&file, err);
+        result = size < 0 ? -1 : 0;
+    }
+    file_close(&file);
+    if (result == 0 && size != (int64_t)bytes) {
+        fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset was finished, but this file is %s",
+                size < 0 ? "missing" : "of another size");
+        hint(err, "dsdata verify names all that is damaged; --fresh builds the dataset anew");
+        result = -1;
+    }
+    mem_free(path);
+    return result;
+}
+
+static int check_files(const char *directory, const struct manifest *manifest, struct error *err)
+{
+    TRY(check_file(directory, VOCAB_NAME, manifest->vocab_bytes, err));
+    for (size_t i = 0; i < manifest->length_count; i++)
+        for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++) {
+            char name[SHARD_NAME_BYTES];
+            struct shard_header header;
+            manifest_shard_header(manifest, &manifest->lengths[i], shard, &header);
+            TRY(check_file(directory, manifest_shard_name(&manifest->lengths[i], shard, name),
+                           shard_file_bytes(&header), err));
+        }
+    return 0;
+}
+
 static int already_finished(struct build *build, struct error *err)
 {
     struct manifest manifest;
     TRY(directory_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
     TRY(manifest_read(&manifest, build->directory, err));
-    int result = summary_finished(build->directory, build->settings, &manifest, err);
+    int result = check_files(build->directory, &manifest, err);
+    if (result == 0)
+        result = summary_finished(build->directory, build->settings, &manifest, err);
     manifest_release(&manifest);
     return result;
 }
@@ -240,11 +280,13 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
     TRY(ranks_agree(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
     TRY(ranks_agree(build->ranks, build_open(build, bare, err), err));
-    TRY(build_templates(build, err));
     TRY(ranks_agree(build->ranks, build_plan(build, err), err));
-    TRY(build_compare(build, err));
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
     if (build_is_first(build))
         summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
+    TRY(build_templates(build, err));
+    TRY(ranks_agree(build->ranks, build_identify(build, err), err));
+    TRY(build_compare(build, err));
     if (build->settings->dry_run)
         return build_is_first(build) ? summary_dry_run(build->settings, &build->plan, &build->recipe) : 0;
 

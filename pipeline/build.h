@@ -53,15 +53,18 @@ static inline bool build_is_first(const struct build *build)
  * An earlier start with --fresh may have been interrupted while it put its dataset in place. That is finished first,
  * because --vocab may name a file that is being moved. First process only. */
 int build_settle_fresh(struct build *build, struct error *err);
-/* build_open opens the inputs. build_templates gets the renderings of the dump's own templates, made by the first
- * process or kept by an earlier start; all processes call it together. build_keep_templates keeps them in the
- * directory, once it is ours. */
+/* build_open opens the inputs. It writes nothing, unless standard input has to be read twice: then the directory is
+ * created and locked, and standard input is stored in it. build_templates gets the renderings of the dump's own
+ * templates, made by the first process or kept by an earlier start; all processes call it together.
+ * build_keep_templates keeps them in the directory, once it is ours. */
 int build_open(struct build *build, struct opt_paths bare, struct error *err);
 int build_templates(struct build *build, struct error *err);
 int build_keep_templates(struct build *build, struct error *err);
-/* Opens the inputs and determines recipe, plan and identity. Writes nothing, unless standard input has to be read
- * twice: then the directory is created and locked, and standard input is stored in it. */
+/* build_plan determines recipe and plan. build_check_directory refuses a directory that a build cannot use, while
+ * nothing has been read or written (first process only). build_identify needs the templates. */
 int build_plan(struct build *build, struct error *err);
+int build_check_directory(const struct build *build, struct error *err);
+int build_identify(struct build *build, struct error *err);
 /* Checks that all processes see the same inputs and options. */
 int build_compare(struct build *build, struct error *err);
 /* Creates, locks and examines the directory. First process only. Returns an enum directory_state, or < 0. */

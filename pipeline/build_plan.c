@@ -61,12 +61,9 @@ static bool reads_twice(const struct dsdata_settings *settings)
     return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
 }
 
-/* Stores standard input on disk. First refuses whatever can be refused without the input, which may take hours to
- * come. */
+/* Stores standard input on disk. */
 static int spool(struct build *build, struct error *err)
 {
-    struct dataset_recipe recipe;
-    TRY(dataset_recipe_make(build->settings, true, &recipe, err));
     build->made = !path_exists(build->directory);
     if (build->made)
         TRY(path_make_directory(build->directory, err));
@@ -79,7 +76,14 @@ static int spool(struct build *build, struct error *err)
 int build_open(struct build *build, struct opt_paths bare, struct error *err)
 {
     struct dsdata_settings *settings = build->settings;
+    struct dataset_recipe recipe;
     TRY(refuse_several(build, bare, err));
+    if (settings->out && strcmp(settings->out, "-") == 0) {
+        fail(err, ERR_USAGE, "--out -: a dataset is a directory, not a stream");
+        return hint(err, "name a directory; ./- is one of that name");
+    }
+    /* Whatever can be refused without the inputs is refused before they are read, which may take hours. */
+    TRY(dataset_recipe_make(settings, true, &recipe, err));
     if (inputs_ask_for_pipe(settings, bare) && !settings->out)
         return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
     if (settings->vocab)
@@ -155,8 +159,6 @@ int build_plan(struct build *build, struct error *err)
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
     build->recipe.forms = build->inputs.forms;
-    memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
-    build->recipe.templates_bytes = build->templates.size;
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
@@ -166,6 +168,13 @@ int build_plan(struct build *build, struct error *err)
         TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
     build->plan.spool_bytes = build->spool.bytes;
     build->plan.disk_bytes += build->plan.old_bytes + build->plan.spool_bytes;
+    return 0;
+}
+
+int build_identify(struct build *build, struct error *err)
+{
+    memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    build->recipe.templates_bytes = build->templates.size;
     return make_identity(build, &build->identity, err);
 }
 
@@ -198,6 +207,14 @@ static int check_disk(const struct build *build, struct error *err)
         return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
     }
     return 0;
+}
+
+int build_check_directory(const struct build *build, struct error *err)
+{
+    TRY(path_check_writable(build->directory, err));
+    TRY(directory_check(build->directory, err));
+    const bool created = build->made || !path_exists(build->directory);
+    return created && !build->settings->dry_run ? check_disk(build, err) : 0;
 }
 
 int build_settle_fresh(struct build *build, struct error *err)
@@ -261,10 +278,7 @@ void build_say_unfinished(const struct build *build)
 
 int build_claim(struct build *build, struct error *err)
 {
-    if (build->made || !path_exists(build->directory)) {
-        TRY(check_disk(build, err));
-        TRY(path_make_directory(build->directory, err));
-    }
+    TRY(path_make_directory(build->directory, err));
     TRY(lock_directory(build, err));
     if (!build->spool.path)
         TRY(spool_clear(build->directory, err));

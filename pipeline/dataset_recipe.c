@@ -60,6 +60,8 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
     recipe->drop_duplicates = settings->duplicates == DUPLICATES_DROP;
     recipe->masking = (enum mask_kind)settings->masking;
     recipe->compat = (enum compat)settings->compat;
+    if (recipe->learned)
+        TRY(learn_check_room(recipe->vocab_size, recipe->unused, err));
     if (recipe->packed && recipe->pairs != PAIRS_NONE)
         return fail(err, ERR_USAGE, "--pack is for --pairs none: a pair has documents of its own");
     if (recipe->length_count == 0)
@@ -203,7 +205,12 @@ void dataset_recipe_value_text(const char *name, const json_t *value, struct buf
             add_names(sets[i].names, number, out);
             return;
         }
+    size_t i;
+    const json_t *item;
+    json_array_foreach(value, i, item) buf_addf(out, "%s%lld", i ? "," : "", (long long)json_integer_value(item));
+    if (json_is_array(value))
+        return;
     char *dumped = text || !value ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    buf_add_text(out, text ? text : dumped ? dumped : "none");
+    buf_add_text(out, text && text[0] ? text : dumped ? dumped : "none");
     mem_free(dumped);
 }

@@ -111,13 +111,18 @@ static int open_vocab(const struct pieces *pieces, struct vocab **vocab, struct 
     return result;
 }
 
+int learn_check_room(uint32_t vocab_size, uint32_t unused, struct error *err)
+{
+    if (unused >= vocab_size - LEARN_SPECIALS)
+        return fail(err, ERR_USAGE, "a vocabulary of %u pieces has no room for %u unused ones", vocab_size, unused);
+    return 0;
+}
+
 int vocab_learn(const struct word_counts *counts, const struct learn_options *options, struct vocab **vocab,
                 struct learn_report *report, struct error *err)
 {
     assert(options->vocab_size >= LEARN_SIZE_MIN && options->vocab_size <= VOCAB_PIECES_MAX);
-    if (options->unused >= options->vocab_size - LEARN_SPECIALS)
-        return fail(err, ERR_USAGE, "a vocabulary of %u pieces has no room for %u unused ones", options->vocab_size,
-                    options->unused);
+    TRY(learn_check_room(options->vocab_size, options->unused, err));
     const size_t room = options->vocab_size - LEARN_SPECIALS - options->unused;
     const size_t bytes_max = options->bytes_max && options->bytes_max < BYTES_MAX ? options->bytes_max : BYTES_MAX;
     struct lexicon lexicon;

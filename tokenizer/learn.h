@@ -48,6 +48,9 @@ struct learn_options {
                        * keep it */
 };
 
+/* ERR_USAGE: a vocabulary of vocab_size >= LEARN_SIZE_MIN pieces has no room for so many unused ones. */
+int learn_check_room(uint32_t vocab_size, uint32_t unused, struct error *err);
+
 struct learn_report {
     uint32_t pieces;  /* in the vocabulary, specials included: vocab_size, or fewer where the text had no more */
     uint32_t letters; /* in the alphabet */
