@@ -10,14 +10,14 @@
 #define LOOK_BYTES ((size_t)4096) /* of text, to decide whether it is text at all */
 
 static const struct foreign {
-    const char *name;
+    const char *name; /* with its article */
     size_t at;
     struct str magic;
     const char *command; /* writes the content of FILE to its output */
 } others[] = {
-    {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},   {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
-    {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"}, {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
-    {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},      {"tar", 257, {"ustar", 5}, "tar -xOf"},
+    {"a compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},    {"a lzip", 0, {"LZIP", 4}, "lzip -dc"},
+    {"an LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"}, {"a 7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
+    {"a zip", 0, {"PK\x03\x04", 4}, "unzip -p"},       {"a tar", 257, {"ustar", 5}, "tar -xOf"},
 };
 
 /* By container: the command that writes its text to standard output. */
@@ -34,6 +34,16 @@ static const char *typed(const char *name)
     return name[0] != '-' && name[strspn(name, plain)] == '\0' ? name : "FILE";
 }
 
+/* "PROGRAM FILE", or "bzip2 -dc FILE | PROGRAM" where the file is compressed. Returns out. */
+static const char *piped(const char *program, const char *name, enum container container, char out[1200])
+{
+    if (container == CONTAINER_NONE)
+        snprintf(out, 1200, "%s %s", program, typed(name));
+    else
+        snprintf(out, 1200, "%s%s | %s", unpacking[container], typed(name), program);
+    return out;
+}
+
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err)
 {
     const uint8_t *data = (const uint8_t *)bytes.data;
@@ -48,12 +58,20 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         struct str magic = foreign->magic;
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", foreign->name);
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
         return hint(err, "%s %s | dsdata build --out D -", foreign->command, typed(name));
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
         return hint(err, "pdftotext %s - | dsdata build --out D --text -", typed(name));
+    }
+    if (str_starts(bytes, STR("PAR1"))) {
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a Parquet file, which is not read directly");
+        return hint(
+            err,
+            "python3 -c 'import pandas, sys; pandas.read_parquet(\"%s\").to_json(sys.stdout, orient=\"records\", "
+            "lines=True)' | dsdata build --out D --jsonl -",
+            typed(name));
     }
     return 0;
 }
@@ -139,26 +157,72 @@ static char table_separator(struct str text)
     return 0;
 }
 
-static int refuse_table(const char *name, char separator, struct error *err)
+static int refuse_table(const char *name, enum container container, char separator, struct error *err)
 {
     static const char script[] =
-        "import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin%s)]";
-    char python[128];
+        "python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin%s)]'%s";
+    char python[160], command[1200];
     snprintf(python, sizeof python, script,
              separator == '\t'  ? ", delimiter=\"\\t\""
              : separator == ';' ? ", delimiter=\";\""
-                                : "");
+                                : "",
+             container ? "" : " <");
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
-    return hint(err,
-                "python3 -c '%s' <%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: "
-                "--text FILE",
-                python, typed(name));
+    return hint(err, "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text FILE",
+                piped(python, name, container, command));
 }
 
-static int refuse_array(const char *name, struct error *err)
+static int refuse_array(const char *name, struct str text, enum container container, struct error *err)
 {
+    char command[1200];
+    if (str_find(text, STR("\"type\":\"item\"")) != SIZE_MAX && str_find(text, STR("\"labels\"")) != SIZE_MAX) {
+        fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is a dump of Wikidata, which has items but no running text");
+        return hint(err, "%s", "a Wikipedia's text is in its pages-articles dump");
+    }
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; JSON lines, an object in each, are read");
-    return hint(err, "jq -c '.[]' %s | dsdata build --out D --jsonl -", typed(name));
+    return hint(err, "%s | dsdata build --out D --jsonl -", piped("jq -c '.[]'", name, container, command));
+}
+
+/* A line "OFFSET:ID:TITLE" of the index that belongs to a multistream dump. */
+static bool is_index_line(struct str line)
+{
+    size_t at = 0;
+    for (int field = 0; field < 2; field++) {
+        const size_t from = at;
+        while (at < line.size && line.data[at] >= '0' && line.data[at] <= '9')
+            at++;
+        if (at == from || at == line.size || line.data[at++] != ':')
+            return false;
+    }
+    return at < line.size;
+}
+
+/* Are the first lines, at least three, those of such an index? */
+static bool is_index(struct str text)
+{
+    const char *at = text.data, *end = text.data + text.size;
+    for (int lines = 0; lines < 3; lines++) {
+        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        if (at >= end || !is_index_line(str_range(at, stop ? stop : end)))
+            return false;
+        at = stop ? stop + 1 : end;
+    }
+    return true;
+}
+
+/* Tables of a wiki as SQL: WIKI-DATE-page.sql.gz and others. */
+static bool is_sql(struct str text)
+{
+    return (str_starts(text, STR("-- ")) || str_starts(text, STR("/*"))) &&
+           str_find(text, STR("CREATE TABLE")) != SIZE_MAX;
+}
+
+/* More than one line, each of which ends in a carriage return alone. */
+static bool ends_lines_in_cr(struct str text)
+{
+    const char *first = memchr(text.data, '\r', text.size);
+    return first && !memchr(text.data, '\n', text.size) &&
+           memchr(first + 1, '\r', (size_t)(text.data + text.size - first - 1));
 }
 
 /* Is nearly every byte either UTF-8 or a common control character? (Some Latin-1 letters are tolerated.) */
@@ -172,6 +236,20 @@ static bool is_text(struct str text)
         at += length ? length : skip;
     }
     return strange * 10 <= size;
+}
+
+/* The first byte that is not UTF-8; SIZE_MAX: there is none. */
+static size_t first_ill_formed(struct str text)
+{
+    for (size_t at = 0; at < text.size;) {
+        uint32_t code_point = 0;
+        unsigned skip = 0;
+        const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        if (length == 0)
+            return at;
+        at += length;
+    }
+    return SIZE_MAX;
 }
 
 static const char readable[] = "a Wikipedia dump (.xml or .xml.bz2), plain text and JSONL can be read";
@@ -220,13 +298,12 @@ static int refuse_encoding(const char *name, enum container container, struct st
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "declares an unknown encoding; only UTF-8 is read");
         return hint(err, "find out how it is encoded, and convert it to UTF-8 with iconv");
     }
+    char program[80], command[1200];
+    snprintf(program, sizeof program, "iconv -f %.*s -t UTF-8", (int)encoding.size, encoding.data);
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is encoded in %.*s; only UTF-8 is read", (int)encoding.size,
             encoding.data);
-    return hint(err,
-                "%s%s%siconv -f %.*s -t UTF-8%s%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | "
-                "dsdata build --out D -",
-                unpacking[container], container ? typed(name) : "", container ? " | " : "", (int)encoding.size,
-                encoding.data, container ? "" : " ", container ? "" : typed(name));
+    return hint(err, "%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | dsdata build --out D -",
+                piped(program, name, container, command));
 }
 
 static bool head_has_nul(struct str head)
@@ -285,22 +362,57 @@ static int recognise(const char *name, struct str head, enum container container
     return 0;
 }
 
+/* Refuses what is text, but not text to learn from, unless the user says that it is. */
+static int refuse_other_text(const char *name, struct str text, enum container container, struct error *err)
+{
+    const char separator = table_separator(text);
+    if (is_json_array(text))
+        return refuse_array(name, text, container, err);
+    if (separator)
+        return refuse_table(name, container, separator, err);
+    if (is_index(text))
+        return unrecognised(name, "is the index of a multistream dump, which has titles only",
+                            "the text is in the file whose name ends in -multistream.xml.bz2", err);
+    if (is_sql(text))
+        return unrecognised(name, "is an SQL dump of tables, which hold no text of pages",
+                            "the text is in the pages-articles dump (.xml.bz2)", err);
+    return 0;
+}
+
+static int refuse_unclear(const char *name, struct str head, enum container container, struct error *err)
+{
+    char command[1200];
+    const struct str text = text_begin(head);
+    if (str_starts(text, STR("<doc id=")))
+        return unrecognised(name, "looks like the output of WikiExtractor",
+                            "make it with WikiExtractor --json and give that, or give the dump itself; to take this as "
+                            "text: --text FILE",
+                            err);
+    if (text.data[0] == '<')
+        return unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",
+                            "if it is to be taken as text, give it as --text FILE", err);
+    if (first_ill_formed(head) == SIZE_MAX)
+        return unrecognised(name, "is neither a dump nor text", readable, err);
+    fail_at(err, ERR_INPUT, name, container ? ERROR_NO_OFFSET : first_ill_formed(head),
+            "is neither a dump nor text in UTF-8");
+    return hint(err, "if it is text in Latin-1: %s | dsdata build --out D --text -",
+                piped("iconv -f ISO-8859-1 -t UTF-8", name, container, command));
+}
+
 int sniff_kind(const char *name, struct str head, enum container container, enum input_kind asked,
                enum input_kind *kind, struct error *err)
 {
     TRY(recognise(name, head, container, asked, kind, err));
-    if (asked != INPUT_TEXT && asked != INPUT_WIKI && *kind == INPUT_TEXT) {
-        const char separator = table_separator(text_begin(head));
-        if (is_json_array(text_begin(head)))
-            return refuse_array(name, err);
-        if (separator)
-            return refuse_table(name, separator, err);
+    if (asked != INPUT_TEXT && *kind == INPUT_TEXT)
+        TRY(refuse_other_text(name, text_begin(head), container, err));
+    if (*kind == INPUT_TEXT && ends_lines_in_cr(head)) {
+        char command[1200];
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "ends its lines in CR alone; LF or CR LF is read");
+        return hint(err, "%s | dsdata build --out D --text -",
+                    piped(container ? "tr '\\r' '\\n'" : "tr '\\r' '\\n' <", name, container, command));
     }
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
-        return text_begin(head).data[0] == '<'
-                   ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",
-                                  "if it is to be taken as text, give it as --text FILE", err)
-                   : unrecognised(name, "is neither a dump nor text", readable, err);
+        return refuse_unclear(name, head, container, err);
     if (asked == INPUT_WIKI && *kind != INPUT_WIKI)
         return unrecognised(name, "is no MediaWiki dump: it does not begin with <mediawiki>",
                             *kind == INPUT_TEXT    ? "it looks like text: --text FILE"

@@ -77,7 +77,8 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("", INPUT_SNIFF, ERR_INPUT, "empty", ""),
     REFUSED(" \n\n\t ", INPUT_TEXT, ERR_INPUT, "blanks", ""),
     REFUSED("<mediawiki></mediawiki>", INPUT_SNIFF, ERR_INPUT, "without pages", ""),
-    REFUSED("<doc id=1>\nText\n", INPUT_SNIFF, ERR_INPUT, "markup", "--text"),
+    REFUSED("<doc id=\"1\" title=\"A\">\nText\n", INPUT_SNIFF, ERR_INPUT, "WikiExtractor", "--text"),
+    REFUSED("<feed>\n<doc>\n", INPUT_SNIFF, ERR_INPUT, "markup", "--text"),
     REFUSED("Hello.\n", INPUT_WIKI, ERR_INPUT, "no MediaWiki dump", "--text"),
     REFUSED("Hello.\n", INPUT_JSONL, ERR_INPUT, "no JSONL", ""),
     REFUSED("{\"text\": \"x\"}\n", INPUT_WIKI, ERR_INPUT, "no MediaWiki dump", "--jsonl"),
@@ -93,7 +94,19 @@ static const struct sniff_case sniff_cases[] = {
     FOUND("a\0b", INPUT_TEXT, INPUT_TEXT),
     REFUSED("a\0b", INPUT_SNIFF, ERR_INPUT, "NUL", "--text FILE"),
     REFUSED("H\0e\0l\0l\0o\0", INPUT_TEXT, ERR_INPUT, "full of NUL", "iconv"),
-    REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "neither", ""), /* KOI8 */
+    REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "nor text in UTF-8",
+            "iconv"), /* KOI8 */
+    REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_SNIFF, ERR_INPUT,
+            "index of a multistream dump", "-multistream.xml.bz2"),
+    FOUND("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_TEXT, INPUT_TEXT),
+    FOUND("10:30:00 The train leaves.\n11:00 It arrives.\n", INPUT_SNIFF, INPUT_TEXT),
+    REFUSED("-- MySQL dump 10.19\n--\nCREATE TABLE `page` (\n", INPUT_SNIFF, ERR_INPUT, "SQL dump", "pages-articles"),
+    REFUSED("[\n{\"type\":\"item\",\"id\":\"Q1\",\"labels\":{}},\n", INPUT_SNIFF, ERR_INPUT, "Wikidata",
+            "pages-articles"),
+    REFUSED("One line.\rAnother.\rA third.", INPUT_TEXT, ERR_UNSAFE, "in CR alone", "tr '\\r' '\\n' < dump-test-"),
+    FOUND("One line, and a stray \r.", INPUT_TEXT, INPUT_TEXT),
+    REFUSED("PAR1\x15\x04\x15", INPUT_SNIFF, ERR_UNSAFE, "a Parquet file", "--jsonl -"),
+    REFUSED("\x04\x22\x4d\x18", INPUT_SNIFF, ERR_UNSAFE, "is an LZ4 file", "lz4 -dc"),
     FOUND("[1] Smith, 1990.\n", INPUT_SNIFF, INPUT_TEXT),
     FOUND("One, two\nthree, four\n", INPUT_SNIFF, INPUT_TEXT),
     FOUND("[{\"text\": \"x\"}]", INPUT_TEXT, INPUT_TEXT),
@@ -219,6 +232,29 @@ static void the_kind_follows_from_the_content(void **state)
         } else {
             assert_string_not_equal(err.file, "");
         }
+        buf_release(&file);
+    }
+}
+
+static void hints_for_compressed_inputs_unpack_them(void **state)
+{
+    static const struct {
+        struct str bytes;
+        const char *hint;
+    } cases[] = {{STR("[\n {\"text\": \"x\"}]"), "-input | jq -c '.[]' | dsdata"},
+                 {STR("id,text\n1,\"a, b\"\n"), "-input | python3 -c 'import csv"},
+                 {STR("One line.\rAnother.\rA third."), "-input | tr '\\r' '\\n' | dsdata"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dump_options options = small_options(16);
+        struct dump *dump;
+        struct error err = {0};
+        struct buf file = {0};
+        add_stream(&file, cases[i].bytes, 9, 3);
+        assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), -1);
+        assert_int_equal(err.kind, ERR_UNSAFE);
+        assert_memory_equal(err.hint, "bzip2 -dc ", 10);
+        assert_non_null(strstr(err.hint, cases[i].hint));
         buf_release(&file);
     }
 }
@@ -896,6 +932,7 @@ int main(void)
         cmocka_unit_test(the_siteinfo_is_read),
         cmocka_unit_test(the_kind_follows_from_the_content),
         cmocka_unit_test(a_bomb_is_refused_in_its_window),
+        cmocka_unit_test(hints_for_compressed_inputs_unpack_them),
         cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
         cmocka_unit_test(a_file_that_becomes_shorter_is_an_error),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
