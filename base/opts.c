@@ -70,6 +70,9 @@ static int unknown_verb(const struct opt_program *program, const char *typed, st
     unsigned least = UINT32_MAX;
     if (opt_listed(program->not_built_yet, str_of(typed)))
         return fail(err, ERR_USAGE, "%s is not built yet", typed);
+    for (const struct opt_foreign *foreign = program->foreign_verbs; foreign && foreign->from; foreign++)
+        if (strcmp(typed, foreign->from) == 0)
+            return fail(err, ERR_USAGE, "unknown verb %s; ours is %s", typed, foreign->ours);
     for (const struct opt_verb *verb = program->verbs; verb->name; verb++) {
         const unsigned far = unlikeness(str_of(typed), verb->name);
         if (far < least) {
@@ -119,6 +122,26 @@ static void suggest_row(const struct parser *parser, struct str typed, struct er
         hint(err, "%s %s --help lists the options", parser->program->name, parser->verb->name);
 }
 
+static const struct opt_row *row_named(const struct opt_program *program, const struct opt_verb *verb, struct str name)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++)
+        if (str_equal(str_of(row->name), name) && opt_row_is_for(row, verb))
+            return row;
+    return NULL;
+}
+
+/* Names the verbs that have this option, which may be in several rows. */
+static int hint_owners(const struct opt_program *program, const char *name, struct error *err)
+{
+    struct buf verbs = {0};
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        if (row_named(program, verb, str_of(name)))
+            buf_addf(&verbs, "%s%s", verbs.size ? ", " : "", verb->name);
+    hint(err, "it belongs to: %s", buf_text(&verbs));
+    buf_release(&verbs);
+    return -1;
+}
+
 /* `typed` is the name without dashes and value; `dashes` is what preceded it. */
 static int unknown_option(const struct parser *parser, const char *dashes, struct str typed, struct error *err)
 {
@@ -130,9 +153,8 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
     const char *ours = foreign_name(program, typed); /* also where another verb has an option of that name */
     for (const struct opt_row *row = program->rows; row->name; row++)
         if (strcmp(dashes, "--") == 0 && str_equal(typed, str_of(row->name)) && !ours) {
-            const struct str verbs = str_trim(str_of(row->verbs));
             fail(err, ERR_USAGE, "%s has no option %s", parser->verb->name, name);
-            return hint(err, "it belongs to: %.*s", (int)verbs.size, verbs.data);
+            return hint_owners(program, row->name, err);
         }
     if (ours)
         return fail(err, ERR_USAGE, "unknown option %s; ours is %s", name, ours);
@@ -169,14 +191,6 @@ static bool is_option(const char *text)
         return false;
     const char *digits = text + 1 + (text[1] == '.');
     return !(digits[0] >= '0' && digits[0] <= '9');
-}
-
-static const struct opt_row *row_named(const struct opt_program *program, const struct opt_verb *verb, struct str name)
-{
-    for (const struct opt_row *row = program->rows; row->name; row++)
-        if (str_equal(str_of(row->name), name) && opt_row_is_for(row, verb))
-            return row;
-    return NULL;
 }
 
 static const struct opt_row *row_lettered(const struct parser *parser, char letter)
@@ -291,7 +305,7 @@ static int check_bare(const struct parser *parser, struct error *err)
         return 0;
     const char *odd = bare->items[verb->bare_max];
     if (verb->bare_max == 0)
-        return fail(err, ERR_USAGE, "%s takes no argument \"%s\" without an option in front", verb->name, odd);
+        return fail(err, ERR_USAGE, "unexpected argument \"%s\": %s takes options only", odd, verb->name);
     return fail(err, ERR_USAGE, "one argument too many: \"%s\"; %s takes %s", odd, verb->name, verb->arguments);
 }
 
@@ -370,7 +384,11 @@ static int find_verb(struct parser *parser, struct error *err)
         name = program->default_verb;
         parser->at = 1;
     } else if (first[0] == '-') {
+        static const char *const alone[] = {"version", "help"};
         fail(err, ERR_USAGE, "a verb must come before %s", first);
+        for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+            if (first[1] == '-' && unlikeness(str_of(first + 2), alone[i]) <= 3)
+                return hint(err, "did you mean --%s?", alone[i]);
         return hint(err, "%s --help lists the verbs", program->name);
     }
     parser->verb = verb_named(program, name);

@@ -94,12 +94,13 @@ struct opt_note {
 };
 
 struct opt_program {
-    const char *name;                  /* "dsdata" */
-    const char *summary;               /* one sentence */
-    const struct opt_verb *verbs;      /* ends with a row whose name is NULL */
-    const struct opt_row *rows;        /* ends with a row whose name is NULL */
-    const struct opt_foreign *foreign; /* ends with NULL; may be NULL */
-    const char *default_verb;          /* verb when the first argument is an option; NULL: a verb is required */
+    const char *name;                        /* "dsdata" */
+    const char *summary;                     /* one sentence */
+    const struct opt_verb *verbs;            /* ends with a row whose name is NULL */
+    const struct opt_row *rows;              /* ends with a row whose name is NULL */
+    const struct opt_foreign *foreign;       /* ends with NULL; may be NULL, as the next */
+    const struct opt_foreign *foreign_verbs; /* the same for verbs */
+    const char *default_verb;                /* verb when the first argument is an option; NULL: a verb is required */
     /* " report plan --salvage --pairs=sop ": verbs, options and values to come, each between blanks: exit 2
      * "not built yet". Values to come are not in the row's `choices`. */
     const char *not_built_yet;

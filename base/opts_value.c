@@ -59,15 +59,34 @@ static bool read_digits(struct str *text, uint64_t *value)
     return any;
 }
 
+static int out_of_range(const struct opt_row *row, struct str text, const char *what, uint64_t limit, struct error *err)
+{
+    static const char *const units[] = {"", "K", "M", "G"};
+    size_t unit = 0;
+    for (; row->type == OPT_SIZE && unit < 3 && limit > 0 && limit % 1024 == 0; unit++)
+        limit /= 1024;
+    return fail(err, ERR_USAGE, "--%s: %.*s is %s is %" PRIu64 "%s", row->name, (int)text.size, text.data, what, limit,
+                units[unit]);
+}
+
 static int check_range(const struct opt_row *row, struct str text, uint64_t value, struct error *err)
 {
     if (value < row->min)
-        return fail(err, ERR_USAGE, "--%s: %.*s is too small, the least is %" PRIu64, row->name, (int)text.size,
-                    text.data, row->min);
+        return out_of_range(row, text, "too small, the least", row->min, err);
     if (row->max && value > row->max)
-        return fail(err, ERR_USAGE, "--%s: %.*s is too large, the most is %" PRIu64, row->name, (int)text.size,
-                    text.data, row->max);
+        return out_of_range(row, text, "too large, the most", row->max, err);
     return 0;
+}
+
+/* A number of digits only that does not fit into 64 bits. */
+static bool is_huge(struct str text)
+{
+    uint64_t value;
+    struct str rest = text;
+    size_t at = 0;
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at > 0 && at == text.size && !read_digits(&rest, &value);
 }
 
 static int not_understood(const struct opt_row *row, struct str text, const char *wanted, struct error *err)
@@ -78,6 +97,8 @@ static int not_understood(const struct opt_row *row, struct str text, const char
 static int read_count(const struct opt_row *row, struct str text, uint64_t *value, struct error *err)
 {
     struct str rest = text;
+    if (is_huge(text))
+        return out_of_range(row, text, "too large, the most", row->max ? row->max : UINT64_MAX, err);
     if (!read_digits(&rest, value) || rest.size)
         return not_understood(row, text, "a whole number", err);
     return check_range(row, text, *value, err);

@@ -179,6 +179,8 @@ static const struct opt_verb verbs[] = {
     {.name = NULL},
 };
 
+static const struct opt_foreign foreign_verbs[] = {{"info", "extract"}, {NULL, NULL}};
+
 static const struct opt_foreign foreign[] = {
     {"max_steps", "--limit"}, {"learning_rate", "--lr"}, {"do-lower-case", "without --cased"}, {NULL, NULL}};
 
@@ -188,6 +190,7 @@ static const struct opt_program program = {
     .verbs = verbs,
     .rows = rows,
     .foreign = foreign,
+    .foreign_verbs = foreign_verbs,
     .not_built_yet = " report --salvage --pairs=sop ",
     .version = "prog 1.2.3",
 };
@@ -454,6 +457,8 @@ static void what_is_wrong_is_said(void **state)
         {"frobnicate", "unknown verb frobnicate", "prog --help lists the verbs"},
         {"report", "report is not built yet", ""},
         {"--cased build", "a verb must come before --cased", "prog --help lists the verbs"},
+        {"--verison", "a verb must come before --verison", "did you mean --version?"},
+        {"info x", "unknown verb info; ours is extract", ""},
         {"build --maks-prob 1", "unknown option --maks-prob", "did you mean --mask-prob?"},
         {"build --mask_prob=1", "unknown option --mask_prob", "did you mean --mask-prob?"},
         {"build --mask 1", "unknown option --mask", "did you mean --mask-prob?"},
@@ -488,11 +493,11 @@ static void what_is_wrong_is_said(void **state)
         {"build --threads -1", "--threads: \"-1\" is not a whole number", ""},
         {"build --threads 0x8", "--threads: \"0x8\" is not a whole number", ""},
         {"build --threads ''", "--threads: \"\" is not a whole number", ""},
-        {"build --threads 18446744073709551617", "--threads: \"18446744073709551617\" is not a whole number", ""},
+        {"build --threads 18446744073709551617", "--threads: 18446744073709551617 is too large, the most is 1024", ""},
         {"build --memory 1T", "--memory: \"1T\" is not a size such as 4096, 64K, 256M or 1G", ""},
         {"build --memory 17179869184G", "--memory: \"17179869184G\" is not a size such as 4096, 64K, 256M or 1G", ""},
         {"build --memory 1KB", "--memory: \"1KB\" is not a size such as 4096, 64K, 256M or 1G", ""},
-        {"build --memory 4", "--memory: 4 is too small, the least is 1048576", ""},
+        {"build --memory 4", "--memory: 4 is too small, the least is 1M", ""},
         {"build --every 30", "--every: \"30\" is not a duration such as 90s, 30m, 8h or 2d", ""},
         {"build --every 1.5h", "--every: \"1.5h\" is not a duration such as 90s, 30m, 8h or 2d", ""},
         {"build --mask-prob 1.0000001", "--mask-prob: \"1.0000001\" is not a decimal number from 0 to 1", ""},
@@ -515,7 +520,7 @@ static void what_is_wrong_is_said(void **state)
         {"build --save-every 5x", "--save-every: \"5x\" is not a count or a duration such as 500, 90s, 30m or 8h", ""},
         {"extract", "extract needs FILE", ""},
         {"extract a b c", "one argument too many: \"c\"; extract takes FILE", ""},
-        {"verify a", "verify takes no argument \"a\" without an option in front", ""},
+        {"verify a", "unexpected argument \"a\": verify takes options only", ""},
         {"help biuld", "unknown verb biuld", "did you mean build?"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
