@@ -8,6 +8,8 @@
 #define DOCUMENTS_MIN 20u /* with fewer documents, the beginnings of inputs prove nothing */
 #define PAIRS_MIN     50u
 
+#define UNKNOWN_PERCENT_MAX 5.0 /* of pieces; a vocabulary of the same language and case gives below 1 */
+
 /* The command of this build with further options. Freed with mem_free. */
 static char *command_with(const struct dsdata_settings *settings, const char *const *options)
 {
@@ -65,9 +67,22 @@ static void advise_packing(const struct dsdata_settings *settings, const struct 
     buf_release(&lengths);
 }
 
+/* A vocabulary for another language, or of other case, turns words into [UNK]. */
+static void advise_vocabulary(const struct dataset_recipe *recipe, const struct counts *counts)
+{
+    const double percent = counts->pieces ? 100.0 * (double)counts->unknown / (double)counts->pieces : 0;
+    if (percent < UNKNOWN_PERCENT_MAX)
+        return;
+    log_warn("%.0f %% of the pieces are [UNK]: the vocabulary does not fit this text%s", percent,
+             recipe->learned ? ""
+             : recipe->cased ? "; is it uncased? then leave out --cased"
+                             : "; is it of another language, or cased (--cased)?");
+}
+
 void advice_after(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest)
 {
+    advise_vocabulary(recipe, counts);
     static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
     uint64_t pairs = 0;
     for (size_t set = 0; set < SETS_MAX; set++)

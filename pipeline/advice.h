@@ -10,8 +10,8 @@
 /* Before reading, by the beginnings of the inputs: warns about pairs if documents are one sentence each. */
 void advice_before(const struct dsdata_settings *settings, const struct inputs *inputs,
                    const struct dataset_recipe *recipe);
-/* For a finished build: warns about pairs that are nearly all random, or never; else about samples that are mostly
- * padding. */
+/* For a finished build: warns about a vocabulary that gives many [UNK]; about pairs that are nearly all random, or
+ * never; else about samples that are mostly padding. */
 void advice_after(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest);
 

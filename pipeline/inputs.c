@@ -354,13 +354,18 @@ size_t inputs_memory(const struct inputs *inputs)
     return most;
 }
 
+/* en, en-GB …; "simple" is the Simple English Wikipedia. */
+static bool is_english(const char *code)
+{
+    return strcmp(code, "simple") == 0 || (strncmp(code, "en", 2) == 0 && (code[2] == '\0' || code[2] == '-'));
+}
+
 bool inputs_english(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input_language *language = &inputs->languages[i];
-        /* "simple" is the Simple English Wikipedia. Without a code: a guess that found nothing is not English. */
-        if (language->code[0] ? strcmp(language->code, "en") != 0 && strcmp(language->code, "simple") != 0
-                              : language->by == LANGUAGE_GUESSED)
+        /* Without a code: a guess that found nothing is not English. */
+        if (language->code[0] ? !is_english(language->code) : language->by == LANGUAGE_GUESSED)
             return false;
     }
     return true;

@@ -78,8 +78,9 @@ void inputs_say(const struct inputs *inputs, const char *directory);
 /* The same for inputs of which something was guessed. */
 void inputs_say_guesses(const struct inputs *inputs);
 
-/* Warns about JSON lines whose beginning has no text. */
-void inputs_warn_keys(const struct inputs *inputs);
+/* Warns about what the beginnings of the inputs show: JSON lines without a text, other encodings, an input that is
+ * named twice, options that no input uses. */
+void inputs_warn(const struct dsdata_settings *settings, const struct inputs *inputs);
 /* For inputs that gave no document: ERR_INPUT, with what became of their pages (`counts`, or NULL) and, for JSON lines,
  * the keys that they have. */
 int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err);

@@ -1,4 +1,5 @@
 /* The lines about the inputs that are logged before reading. */
+#include "base/file.h"
 #include "base/log.h"
 #include "pipeline/inputs.h"
 
@@ -131,32 +132,115 @@ static const char *text_key(const struct inputs *inputs)
     return inputs->articles[0].text_key;
 }
 
-void inputs_warn_keys(const struct inputs *inputs)
+/* What a user can do about JSON lines without a text. The names are those of keys in the file. */
+static void advise_keys(const char *key, const struct look *look, struct buf *out)
+{
+    if (look->text_is && strcmp(look->text_is, "an array") == 0)
+        buf_addf(out, "jq -c '.[\"%s\"] |= join(\" \")' makes one text of an array", key);
+    else if (look->nested[0])
+        buf_addf(out, "jq -c '.[\"%s\"]' takes the object that holds it", look->nested);
+    else
+        buf_addf(out, "--text-key NAME says which is the text");
+}
+
+static void warn_keys(const struct inputs *inputs)
 {
     const char *path = "";
     const struct look *look = without_text(inputs, &path);
-    if (look && look->keys[0])
-        log_warn(
-            "%s: none of the first lines has a text under the key %s; their keys are %s (--text-key NAME says which "
-            "is the text)",
-            path, text_key(inputs), look->keys);
+    struct buf advice = {0};
+    if (!look || !look->keys[0])
+        return;
+    advise_keys(text_key(inputs), look, &advice);
+    if (look->text_is)
+        log_warn("%s: in the first lines the key %s has no text, but %s (%s)", path, text_key(inputs), look->text_is,
+                 buf_text(&advice));
+    else
+        log_warn("%s: none of the first lines has a text under the key %s; their keys are %s (%s)", path,
+                 text_key(inputs), look->keys, buf_text(&advice));
+    buf_release(&advice);
+}
+
+/* Ill-formed bytes are dropped, which takes most letters with accents from text in an older encoding. */
+static void warn_encoding(const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->looks[i].ill_formed > 0.001)
+            log_warn("%s: %.1f %% of its first bytes are not UTF-8 and are left out; if it is Latin-1: iconv -f "
+                     "ISO-8859-1 -t UTF-8",
+                     inputs_name(inputs, i), 100 * inputs->looks[i].ill_formed);
+}
+
+static void warn_repeated(const struct inputs *inputs)
+{
+    for (size_t i = 1; i < inputs->count; i++)
+        for (size_t before = 0; before < i; before++)
+            if (dump_stored_bytes(inputs->dumps[i]) == dump_stored_bytes(inputs->dumps[before]) &&
+                path_same(inputs->paths[i], inputs->paths[before])) {
+                log_warn("%s is named twice, and is read twice", inputs_name(inputs, i));
+                break;
+            }
+}
+
+static bool have_kind(const struct inputs *inputs, enum input_kind kind)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (dump_kind(inputs->dumps[i]) == kind)
+            return true;
+    return false;
+}
+
+static void note_idle_options(const struct dsdata_settings *settings, const struct inputs *inputs)
+{
+    static const struct {
+        const char *name;
+        enum input_kind kind;
+        const char *what;
+    } options[] = {{"text-form", INPUT_TEXT, "plain text"}, {"text-key", INPUT_JSONL, "JSON lines"},
+                   {"id-key", INPUT_JSONL, "JSON lines"},   {"keep", INPUT_WIKI, "a wiki"},
+                   {"drop", INPUT_WIKI, "a wiki"},          {"variant", INPUT_WIKI, "a wiki"},
+                   {"templates", INPUT_WIKI, "a wiki"}};
+    static const char *const learning[] = {"vocab-size", "algo", "unused", "min-frequency", "limit-alphabet"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (settings_given(settings, options[i].name) && !have_kind(inputs, options[i].kind))
+            log_say("note       --%s has no effect: no input is %s", options[i].name, options[i].what);
+    for (size_t i = 0; settings->vocab && i < sizeof learning / sizeof *learning; i++)
+        if (settings_given(settings, learning[i]))
+            log_say("note       --%s has no effect: the vocabulary is given, not learned", learning[i]);
+}
+
+void inputs_warn(const struct dsdata_settings *settings, const struct inputs *inputs)
+{
+    warn_keys(inputs);
+    warn_encoding(inputs);
+    warn_repeated(inputs);
+    note_idle_options(settings, inputs);
 }
 
 int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err)
 {
     const char *path = "";
     const struct look *look = without_text(inputs, &path);
-    struct buf dropped = {0};
+    struct buf dropped = {0}, advice = {0};
     if (counts)
         counts_dropped(counts, &dropped);
     fail(err, ERR_INPUT, "no text was kept%s%s", dropped.size ? "; dropped " : "",
          dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
-    if (look && look->keys[0])
-        return hint(err,
-                    "JSON lines need a text under the key %s; the first line of %s has the keys %s: --text-key NAME",
-                    text_key(inputs), path, look->keys);
+    if (look && look->keys[0]) {
+        advise_keys(text_key(inputs), look, &advice);
+        if (look->text_is)
+            hint(err, "JSON lines need a text under the key %s; in the first line of %s it is %s: %s", text_key(inputs),
+                 path, look->text_is, buf_text(&advice));
+        else
+            hint(err, "JSON lines need a text under the key %s; the first line of %s has the keys %s: %s",
+                 text_key(inputs), path, look->keys, buf_text(&advice));
+        buf_release(&advice);
+        return -1;
+    }
     if (look)
         return hint(err, "%s: its first line is no JSON object; JSON lines have one in every line", path);
+    if (counts && counts->pages[PAGE_OVERSIZE] > 0)
+        return hint(err, "a document has 16 MiB at most: divide the text into lines, with an empty line between "
+                         "documents");
     return -1;
 }

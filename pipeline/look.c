@@ -20,10 +20,12 @@ _Static_assert(sizeof text_form_names / sizeof *text_form_names == TEXT_FORMS, "
 #define WIDTH_MIN 30u /* of wrapped lines, in characters */
 #define WIDTH_MAX 200u
 
-/* The complete lines of the head, without ill-formed UTF-8, NUL bytes and a byte order mark. */
-static void head_lines(const struct dump *dump, struct buf *out)
+/* The complete lines of the head, without ill-formed UTF-8, NUL bytes and a byte order mark; and the fraction of bytes
+ * that were ill-formed (or NULL). */
+static void head_lines(const struct dump *dump, struct buf *out, double *ill_formed)
 {
     struct str head = dump_head(dump);
+    uint64_t dropped = 0;
     if (head.size == DUMP_HEAD_BYTES) {
         size_t size = head.size;
         while (size > 0 && head.data[size - 1] != '\n')
@@ -35,7 +37,10 @@ static void head_lines(const struct dump *dump, struct buf *out)
     for (size_t at = 0; at < head.size; at++)
         if (head.data[at])
             buf_add_byte(out, head.data[at]);
-    out->size = utf8_repair(out->data, out->size, NULL);
+    const size_t size = out->size;
+    out->size = utf8_repair(out->data, out->size, &dropped);
+    if (ill_formed)
+        *ill_formed = size > 0 ? (double)dropped / (double)size : 0;
 }
 
 /* Adds the texts of JSON lines, each of which may be several lines. Returns how many are not blank. */
@@ -61,15 +66,12 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
     return count;
 }
 
-/* Lists the keys of the first line that is an object, as far as they fit. */
-static void name_keys(struct str lines, char *out, size_t room)
+/* Lists the keys of an object, as far as they fit. */
+static void name_keys(json_t *object, char *out, size_t room)
 {
-    const char *stop = memchr(lines.data, '\n', lines.size);
-    json_t *object = json_loadb(lines.data, stop ? (size_t)(stop - lines.data) : lines.size, JSON_ALLOW_NUL, NULL);
     const char *key;
     json_t *value;
     size_t size = 0;
-    out[0] = '\0';
     json_object_foreach(object, key, value)
     {
         const size_t more = strlen(key) + (size > 0 ? 2 : 0);
@@ -79,6 +81,24 @@ static void name_keys(struct str lines, char *out, size_t room)
         }
         size += (size_t)snprintf(out + size, room - size, "%s%s", size > 0 ? ", " : "", key);
     }
+}
+
+/* Describes the first line, if it is an object, for a user whose key of the text is another one. */
+static void describe_object(struct str lines, const char *text_key, struct look *look)
+{
+    static const char *const kinds[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = NULL,   [JSON_INTEGER] = "a number",
+        [JSON_REAL] = "a number",    [JSON_TRUE] = "true",      [JSON_FALSE] = "false", [JSON_NULL] = "null"};
+    const char *stop = memchr(lines.data, '\n', lines.size);
+    json_t *object = json_loadb(lines.data, stop ? (size_t)(stop - lines.data) : lines.size, JSON_ALLOW_NUL, NULL);
+    const json_t *text = json_object_get(object, text_key);
+    const char *key;
+    json_t *value;
+    name_keys(object, look->keys, sizeof look->keys);
+    if (text)
+        look->text_is = kinds[json_typeof(text)];
+    json_object_foreach(object, key, value) if (!look->nested[0] && json_is_string(json_object_get(value, text_key)) &&
+                                                strlen(key) < sizeof look->nested) strcpy(look->nested, key);
     json_decref(object);
 }
 
@@ -118,7 +138,7 @@ static void add_paragraphs(struct str xml, struct buf *out)
 const char *look_language(const struct dump *dump, const char *text_key)
 {
     struct buf lines = {0}, texts = {0};
-    head_lines(dump, &lines);
+    head_lines(dump, &lines, NULL);
     if (dump_kind(dump) == INPUT_JSONL)
         add_texts(buf_str(&lines), text_key, &texts);
     else if (dump_kind(dump) == INPUT_WIKI)
@@ -250,10 +270,10 @@ void look_read(const struct dump *dump, const struct language *language, enum te
     *look = (struct look){.form = FORM_SENTENCES};
     if (dump_kind(dump) == INPUT_WIKI)
         return;
-    head_lines(dump, &head);
+    head_lines(dump, &head, &look->ill_formed);
     if (dump_kind(dump) == INPUT_JSONL) {
         look->documents = add_texts(buf_str(&head), text_key, &texts);
-        name_keys(buf_str(&head), look->keys, sizeof look->keys);
+        describe_object(buf_str(&head), text_key, look);
         count_lines(buf_str(&texts), language, &lines, &blocks, &look->sentences);
     } else {
         const struct str text = buf_str(&head);

@@ -11,7 +11,12 @@ struct look {
     bool recognised;     /* it was not requested */
     /* In the part examined (0 for a wiki): */
     uint64_t documents, sentences;
-    char keys[256]; /* "id, content": of the first JSON line */
+    /* Of the first JSON line: its keys ("id, content"); what the key of the text holds instead of a string ("an
+     * array"), NULL where it is a string or absent; a key whose object has the key of the text, or "". */
+    char keys[256];
+    const char *text_is;
+    char nested[64];
+    double ill_formed; /* fraction of the bytes that are not UTF-8 */
 };
 
 extern const char *const text_form_names[];

@@ -59,7 +59,7 @@ void summary_plan(const char *directory, const struct dsdata_settings *settings,
                 format_bytes(plan->old_bytes, needed));
     if (plan->spool_bytes > 0)
         log_say("%s of that is standard input", format_bytes(plan->spool_bytes, needed));
-    inputs_warn_keys(inputs);
+    inputs_warn(settings, inputs);
     advice_before(settings, inputs, recipe);
     if (settings->threads > plan->threads)
         log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);

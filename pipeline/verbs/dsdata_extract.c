@@ -205,6 +205,7 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
     int result = inputs_open(&extraction.inputs, settings, bare, err);
     if (result == 0) {
         inputs_say_guesses(&extraction.inputs);
+        inputs_warn(settings, &extraction.inputs);
         if (!extraction.settings->explain) /* which is of one page, whatever follows */
             result = template_pass_run(extraction.settings, &extraction.inputs, err);
     }

@@ -149,6 +149,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
+    TRY(learn_check_room((uint32_t)settings->vocab_size, (uint32_t)settings->unused, err));
     TRY(output_file_new(settings, bare, settings->out, err));
     stop_on_signals();
     struct spool spool = {.lock = {.fd = -1}};
@@ -162,10 +163,12 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
         result = take_standard_input(settings, to_file, &spool, err);
     if (result == 0)
         result = inputs_open(&inputs, settings, bare, err);
-    if (result == 0)
-        result = template_pass_run(settings, &inputs, err);
     if (result == 0) {
         inputs_say_guesses(&inputs);
+        inputs_warn(settings, &inputs);
+        result = template_pass_run(settings, &inputs, err);
+    }
+    if (result == 0) {
         dataset_recipe_make_words(settings, inputs_english(&inputs), &recipe);
         result = resource_plan_threads(settings, &inputs, &plan, err);
     }

@@ -133,6 +133,59 @@ bad_inputs() {
     expect_words nowhere.txt
 }
 
+# json_lines LINE: a file of this line 40 times.
+json_lines() {
+    for _ in {1..40}; do printf '%s\n' "$1"; done >"$scratch/lines.jsonl"
+}
+
+odd_inputs() {
+    local odd=(build "$scratch/lines.jsonl" --vocab "$scratch/vocab.txt" --seq 64 --out "$out")
+
+    case_begin "JSON lines whose text is something else"
+    json_lines '{"id": 1, "text": ["One sentence.", "Another."]}'
+    expect_exit 3 "$dsdata" "${odd[@]}"
+    expect_words "it is an array" "join("
+    json_lines '{"id": 1, "text": null}'
+    expect_exit 3 "$dsdata" "${odd[@]}"
+    expect_words "it is null"
+    json_lines '{"id": 1, "data": {"text": "One sentence."}}'
+    expect_exit 3 "$dsdata" "${odd[@]}"
+    expect_words "keys id, data" "takes the object that holds it"
+
+    case_begin "a vocabulary is not called small if there is no text"
+    expect_exit 3 "$dsdata" build "$scratch/lines.jsonl" --seq 64 --out "$out"
+    expect_equal "warnings of size" "$(grep -c "too short" "$scratch/stderr")" 0
+    rm -rf "$out"
+
+    case_begin "text in Latin-1"
+    for _ in {1..40}; do printf 'Die M\344dchen lesen lange B\374cher.\n\n'; done >"$scratch/latin.txt"
+    expect_exit 0 "$dsdata" extract --text "$scratch/latin.txt"
+    expect_words "not UTF-8" "iconv -f"
+
+    case_begin "a document over 16 MiB"
+    head -c 17000000 /dev/zero | tr '\0' 'a' >"$scratch/long.txt"
+    expect_exit 3 "$dsdata" extract "$scratch/long.txt"
+    expect_words "over 16 MiB" "at most"
+    rm "$scratch/long.txt"
+
+    case_begin "an input twice, and options that nothing uses"
+    expect_exit 0 "$dsdata" build "$samples" "$samples" --vocab "$scratch/vocab.txt" --seq 64 --text-key x \
+        --text-form lines --vocab-size 300 --out "$out"
+    expect_words "is named twice" "--text-key has no effect" "--text-form has no effect" "--vocab-size has no effect"
+    expect_equal "[UNK]" "$(grep -c "are \[UNK\]" "$scratch/stderr")" 0
+    rm -rf "$out"
+
+    case_begin "a vocabulary that does not fit"
+    printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a the >"$scratch/few.txt"
+    expect_exit 0 "$dsdata" build "$samples" --vocab "$scratch/few.txt" --seq 64 --out "$out"
+    expect_words "of the pieces are [UNK]" "another language"
+    rm -rf "$out"
+
+    case_begin "English of a country"
+    expect_exit 0 "$dsdata" build "$samples" --lang en-GB --dry-run
+    expect_words "accents stripped"
+}
+
 # flip_byte FROM TO OFFSET: a copy with all bits of one byte inverted.
 flip_byte() {
     python3 - "$1" "$2" "$3" <<'PYTHON'
@@ -200,11 +253,30 @@ bad_options() {
     expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/file/below"
     expect_words "$scratch/file"
 
+    case_begin "directories that cannot be one are refused before the dump is read"
+    ln -s nowhere "$scratch/dangling"
+    expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/file"
+    expect_words "$scratch/file: is a file, not a directory"
+    expect_equal "lines before" "$(grep -c templates "$scratch/stderr")" 0
+    expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/dangling"
+    expect_words "$scratch/dangling: is not a directory"
+    expect_exit 2 "$dsdata" build "${small[@]}" --out -
+    expect_words "a dataset is a directory"
+    [ ! -e - ] || complain "a directory of the name - was made"
+
+    case_begin "contradictions are refused before a directory is made"
+    expect_exit 2 "$dsdata" build "$samples" --vocab-size 300 --unused 300 --out "$scratch/never"
+    expect_words "no room for 300 unused ones"
+    expect_exit 2 "$dsdata" build "${small[@]}" --pack --out "$scratch/never"
+    expect_words --pack
+    expect_absent never "$scratch"
+
     case_begin "a foreign directory"
     mkdir -p "$scratch/foreign"
     : >"$scratch/foreign/thesis.tex"
     expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/foreign"
     expect_words "$scratch/foreign"
+    expect_exit 2 "$dsdata" build "${small[@]}" --dry-run --out "$scratch/foreign"
     [ -f "$scratch/foreign/thesis.tex" ] || complain "the foreign file is gone"
 
     case_begin "errors as JSON"
@@ -219,6 +291,13 @@ bad_datasets() {
 
     case_begin "the same command again"
     expect_exit 0 "$dsdata" build "${small[@]}" --out "$scratch/good"
+
+    case_begin "the same command again, but a shard is gone"
+    cp -r "$scratch/good" "$scratch/gone"
+    rm "$scratch/gone/seq128/"valid-*
+    expect_exit 4 "$dsdata" build "${small[@]}" --out "$scratch/gone"
+    expect_words valid-00000 missing --fresh
+    rm -r "$scratch/gone"
 
     case_begin "an output directory of another command line"
     expect_exit 5 "$dsdata" build "${small[@]}" --seed 7 --out "$scratch/good"
@@ -372,6 +451,7 @@ bad_training() {
 
 make_vocab "$scratch/vocab.txt"
 bad_inputs
+odd_inputs
 bad_options
 bad_datasets
 bad_outputs
