@@ -40,6 +40,7 @@ static const char *const hostile[] = {
     "\n;[http://a:b ", "\n;<a:", "\n;;;[[a:b|", "\n*a.\n", "\n**##::;;", "\n#*a b c d e f g h.", "\n \n", "\n\t",
     "\n <pre>", "\n-----a", "\n:<!---->{|", "a. ", "a.b.", "A. B. ", "? ! ", "...", "Dr. ", "\xE3\x80\x82",
     "\xCC\x81", "\xF0\x9F\x98\x80", "\xC2\xA0", "\xEF\xBC\x88\xEF\xBC\x89", "\r\n", "\t",
+    "\n<!----> <!---->", "<!----> <!----> a", "\n{{{!}}", "\n{{!}}}", "\n{{(!}}", "\n{{!)}}",
 };
 
 /* A page is the head, the unit as often as there is room, the middle, the closing as often as the unit, the tail. */
@@ -48,6 +49,7 @@ static const struct hostile_shape {
 } hostile_shapes[] = {
     {"", "{{a|", "", "}}", ""}, {"", "{{nowrap|", "x", "}}", ""}, {"", "{{quote|", "x", "}}", ""},
     {"", "{{lang|fr|", "x", "}}", ""}, {"", "{{#if:x|", "y", "}}", ""}, {"", "{{#if:", "y", "|z}}", ""},
+    {"", "\n{{{!}}", "y", "\n{{!}}}", ""}, {"\n", "<!----> ", "", "", "<!---->\n"}, {"\n", "<!----> ", "", "", "a"},
     {"", "{{convert|", "5|km", "}}", ""}, {"", "{{{a|", "x", "}}}", ""}, {"", "[[a|", "b", "]]", ""},
     {"", "[[File:a|b ", "c", "]]", ""}, {"", "{{nowrap|[[a|", "b", "]]}}", ""},
     {"", "[[a|{{nowrap|", "b", "}}]]", ""}, {"", "\n{|\n|", "x", "\n|}", ""},

@@ -195,11 +195,49 @@ static uint32_t run_at(const struct finder *finder, char byte)
     return end - finder->at;
 }
 
+#define TABLE_MARK_BYTES 6u
+
+/* Is there a table's {| or |} at `at` whose bar, or all of it, is a template, as in the arguments of templates? */
+static bool is_templated_table(const struct finder *finder, uint32_t at, bool opens)
+{
+    static const char *const marks[2][2] = {{"{{!}}}", "{{!)}}"}, {"{{{!}}", "{{(!}}"}};
+    const struct str rest = {finder->text + at, finder->size - at};
+    return str_starts(rest, str_of(marks[opens][0])) || str_starts(rest, str_of(marks[opens][1]));
+}
+
+static bool above(uint32_t index, uint32_t other)
+{
+    return index != NONE && (other == NONE || index > other);
+}
+
+/* Reads the beginning or end of such a table; false if there is none. In {{{!}}} the name of an argument is '!', and
+ * the last two braces of {{!}}}} belong to the template around it. */
+static bool read_templated_table(struct finder *finder, uint32_t run)
+{
+    const uint32_t at = finder->at, end = at + TABLE_MARK_BYTES, table = finder->nearest[OPEN_TABLE];
+    const bool opens = run == 3 || finder->text[at + 2] == '(';
+    uint32_t braces = 0; /* after it */
+    if (run > 3 || !at_line_start(finder, at) || !is_templated_table(finder, at, opens))
+        return false;
+    while (braces < 2 && end + braces < finder->size && finder->text[end + braces] == '}')
+        braces++;
+    if (braces == 1 || (!opens && !above(table, finder->nearest[OPEN_BRACE])))
+        return false;
+    if (opens)
+        push(finder, OPEN_TABLE, at, 2, 1);
+    else
+        close(finder, table, SPAN_TABLE, 2, end);
+    finder->at = end;
+    return true;
+}
+
 static void open_brackets(struct finder *finder, enum opening_kind kind, char byte)
 {
     const uint32_t run = run_at(finder, byte);
     const uint32_t end = finder->at + run;
     struct spans *spans = finder->spans;
+    if (byte == '{' && run > 1 && end < finder->size && read_templated_table(finder, run))
+        return;
     if (byte == '[' && run == 1 && spans->depth > 0)
         spans->stack[spans->depth - 1].has_bracket = true;
     if (run > 1) {
@@ -209,11 +247,6 @@ static void open_brackets(struct finder *finder, enum opening_kind kind, char by
         push(finder, OPEN_TABLE, finder->at, 2, 1);
     }
     finder->at = end;
-}
-
-static bool above(uint32_t index, uint32_t other)
-{
-    return index != NONE && (other == NONE || index > other);
 }
 
 /* Does the '}' here belong to a "|}" that ends a table? Not before "}}" of an open template: {{name|x=\n|}}. */
@@ -274,40 +307,59 @@ static void close_links(struct finder *finder)
 
 /* Comments and tags. */
 
-/* A comment that is alone on its line is removed with the line, as in MediaWiki, so that it does not end a
- * paragraph. */
+/* The end of the comment that begins at `start`. One that is not closed ends before the next blank line, or with the
+ * page. */
+static uint32_t find_comment_end(struct finder *finder, uint32_t start)
+{
+    const char *text = finder->text, *end = NULL;
+    if (finder->comments_close)
+        end = memmem(text + start + 4, finder->size - start - 4, "-->", 3);
+    finder->comments_close = end;
+    if (end)
+        end += 3;
+    else
+        end = memmem(text + start, finder->size - start, "\n\n", 2);
+    const uint32_t at = end ? (uint32_t)(end - text) : finder->size;
+    finder->spans->steps += at - start;
+    return at;
+}
+
+/* If nothing but comments and blanks follow on the line from `at` on, the position after the line; else 0. */
+static uint32_t find_end_of_comments(struct finder *finder, uint32_t at)
+{
+    const char *text = finder->text;
+    const bool comments_close = finder->comments_close;
+    bool closed = comments_close;
+    for (;;) {
+        while (at < finder->size && is_blank(text[at]))
+            at++;
+        if (!str_starts((struct str){text + at, finder->size - at}, STR("<!--")))
+            break;
+        at = find_comment_end(finder, at);
+        closed = finder->comments_close;
+    }
+    finder->comments_close = comments_close; /* the comments before the last one are read again */
+    return closed && at < finder->size && text[at] == '\n' ? at + 1 : 0;
+}
+
+/* Comments that are alone on their line are removed with the line, as in MediaWiki, so that they do not end a
+ * paragraph: they are one span. */
 static void read_comment(struct finder *finder)
 {
     const char *text = finder->text;
-    uint32_t start = finder->at, end = finder->size;
-    const char *close_at = NULL;
-    if (finder->comments_close)
-        close_at = memmem(text + start + 4, finder->size - start - 4, "-->", 3);
-    if (close_at) {
-        end = (uint32_t)(close_at - text) + 3;
-    } else {
-        finder->comments_close = false;
-        const char *blank_line = memmem(text + start, finder->size - start, "\n\n", 2);
-        if (blank_line)
-            end = (uint32_t)(blank_line - text);
-    }
-    finder->spans->steps += end - start;
-    uint32_t before = start, after = end, first = start; /* first: of the comments that stand alone on this line */
-    while (before > 0 && (is_blank(text[before - 1]) || before == finder->comment_end)) {
-        if (before == finder->comment_end)
-            first = before = finder->comment_start;
-        else
-            before--;
-    }
-    while (after < finder->size && is_blank(text[after]))
-        after++;
-    if (before > 0 && text[before - 1] == '\n' && after < finder->size && text[after] == '\n' && close_at) {
-        start = first == start ? before : finder->comment_end;
-        end = after + 1;
+    uint32_t start = finder->at, end = find_comment_end(finder, start), before = start;
+    while (before > 0 && is_blank(text[before - 1]))
+        before--;
+    const bool begins_line = before > 0 && text[before - 1] == '\n';
+    const bool follows = before == finder->comment_end && !begins_line; /* another comment of this line */
+    const uint32_t line_end = begins_line ? find_end_of_comments(finder, end) : 0;
+    if (line_end > 0) {
+        start = before;
+        end = line_end;
     }
     if (finder->spans->count < SPAN_COUNT_MAX)
         add_span(finder, (struct span){.kind = SPAN_COMMENT, .start = start, .end = end});
-    finder->comment_start = first < start ? first : start;
+    finder->comment_start = follows ? finder->comment_start : start;
     finder->comment_end = end;
     finder->at = end;
 }
