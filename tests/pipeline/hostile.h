@@ -41,6 +41,8 @@ static const char *const hostile[] = {
     "\n <pre>", "\n-----a", "\n:<!---->{|", "a. ", "a.b.", "A. B. ", "? ! ", "...", "Dr. ", "\xE3\x80\x82",
     "\xCC\x81", "\xF0\x9F\x98\x80", "\xC2\xA0", "\xEF\xBC\x88\xEF\xBC\x89", "\r\n", "\t",
     "\n<!----> <!---->", "<!----> <!----> a", "\n{{{!}}", "\n{{!}}}", "\n{{(!}}", "\n{{!)}}",
+    "{{uc:{{uc:{{uc:{{uc:{{a}}}}}}}}}}", "{{#if:{{a}}}}",
+    "{{date|{{date|{{date|{{date|x}}}}}}}}", "{{convert|{{lc:5}}|km}}", "{{#expr:{{lc:1}}+{{lc:1}}+{{lc:1}}}}",
 };
 
 /* A page is the head, the unit as often as there is room, the middle, the closing as often as the unit, the tail. */
@@ -49,6 +51,7 @@ static const struct hostile_shape {
 } hostile_shapes[] = {
     {"", "{{a|", "", "}}", ""}, {"", "{{nowrap|", "x", "}}", ""}, {"", "{{quote|", "x", "}}", ""},
     {"", "{{lang|fr|", "x", "}}", ""}, {"", "{{#if:x|", "y", "}}", ""}, {"", "{{#if:", "y", "|z}}", ""},
+    {"", "{{uc:", "y", "}}", ""}, {"{{#expr:", "{{lc:1}}+", "", "", "1}}"},
     {"", "\n{{{!}}", "y", "\n{{!}}}", ""}, {"\n", "<!----> ", "", "", "<!---->\n"}, {"\n", "<!----> ", "", "", "a"},
     {"", "{{convert|", "5|km", "}}", ""}, {"", "{{{a|", "x", "}}}", ""}, {"", "[[a|", "b", "]]", ""},
     {"", "[[File:a|b ", "c", "]]", ""}, {"", "{{nowrap|[[a|", "b", "]]}}", ""},

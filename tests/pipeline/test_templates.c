@@ -183,7 +183,8 @@ static void a_file_adds_renderings(void **state)
     shows("a = {#expr $1*2} {#ifexpr $1>2|more|less} {#num $1}", "{{a|1000}} {{a|1}}", "2000 more 1,000 2 less 1\n");
     shows("a = {#lc $1} {#uc $1} {#lcfirst $1} {#ucfirst $1}", "{{a|ÉCo}} {{a|éCo}}",
           "éco ÉCO éCo ÉCo éco ÉCO éCo ÉCo\n");
-    shows("a = {#uc $1}", "b {{a|x {{nowrap|''y''}}}} c", "b x y c\n"); /* its text is not known */
+    shows("a = {#uc $1}", "b {{a|x {{nowrap|''y''}}}} c", "b X Y c\n");
+    shows("a = {#uc $1}", "b {{a|x {{nosuch}} y}} c", "b x y c\n"); /* its text is not known */
     shows("a = {#switch {#lc $1}|y=Y|#default=D}", "{{a|Y}} {{a|z}} b", "Y D b\n");
     shows("a = {#title }, {#time Y|3 May 1999}, {#time Y.m|$1}", "{{a|2001-02-03}}", "X, 1999, 2001.02\n");
     shows("a = {#now Y}{#time Y|}", "b {{a}} c", "b c\n"); /* the page has no timestamp */

@@ -91,13 +91,17 @@ struct str call_value_of(struct call *call, const struct argument *argument)
     struct buf *scratch = &call->out->scratch;
     if (!argument)
         return STR("");
-    if (argument->to - argument->from > VALUE_BYTES_MAX || scratch->size + VALUE_BYTES_MAX > scratch->capacity) {
+    const size_t bytes_max = (size_t)VALUE_GROWTH_MAX * VALUE_BYTES_MAX;
+    if (argument->to - argument->from > VALUE_BYTES_MAX || scratch->size + bytes_max > scratch->capacity) {
         call->is_opaque = true;
         return STR("");
     }
     const size_t from = scratch->size;
+    const unsigned templates = call->out->value_templates;
     const char *const data = scratch->data;
-    call->is_opaque |= !plain_add(call->page, argument->from, argument->to, argument->child, scratch);
+    call->is_opaque |= !plain_add(call->page, call, argument->from, argument->to, argument->child, scratch);
+    if (call->out->value_templates > templates && argument->to > call->out->read_end)
+        call->out->read_end = argument->to;
     assert(scratch->data == data); /* values handed out before are still valid */
     call->steps += argument->to - argument->from;
     return str_trim((struct str){scratch->data + from, scratch->size - from});
@@ -187,7 +191,7 @@ void show_argument(struct call *call, const struct argument *argument)
         call->shown = argument->to;
     } else {
         const size_t from = call->out->text.size;
-        const bool whole = plain_add(call->page, argument->from, argument->to, argument->child, &call->out->text);
+        const bool whole = plain_add(call->page, NULL, argument->from, argument->to, argument->child, &call->out->text);
         renders_push(call->out, (struct part){PART_TEXT, (uint32_t)from, (uint32_t)call->out->text.size});
         if (!whole)
             renders_push(call->out, (struct part){PART_GAP, 0, 0});

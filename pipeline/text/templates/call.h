@@ -2,15 +2,19 @@
  * for arguments by name, and shows texts and arguments in turn, from left to right.
  *
  * An argument is shown by its place in the page, so that the walk reads its markup. One that precedes what was shown
- * already (or is shown again) is shown as plain text. Values that a renderer computes with are plain text too; a
- * template inside makes them unreadable. So no byte is read more often than a rendering has parts. */
+ * already (or is shown again) is shown as plain text. Values that a renderer computes with are plain text too; of a
+ * template inside, what it shows, if that is text of at most VALUE_GROWTH_MAX times its size. At most
+ * VALUE_TEMPLATES_MAX templates are rendered for the values of a call and of the calls in them, and none of them for
+ * another call that the walk comes to. So no byte is read more often than a rendering has parts, times a constant. */
 #ifndef PIPELINE_TEXT_TEMPLATES_CALL_H
 #define PIPELINE_TEXT_TEMPLATES_CALL_H
 
 #include "pipeline/text/templates/templates.h"
 
-#define ARGUMENTS_MAX   48u  /* of a call; further ones show nothing */
-#define VALUE_BYTES_MAX 256u /* a longer argument is not a value */
+#define ARGUMENTS_MAX       48u  /* of a call; further ones show nothing */
+#define VALUE_BYTES_MAX     256u /* a longer argument is not a value */
+#define VALUE_GROWTH_MAX    4u
+#define VALUE_TEMPLATES_MAX 8u
 
 struct argument {
     struct str name;   /* as typed; "" if it has none */
@@ -26,9 +30,9 @@ struct call {
     struct str name;      /* in the form of name_canonical */
     struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
     size_t first_part;
-    uint32_t shown;           /* the page has been shown up to here */
+    uint32_t shown; /* the page has been shown up to here */
     bool is_block, is_opaque; /* opaque: a value asked for contains a template, or is too long */
-    bool has_pattern;         /* a pattern, rather than a renderer, says what is shown */
+    bool has_pattern; /* a pattern, rather than a renderer, says what is shown */
     size_t count;
     struct argument arguments[ARGUMENTS_MAX];
     uint64_t steps;
@@ -67,6 +71,9 @@ bool call_format_time(struct call *call, struct str format, struct str text, str
 void case_add(struct str name, struct str text, struct buf *out);
 /* "$1 ($2)": see templates.h */
 bool show_pattern(struct call *call, struct str pattern);
+
+/* Appends what the template spans->items[index] in a value of `call` shows, as plain text; false: that is not known. */
+bool call_add_template(struct call *call, uint32_t index, struct buf *out);
 
 /* Renderers: false where nothing can be shown; the template is dropped then. */
 typedef bool render(struct call *call);

@@ -140,18 +140,21 @@ void case_add(struct str name, struct str text, struct buf *out)
         if (size > 0 && (at == 0 || !first_only))
             code_point = (uint32_t)(upper ? utf8proc_toupper((utf8proc_int32_t)code_point)
                                           : utf8proc_tolower((utf8proc_int32_t)code_point));
-        if (size > 0)
+        if (upper && code_point == 0x1E9E && size == strlen("ß"))
+            buf_add_text(out, "SS"); /* the capital of ß */
+        else if (size > 0)
             buf_add(out, encoded, utf8_write(code_point, encoded));
         at += size ? size : skip;
     }
 }
 
+/* What cannot be read is shown as it is: its words are what matters. */
 bool render_case(struct call *call)
 {
     const struct str text = call_value(call, "0");
     struct buf shown = {0};
     if (call->is_opaque || text.size == 0)
-        return false;
+        return show_choice(call, call_argument(call, "0"));
     case_add(call->parameter, text, &shown);
     show(call, buf_str(&shown));
     buf_release(&shown);

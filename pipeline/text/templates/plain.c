@@ -94,7 +94,8 @@ static bool add_variable(const struct template_page *page, uint32_t index, bool 
     return false;
 }
 
-bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uint32_t child, struct buf *out)
+bool plain_add(const struct template_page *page, struct call *call, uint32_t from, uint32_t to, uint32_t child,
+               struct buf *out)
 {
     const struct spans *spans = page->spans;
     const uint32_t first = from;
@@ -111,7 +112,8 @@ bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uin
             add_link(page, child, out);
         if (spans->items[child].kind == SPAN_TEMPLATE)
             readable &=
-                add_variable(page, child, spans->items[child].start == first && spans->items[child].end == to, out);
+                add_variable(page, child, spans->items[child].start == first && spans->items[child].end == to, out) ||
+                (call && call_add_template(call, child, out));
         if (spans->items[child].kind == SPAN_ARGUMENT)
             readable &= add_default(page, child, out);
         from = spans->items[child].end;

@@ -2,6 +2,7 @@
 #include "pipeline/text/templates/call.h"
 
 #include "base/mem.h"
+#include "pipeline/text/templates/plain.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/words/silent.h"
 
@@ -212,8 +213,8 @@ static bool render_call(struct call *call, uint32_t index)
     return row->render ? row->render(call) : show_pattern(call, call->parameter);
 }
 
-struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
-                                 uint64_t *steps)
+static struct rendering render_again(const struct template_page *page, uint32_t index, struct renders *renders,
+                                     uint64_t *steps)
 {
     char name[NAME_BYTES_MAX];
     struct call call;
@@ -228,9 +229,6 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     call.count = 0;
     call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
-    buf_reserve(&renders->text, 1); /* so that an empty text has an address */
-    buf_reset(&renders->scratch);
-    buf_reserve(&renders->scratch, 16 * VALUE_BYTES_MAX);
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
@@ -240,6 +238,42 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
         renders_pop(renders, &rendering);
     *steps += call.steps;
     return rendering;
+}
+
+struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
+                                 uint64_t *steps)
+{
+    buf_reserve(&renders->text, 1); /* so that an empty text has an address */
+    buf_reset(&renders->scratch);
+    buf_reserve(&renders->scratch, 16 * VALUE_GROWTH_MAX * VALUE_BYTES_MAX);
+    renders->value_templates = 0;
+    renders->read_before = renders->read_end;
+    return render_again(page, index, renders, steps);
+}
+
+bool call_add_template(struct call *call, uint32_t index, struct buf *out)
+{
+    struct renders *renders = call->out;
+    const struct span *span = &call->page->spans->items[index];
+    const size_t scratch = renders->scratch.size, from = out->size;
+    if (renders->value_templates == VALUE_TEMPLATES_MAX || span->start < renders->read_before)
+        return false;
+    renders->value_templates++;
+    struct rendering rendering = render_again(call->page, index, renders, &call->steps);
+    renders->scratch.size = scratch;                          /* its own values have been used */
+    bool known = !rendering.dropped || !rendering.is_unknown; /* one whose arguments are all missing shows nothing */
+    for (size_t i = rendering.part; known && i < renders->count; i++) {
+        const struct part part = renders->parts[i];
+        const size_t room = (size_t)VALUE_GROWTH_MAX * (span->end - span->start) - (out->size - from);
+        known = part.to - part.from <= room;
+        if (known && part.kind == PART_TEXT)
+            buf_add(out, renders->text.data + part.from, part.to - part.from);
+        else if (known && part.kind == PART_ARGUMENT)
+            known = plain_add(call->page, call, part.from, part.to, index + 1, out);
+    }
+    if (!rendering.dropped)
+        renders_pop(renders, &rendering);
+    return known;
 }
 
 struct rendering argument_render(const struct template_page *page, uint32_t index, struct renders *renders,

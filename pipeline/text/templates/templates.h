@@ -49,6 +49,9 @@ struct renders {
     size_t count, capacity;
     struct buf text;
     struct buf scratch;                 /* values of the call being rendered */
+    unsigned value_templates;           /* rendered for them */
+    uint32_t read_end, read_before;     /* templates before these positions have been rendered for values, so far and
+                                         * before the call; they are not again when the walk comes to them */
     struct name_table rows, local_rows; /* those of rows.c and rows_local.c by their names */
 };
 
