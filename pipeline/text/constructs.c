@@ -87,6 +87,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
     }
     renders_pop(renders, rendering);
     walk_skip(w, end, FATE_TEMPLATE);
+    w->poems -= rendering->is_poem;
     if (is_block)
         walk_break_paragraph(w);
 }
@@ -199,6 +200,7 @@ static void read_template(struct wikitext *w, const struct span *span)
                                        .language = w->options.language,
                                        .code = w->code,
                                        .style = w->style,
+                                       .siteinfo = w->options.siteinfo,
                                        .templates = w->options.templates,
                                        .in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM};
     const bool is_argument = span->kind == SPAN_ARGUMENT;
@@ -216,6 +218,7 @@ static void read_template(struct wikitext *w, const struct span *span)
     }
     if (rendering.is_block)
         walk_break_paragraph(w);
+    w->poems += rendering.is_poem;
     if (is_text_alone(&w->renders, &rendering) && !rendering.is_block) {
         const struct part *part = &w->renders.parts[rendering.part];
         struct str shown = {w->renders.text.data + part->from, part->to - part->from};

@@ -52,7 +52,7 @@ static void read_break(struct wikitext *w, uint32_t end)
         end++;
     walk_skip(w, end, FATE_MARKUP);
     const bool again = out->size == w->break_out; /* two in a row make a paragraph */
-    if (w->is_poem || again)
+    if (walk_keeps_lines(w) || again)
         walk_break_paragraph(w);
     else
         paragraph_blank(&w->paragraphs);

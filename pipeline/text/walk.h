@@ -88,8 +88,9 @@ struct wikitext {
     bool in_stray_table;            /* rows of a table that a template opened */
     bool stray_table_breaks;        /* and they contained a blank line */
     bool line_hides_block;          /* the line has a hidden template or picture */
-    bool is_poem;
-    bool section_has_prose; /* a paragraph of the open section has ended */
+    bool is_poem;                   /* inside <poem> */
+    unsigned poems;                 /* open {{#tag:poem}} */
+    bool section_has_prose;         /* a paragraph of the open section has ended */
 };
 
 /* Every byte of the page passes through one of the first three. */
@@ -106,6 +107,10 @@ void walk_gap(struct wikitext *w);             /* something was left out here */
 
 void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
 void walk_pop(struct wikitext *w);
+static inline bool walk_keeps_lines(const struct wikitext *w) /* as in a poem */
+{
+    return w->is_poem || w->poems > 0;
+}
 static inline uint32_t walk_inner_end(const struct wikitext *w)
 {
     return w->depth > 0 ? w->frames[w->depth - 1].inner_end : w->size;

@@ -280,7 +280,7 @@ void line_begin(struct wikitext *w)
         w->line_start = true;
     } else if (is_list_mark(byte)) {
         read_item(w);
-    } else if (byte == ' ' && is_top && !w->is_poem) {
+    } else if (byte == ' ' && is_top && !walk_keeps_lines(w)) {
         read_indented(w);
     } else if (byte == '-' && read_rule(w)) {
         /* done */
@@ -300,7 +300,7 @@ void line_end(struct wikitext *w)
     }
     const bool only_hidden = w->line_hides_block && paragraph_is_empty(&w->paragraphs, w->line_out);
     w->after_hidden = only_hidden;
-    if (w->paragraphs.kind != PARAGRAPH_PROSE || w->is_poem || only_hidden)
+    if (w->paragraphs.kind != PARAGRAPH_PROSE || walk_keeps_lines(w) || only_hidden)
         walk_end_paragraph(w);
     w->line_start = true;
 }

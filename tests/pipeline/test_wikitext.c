@@ -211,11 +211,12 @@ static void namespaces_come_from_the_dump(void **state)
     const struct siteinfo siteinfo = {.namespaces = names, .namespace_count = 4};
     struct wikitext *wikitext =
         wikitext_open(&(struct wikitext_options){.siteinfo = &siteinfo, .language = language_find(STR("is"))});
-    const struct page page = {.title = STR("X"), .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]]")};
+    const struct page page = {.title = STR("X"),
+                              .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]] {{ns:14}} {{ns:Image}}")};
     struct buf out = {0};
     struct wikitext_facts facts;
     wikitext_read(wikitext, &page, &out, &facts);
-    assert_string_equal(buf_text(&out), "b e\n");
+    assert_string_equal(buf_text(&out), "b e Flokkur Skrá\n");
     assert_int_equal(wikitext_namespace(wikitext, STR("Gátt:X")), 102);
     assert_int_equal(wikitext_namespace(wikitext, STR("talk: X")), 1);
     assert_int_equal(wikitext_namespace(wikitext, STR("User_talk:X")), 3);

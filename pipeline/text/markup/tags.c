@@ -134,6 +134,12 @@ static unsigned find_tag(struct str name)
     return TAG_COUNT;
 }
 
+const struct tag *tag_find(struct str name)
+{
+    const unsigned index = name.size <= TAG_NAME_BYTES ? find_tag(name) : TAG_COUNT;
+    return index < TAG_COUNT ? &tags[index] : NULL;
+}
+
 /* The size of a tag of transclusion, which is gone when other tags are read: <includeonly>, </noinclude>; else 0. */
 static size_t include_tag(struct str text)
 {

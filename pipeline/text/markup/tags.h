@@ -32,6 +32,9 @@ struct tag {
 #define TAG_COUNT 96u
 extern const struct tag tags[TAG_COUNT]; /* sorted bytewise */
 
+/* The tag of that name, in any letters; NULL: neither MediaWiki nor an extension knows it. */
+const struct tag *tag_find(struct str name);
+
 struct tag_found {
     unsigned index;        /* in tags */
     bool closing;          /* </b> */

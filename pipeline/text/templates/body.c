@@ -330,10 +330,10 @@ static void compile_invoke(struct compiler *c, struct str module)
 static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct piece *pieces,
                              size_t count, unsigned depth)
 {
-    static const char *const functions[][2] = {{"#if", "if"},          {"#ifeq", "ifeq"},     {"#ifexpr", "ifexpr"},
-                                               {"#expr", "expr"},      {"#switch", "switch"}, {"#time", "time"},
-                                               {"formatnum", "num"},   {"lc", "lc"},          {"uc", "uc"},
-                                               {"lcfirst", "lcfirst"}, {"ucfirst", "ucfirst"}};
+    static const char *const functions[][2] = {{"#if", "if"},         {"#ifeq", "ifeq"},      {"#ifexist", "if"},
+                                               {"#ifexpr", "ifexpr"}, {"#expr", "expr"},      {"#switch", "switch"},
+                                               {"#time", "time"},     {"formatnum", "num"},   {"lc", "lc"},
+                                               {"uc", "uc"},          {"lcfirst", "lcfirst"}, {"ucfirst", "ucfirst"}};
     const bool outer = c->in_function;
     if (str_starts(name, STR("#invoke")) || str_equal(name, STR("#invoque"))) {
         compile_invoke(c, str_range(c->text.data + colon, c->text.data + pieces[0].to));

@@ -276,6 +276,83 @@ bool call_format_time(struct call *call, struct str format, struct str text, str
            moment_format(&moment, format, call_english(call), out);
 }
 
+/* The next word of a date, without the blanks and commas before it. */
+static struct str date_word(struct str *rest)
+{
+    size_t from = 0;
+    while (from < rest->size && strchr(" ,\t_", rest->data[from]))
+        from++;
+    size_t to = from;
+    while (to < rest->size && !strchr(" ,\t_", rest->data[to]))
+        to++;
+    const struct str word = {rest->data + from, to - from};
+    *rest = (struct str){rest->data + to, rest->size - to};
+    return word;
+}
+
+/* "25 dec 2009", "dec 25,2009", "2009 dec 25", "2009-12-25", "4 April", "April 4". */
+static bool read_typed_date(struct str typed, struct date *date)
+{
+    struct str rest = typed;
+    char copy[16] = {0};
+    int at = 0;
+    *date = (struct date){0};
+    if (typed.size == strlen("2009-12-25")) {
+        memcpy(copy, typed.data, typed.size);
+        if (sscanf(copy, "%4ld-%2ld-%2ld%n", &date->year, &date->month, &date->day, &at) == 3 && at == 10)
+            return date->month >= 1 && date->month <= 12 && date->day >= 1 && date->day <= 31;
+        *date = (struct date){0};
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        const struct str word = date_word(&rest);
+        long number = 0, month = 0;
+        size_t digits = 0;
+        while (digits < word.size && digits < 4 && word.data[digits] >= '0' && word.data[digits] <= '9')
+            number = number * 10 + (word.data[digits++] - '0');
+        for (long j = 0; j < 12 && digits == 0; j++)
+            if (str_equal_ascii_nocase(word, str_of(month_names[j])) ||
+                (word.size == 3 && str_equal_ascii_nocase(word, (struct str){month_names[j], 3})))
+                month = j + 1;
+        if (word.size == 0 && i == 2)
+            break;
+        if (month > 0 && date->month == 0)
+            date->month = month;
+        else if (digits > 0 && digits == word.size && digits <= 2 && number >= 1 && number <= 31 && date->day == 0)
+            date->day = number;
+        else if (digits > 2 && digits == word.size && date->year == 0)
+            date->year = number;
+        else
+            return false;
+    }
+    return date_word(&rest).size == 0 && date->month > 0 && date->day > 0;
+}
+
+/* {{#formatdate: 25 dec 2009 | mdy }}: as the reader without an account sees it. What is no date, or has no format, is
+ * shown as typed. */
+bool render_format_date(struct call *call)
+{
+    struct date date;
+    char year[24] = "", text[80] = "";
+    const struct str format = call_value(call, "1");
+    const bool has_date = call_english(call) && read_typed_date(call_value(call, "0"), &date);
+    if (has_date && date.year > 0)
+        snprintf(year, sizeof year, "%ld", date.year);
+    const char *const month = has_date ? month_names[date.month - 1] : "";
+    if (has_date && str_equal(format, STR("dmy")))
+        snprintf(text, sizeof text, "%ld %s%s%s", date.day, month, year[0] ? " " : "", year);
+    else if (has_date && str_equal(format, STR("mdy")))
+        snprintf(text, sizeof text, "%s %ld%s%s", month, date.day, year[0] ? ", " : "", year);
+    else if (has_date && str_equal(format, STR("ymd")))
+        snprintf(text, sizeof text, "%s%s%s %ld", year, year[0] ? " " : "", month, date.day);
+    else if (has_date && date.year > 0 && str_equal(format, STR("ISO 8601")))
+        snprintf(text, sizeof text, "%04ld-%02ld-%02ld", date.year, date.month, date.day);
+    if (text[0])
+        show_text(call, text);
+    else
+        show_argument(call, call_argument(call, "0"));
+    return true;
+}
+
 /* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */
 bool render_time(struct call *call)
 {

@@ -199,16 +199,6 @@ bool render_pad(struct call *call)
     return true;
 }
 
-/* {{plural:2|dog|dogs}} */
-bool render_plural(struct call *call)
-{
-    long number;
-    if (!call_number(call, "0", &number))
-        return false;
-    const struct argument *plural = call_argument(call, "2");
-    return show_choice(call, number != 1 && plural ? plural : call_argument(call, "1"));
-}
-
 /* {{ordinal|2}} → 2nd */
 bool render_ordinal(struct call *call)
 {

@@ -225,7 +225,7 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     call.parameter = STR("");
     call.first_part = renders->count;
     call.shown = 0;
-    call.is_block = call.is_opaque = false;
+    call.is_block = call.is_poem = call.is_opaque = false;
     call.count = 0;
     call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
@@ -234,6 +234,7 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
     rendering.is_silent = rendering.is_unknown && is_silent(call.name);
     rendering.is_block = call.is_block;
+    rendering.is_poem = call.is_poem;
     if (rendering.dropped)
         renders_pop(renders, &rendering);
     *steps += call.steps;

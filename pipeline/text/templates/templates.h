@@ -62,6 +62,7 @@ struct template_page {
     const struct language *language;
     struct str code; /* of the language */
     const struct number_style *style;
+    const struct siteinfo *siteinfo;   /* or NULL */
     const struct templates *templates; /* or NULL */
     bool in_item;                      /* the template stands in an item of a list */
 };
@@ -71,6 +72,7 @@ struct rendering {
     bool is_unknown; /* dropped because no rendering is known, not because a pattern says so */
     bool is_silent;  /* unknown, but nothing is missed without it: a note (silent.h), a pronunciation */
     bool is_block;   /* it is one or more paragraphs */
+    bool is_poem;    /* and so are its lines */
     size_t part;     /* the first of its parts in renders; the last is on top */
     size_t text;     /* size of renders->text before it */
 };

@@ -5,7 +5,7 @@
 
 // clang-format off
 static const struct words silent = WORDS(
-    "#babel:", "#coordinates:", "#lst:", "#lsth:", "#tag:ref", "#tag:references", "-", "a", "about", "absatz",
+    "#babel:", "#coordinates:", "#lst:", "#lsth:", "-", "a", "about", "absatz",
     "according to whom", "aclaración requerida", "aclarar", "aclarir", "acn", "additional citation needed",
     "af hvem", "afi", "ai", "all coordinates", "allikas", "allikas?", "ambiguous", "ampliar", "ana", "anchor",
     "anchors", "ancla", "ancora", "ancoră", "ancre", "anecdotal inline", "angen ffynhonnell", "anker",
