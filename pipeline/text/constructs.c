@@ -20,9 +20,12 @@ static uint32_t nowiki_tag(struct str text)
     return tags[found.index].kind == TAG_LITERAL ? (uint32_t)found.size : 0;
 }
 
-/* Text that is not wikitext (nowiki, pre): only entities have a meaning. */
-static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
+/* Text that is not wikitext: nowiki, pre, where only entities have a meaning, and code, where nothing has. */
+enum literal_kind { LITERAL_NOWIKI, LITERAL_PRE, LITERAL_CODE };
+
+static void keep_literal(struct wikitext *w, uint32_t end, enum literal_kind kind)
 {
+    const bool line_by_line = kind == LITERAL_PRE;
     while (w->at < end) {
         const char byte = w->text.data[w->at];
         uint32_t code_point;
@@ -33,7 +36,7 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
             walk_skip(w, w->at + tag, FATE_MARKUP);
             continue;
         }
-        if (byte == '&')
+        if (byte == '&' && kind != LITERAL_CODE)
             size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &code_point);
         if (size > 0) {
             walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_write(code_point, encoded)});
@@ -54,6 +57,36 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
     }
 }
 
+static bool is_word_byte(char byte)
+{
+    return (unsigned char)byte >= 0x80 || (byte >= '0' && byte <= '9') ||
+           ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+}
+
+/* MediaWiki keeps the blanks around an argument without a name: 5{{nowrap| km}}. We trim arguments, and show one blank
+ * between two words. `next`: the byte that is shown after `part`, which is the next one, or after the last. */
+static void separate_words(struct wikitext *w, const struct rendering *rendering, size_t part, char next)
+{
+    const struct renders *renders = &w->renders;
+    const struct buf *out = w->paragraphs.out;
+    const char *const text = w->text.data;
+    if (rendering->is_function || !w->paragraphs.is_open || out->size == w->paragraphs.start ||
+        !is_word_byte(out->data[out->size - 1]) || !(is_word_byte(next) || strchr("['{<", next)))
+        return;
+    const struct part *before = part > rendering->part ? &renders->parts[part - 1] : NULL;
+    const struct part *after = part < renders->count ? &renders->parts[part] : NULL;
+    bool is_apart = before && before->kind == PART_ARGUMENT && text[before->to] == ' ';
+    if (after && after->kind == PART_ARGUMENT && text[after->from - 1] == ' ') {
+        uint32_t at = after->from;
+        while (text[at - 1] == ' ')
+            at--;
+        is_apart |= text[at - 1] == '|';
+        w->facts->steps += after->from - at;
+    }
+    if (is_apart)
+        paragraph_blank(&w->paragraphs);
+}
+
 /* Shows the parts of a rendering from `part` on, up to and including the next argument, which the walk then reads;
  * after the last part the template is finished. */
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end)
@@ -66,17 +99,20 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
         if (next->kind == PART_GAP) {
             walk_gap(w);
         } else if (next->kind == PART_TEXT) {
+            separate_words(w, rendering, part, next->to > next->from ? renders->text.data[next->from] : ' ');
             walk_add(w, (struct str){renders->text.data + next->from, next->to - next->from});
             at_start = false;
         } else {
             /* A list that a function gives begins a line of its own: {{#if:x|* item}}. */
-            const bool is_list = str_starts(str_range(w->text.data + w->at, w->text.data + next->to), STR("{{#")) &&
+            const bool is_list = rendering->is_function &&
                                  str_starts(str_range(w->text.data + next->from, w->text.data + next->to), STR("* "));
             walk_skip(w, next->from, FATE_TEMPLATE);
             w->line_start |= w->inline_depth == 0 && at_start &&
                              (is_list || is_block || (w->at > 0 && w->text.data[w->at - 1] == '\n'));
             if (!w->line_start)
                 walk_open_paragraph(w);
+            if (!w->line_start)
+                separate_words(w, rendering, part, w->text.data[next->from]);
             walk_push(w, is_block ? FRAME_BLOCK : FRAME_LINES, next->to, next->to, FATE_TEMPLATE);
             struct walk_frame *frame = &w->frames[w->depth - 1];
             frame->rendering = *rendering;
@@ -85,6 +121,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             return;
         }
     }
+    separate_words(w, rendering, part, end < w->size ? w->text.data[end] : ' ');
     renders_pop(renders, rendering);
     walk_skip(w, end, FATE_TEMPLATE);
     w->poems -= rendering->is_poem;
@@ -164,6 +201,18 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
     return false;
 }
 
+/* Is there a <nowiki> in the name of the template? */
+static bool has_literal_name(const struct wikitext *w, const struct span *span)
+{
+    const struct spans *spans = &w->spans;
+    const uint32_t child = w->span + 1;
+    if (child >= spans->count || spans->items[child].start >= span->inner_end || spans->items[child].kind != SPAN_TAG ||
+        tags[spans->items[child].tag].kind != TAG_LITERAL)
+        return false;
+    const uint32_t size = spans->items[child].start - span->inner_start;
+    return size < NAME_BYTES_MAX && !memchr(w->text.data + span->inner_start, '|', size);
+}
+
 /* What cannot be the name of a template is text with its braces: {{}}, {{ |x}}, {{1, 2}, {3, 4}}. A name with an
  * argument after it is a typing mistake, and is dropped. */
 static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
@@ -173,6 +222,8 @@ static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
     const unsigned char *text = (const unsigned char *)w->text.data;
     uint32_t from = span->inner_start;
     const uint32_t limit = span->inner_end - from < NAME_BYTES_MAX ? span->inner_end : from + NAME_BYTES_MAX;
+    if (span->kind == SPAN_TEMPLATE && has_literal_name(w, span))
+        return true;
     if (span->kind != SPAN_TEMPLATE || span->next != w->span + 1) /* with spans inside: their bytes mean something */
         return false;
     while (from < limit && (text[from] == ' ' || text[from] == '\n' || text[from] == '\t'))
@@ -249,7 +300,7 @@ static void read_pre(struct wikitext *w, const struct span *span)
     }
     walk_skip(w, span->inner_start, FATE_MARKUP);
     walk_begin_paragraph(w, PARAGRAPH_PRE);
-    keep_literal(w, span->inner_end, true);
+    keep_literal(w, span->inner_end, LITERAL_PRE);
     walk_end_paragraph(w);
     walk_skip(w, span->end, FATE_MARKUP);
 }
@@ -286,7 +337,7 @@ static void read_opaque(struct wikitext *w, const struct span *span)
     const bool is_inline_code = tag->kind == TAG_CODE && str_find(opening, STR("inline")) != SIZE_MAX;
     if (tag->kind == TAG_LITERAL || is_inline_code) {
         walk_skip(w, span->inner_start, FATE_MARKUP);
-        keep_literal(w, span->inner_end, false);
+        keep_literal(w, span->inner_end, is_inline_code ? LITERAL_CODE : LITERAL_NOWIKI);
         walk_skip(w, span->end, FATE_MARKUP);
         return;
     }

@@ -164,13 +164,32 @@ static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32
     return at < limit ? at : limit;
 }
 
+/* The size of a template that gives the beginning of an address, {{fullurl:Page}}; 0: there is none at `at`. */
+static size_t address_template(const struct wikitext *w, uint32_t at)
+{
+    static const char *const names[] = {"{{fullurl:", "{{canonicalurl:", "{{SERVER}}", "{{filepath:"};
+    const struct str rest = str_range(w->text.data + at, w->text.data + walk_inner_end(w));
+    if (!str_starts(rest, STR("{{")))
+        return 0;
+    uint32_t span = w->span;
+    while (span < w->spans.count && w->spans.items[span].start < at)
+        span++;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_starts(rest, str_of(names[i])) && span < w->spans.count && w->spans.items[span].start == at &&
+            w->spans.items[span].kind == SPAN_TEMPLATE)
+            return w->spans.items[span].end - at;
+    return 0;
+}
+
 /* [https://example.org label] */
 static void read_bracket(struct wikitext *w)
 {
     const uint32_t limit = walk_inner_end(w);
     const uint32_t address = w->at + 1;
     const bool nested = w->depth > 0 && w->frames[w->depth - 1].kind == FRAME_EXTERNAL;
-    const size_t scheme = link_scheme(str_range(w->text.data + address, w->text.data + limit));
+    const size_t from_template = address_template(w, address);
+    const size_t scheme =
+        from_template > 0 ? from_template : link_scheme(str_range(w->text.data + address, w->text.data + limit));
     if (nested || scheme == 0) {
         walk_keep(w, address);
         return;
@@ -181,7 +200,7 @@ static void read_bracket(struct wikitext *w)
     }
     uint32_t label = find_address_end(w, address + (uint32_t)scheme, w->bracket);
     w->facts->steps += label - address;
-    if (w->bracket >= limit || w->text.data[w->bracket] != ']' || label == address + scheme) {
+    if (w->bracket >= limit || w->text.data[w->bracket] != ']' || (label == address + scheme && from_template == 0)) {
         walk_keep(w, address);
         return;
     }

@@ -244,6 +244,14 @@ static bool read_stray_table(struct wikitext *w)
     return true;
 }
 
+/* Does a span begin at `at`, such as <includeonly>, which is dropped with its content? */
+static bool is_span_start(struct wikitext *w)
+{
+    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
+        w->span++;
+    return w->span < w->spans.count && w->spans.items[w->span].start == w->at;
+}
+
 static void read_prose(struct wikitext *w)
 {
     if (w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_PROSE)
@@ -258,6 +266,12 @@ void line_begin(struct wikitext *w)
     const bool is_top = w->depth == 0;
     if (construct_skip_comment(w))
         return; /* the line still begins here */
+    const size_t include =
+        byte == '<' ? tag_include(str_range(w->text.data + w->at, w->text.data + walk_inner_end(w))) : 0;
+    if (include > 0 && !is_span_start(w)) {
+        walk_skip(w, w->at + (uint32_t)include, FATE_MARKUP);
+        return;
+    }
     w->line_start = false;
     w->line_hides_block = false;
     w->line_out = w->paragraphs.out->size;

@@ -1,5 +1,6 @@
 /* The second pass: [[…]]. What is not a title, or contains another link, is text with its brackets, as MediaWiki shows
  * it. */
+#include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
@@ -79,13 +80,15 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
         walk_show(w, span->end, str_starts(shown, STR(":")) ? (struct str){shown.data + 1, shown.size - 1} : shown);
         return;
     }
-    uint32_t from = has_label ? bar_end : span->inner_start;
-    while (!has_label && from < span->inner_end && w->text.data[from] == ' ')
+    uint32_t from = has_label ? bar_end : span->inner_start, to = span->inner_end;
+    while (!has_label && to > from && w->text.data[to - 1] == ' ')
+        to--;
+    while (!has_label && from < to && w->text.data[from] == ' ')
         from++;
-    from += !has_label && from < span->inner_end && w->text.data[from] == ':';
+    from += !has_label && from < to && w->text.data[from] == ':';
     walk_open_paragraph(w);
     walk_skip(w, from, FATE_MARKUP);
-    walk_push(w, has_label ? FRAME_LABEL : FRAME_TITLE, span->inner_end, span->end, FATE_MARKUP);
+    walk_push(w, has_label ? FRAME_LABEL : FRAME_TITLE, to, span->end, FATE_MARKUP);
 }
 
 static const bool never_in_titles[256] = {
@@ -112,6 +115,10 @@ static bool is_title(const struct wikitext *w, struct str target)
         }
         const unsigned char byte = (unsigned char)w->text.data[at];
         if (byte < ' ' || never_in_titles[byte])
+            return false;
+        uint32_t code_point;
+        if (byte == '&' && entity_decode((struct str){w->text.data + at, end - at}, &code_point) > 0 &&
+            (code_point == '|' || (code_point < 256 && never_in_titles[code_point])))
             return false;
         at++;
         size++;

@@ -25,6 +25,7 @@
 #define PAIR_STEP     16u
 #endif
 #define CASES          SOURCE_DIR "/tests/pipeline/wikitext.cases"
+#define GRAMMAR_CASES  SOURCE_DIR "/tests/pipeline/wikitext_grammar.cases"
 #define LANGUAGE_CASES SOURCE_DIR "/tests/pipeline/wikitext_languages.cases"
 
 static void count_letters(struct str text, int64_t sign, int64_t letters[256])
@@ -129,6 +130,7 @@ static void cases_show_what_a_reader_sees(void **state)
 {
     (void)state;
     assert_int_equal(cases_run(CASES, run_case), 0);
+    assert_int_equal(cases_run(GRAMMAR_CASES, run_case), 0);
     assert_int_equal(cases_run(LANGUAGE_CASES, run_case), 0);
 }
 
@@ -208,15 +210,16 @@ static void namespaces_come_from_the_dump(void **state)
 {
     (void)state;
     struct wiki_namespace names[] = {{6, STR("Skrá")}, {14, STR("Flokkur")}, {102, STR("Gátt")}, {0, STR("")}};
-    const struct siteinfo siteinfo = {.namespaces = names, .namespace_count = 4};
+    const struct siteinfo siteinfo = {.sitename = STR("Alfræði"), .namespaces = names, .namespace_count = 4};
     struct wikitext *wikitext =
         wikitext_open(&(struct wikitext_options){.siteinfo = &siteinfo, .language = language_find(STR("is"))});
-    const struct page page = {.title = STR("X"),
-                              .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]] {{ns:14}} {{ns:Image}}")};
+    const struct page page = {
+        .title = STR("X"),
+        .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]] {{ns:14}} {{ns:Image}} {{SITENAME}}")};
     struct buf out = {0};
     struct wikitext_facts facts;
     wikitext_read(wikitext, &page, &out, &facts);
-    assert_string_equal(buf_text(&out), "b e Flokkur Skrá\n");
+    assert_string_equal(buf_text(&out), "b e Flokkur Skrá Alfræði\n");
     assert_int_equal(wikitext_namespace(wikitext, STR("Gátt:X")), 102);
     assert_int_equal(wikitext_namespace(wikitext, STR("talk: X")), 1);
     assert_int_equal(wikitext_namespace(wikitext, STR("User_talk:X")), 3);

@@ -54,6 +54,16 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
+/* The size of the tag of transclusion that ends at `at`, or 0: <noinclude> is not <includeonly>, which is a span. */
+static uint32_t include_before(const struct finder *finder, uint32_t at)
+{
+    static const char *const names[] = {"<noinclude>", "</noinclude>", "<onlyinclude>", "</onlyinclude>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_ends((struct str){finder->text, at}, str_of(names[i])))
+            return (uint32_t)strlen(names[i]);
+    return 0;
+}
+
 /* Is there only what may precede a table (blanks, colons, a comment) between the line's start and `at`? */
 static bool at_line_start(const struct finder *finder, uint32_t at)
 {
@@ -65,6 +75,8 @@ static bool at_line_start(const struct finder *finder, uint32_t at)
             at = finder->comment_start;
         else if (is_blank(byte) || byte == ':')
             at--;
+        else if (byte == '>' && include_before(finder, at) > 0)
+            at -= include_before(finder, at);
         else
             return false;
     }

@@ -2,6 +2,8 @@
 
 #include <endian.h>
 
+#define COMMENT_BYTES_MAX 64u /* of one inside a tag */
+
 /* The extension tags of Wikipedia, and the HTML that MediaWiki allows. */
 const struct tag tags[TAG_COUNT] = {{"abbr", TAG_INLINE, FATE_MARKUP, false},
                                     {"b", TAG_INLINE, FATE_MARKUP, false},
@@ -140,15 +142,23 @@ const struct tag *tag_find(struct str name)
     return index < TAG_COUNT ? &tags[index] : NULL;
 }
 
-/* The size of a tag of transclusion, which is gone when other tags are read: <includeonly>, </noinclude>; else 0. */
-static size_t include_tag(struct str text)
+size_t tag_include(struct str text)
 {
     static const char *const names[] = {"includeonly>", "noinclude>", "onlyinclude>"};
     const size_t from = text.size > 1 && text.data[1] == '/' ? 2 : 1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text.size > from && str_starts((struct str){text.data + from, text.size - from}, str_of(names[i])))
+        if (text.size > from && text.data[0] == '<' &&
+            str_starts((struct str){text.data + from, text.size - from}, str_of(names[i])))
             return from + strlen(names[i]);
     return 0;
+}
+
+/* The size of a tag of transclusion or a short comment inside a tag; else 0. */
+static size_t gone_at(struct str text)
+{
+    const struct str start = {text.data, text.size < COMMENT_BYTES_MAX ? text.size : COMMENT_BYTES_MAX};
+    const size_t end = str_starts(start, STR("<!--")) ? str_find(start, STR("-->")) : SIZE_MAX;
+    return end == SIZE_MAX ? tag_include(text) : end + 3;
 }
 
 /* The position of the '>' of the tag whose attributes begin at `from`; text.size if there is none. */
@@ -161,7 +171,7 @@ static size_t find_tag_end(struct str text, size_t from, size_t *looked)
         const char byte = text.data[at];
         *looked = at;
         if (byte == '<') {
-            const size_t include = includes++ < 4 ? include_tag((struct str){text.data + at, text.size - at}) : 0;
+            const size_t include = includes++ < 4 ? gone_at((struct str){text.data + at, text.size - at}) : 0;
             if (include == 0)
                 break;
             at += include - 1;

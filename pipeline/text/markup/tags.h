@@ -43,6 +43,10 @@ struct tag_found {
     size_t size;           /* bytes of the whole tag */
 };
 
+/* The size of a tag of transclusion at the start of `text`: <includeonly>, </noinclude>. They are gone before MediaWiki
+ * reads lines and other tags. 0: there is none. */
+size_t tag_include(struct str text);
+
 /* Reads the tag at the start of `text` (which begins with '<'). Quoted attribute values may contain '>', but no '<'
  * other than that of four tags of transclusion, so no byte is examined for more than five tags. *looked: the number of
  * bytes examined. */

@@ -88,18 +88,19 @@ struct row {
 extern const struct row template_rows[], local_rows[]; /* sorted bytewise; names of the second stand several times */
 extern const size_t template_row_count, local_row_count;
 
-render render_nothing, render_gone, render_title, render_join;                            /* templates.c */
-render render_if, render_ifeq, render_switch, render_case, render_pad;                    /* functions.c */
-render render_iferror;                                                                    /* functions.c */
-render render_expr, render_ifexpr, render_ordinal;                                        /* functions.c */
-render render_title_parts, render_url, render_anchor, render_if_exists, render_namespace; /* functions_pages.c */
-render render_plural;                                                                     /* plural.c */
-render render_tag;                                                                        /* tag_function.c */
-render render_language;                                                                   /* language_names.c */
-render render_unit, render_words, render_currency;                                        /* numbers.c */
-render render_coord, render_music;                                                        /* numbers.c */
-render render_convert;                                                                    /* convert.c */
-render render_gauge, render_height, render_density;                                       /* measures.c */
+render render_nothing, render_gone, render_title, render_join, render_site, render_content_language; /* templates.c */
+render render_if, render_ifeq, render_switch, render_case, render_pad;                               /* functions.c */
+render render_iferror;                                                                               /* functions.c */
+render render_expr, render_ifexpr, render_ordinal;                                                   /* functions.c */
+render render_title_part, render_title_parts, render_url, render_anchor, render_if_exists,
+    render_namespace;                               /* functions_pages.c */
+render render_plural;                               /* plural.c */
+render render_tag;                                  /* tag_function.c */
+render render_language;                             /* language_names.c */
+render render_unit, render_words, render_currency;  /* numbers.c */
+render render_coord, render_music;                  /* numbers.c */
+render render_convert;                              /* convert.c */
+render render_gauge, render_height, render_density; /* measures.c */
 render render_date, render_death, render_year, render_as_of, render_age, render_now, render_time;  /* dates.c */
 render render_day, render_life, render_format_date;                                                /* dates.c */
 render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */

@@ -255,16 +255,6 @@ bool call_revision_time(const struct call *call, char part, char out[16])
     return part != 'F' || (month >= 1 && month <= 12);
 }
 
-/* {{CURRENTYEAR}}; the parameter names the part of the time. */
-bool render_now(struct call *call)
-{
-    char text[16];
-    if (!call_revision_time(call, call->parameter.data[0], text))
-        return false;
-    show_text(call, text);
-    return true;
-}
-
 bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out)
 {
     const struct moment none = {.year = 1, .month = 1, .day = 1};
@@ -351,6 +341,17 @@ bool render_format_date(struct call *call)
     else
         show_argument(call, call_argument(call, "0"));
     return true;
+}
+
+/* {{CURRENTYEAR}}; the parameter is a format of {{#time:}}. */
+bool render_now(struct call *call)
+{
+    struct buf shown = {0};
+    const bool written = call_format_time(call, call->parameter, STR(""), &shown);
+    if (written)
+        show(call, buf_str(&shown));
+    buf_release(&shown);
+    return written;
 }
 
 /* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */

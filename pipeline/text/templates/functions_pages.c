@@ -111,20 +111,21 @@ bool render_if_exists(struct call *call)
     return true;
 }
 
+static const struct {
+    int32_t key;
+    const char *name;
+} english[] = {{-2, "Media"},         {-1, "Special"},     {0, ""},
+               {1, "Talk"},           {2, "User"},         {3, "User talk"},
+               {4, "Project"},        {5, "Project talk"}, {6, "File"},
+               {6, "Image"},          {7, "File talk"},    {8, "MediaWiki"},
+               {9, "MediaWiki talk"}, {10, "Template"},    {11, "Template talk"},
+               {12, "Help"},          {13, "Help talk"},   {14, "Category"},
+               {15, "Category talk"}};
+
 /* {{ns:6}}, {{ns:File}}: the wiki's name of a namespace, by its number or its English name; as the dump's head has it,
  * else the English one. */
 bool render_namespace(struct call *call)
 {
-    static const struct {
-        int32_t key;
-        const char *name;
-    } english[] = {{-2, "Media"},         {-1, "Special"},     {0, ""},
-                   {1, "Talk"},           {2, "User"},         {3, "User talk"},
-                   {4, "Project"},        {5, "Project talk"}, {6, "File"},
-                   {6, "Image"},          {7, "File talk"},    {8, "MediaWiki"},
-                   {9, "MediaWiki talk"}, {10, "Template"},    {11, "Template talk"},
-                   {12, "Help"},          {13, "Help talk"},   {14, "Category"},
-                   {15, "Category talk"}};
     const struct str value = call_value(call, "0");
     const struct siteinfo *siteinfo = call->page->siteinfo;
     long key = whole_number(call, "0", LONG_MIN);
@@ -146,4 +147,44 @@ bool render_namespace(struct call *call)
     if (otherwise)
         show_text(call, otherwise);
     return otherwise;
+}
+
+/* The size of the namespace before the colon of a title, or 0: it has none. */
+static size_t namespace_size(const struct call *call, struct str title)
+{
+    const struct siteinfo *siteinfo = call->page->siteinfo;
+    const char *colon = memchr(title.data, ':', title.size < NAME_BYTES_MAX ? title.size : NAME_BYTES_MAX);
+    char folded[NAME_BYTES_MAX], name[NAME_BYTES_MAX];
+    if (!colon || colon == title.data)
+        return 0;
+    const struct str wanted = name_fold(str_range(title.data, colon), folded);
+    for (size_t i = 0; siteinfo && i < siteinfo->namespace_count; i++)
+        if (str_equal(wanted, name_fold(siteinfo->namespaces[i].name, name)))
+            return (size_t)(colon - title.data);
+    for (size_t i = 0; i < sizeof english / sizeof *english; i++)
+        if (str_equal(wanted, name_fold(str_of(english[i].name), name)))
+            return (size_t)(colon - title.data);
+    return 0;
+}
+
+/* {{PAGENAME:Talk:A/b}} → A/b; the parameter says which part: page, namespace, full, sub, base, root. */
+bool render_title_part(struct call *call)
+{
+    struct str title = call_value(call, "0");
+    const size_t prefix = namespace_size(call, title);
+    const char wanted = call->parameter.data[0];
+    if (call->is_opaque || title.size == 0)
+        return false;
+    if (wanted == 'n')
+        title.size = prefix;
+    else if (wanted != 'f' && prefix > 0)
+        title = str_trim((struct str){title.data + prefix + 1, title.size - prefix - 1});
+    const char *const slash =
+        wanted == 'r' ? memchr(title.data, '/', title.size) : memrchr(title.data, '/', title.size);
+    if (slash && wanted == 's')
+        title = str_range(slash + 1, title.data + title.size);
+    else if (slash && (wanted == 'b' || wanted == 'r'))
+        title = str_range(title.data, slash);
+    show_title(call, title, wanted != 's' || !slash);
+    return true;
 }

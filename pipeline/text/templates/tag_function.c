@@ -4,14 +4,15 @@
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/templates/call.h"
 
-/* Shows text that is not wikitext: entities are decoded, line ends are blanks. */
-static void show_literal(struct call *call, struct str text)
+/* Shows text that is not wikitext: line ends are blanks, entities are decoded except in code. */
+static void show_literal(struct call *call, struct str text, bool is_code)
 {
     for (size_t at = 0; at < text.size;) {
         uint32_t code_point;
         char encoded[4];
-        size_t size =
-            text.data[at] == '&' ? entity_decode((struct str){text.data + at, text.size - at}, &code_point) : 0;
+        size_t size = text.data[at] == '&' && !is_code
+                          ? entity_decode((struct str){text.data + at, text.size - at}, &code_point)
+                          : 0;
         if (size > 0)
             show(call, (struct str){encoded, utf8_write(code_point < ' ' ? ' ' : code_point, encoded)});
         else if ((unsigned char)text.data[at] >= ' ')
@@ -58,7 +59,7 @@ bool render_tag(struct call *call)
         return text.size <= FORMULA_BYTES_MAX && show_formula(call, text);
     if (tag->kind == TAG_LITERAL || (tag->kind == TAG_CODE && has_attribute(call, STR("inline")))) {
         call->steps += text.size;
-        show_literal(call, text);
+        show_literal(call, text, tag->kind == TAG_CODE);
         return true;
     }
     if (tag->kind == TAG_TABLE || tag->kind >= TAG_DROP)

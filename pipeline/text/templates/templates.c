@@ -2,6 +2,7 @@
 #include "pipeline/text/templates/call.h"
 
 #include "base/mem.h"
+#include "pipeline/page_parts.h"
 #include "pipeline/text/templates/plain.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/words/silent.h"
@@ -26,6 +27,20 @@ bool render_gone(struct call *call)
 bool render_title(struct call *call)
 {
     show(call, call->page->title);
+    return true;
+}
+
+bool render_site(struct call *call)
+{
+    const struct siteinfo *siteinfo = call->page->siteinfo;
+    if (siteinfo)
+        show(call, siteinfo->sitename);
+    return siteinfo && siteinfo->sitename.size > 0;
+}
+
+bool render_content_language(struct call *call)
+{
+    show(call, call->page->code);
     return true;
 }
 
@@ -233,6 +248,7 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
     rendering.is_silent = rendering.is_unknown && is_silent(call.name);
+    rendering.is_function = call.count > 0 && str_equal(call.arguments[0].name, STR("0"));
     rendering.is_block = call.is_block;
     rendering.is_poem = call.is_poem;
     if (rendering.dropped)

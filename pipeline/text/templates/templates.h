@@ -69,12 +69,13 @@ struct template_page {
 
 struct rendering {
     bool dropped;
-    bool is_unknown; /* dropped because no rendering is known, not because a pattern says so */
-    bool is_silent;  /* unknown, but nothing is missed without it: a note (silent.h), a pronunciation */
-    bool is_block;   /* it is one or more paragraphs */
-    bool is_poem;    /* and so are its lines */
-    size_t part;     /* the first of its parts in renders; the last is on top */
-    size_t text;     /* size of renders->text before it */
+    bool is_unknown;  /* dropped because no rendering is known, not because a pattern says so */
+    bool is_silent;   /* unknown, but nothing is missed without it: a note (silent.h), a pronunciation */
+    bool is_function; /* of the parser: its arguments have no blanks around them */
+    bool is_block;    /* it is one or more paragraphs */
+    bool is_poem;     /* and so are its lines */
+    size_t part;      /* the first of its parts in renders; the last is on top */
+    size_t text;      /* size of renders->text before it */
 };
 
 /* Renders spans->items[index], a SPAN_TEMPLATE of the page: pushes its parts. Adds to *steps the bytes examined: those
