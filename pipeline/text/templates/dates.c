@@ -10,12 +10,28 @@ struct date {
     long year, month, day; /* 0: not given */
 };
 
-/* The month by number or by its name. */
+static const struct local_date *local_date_of(const struct call *call)
+{
+    for (size_t i = 0; i < local_date_count; i++)
+        if (str_equal(str_of(local_dates[i].language), call->page->code))
+            return &local_dates[i];
+    return NULL;
+}
+
+/* The month by number or by its name, in the wiki's language or in English. */
 static bool read_month(struct call *call, const char *name, long *month)
 {
     if (call_number(call, name, month))
         return *month >= 1 && *month <= 12;
     const struct str value = call_value(call, name);
+    const struct local_date *local = local_date_of(call);
+    char folded[NAME_BYTES_MAX], other[NAME_BYTES_MAX];
+    const struct str wanted = name_fold(value, folded);
+    for (long i = 0; local && i < 12 && wanted.size > 0; i++) {
+        *month = i + 1;
+        if (str_equal(wanted, name_fold(str_of(local->months[i]), other)))
+            return true;
+    }
     for (long i = 0; i < 12 && value.size >= 3; i++) {
         *month = i + 1;
         if (str_equal_ascii_nocase(value, (struct str){month_names[i], value.size < strlen(month_names[i])
@@ -40,9 +56,9 @@ static bool read_date(struct call *call, unsigned first, struct date *date)
         date->month = 0;
         return !call_argument(call, name[1]);
     }
-    if (!call_number(call, name[2], &date->day) || date->day > 31)
+    if (!call_number(call, name[2], &date->day))
         date->day = 0;
-    return true;
+    return date->day <= 31; /* {{date|20|juillet|1969}} has another order */
 }
 
 static bool wants_day_first(struct call *call)
@@ -54,11 +70,8 @@ static bool wants_day_first(struct call *call)
 /* False where a month stands without a day, because its form may be another one then, and in other languages. */
 static bool show_local_date(struct call *call, const struct date *date)
 {
-    const struct local_date *found = NULL;
+    const struct local_date *found = local_date_of(call);
     char text[16];
-    for (size_t i = 0; i < local_date_count && !found; i++)
-        if (str_equal(str_of(local_dates[i].language), call->page->code))
-            found = &local_dates[i];
     if (!found || (date->month > 0 && date->day == 0))
         return false;
     for (const char *at = date->month > 0 ? found->pattern : "$y"; *at; at++) {

@@ -78,12 +78,13 @@ static bool is_explicit(const char *page, struct argument *form, long *number)
     return true;
 }
 
-/* {{plural:2|dog|dogs}}, {{plural:0|0=none|one|many}} */
+/* {{plural:2|dog|dogs}}, {{plural:0|0=none|one|many}}; the parameter names the argument of the number, which comes
+ * first. */
 bool render_plural(struct call *call)
 {
     long number, own;
     enum plural_rule rule = PLURAL_ONE;
-    if (!call_number(call, "0", &number) || call->is_opaque)
+    if (!call_number(call, call->parameter.data, &number) || call->is_opaque)
         return false;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (str_equal(call->page->code, str_of(rules[i].code)))

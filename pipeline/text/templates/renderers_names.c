@@ -418,6 +418,8 @@ static bool show_language(struct call *call, struct str code, unsigned first)
     if (!word)
         return false;
     if (!call_english(call)) {
+        if (!call_says(call, "label", "none"))
+            show_language_label(call, code);
         show_argument(call, word);
         return true;
     }

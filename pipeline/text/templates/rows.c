@@ -829,7 +829,7 @@ const struct row template_rows[] = {
     {"padleft:", "left", render_pad, NULL},
     {"padright:", "right", render_pad, NULL},
     {"pagename:", "page", render_title_part, NULL},
-    {"plural:", "", render_plural, NULL},
+    {"plural:", "0", render_plural, NULL},
     {"rootpagename:", "root", render_title_part, NULL},
     {"subpagename:", "sub", render_title_part, NULL},
     {"uc:", "uc", render_case, NULL},

@@ -185,11 +185,12 @@ static bool is_silent(struct str name)
            (colon && template_is_silent(str_range(whole.data, colon + 1)));
 }
 
-static bool is_capital_code(struct str name)
+/* {{USA}}; on the French wiki also {{USA-d}}, with a flag. */
+static bool is_capital_code(const struct call *call, struct str name)
 {
-    if (name.size != 3)
+    if (name.size != 3 && !(name.size == 5 && str_ends(name, STR("-d")) && str_equal(call->page->code, STR("fr"))))
         return false;
-    for (size_t at = 0; at < name.size; at++)
+    for (size_t at = 0; at < 3; at++)
         if (name.data[at] < 'A' || name.data[at] > 'Z')
             return false;
     return true;
@@ -204,7 +205,9 @@ static bool render_call(struct call *call, uint32_t index)
     const struct row *row = added ? NULL : find_function(call, &colon);
     if (!row && !added)
         row = find_row(call, call->name);
-    const char *country = !row && !added && is_capital_code(call->name) ? country_of(call->name, page->code) : NULL;
+    const char *country = !row && !added && is_capital_code(call, call->name)
+                              ? country_of((struct str){call->name.data, 3}, page->code)
+                              : NULL;
     if (country) {
         show_text(call, country);
         return true;
