@@ -39,11 +39,21 @@ uint64_t file_calls(enum file_call_kind call)
 static bool is_hit(enum file_call_kind kind)
 {
     const uint64_t call = atomic_fetch_add(&calls[kind], 1) + 1;
-    if (call != atomic_load(&fault_call[kind]))
+    if (call != atomic_load(&fault_call[kind]) || planned[kind].kind == FILE_FAULT_FULL)
         return false;
     if (planned[kind].kind == FILE_FAULT_KILL)
         _exit(EXIT_KILLED);
     errno = planned[kind].kind == FILE_FAULT_SHORT ? ENOSPC : planned[kind].number;
+    return true;
+}
+
+/* After is_hit has counted the call: is the disk full by now? Sets errno. */
+static bool is_full(void)
+{
+    const uint64_t since = atomic_load(&fault_call[FILE_CHANGES]);
+    if (planned[FILE_CHANGES].kind != FILE_FAULT_FULL || since == 0 || atomic_load(&calls[FILE_CHANGES]) < since)
+        return false;
+    errno = ENOSPC;
     return true;
 }
 
@@ -118,7 +128,7 @@ static ssize_t write_counted(int fd, const void *data, size_t bytes, off_t offse
     ssize_t written;
     trace_begin();
     do {
-        if (!is_hit(FILE_CHANGES)) {
+        if (!is_hit(FILE_CHANGES) && !is_full()) {
             written = write_once(fd, data, bytes, offset);
         } else {
             written = -1;
@@ -189,7 +199,7 @@ int call_make_directory(const char *path)
     int result;
     trace_begin();
     do
-        result = is_hit(FILE_CHANGES) ? -1 : mkdir(path, 0777);
+        result = is_hit(FILE_CHANGES) || is_full() ? -1 : mkdir(path, 0777);
     while (result < 0 && errno == EINTR);
     trace_names("mkdir", path, "", result);
     return result;
@@ -214,6 +224,8 @@ static void fault_from(const char *text, const char *variable, enum file_call_ki
         wanted.kind = FILE_FAULT_KILL;
     } else if (str_equal(str_of(end), STR(":short"))) {
         wanted.kind = FILE_FAULT_SHORT;
+    } else if (call == FILE_CHANGES && str_equal(str_of(end), STR(":full"))) {
+        wanted.kind = FILE_FAULT_FULL;
     } else if (*end == ':') {
         wanted.kind = FILE_FAULT_ERRNO;
         wanted.number = (int)number_from(end + 1, variable, &end);

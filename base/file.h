@@ -127,6 +127,7 @@ enum file_fault_kind {
     FILE_FAULT_ERRNO, /* fails with `number` */
     FILE_FAULT_SHORT, /* writes half of the bytes, then fails with ENOSPC; reads half of them */
     FILE_FAULT_KILL,  /* _exit(137) in its place */
+    FILE_FAULT_FULL,  /* of FILE_CHANGES: from this call on, each write and mkdir fails with ENOSPC */
 };
 struct file_fault {
     enum file_call_kind call;
@@ -139,6 +140,7 @@ uint64_t file_calls(enum file_call_kind call); /* so far */
 
 /* For tests of whole programs, called by the mains; a message on stderr says which faults are set.
  *   DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number    the n-th change; DS_FAIL_READ the n-th read; DS_FAIL_ALLOC=n
+ *   DS_FAIL_FILE=n:full                               the disk is full from the n-th change on
  *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h */
 void faults_from_environment(void);
 

@@ -309,6 +309,27 @@ static void a_short_write_leaves_half_then_no_space(void **state)
     file_fault_set((struct file_fault){0});
 }
 
+static void a_full_disk_stays_full_until_the_fault_ends(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    assert_int_equal(file_append_open(&file, path_of("full"), &err), 0);
+    file_fault_set((struct file_fault){.at = 2, .kind = FILE_FAULT_FULL});
+    assert_int_equal(file_write(&file, "01234", 5, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(file_write(&file, "56789", 5, &err), -1);
+        assert_int_equal(err.kind, ERR_RESOURCE);
+        assert_non_null(strstr(err.text, strerror(ENOSPC)));
+        assert_int_equal(path_make_directory(path_of("full.d"), &err), -1);
+        assert_int_equal(file_sync(&file, &err), 0); /* needs no space */
+    }
+    file_fault_set((struct file_fault){0});
+    assert_int_equal(file_write(&file, "!", 1, &err), 0);
+    file_close(&file);
+    expect_content(path_of("full"), "01234!");
+}
+
 static void an_interrupted_call_is_made_again(void **state)
 {
     (void)state;
@@ -402,8 +423,8 @@ static void the_environment_sets_faults(void **state)
     static const struct {
         const char *text;
         int code;
-    } cases[] = {{"1:kill", 137}, {"2:short", 7}, {"1:13", 2},  {"9999:kill", 0}, {"x", 2},     {"1", 2},
-                 {"1:", 2},       {"0:kill", 2},  {"1:28x", 2}, {"", 0},          {"1:dead", 2}};
+    } cases[] = {{"1:kill", 137}, {"2:short", 7}, {"1:full", 7}, {"1:13", 2},  {"9999:kill", 0}, {"x", 2},
+                 {"1", 2},        {"1:", 2},      {"0:kill", 2}, {"1:28x", 2}, {"", 0},          {"1:dead", 2}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct outcome seen;
         in_child(set_from_environment, (void *)(uintptr_t)cases[i].text, &seen);
@@ -428,6 +449,7 @@ int main(void)
         cmocka_unit_test(descriptors_do_not_reach_other_programs),
         cmocka_unit_test(whichever_call_fails_a_file_is_whole),
         cmocka_unit_test(a_short_write_leaves_half_then_no_space),
+        cmocka_unit_test(a_full_disk_stays_full_until_the_fault_ends),
         cmocka_unit_test(an_interrupted_call_is_made_again),
         cmocka_unit_test(a_failing_read_is_an_error_and_a_short_one_is_none),
         cmocka_unit_test(a_trace_has_every_change_in_order),

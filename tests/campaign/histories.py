@@ -2,9 +2,10 @@
 # share: 0.002
 """Whole histories of one build, each generated from a number: inputs and options; then starts of the same command, each
 with other threads, memory and number of processes and with up to three faults at once (failing calls, short reads and
-writes, allocations, kills, signals at any moment, journals after every window), some with --fresh; finally a start
-without faults. That one must give the bytes of an undisturbed build, and every earlier start must exit with a code for
-its fault.
+writes, allocations, kills, signals at any moment, journals after every window), some with --fresh, some on a disk that
+is full for several starts; finally a start without faults. That one must give the bytes of an undisturbed build, and
+every earlier start must exit with a code for its fault. Clocks do not jump: dsdata reads the time of day for the date
+in build.json only.
 
     histories.py BUILD --share 1                5,000 histories
     histories.py BUILD --history 1234           only that one, start by start
@@ -73,8 +74,8 @@ COMMANDS = [
 ]
 
 
-def faults(draw):
-    """The environment of a start, with up to three faults."""
+def faults(draw, full):
+    """The environment of a start, with up to three faults; `full`: its disk fills up, or is full from the beginning."""
     kinds = {
         "DS_FAIL_FILE": lambda: f"{draw.randrange(1, 90)}:"
         f"{draw.choice(['kill', 'short', errno.ENOSPC, errno.EIO, errno.EINTR, errno.EDQUOT])}",
@@ -84,18 +85,20 @@ def faults(draw):
     }
     chosen = draw.sample(sorted(kinds), draw.randrange(0, 4))
     environment = {kind: kinds[kind]() for kind in chosen}
+    if full:
+        environment["DS_FAIL_FILE"] = f"{draw.choice([1, draw.randrange(1, 90)])}:full"
     if draw.random() < 0.5:
         environment["DS_JOURNAL_EVERY"] = "window"
     return environment
 
 
-def start(command, draw):
+def start(command, draw, full):
     """Makes one start with faults. Returns its words and its exit code."""
     threads, memory = draw.randrange(1, 5), draw.choice(["320M", "512M", "1G"])
     words = [*map(str, command), "--threads", str(threads), "--memory", memory, "--out", str(out), "-q"]
     if draw.random() < 0.1:
         words.append("--fresh")
-    environment = faults(draw)
+    environment = faults(draw, full)
     launcher = []
     if MPI and draw.random() < 0.1:
         launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(draw.randrange(2, 4))]
@@ -133,8 +136,10 @@ def history(number):
     good = undisturbed(command, f"command-{which}")
     campaign.clear(out)
     starts = []
-    for _ in range(draw.randrange(1, 6)):
-        starts.append(start(command, draw))
+    count = draw.randrange(1, 6)
+    full = range(*sorted(draw.sample(range(count + 1), 2))) if draw.random() < 0.2 else ()
+    for i in range(count):
+        starts.append(start(command, draw, i in full))
         if ALONE is not None:
             print(f"exit {starts[-1][1]}: {starts[-1][0]}")
     # Only --fresh continues after an interrupted --fresh next to the old dataset.
