@@ -64,9 +64,9 @@ int inputs_measure(const struct inputs *inputs, struct error *err);
 size_t inputs_memory(const struct inputs *inputs); /* memory for decoding compressed inputs, one at a time */
 const char *inputs_name(const struct inputs *inputs, size_t i); /* its path as typed; "-" for standard input */
 bool inputs_pipe(const struct inputs *inputs);                  /* is standard input among them? */
-/* The same before anything is opened (opening a pipe would wait for its first bytes). */
 /* The path of an input as typed, without the LANG= before it. */
 const char *inputs_path_of(const char *typed);
+/* Is standard input among them, before anything is opened? (Opening a pipe would wait for its first bytes.) */
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare);
 bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
 /* Are all in English (or dumps that do not state a language)? */
