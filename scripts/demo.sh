@@ -8,6 +8,7 @@
 # All output goes to demo-out/, which is replaced each time. It asks before it installs packages; --yes, or a standard
 # input that is not a terminal, answers yes.
 set -euo pipefail
+called_from=$PWD
 cd "$(dirname "$0")/.."
 
 sample=samples/samplewiki.xml.bz2
@@ -21,7 +22,6 @@ steps=1700
 
 usage() {
     echo "usage: scripts/demo.sh [--yes] [DUMP]" >&2
-    exit 2
 }
 
 section() {
@@ -73,7 +73,7 @@ build_programs() {
 build_shards() {
     section "From the dump to shards"
     local vocabulary=300
-    [ "$dump" = $sample ] && vocabulary=220
+    [ "$dump" -ef "$sample" ] && vocabulary=220
     run "$bin/dsdata" build "$dump" --out "$dataset" --valid 0.1 --vocab-size $vocabulary --seq 32 --pairs none --pack
     section "What is in them"
     run "$bin/dsdata" show "$dataset"
@@ -162,8 +162,10 @@ main() {
     while [ $# -gt 0 ]; do
         case $1 in
             --yes) yes=yes ;;
-            -*) usage ;;
-            *) dump=$1 ;;
+            -h | --help) usage 2>&1 && exit 0 ;;
+            -*) usage && exit 2 ;;
+            /*) dump=$1 ;;
+            *) dump=$called_from/$1 ;;
         esac
         shift
     done

@@ -98,7 +98,9 @@ get_articles() {
     echo "dsdata build $file"
 }
 
-case $# in 1 | 2) ;; *) leave 2 "usage: scripts/get_dump.sh WIKI [DATE], as in: scripts/get_dump.sh fiwiki" ;; esac
+usage="usage: scripts/get_dump.sh WIKI [DATE], as in: scripts/get_dump.sh fiwiki"
+case ${1:-} in -h | --help) echo "$usage" && exit 0 ;; esac
+case $# in 1 | 2) ;; *) leave 2 "$usage" ;; esac
 wiki=$1
 asked=${2:-}
 [[ $wiki =~ ^[a-z][a-z0-9_]*$ ]] || leave 2 "'$wiki' is not the name of a wiki: fiwiki, enwiki, simplewiki …"

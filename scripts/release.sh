@@ -8,6 +8,10 @@
 set -euo pipefail
 umask 022
 export LC_ALL=C TZ=UTC
+case ${1:-} in
+    -h | --help) echo "usage: scripts/release.sh [DIR]" && exit 0 ;;
+    -*) echo "usage: scripts/release.sh [DIR]" >&2 && exit 2 ;;
+esac
 out=$(mkdir -p "${1:-dist}" && cd "${1:-dist}" && pwd)
 cd "$(dirname "$0")/.."
 source=$PWD

@@ -113,5 +113,7 @@ expect_words yywiki
 expect_exit 2 "$get" xxwiki 2026-01-01
 expect_exit 2 "$get" ../etc
 expect_exit 2 "$get"
+expect_exit 0 "$get" --help
+grep -q usage "$scratch/stdout" || complain "no usage on standard output"
 
 flow_end
