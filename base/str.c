@@ -198,6 +198,13 @@ char *format_count(uint64_t count, char out[32])
     return out;
 }
 
+char *format_counted(uint64_t count, const char *noun, char out[56])
+{
+    char number[32];
+    snprintf(out, 56, "%s %.20s%s", format_count(count, number), noun, count == 1 ? "" : "s");
+    return out;
+}
+
 char *format_seconds(double seconds, char out[32])
 {
     if (!(seconds >= 0)) /* NaN too */

@@ -28,7 +28,7 @@ static int hint_safe(const struct build *build, struct error *err)
 /* Learns or reads the vocabulary, and copies it into the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
-    char *path = path_join(build->site, VOCAB_NAME);
+    char *path = path_join(build->site, VOCAB_NAME), given[32], wanted[32];
     int result = 0;
     if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
         result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
@@ -38,8 +38,8 @@ static int settle_vocabulary(struct build *build, struct error *err)
                                       &build->facts.vocabulary, err);
         if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
             build->facts.vocabulary.words > 0) /* else the end of the build says that there is no text */
-            log_warn("the text is too short: it gives a vocabulary of %u pieces, not of %u", build->vocab->count,
-                     build->recipe.vocab_size);
+            log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
+                     format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));
         if (result == 0)
             result = vocab_write(build->vocab, path, err);
     }

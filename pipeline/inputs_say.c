@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ", Finnish (guessed; --lang says otherwise)". Returns out. */
+/* ", Finnish (guessed; --lang overrides)". Returns out. */
 static const char *language_words(const struct input_language *language, char out[128])
 {
     const struct str code = str_of(language->code);
@@ -14,23 +14,22 @@ static const char *language_words(const struct input_language *language, char ou
     if (language->by == LANGUAGE_OF_WIKI)
         name = language->code; /* as the dump writes it */
     if (language->by == LANGUAGE_GUESSED && code.size == 0)
-        snprintf(out, 128, ", language not clear (read by rules of none; --lang says it)");
+        snprintf(out, 128, ", language unclear (--lang sets it)");
     else
         snprintf(out, 128, "%s%s%s", code.size ? ", " : "", name,
-                 language->by == LANGUAGE_GUESSED ? " (guessed; --lang says otherwise)" : "");
+                 language->by == LANGUAGE_GUESSED ? " (guessed; --lang overrides)" : "");
     return out;
 }
 
-/* ", a paragraph a line (recognised; --text-form says otherwise)". Returns out. */
+/* ", one paragraph per line (detected; --text-form overrides)". Returns out. */
 static const char *form_words(const struct look *look, char out[128])
 {
-    static const char *const words[] = {[FORM_SENTENCES] = "a sentence a line",
-                                        [FORM_PARAGRAPHS] = "a paragraph a line",
-                                        [FORM_LINES] = "a document a line",
+    static const char *const words[] = {[FORM_SENTENCES] = "one sentence per line",
+                                        [FORM_PARAGRAPHS] = "one paragraph per line",
+                                        [FORM_LINES] = "one document per line",
                                         [FORM_WRAPPED] = "wrapped lines"};
     _Static_assert(sizeof words / sizeof *words == TEXT_FORMS, "words for every form");
-    snprintf(out, 128, ", %s%s", words[look->form],
-             look->recognised ? " (recognised; --text-form says otherwise)" : "");
+    snprintf(out, 128, ", %s%s", words[look->form], look->recognised ? " (detected; --text-form overrides)" : "");
     return out;
 }
 
@@ -44,6 +43,8 @@ static size_t together(const struct inputs *inputs, size_t i)
 static struct str name_of(const struct inputs *inputs, size_t i)
 {
     struct str path = str_of(inputs_name(inputs, i));
+    if (str_equal(path, STR("-")))
+        return STR("standard input");
     const char *slash = memrchr(path.data, '/', path.size);
     if (inputs->parts[i]) {
         path.size = (size_t)(slash + 1 - path.data);

@@ -43,17 +43,17 @@ static const char *format_short(uint64_t count, char out[32])
 void summary_plan(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
                   const struct dataset_recipe *recipe, const struct resource_plan *plan)
 {
-    char needed[32], vocabulary[64], lengths[128] = "";
+    char needed[32], threads[56], vocabulary[64], lengths[128] = "";
     inputs_say(inputs, directory);
     for (size_t i = 0; i < recipe->length_count; i++)
         snprintf(lengths + strlen(lengths), sizeof lengths - strlen(lengths), "%s%u", i ? ", " : "", recipe->seq[i]);
     if (recipe->learned)
-        snprintf(vocabulary, sizeof vocabulary, "learn %u", recipe->vocab_size);
+        snprintf(vocabulary, sizeof vocabulary, "learn %s", format_count(recipe->vocab_size, needed));
     else
         snprintf(vocabulary, sizeof vocabulary, "given");
-    log_say("%s, accents %s · vocabulary: %s · lengths %s · %zu threads · needs about %s while building",
+    log_say("%s, accents %s · vocabulary: %s · lengths %s · %s · needs about %s while building",
             recipe->cased ? "cased" : "uncased", recipe->strip_accents ? "stripped" : "kept", vocabulary, lengths,
-            plan->threads, format_bytes(plan->disk_bytes, needed));
+            format_counted(plan->threads, "thread", threads), format_bytes(plan->disk_bytes, needed));
     if (plan->old_bytes > 0)
         log_say("%s of that is the old dataset, which stays until the new one is complete",
                 format_bytes(plan->old_bytes, needed));
@@ -70,7 +70,7 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
 {
     /* 20 MB/s of XML per thread is about what a core decodes and tokenizes. */
     const double seconds = (double)plan->xml_bytes / 20e6 / (double)plan->threads;
-    char bytes[32], time[32];
+    char bytes[32], time[32], threads[56];
     if (settings->json) {
         json_t *lengths = json_array();
         for (size_t i = 0; i < recipe->length_count; i++)
@@ -91,7 +91,8 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
     }
     log_say("disk       dataset about %s, memory up to %llu MiB", format_bytes(plan->dataset_bytes, bytes),
             (unsigned long long)(plan->memory >> 20));
-    log_say("time       about %s on %zu threads", format_seconds(seconds, time), plan->threads);
+    log_say("time       about %s on %s", format_seconds(seconds, time),
+            format_counted(plan->threads, "thread", threads));
     return 0;
 }
 
@@ -211,14 +212,14 @@ static void say_sums(const struct counts *counts)
 
 static void say_lengths(const struct manifest *manifest)
 {
-    char samples[32], tokens[32];
+    char samples[56], tokens[32];
     for (size_t i = 0; i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
         char name[16] = "";
         if (length->split == SPLIT_TRAIN)
             snprintf(name, sizeof name, "seq%u", length->seq);
-        log_say("%-10s %s %s samples, %s tokens, %.1f %% filled, %u shard%s", name, split_names[length->split],
-                format_count(length->samples, samples), format_short(length->tokens, tokens),
+        log_say("%-10s %s %s, %s tokens, %.1f %% filled, %u shard%s", name, split_names[length->split],
+                format_counted(length->samples, "sample", samples), format_short(length->tokens, tokens),
                 (double)manifest_filled(length) / 1e4, length->shards, length->shards == 1 ? "" : "s");
     }
 }
@@ -264,21 +265,21 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     warn_empty(manifest, settings);
     if (settings->json)
         return print_json(directory, manifest, facts, err);
-    char time[32], bytes[32], xml[32], root[17];
+    char time[32], bytes[32], xml[32], root[17], threads[56];
     uint64_t size = manifest->vocab_bytes;
     for (size_t i = 0; i < manifest->length_count; i++)
         size += manifest_length_bytes(manifest, &manifest->lengths[i]);
     char processes[32] = "";
     if (facts->processes > 1)
         snprintf(processes, sizeof processes, "%u processes of ", facts->processes);
-    log_say("done in %s on %s%zu threads   %s   %s", format_seconds(facts->seconds, time), processes, plan->threads,
-            directory, format_bytes(size, bytes));
+    log_say("done in %s on %s%s   %s   %s", format_seconds(facts->seconds, time), processes,
+            format_counted(plan->threads, "thread", threads), directory, format_bytes(size, bytes));
     if (facts->vocabulary.learned.pieces > 0)
-        log_say("vocabulary %u pieces learned from %s words", facts->vocabulary.learned.pieces,
+        log_say("vocabulary %s pieces learned from %s words", format_count(facts->vocabulary.learned.pieces, bytes),
                 format_short(facts->vocabulary.words, time));
     say_pages(manifest, counts, facts->wikis);
     if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
-        log_say("duplicates %s documents have the text of an earlier one (--duplicates drop leaves them out)",
+        log_say("duplicates %s of the documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
     say_damage(counts);
     say_holes(manifest, missing);

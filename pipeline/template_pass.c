@@ -221,7 +221,7 @@ void template_pass_say(const struct dictionary_facts *facts)
 {
     char read[32], rendered[32];
     if (facts->read > 0)
-        log_say("templates  %s read, %s render", format_count(facts->read, read),
+        log_say("templates  %s read, %s can be rendered", format_count(facts->read, read),
                 format_count(facts->rendered, rendered));
 }
 

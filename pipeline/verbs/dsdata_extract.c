@@ -224,8 +224,10 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
         buf_release(&damage);
         if (extraction.counts.pages[PAGE_KEPT] == 0)
             result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
-        log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
-                format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
+        log_say("%s of %s %s, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
+                format_count(counts_pages(&extraction.counts), all),
+                inputs_have_wiki(&extraction.inputs) ? "pages" : "documents",
+                format_bytes(extraction.counts.text_bytes, bytes));
         say_holes(&extraction);
     }
     missing_release(&extraction.missing);

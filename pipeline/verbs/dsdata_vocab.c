@@ -73,10 +73,11 @@ static void say_next_build(const char *path, const struct dataset_recipe *recipe
 static void tell(const struct dsdata_settings *settings, const struct dataset_recipe *recipe, const struct vocab *vocab,
                  const struct vocabulary_facts *facts)
 {
-    char pages[32], words[32];
-    log_say("learned    %u pieces (%s, threshold %llu) from %s words of %s pages in %llu windows", vocab->count,
+    char count[32], pages[56], words[56], windows[56];
+    log_say("learned    %s pieces (%s, threshold %llu) from %s of %s in %s", format_count(vocab->count, count),
             learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
-            format_count(facts->words, words), format_count(facts->pages, pages), (unsigned long long)facts->windows);
+            format_counted(facts->words, "word", words), format_counted(facts->pages, "page", pages),
+            format_counted(facts->windows, "window", windows));
     if (facts->forgotten > 0)
         log_say("%s of these words, the rarest, did not fit and were left out", format_count(facts->forgotten, words));
     if (facts->learned.words_left_out > 0)
@@ -86,8 +87,9 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
     tell_coverage("text      ", &facts->text);
     if (facts->held_out.words > 0) {
         tell_coverage("held out  ", &facts->held_out);
-        log_say("           (%s words of %s pages that were not learned from%s)",
-                format_count(facts->held_out.words, words), format_count(facts->pages_held_out, pages),
+        log_say("           (%s of %s that were not learned from%s)",
+                format_counted(facts->held_out.words, "word", words),
+                format_counted(facts->pages_held_out, "page", pages),
                 facts->scarce ? "; text is scarce, so they were afterwards" : "");
     } else {
         log_say("held out   nothing: the text is too short, all of it is learned from");
@@ -95,7 +97,8 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
     if (settings->out && strcmp(settings->out, "-") != 0)
         say_next_build(settings->out, recipe);
     if (vocab->count < settings->vocab_size)
-        log_warn("the text gives only %u pieces, not %llu", vocab->count, (unsigned long long)settings->vocab_size);
+        log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
+                 format_count(settings->vocab_size, words));
 }
 
 static json_t *coverage_json(const struct coverage *c)

@@ -12,21 +12,21 @@
 
 #define ID_16_PIECES_MAX 65535u /* larger vocabularies take four bytes per id in a shard */
 
-static void tell(const char *path, uint64_t line, uint64_t count, const char *what)
+static void tell(const char *path, uint64_t line, uint64_t count, const char *what, const char *note)
 {
     if (count)
-        output_line("%s:%" PRIu64 ": %" PRIu64 " %s", path, line, count, what);
+        output_line("%s:%" PRIu64 ": %s: %" PRIu64 "%s", path, line, what, count, note);
 }
 
 static void tell_defects(const char *path, const struct vocab_defects *d)
 {
     if (d->byte_order_mark)
         output_line("%s:1: a byte order mark, which becomes part of the first piece: remove it", path);
-    tell(path, d->first_crlf, d->crlf, "lines end in CR LF; the CR is ignored");
-    tell(path, d->first_spaced, d->spaced, "lines end in white space, which is ignored");
-    tell(path, d->first_empty, d->empty, "empty lines; their ids never come out, those at the end are ignored");
-    tell(path, d->first_duplicate, d->duplicates, "lines stand again further down; the last one's id counts");
-    tell(path, d->first_ill_formed, d->ill_formed, "lines are not UTF-8");
+    tell(path, d->first_crlf, d->crlf, "lines that end in CR LF", " (the CR is ignored)");
+    tell(path, d->first_spaced, d->spaced, "lines that end in white space", " (it is ignored)");
+    tell(path, d->first_empty, d->empty, "empty lines", " (their ids never come out; those at the end are ignored)");
+    tell(path, d->first_duplicate, d->duplicates, "duplicate lines", " (the id of the last one counts)");
+    tell(path, d->first_ill_formed, d->ill_formed, "lines that are not UTF-8", "");
     if (d->no_final_newline)
         output_line("%s:%" PRIu64 ": no line feed at the end of the last line", path, d->lines);
     for (size_t i = 0; i < d->missing_count; i++)

@@ -96,7 +96,7 @@ text_of() {
 
 case_begin "what the templates show"
 expect_exit 0 "$dsdata" extract "$dump"
-expect_words "templates  43 read, 32 render"
+expect_words "templates  43 read, 32 can be rendered"
 expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
 Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
 Testo e ancora fine.
