@@ -315,6 +315,27 @@ int manifest_parse(struct manifest *manifest, struct str text, const char *path,
     return result;
 }
 
+/* Names the dataset that a shard, a manifest or a folder seqN is part of. */
+static int refuse_part(const char *path, const char *what, struct error *err)
+{
+    char *at = path_parent(path);
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "%s", what);
+    hint(err, "dsdata build makes one from a Wikipedia dump or from text");
+    for (int level = 0; level < 2; level++) {
+        char *manifest = path_join(at, MANIFEST_NAME), *above = path_parent(at);
+        if (path_exists(manifest))
+            hint(err, "it is part of the dataset %s", at);
+        const bool found = path_exists(manifest);
+        mem_free(manifest);
+        mem_free(at);
+        at = above;
+        if (found)
+            break;
+    }
+    mem_free(at);
+    return -1;
+}
+
 int manifest_present(const char *directory, struct error *err)
 {
     char *manifest = path_join(directory, MANIFEST_NAME);
@@ -324,6 +345,8 @@ int manifest_present(const char *directory, struct error *err)
         return 0;
     if (!path_exists(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
+    if (!path_is_directory(directory))
+        return refuse_part(directory, "a file: a dataset is a directory that holds " MANIFEST_NAME, err);
     char *journal = path_join(directory, JOURNAL_NAME), *fresh = path_join(directory, FRESH_NAME);
     const bool unfinished = path_exists(journal), replacing = path_exists(fresh);
     mem_free(journal);
@@ -337,8 +360,7 @@ int manifest_present(const char *directory, struct error *err)
         fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "the dataset is not finished: its build was interrupted");
         return hint(err, "run the same dsdata build command again; it goes on where it stopped");
     }
-    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "not a dataset: it holds no " MANIFEST_NAME);
-    return hint(err, "dsdata build makes one from a Wikipedia dump or from text");
+    return refuse_part(directory, "not a dataset: it holds no " MANIFEST_NAME, err);
 }
 
 int manifest_read(struct manifest *manifest, const char *directory, struct error *err)

@@ -13,7 +13,9 @@ static int gather(struct corpus_report *report, struct error *err)
 {
     const struct manifest *manifest = &report->manifest;
     char *path = path_join(report->directory, VOCAB_NAME);
-    int result = vocab_read(&report->vocab, path, VOCAB_OWN, err);
+    int result = path_exists(path)
+                     ? vocab_read(&report->vocab, path, VOCAB_OWN, err)
+                     : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
     if (result == 0 && (report->vocab->count != manifest->vocab_size || report->vocab->hash != manifest->vocab_hash)) {
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
         result = hint(err, "dsdata verify %s names what is damaged", report->directory);

@@ -4,7 +4,6 @@
 #include "base/cores.h"
 #include "base/cpu.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/dsdata_settings.h"
@@ -17,11 +16,11 @@ static const bool has_mpi = false;
 #endif
 
 /* --version prints a line with a name and a version for this program and each library. */
-static void say_libraries(const char *version)
+static void print_libraries(const char *version)
 {
     for (const char *line = version; *line;) {
         const size_t size = strcspn(line, "\n");
-        log_say("%-10s %.*s", line == version ? "programs" : "", (int)size, line);
+        output_line("%-10s %.*s", line == version ? "programs" : "", (int)size, line);
         line += size + (line[size] == '\n');
     }
 }
@@ -30,20 +29,20 @@ int dsdata_doctor(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
     struct error ignored = {0};
-    char memory[32], disk[32];
+    char memory[32], disk[32], threads[56];
     const char *level = vector_level_name(vector_level());
     const int64_t disk_free = path_free_bytes(".", &ignored);
     (void)bare;
-    log_say("processor  %s, %u threads", level, cores_allowed());
-    log_say("memory     %s", format_bytes(memory_allowed(), memory));
-    log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
-    log_say("processes  %s", has_mpi ? "one, or several under mpirun and srun" : "one: built without MPI");
-    say_libraries(settings->program->version);
+    if (settings->json)
+        return facts_print(json_pack("{s:s, s:i, s:I, s:I, s:b, s:s}", "level", level, "threads", (int)cores_allowed(),
+                                     "memory_bytes", (json_int_t)memory_allowed(), "disk_free_bytes",
+                                     (json_int_t)disk_free, "mpi", has_mpi, "version", settings->program->version),
+                           err);
+    output_line("processor  %s, %s", level, format_counted(cores_allowed(), "thread", threads));
+    output_line("memory     %s", format_bytes(memory_allowed(), memory));
+    output_line("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    output_line("processes  %s", has_mpi ? "one, or several under mpirun and srun" : "one: built without MPI");
+    print_libraries(settings->program->version);
     say_next(command_of("dsdata", "build", "FILE", NULL));
-    if (!settings->json)
-        return 0;
-    return facts_print(json_pack("{s:s, s:i, s:I, s:I, s:b, s:s}", "level", level, "threads", (int)cores_allowed(),
-                                 "memory_bytes", (json_int_t)memory_allowed(), "disk_free_bytes", (json_int_t)disk_free,
-                                 "mpi", has_mpi, "version", settings->program->version),
-                       err);
+    return 0;
 }

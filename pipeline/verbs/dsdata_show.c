@@ -139,6 +139,10 @@ int dsdata_show(void *data, struct opt_paths bare, struct error *err)
     const bool directory = path_is_directory(path) || !path_exists(path);
     if (bare.count == 2 && settings_given(settings, "sample"))
         return fail(err, ERR_USAGE, "--sample is of one dataset");
+    if (!directory && !str_ends(str_of(path), STR(".dss"))) {
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is neither a dataset's directory nor a shard (.dss)");
+        return hint(err, "dsdata show takes these two only");
+    }
     if (bare.count == 2)
         return show_difference(settings, path, bare.items[1], err);
     if (settings_given(settings, "sample"))

@@ -5,6 +5,7 @@
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "pipeline/dump/sniff.h"
 #include "pipeline/published.h"
 #include "pipeline/workers.h"
 #include "tokenizer/lines.h"
@@ -77,6 +78,17 @@ static int read_lines(struct tokenization *work, struct buf *text, struct error 
     }
 }
 
+/* Compressed bytes and archives would be tokenized as lines of nonsense. */
+static int refuse_packed(const char *name, struct str head, struct error *err)
+{
+    enum container container;
+    struct error kind = {0};
+    if (sniff_container(name, head, &container, &kind) == 0 && container == CONTAINER_NONE)
+        return 0;
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is not plain text; tokenize reads lines");
+    return hint(err, "unpack it into a pipe, as in: gzip -dc FILE | dsdata tokenize --vocab VOCAB");
+}
+
 static int read_block(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct tokenization *work = context;
@@ -91,7 +103,11 @@ static int read_block(void *context, void *slot, uint64_t number, struct error *
             return BELT_END;
         buf_add_str(&job->text, buf_str(&work->rest));
         buf_reset(&work->rest);
+        const bool begins = work->offset == 0;
+        const char *name = work->paths[work->path];
         TRY(read_lines(work, &job->text, err));
+        if (begins)
+            TRY(refuse_packed(name, buf_str(&job->text), err));
     }
     return BELT_NEXT;
 }

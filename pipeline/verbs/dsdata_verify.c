@@ -11,6 +11,7 @@
 #include "shards/sums.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* As a JSON array in ASCII, so that nobody mistakes it for a command to type, and no byte has a meaning for a
  * terminal. */
@@ -74,6 +75,8 @@ int dsdata_verify(void *data, struct opt_paths bare, struct error *err)
     const char *directory = bare.items[0];
     struct verify_report report = {0};
     struct progress progress;
+    if (settings->sha256 && strcmp(settings->sha256, "-") == 0)
+        return fail(err, ERR_USAGE, "--sha256 -: the sums are read from a file, or written to one");
     stop_on_signals();
     progress_open(&progress);
     int result = dataset_verify(directory, verify_shown(&progress), &report, err);

@@ -165,11 +165,23 @@ static int print_view(const struct dsdata_settings *settings, struct view *view,
     return 0;
 }
 
-static void say_next_sample(const char *directory, uint64_t sample)
+static void say_next_sample(const struct dsdata_settings *settings, const char *directory, uint64_t sample)
 {
-    char number[24];
-    snprintf(number, sizeof number, "%" PRIu64, sample);
-    say_next(command_of("dsdata", "show", directory, "--sample", number, NULL));
+    struct buf command = {0};
+    char numbers[64];
+    command_add(&command, "dsdata");
+    command_add(&command, "show");
+    command_add(&command, directory);
+    if (settings_given(settings, "seq")) {
+        snprintf(numbers, sizeof numbers, " --seq %" PRIu64, settings->seq_one);
+        buf_add_text(&command, numbers);
+    }
+    if (settings->split == SPLIT_VALID)
+        buf_add_text(&command, " --split valid");
+    snprintf(numbers, sizeof numbers, " --sample %" PRIu64, sample);
+    buf_add_text(&command, numbers);
+    buf_text(&command);
+    say_next(command.data);
 }
 
 int show_sample_of_dataset(const struct dsdata_settings *settings, const char *directory, struct error *err)
@@ -189,7 +201,7 @@ int show_sample_of_dataset(const struct dsdata_settings *settings, const char *d
         result = print_view(settings, &view, err);
     }
     if (result == 0 && !settings->json)
-        say_next_sample(directory, settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
+        say_next_sample(settings, directory, settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
     vocab_close(vocab);
     sample_release(&sample);
     mem_free(path);

@@ -40,5 +40,8 @@ expect_exit 0 bin/dsdata doctor --json
 expect_equal "level" "$(json "$scratch/stdout" 'o["level"] in ("base", "avx2", "avx512") and o["threads"] > 0')" True
 expect_equal "memory" "$(json "$scratch/stdout" 'o["memory_bytes"] > 1 << 20 and o["disk_free_bytes"] > 0')" True
 expect_exit 0 bin/dsdata doctor
-expect_words processor memory disk "next       dsdata build"
+expect_words "next       dsdata build"
+for word in processor memory disk; do
+    grep -q "^$word " "$scratch/stdout" || complain "standard output has no line '$word'"
+done
 flow_end

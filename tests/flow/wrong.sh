@@ -403,6 +403,42 @@ bad_outputs() {
     expect_exit 0 bash -c 'cd "$0" && "$1" extract - <"$2"' "$scratch/dash" "$dsdata" "$samples"
 }
 
+bad_names() {
+    local good=$scratch/good
+    local shard=$good/seq128/train-00000-of-00001.dss
+
+    case_begin "something else than a dataset or a shard"
+    expect_exit 2 "$dsdata" show "$scratch/vocab.txt"
+    expect_words "neither a dataset's directory nor a shard"
+    expect_exit 2 "$dsdata" verify "$shard"
+    expect_words "a dataset is a directory" "part of the dataset $good"
+    expect_exit 2 "$dsdata" export "$good/seq128" --out "$scratch/x.jsonl"
+    expect_words "not a dataset" "part of the dataset $good"
+
+    case_begin "a report without the vocabulary"
+    cp -r "$good" "$scratch/bare"
+    rm "$scratch/bare/vocab.txt"
+    expect_exit 4 "$dsdata" report "$scratch/bare"
+    expect_words vocab.txt missing
+    rm -r "$scratch/bare"
+
+    case_begin "sums on standard output"
+    expect_exit 2 "$dsdata" verify "$good" --sha256 -
+    [ ! -e - ] || complain "a file of the name - was made"
+
+    case_begin "the next sample is of the same split"
+    expect_exit 0 "$dsdata" show "$good" --sample 0 --split valid --seq 128
+    expect_words "show $good --seq 128 --split valid --sample 1"
+
+    case_begin "compressed lines"
+    expect_exit 6 "$dsdata" tokenize --vocab "$scratch/vocab.txt" "$samples"
+    expect_words "$samples" "not plain text"
+
+    case_begin "doctor prints its facts"
+    expect_exit 0 "$dsdata" doctor
+    grep -q '^processor  ' "$scratch/stdout" || complain "nothing on standard output"
+}
+
 bad_training() {
     if [ ! -x "$dstrain" ]; then
         echo "$dstrain is not built: its cases are left out"
@@ -455,5 +491,6 @@ odd_inputs
 bad_options
 bad_datasets
 bad_outputs
+bad_names
 bad_training
 flow_end

@@ -11,6 +11,7 @@ static const struct opt_row rows[] = {
     {.name = "sample", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, sample)},
     {.name = "epoch", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, epoch)},
     {.name = "seed", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, seed)},
+    {.name = "seq", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, seq_one)},
     {.name = NULL}};
 static const struct opt_program program = {.name = "test", .rows = rows};
 
