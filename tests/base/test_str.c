@@ -139,11 +139,13 @@ static void figures_have_three_digits(void **state)
 static void counts_have_commas(void **state)
 {
     (void)state;
-    char out[32];
+    char out[32], counted[56];
     assert_string_equal(format_count(0, out), "0");
     assert_string_equal(format_count(999, out), "999");
     assert_string_equal(format_count(1000, out), "1,000");
     assert_string_equal(format_count(1412870, out), "1,412,870");
+    assert_string_equal(format_counted(1, "thread", counted), "1 thread");
+    assert_string_equal(format_counted(1042, "sample", counted), "1,042 samples");
     assert_string_equal(format_count(UINT64_MAX, out), "18,446,744,073,709,551,615");
 }
 
