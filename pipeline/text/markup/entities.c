@@ -1,4 +1,4 @@
-/* The 252 named references of HTML 4, &apos; and two that MediaWiki adds; the later, rarer ones of HTML 5 are left as typed. */
+/* The 252 named references of HTML 4, &apos; and two that MediaWiki adds; the rarer ones of HTML 5 stay as typed. */
 #include "pipeline/text/markup/entities.h"
 
 #include <stdbool.h>
