@@ -99,10 +99,13 @@ bool plain_add(const struct template_page *page, struct call *call, uint32_t fro
 {
     const struct spans *spans = page->spans;
     const uint32_t first = from;
+    const bool fits_title = !call || out->size + page->title.size <= out->capacity;
     bool readable = true;
     while (child < spans->count && spans->items[child].start < from)
         child++;
     while (from < to) {
+        if (call && out->size + (to - from) > out->capacity) /* a value must not move those before it */
+            return false;
         const bool inside = child < spans->count && spans->items[child].start < to;
         const uint32_t end = inside ? spans->items[child].start : to;
         add_text(str_range(page->text.data + from, page->text.data + end), out);
@@ -112,7 +115,8 @@ bool plain_add(const struct template_page *page, struct call *call, uint32_t fro
             add_link(page, child, out);
         if (spans->items[child].kind == SPAN_TEMPLATE)
             readable &=
-                add_variable(page, child, spans->items[child].start == first && spans->items[child].end == to, out) ||
+                add_variable(page, child,
+                             fits_title && spans->items[child].start == first && spans->items[child].end == to, out) ||
                 (call && call_add_template(call, child, out));
         if (spans->items[child].kind == SPAN_ARGUMENT)
             readable &= add_default(page, child, out);

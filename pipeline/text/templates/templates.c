@@ -284,12 +284,12 @@ bool call_add_template(struct call *call, uint32_t index, struct buf *out)
     bool known = !rendering.dropped || !rendering.is_unknown; /* one whose arguments are all missing shows nothing */
     for (size_t i = rendering.part; known && i < renders->count; i++) {
         const struct part part = renders->parts[i];
-        const size_t room = (size_t)VALUE_GROWTH_MAX * (span->end - span->start) - (out->size - from);
-        known = part.to - part.from <= room;
+        known = out->size + (part.to - part.from) <= out->capacity;
         if (known && part.kind == PART_TEXT)
             buf_add(out, renders->text.data + part.from, part.to - part.from);
         else if (known && part.kind == PART_ARGUMENT)
             known = plain_add(call->page, call, part.from, part.to, index + 1, out);
+        known &= out->size - from <= (size_t)VALUE_GROWTH_MAX * (span->end - span->start);
     }
     if (!rendering.dropped)
         renders_pop(renders, &rendering);
