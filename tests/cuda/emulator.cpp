@@ -11,10 +11,10 @@
 #include "tests/cuda/emulator.h"
 #include "tests/cuda/shadow.h"
 
-#define THREADS_MAX  1024
-#define STACK_BYTES  (64 << 10)
-#define PLAIN_BYTES  (48 << 10)  /* bytes of shared memory without the attribute */
-#define SHARED_BYTES (227 << 10) /* and with it, at compute capability 9.0 */
+#define THREADS_MAX      1024
+#define STACK_BYTES      (64 << 10)
+#define PLAIN_BYTES      (48 << 10)  /* bytes of shared memory without the attribute */
+#define SHARED_BYTES_MAX (227 << 10) /* and with it, at compute capability 9.0 */
 
 struct late_copy {
     void *to;
@@ -225,7 +225,7 @@ static std::map<const void *, int> permitted;
 
 extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
 {
-    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SHARED_BYTES)
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SHARED_BYTES_MAX)
         return cudaErrorInvalidValue;
     permitted[kernel] = value;
     return cudaSuccess;
