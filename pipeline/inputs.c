@@ -41,11 +41,17 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
 }
 
 /* The first source that is known counts (inputs_open). A dump's code that is too long for any table stays unknown. */
+/* en, en-GB …; "simple" is the Simple English Wikipedia. */
+static bool is_english(const char *code)
+{
+    return strcmp(code, "simple") == 0 || (strncmp(code, "en", 2) == 0 && (code[2] == '\0' || code[2] == '-'));
+}
+
 /* The language that a wiki's first pages are in, if it is clearly not the one that the wiki states: NULL also for
  * languages that a guess takes for others. */
 static const char *contradicting(const struct dump *dump, const char *stated)
 {
-    const char *code = strcmp(stated, "simple") == 0 ? "en" : stated;
+    const char *code = is_english(stated) ? "en" : stated;
     const char *seems = language_is_guessed(str_of(code)) ? look_language(dump, NULL) : NULL;
     return seems && strcmp(seems, code) != 0 ? seems : NULL;
 }
@@ -352,12 +358,6 @@ size_t inputs_memory(const struct inputs *inputs)
         if (dump_memory(inputs->dumps[i]) > most)
             most = dump_memory(inputs->dumps[i]);
     return most;
-}
-
-/* en, en-GB …; "simple" is the Simple English Wikipedia. */
-static bool is_english(const char *code)
-{
-    return strcmp(code, "simple") == 0 || (strncmp(code, "en", 2) == 0 && (code[2] == '\0' || code[2] == '-'));
 }
 
 bool inputs_english(const struct inputs *inputs)

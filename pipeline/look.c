@@ -97,8 +97,12 @@ static void describe_object(struct str lines, const char *text_key, struct look 
     name_keys(object, look->keys, sizeof look->keys);
     if (text)
         look->text_is = kinds[json_typeof(text)];
-    json_object_foreach(object, key, value) if (!look->nested[0] && json_is_string(json_object_get(value, text_key)) &&
-                                                strlen(key) < sizeof look->nested) strcpy(look->nested, key);
+    json_object_foreach(object, key, value)
+    {
+        const bool has_text = json_is_string(json_object_get(value, text_key));
+        if (has_text && !look->nested[0] && strlen(key) < sizeof look->nested)
+            strcpy(look->nested, key);
+    }
     json_decref(object);
 }
 

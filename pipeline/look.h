@@ -1,5 +1,5 @@
-/* Examines the beginning of an input before reading, for what only the content can tell. The result depends
- * on the first DUMP_HEAD_BYTES of the input alone. */
+/* Examines the beginning of an input before reading, for what only the content can tell. The result depends on
+ * dump_head alone. */
 #ifndef PIPELINE_LOOK_H
 #define PIPELINE_LOOK_H
 

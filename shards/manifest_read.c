@@ -321,16 +321,15 @@ static int refuse_part(const char *path, const char *what, struct error *err)
     char *at = path_parent(path);
     fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "%s", what);
     hint(err, "dsdata build makes one from a Wikipedia dump or from text");
-    for (int level = 0; level < 2; level++) {
+    bool found = false;
+    for (int level = 0; level < 2 && !found; level++) {
         char *manifest = path_join(at, MANIFEST_NAME), *above = path_parent(at);
-        if (path_exists(manifest))
+        found = path_exists(manifest);
+        if (found)
             hint(err, "it is part of the dataset %s", at);
-        const bool found = path_exists(manifest);
         mem_free(manifest);
         mem_free(at);
         at = above;
-        if (found)
-            break;
     }
     mem_free(at);
     return -1;

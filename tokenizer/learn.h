@@ -48,7 +48,7 @@ struct learn_options {
                        * keep it */
 };
 
-/* ERR_USAGE: a vocabulary of vocab_size >= LEARN_SIZE_MIN pieces has no room for so many unused ones. */
+/* ERR_USAGE: `unused` pieces and the specials fill all of vocab_size (>= LEARN_SIZE_MIN). */
 int learn_check_room(uint32_t vocab_size, uint32_t unused, struct error *err);
 
 struct learn_report {

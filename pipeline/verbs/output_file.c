@@ -1,3 +1,4 @@
+/* In: the name after --out, and what the command reads. Out: an error where writing would fail or destroy something. */
 #include "pipeline/verbs/output_file.h"
 
 #include "base/file.h"
