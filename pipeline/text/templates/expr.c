@@ -8,7 +8,7 @@
 #define WORD_SIZE   8u
 
 // clang-format off
-enum operator {
+enum op {
     OPEN, NEGATIVE, POSITIVE, EXPONENT,
     SINE, COSINE, TANGENT, ARCSINE, ARCCOSINE, ARCTANGENT, EXP, LN, ABS, FLOOR, TRUNC, CEIL, SQRT, NOT,
     POWER, TIMES, DIVIDE, MOD, FMOD, PLUS, MINUS, ROUND, EQUAL, LESS, GREATER, AT_MOST, AT_LEAST, NOT_EQUAL, AND, OR,
@@ -33,7 +33,7 @@ static const struct {
 
 static const struct {
     char word[WORD_SIZE];
-    enum operator operator;
+    enum op op;
 } words[] = {{"abs", ABS},     {"acos", ARCCOSINE}, {"and", AND},     {"asin", ARCSINE}, {"atan", ARCTANGENT},
              {"ceil", CEIL},   {"cos", COSINE},     {"div", DIVIDE},  {"e", EXPONENT},   {"exp", EXP},
              {"floor", FLOOR}, {"fmod", FMOD},      {"ln", LN},       {"mod", MOD},      {"not", NOT},
@@ -43,7 +43,7 @@ static const struct {
 /* Longer signs first. */
 static const struct {
     char sign[8];
-    enum operator operator;
+    enum op op;
 } signs[] = {{"&minus;", MINUS}, {"&lt;=", AT_MOST}, {"&gt;=", AT_LEAST}, {"&lt;&gt;", NOT_EQUAL},
              {"&lt;", LESS},     {"&gt;", GREATER},  {"−", MINUS},        {"<=", AT_MOST},
              {">=", AT_LEAST},   {"<>", NOT_EQUAL},  {"!=", NOT_EQUAL},   {"+", PLUS},
@@ -60,7 +60,7 @@ struct evaluation {
     struct str text;
     size_t at;
     struct value values[EXPR_DEPTH_MAX];
-    enum operator waiting[EXPR_DEPTH_MAX];
+    enum op waiting[EXPR_DEPTH_MAX];
     size_t value_count, waiting_count;
     bool wants_value; /* an operand comes next; else a binary operator */
     const char *error;
@@ -85,11 +85,11 @@ static bool push_value(struct evaluation *self, struct value value)
     return true;
 }
 
-static bool push_operator(struct evaluation *self, enum operator operator)
+static bool push_operator(struct evaluation *self, enum op op)
 {
     if (self->waiting_count == EXPR_DEPTH_MAX)
         return say(self, "too deep");
-    self->waiting[self->waiting_count++] = operator;
+    self->waiting[self->waiting_count++] = op;
     return true;
 }
 
@@ -124,53 +124,55 @@ static double round_to(double number, double digits)
     return strtod(text, NULL);
 }
 
-static bool apply_to_one(struct evaluation *self, enum operator operator, struct value x)
+static bool apply_to_one(struct evaluation *self, enum op op, struct value x)
 {
     const double n = x.number;
-    if ((operator== ARCSINE || operator== ARCCOSINE) && (n < -1 || n > 1))
-        return say(self, "no such angle");
-    if (operator== LN && n <= 0)
-        return say(self, "logarithm of what is not positive");
-    if (operator== SQRT && n<0)
-        return say(self, "root of a negative number");
-    const bool stays = operator== NEGATIVE || operator== POSITIVE || operator== ABS;
-    const double result = operator== NEGATIVE ? -n :
-                          operator== POSITIVE ? n
-                          :
-                          operator== SINE ? sin(n)
-                          :
-                          operator== COSINE ? cos(n)
-                          :
-                          operator== TANGENT ? tan(n)
-                          :
-                          operator== ARCSINE ? asin(n)
-                          :
-                          operator== ARCCOSINE ? acos(n)
-                          :
-                          operator== ARCTANGENT ? atan(n)
-                          :
-                          operator== EXP ? exp(n)
-                          :
-                          operator== LN ? log(n)
-                          :
-                          operator== ABS ? fabs(n)
-                          :
-                          operator== FLOOR ? floor(n)
-                          :
-                          operator== TRUNC ? to_whole(n)
-                          :
-                          operator== CEIL ? ceil(n)
-                          :
-                          operator== SQRT ? sqrt(n)
-                                          : n == 0; /* NOT */
-    return push_value(self, value_of(result, operator== NOT || operator== TRUNC ||(stays &&x.is_whole)));
+    switch (op) {
+    case NEGATIVE:
+        return push_value(self, value_of(-n, x.is_whole));
+    case POSITIVE:
+        return push_value(self, value_of(n, x.is_whole));
+    case ABS:
+        return push_value(self, value_of(fabs(n), x.is_whole));
+    case NOT:
+        return push_value(self, value_of(n == 0, true));
+    case TRUNC:
+        return push_value(self, value_of(to_whole(n), true));
+    case FLOOR:
+        return push_value(self, value_of(floor(n), false));
+    case CEIL:
+        return push_value(self, value_of(ceil(n), false));
+    case SINE:
+        return push_value(self, value_of(sin(n), false));
+    case COSINE:
+        return push_value(self, value_of(cos(n), false));
+    case TANGENT:
+        return push_value(self, value_of(tan(n), false));
+    case ARCSINE:
+    case ARCCOSINE:
+        if (n < -1 || n > 1)
+            return say(self, "no such angle");
+        return push_value(self, value_of(op == ARCSINE ? asin(n) : acos(n), false));
+    case ARCTANGENT:
+        return push_value(self, value_of(atan(n), false));
+    case EXP:
+        return push_value(self, value_of(exp(n), false));
+    case LN:
+        if (n <= 0)
+            return say(self, "logarithm of what is not positive");
+        return push_value(self, value_of(log(n), false));
+    default: /* SQRT */
+        if (n < 0)
+            return say(self, "root of a negative number");
+        return push_value(self, value_of(sqrt(n), false));
+    }
 }
 
-static bool apply_to_two(struct evaluation *self, enum operator operator, struct value x, struct value y)
+static bool apply_to_two(struct evaluation *self, enum op op, struct value x, struct value y)
 {
     const double a = x.number, b = y.number;
     const bool whole = x.is_whole && y.is_whole;
-    switch (operator) {
+    switch (op) {
     case TIMES:
         return push_value(self, value_of(a * b, whole));
     case PLUS:
@@ -219,29 +221,29 @@ static bool apply_to_two(struct evaluation *self, enum operator operator, struct
 /* Applies the topmost operator to its values and pushes the result. */
 static bool apply(struct evaluation *self)
 {
-    const enum operator operator= self->waiting[--self->waiting_count];
-    const size_t takes = operators[operator].is_binary ? 2 : 1;
+    const enum op op = self->waiting[--self->waiting_count];
+    const size_t takes = operators[op].is_binary ? 2 : 1;
     if (self->value_count < takes)
         return say(self, "a value is missing");
     self->value_count -= takes;
     const struct value *values = self->values + self->value_count;
-    return takes == 2 ? apply_to_two(self, operator, values[0], values[1]) : apply_to_one(self, operator, values[0]);
+    return takes == 2 ? apply_to_two(self, op, values[0], values[1]) : apply_to_one(self, op, values[0]);
 }
 
-static enum operator topmost(const struct evaluation *self)
+static enum op topmost(const struct evaluation *self)
 {
     return self->waiting[self->waiting_count - 1];
 }
 
-static bool take_binary(struct evaluation *self, enum operator operator)
+static bool take_binary(struct evaluation *self, enum op op)
 {
     if (self->wants_value)
         return say(self, "an operator without a value before it");
-    while (self->waiting_count > 0 && operators[operator].strength <= operators[topmost(self)].strength)
+    while (self->waiting_count > 0 && operators[op].strength <= operators[topmost(self)].strength)
         if (!apply(self))
             return false;
     self->wants_value = true;
-    return push_operator(self, operator);
+    return push_operator(self, op);
 }
 
 static bool take_number(struct evaluation *self)
@@ -277,16 +279,16 @@ static bool take_word(struct evaluation *self)
         i++;
     if (i == sizeof words / sizeof *words)
         return say(self, "no such word");
-    const enum operator operator= words[i].operator;
-    if (operator== PI ||(operator== EXPONENT && self->wants_value)) {
+    const enum op op = words[i].op;
+    if (op == PI || (op == EXPONENT && self->wants_value)) {
         if (!self->wants_value)
             return say(self, "a number where an operator should stand");
         self->wants_value = false;
-        return push_value(self, value_of(operator== PI ? M_PI : M_E, false));
+        return push_value(self, value_of(op == PI ? M_PI : M_E, false));
     }
-    if (operators[operator].is_binary)
-        return take_binary(self, operator);
-    return self->wants_value ? push_operator(self, operator) : say(self, "a function where an operator should stand");
+    if (operators[op].is_binary)
+        return take_binary(self, op);
+    return self->wants_value ? push_operator(self, op) : say(self, "a function where an operator should stand");
 }
 
 static bool take_sign(struct evaluation *self)
@@ -297,9 +299,9 @@ static bool take_sign(struct evaluation *self)
         if (!str_starts(rest, sign))
             continue;
         self->at += sign.size;
-        if (self->wants_value && (signs[i].operator== PLUS || signs[i].operator== MINUS))
-            return push_operator(self, signs[i].operator== PLUS ? POSITIVE : NEGATIVE);
-        return take_binary(self, signs[i].operator);
+        if (self->wants_value && (signs[i].op == PLUS || signs[i].op == MINUS))
+            return push_operator(self, signs[i].op == PLUS ? POSITIVE : NEGATIVE);
+        return take_binary(self, signs[i].op);
     }
     return say(self, "a character that has no meaning here");
 }
