@@ -149,80 +149,162 @@ static struct str choose_case(struct str value, struct str rest)
     return fallback;
 }
 
-/* {#name a|b|c}; `inner` is the text after '#'. */
+/* A function of a pattern: {#name first|rest}. */
+struct pattern_call {
+    struct call *call;
+    struct sink *sink;
+    unsigned depth;
+    struct str name, first; /* `first`: the plain text of the first part */
+    bool is_opaque;         /* it is unknown */
+    struct str part, rest;  /* the first part as it stands; the others */
+};
+
+/* Shows one of the next two parts. */
+static void walk_branch(struct pattern_call *p, bool holds)
+{
+    const struct str then = pattern_part(&p->rest, '|'), otherwise = pattern_part(&p->rest, '|');
+    walk_pattern(p->call, holds ? then : otherwise, p->sink, p->depth + 1);
+}
+
+static struct expr first_expr(struct pattern_call *p)
+{
+    const struct expr expr = expr_read(p->first);
+    p->call->steps += p->first.size;
+    p->sink->failed |= p->is_opaque || expr.error;
+    return expr;
+}
+
+/* Each function shows its result, and returns whether that is something even where no argument exists. */
+
+static bool walk_if(struct pattern_call *p)
+{
+    walk_branch(p, p->is_opaque || p->first.size > 0);
+    return true;
+}
+
+static bool walk_ifeq(struct pattern_call *p)
+{
+    struct buf value = {0};
+    bool opaque;
+    const struct str second = value_of(p->call, pattern_part(&p->rest, '|'), &value, p->depth, &opaque);
+    p->sink->failed |= p->is_opaque || opaque;
+    walk_branch(p, str_equal(p->first, second));
+    buf_release(&value);
+    return true;
+}
+
+static bool walk_ifexpr(struct pattern_call *p)
+{
+    const struct expr expr = first_expr(p);
+    walk_branch(p, expr_holds(&expr));
+    return true;
+}
+
+static bool walk_expr(struct pattern_call *p)
+{
+    const struct expr expr = first_expr(p);
+    give_text(p->call, str_of(expr.text), p->sink);
+    return true;
+}
+
+static bool walk_switch(struct pattern_call *p)
+{
+    p->sink->failed |= p->is_opaque;
+    walk_pattern(p->call, choose_case(p->first, p->rest), p->sink, p->depth + 1);
+    return true;
+}
+
+static bool walk_title(struct pattern_call *p)
+{
+    give_text(p->call, p->call->page->title, p->sink);
+    return true;
+}
+
+static bool walk_now(struct pattern_call *p)
+{
+    char text[16];
+    p->sink->failed |= p->first.size != 1 || !call_revision_time(p->call, p->first.data[0], text);
+    if (!p->sink->failed)
+        give_text(p->call, str_of(text), p->sink);
+    return true;
+}
+
+static bool walk_time(struct pattern_call *p)
+{
+    struct buf value = {0}, shown = {0};
+    bool opaque;
+    const struct str text = value_of(p->call, pattern_part(&p->rest, '|'), &value, p->depth, &opaque);
+    p->sink->failed |=
+        p->is_opaque || opaque || !call_format_time(p->call, p->first, text, &shown) || shown.size > PATTERN_TIME_MAX;
+    give_text(p->call, buf_str(&shown), p->sink);
+    buf_release(&value);
+    buf_release(&shown);
+    return true;
+}
+
+static bool walk_case(struct pattern_call *p)
+{
+    if (p->is_opaque) { /* show it unchanged: its words are what matters */
+        walk_pattern(p->call, p->part, p->sink, p->depth + 1);
+        return false;
+    }
+    struct buf value = {0};
+    case_add(p->name, p->first, &value);
+    give_text(p->call, buf_str(&value), p->sink);
+    buf_release(&value);
+    return p->first.size > 0;
+}
+
+static bool walk_num(struct pattern_call *p)
+{
+    char out[NUMBER_BYTES_MAX], local[NUMBER_BYTES_MAX];
+    double number;
+    int precision;
+    struct str shown = p->first;
+    if (p->first.size <= NUMBER_BYTES_MAX / 4 && number_read(p->first, &number, &precision))
+        shown = number_localise(p->call->page->style, number_group(p->first, out), local);
+    p->sink->failed |= p->is_opaque;
+    give_text(p->call, shown, p->sink);
+    return p->first.size > 0;
+}
+
+static const struct {
+    const char *name;
+    bool (*walk)(struct pattern_call *p);
+} functions[] = {
+    {"expr", walk_expr},    {"if", walk_if},   {"ifeq", walk_ifeq},    {"ifexpr", walk_ifexpr}, {"lc", walk_case},
+    {"lcfirst", walk_case}, {"now", walk_now}, {"num", walk_num},      {"switch", walk_switch}, {"time", walk_time},
+    {"title", walk_title},  {"uc", walk_case}, {"ucfirst", walk_case},
+};
+
+size_t pattern_function(struct str text)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const size_t size = strlen(functions[i].name);
+        if (str_starts(text, str_of(functions[i].name)) && size < text.size && text.data[size] == ' ')
+            return size + 1;
+    }
+    return 0;
+}
+
+/* {#name first|rest}; `inner` is the text after '#'. */
 static void walk_function(struct call *call, struct str inner, struct sink *sink, unsigned depth)
 {
-    struct buf value = {0}, other = {0};
-    bool opaque = false, other_opaque = false;
-    struct str name = pattern_part(&inner, ' ');
     if (depth >= PATTERN_DEPTH_MAX) {
         sink->failed = true;
         return;
     }
-    const struct str whole = pattern_part(&inner, '|'), first = value_of(call, whole, &value, depth, &opaque);
+    struct buf value = {0};
+    struct pattern_call p = {.call = call, .sink = sink, .depth = depth};
+    p.name = pattern_part(&inner, ' ');
+    p.part = pattern_part(&inner, '|');
+    p.rest = inner;
+    p.first = value_of(call, p.part, &value, depth, &p.is_opaque);
     sink->asked = true;
-    if (str_equal(name, STR("if"))) {
-        const struct str then = pattern_part(&inner, '|'), otherwise = pattern_part(&inner, '|');
-        walk_pattern(call, opaque || first.size > 0 ? then : otherwise, sink, depth + 1);
-        sink->found = true;
-    } else if (str_equal(name, STR("ifeq"))) {
-        const struct str second = value_of(call, pattern_part(&inner, '|'), &other, depth, &other_opaque);
-        const struct str then = pattern_part(&inner, '|'), otherwise = pattern_part(&inner, '|');
-        sink->failed |= opaque || other_opaque;
-        walk_pattern(call, str_equal(first, second) ? then : otherwise, sink, depth + 1);
-        sink->found = true;
-    } else if (str_equal(name, STR("switch"))) {
-        sink->failed |= opaque;
-        walk_pattern(call, choose_case(first, inner), sink, depth + 1);
-        sink->found = true;
-    } else if (str_equal(name, STR("expr")) || str_equal(name, STR("ifexpr"))) {
-        const struct expr expr = expr_read(first);
-        call->steps += first.size;
-        const struct str then = pattern_part(&inner, '|'), otherwise = pattern_part(&inner, '|');
-        sink->failed |= opaque || expr.error;
-        if (name.size > strlen("expr"))
-            walk_pattern(call, expr_holds(&expr) ? then : otherwise, sink, depth + 1);
-        else
-            give_text(call, str_of(expr.text), sink);
-        sink->found = true;
-    } else if (str_equal(name, STR("title"))) {
-        give_text(call, call->page->title, sink);
-        sink->found = true;
-    } else if (str_equal(name, STR("now"))) {
-        char text[16];
-        sink->failed |= first.size != 1 || !call_revision_time(call, first.data[0], text);
-        if (!sink->failed)
-            give_text(call, str_of(text), sink);
-        sink->found = true;
-    } else if (str_equal(name, STR("time"))) {
-        struct buf shown = {0};
-        const struct str text = value_of(call, pattern_part(&inner, '|'), &other, depth, &other_opaque);
-        sink->failed |=
-            opaque || other_opaque || !call_format_time(call, first, text, &shown) || shown.size > PATTERN_TIME_MAX;
-        give_text(call, buf_str(&shown), sink);
-        sink->found = true;
-        buf_release(&shown);
-    } else if (str_ends(name, STR("first")) || str_equal(name, STR("lc")) || str_equal(name, STR("uc"))) {
-        if (opaque) { /* show it unchanged: its words are what matters */
-            walk_pattern(call, whole, sink, depth + 1);
-        } else {
-            case_add(name, first, &other);
-            give_text(call, buf_str(&other), sink);
-            sink->found |= first.size > 0;
-        }
-    } else if (str_equal(name, STR("num"))) {
-        char out[NUMBER_BYTES_MAX], local[NUMBER_BYTES_MAX];
-        double number;
-        int precision;
-        sink->failed |= opaque;
-        sink->found |= first.size > 0;
-        if (first.size <= NUMBER_BYTES_MAX / 4 && number_read(first, &number, &precision))
-            give_text(call, number_localise(call->page->style, number_group(first, out), local), sink);
-        else
-            give_text(call, first, sink);
-    }
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (str_equal(p.name, str_of(functions[i].name)))
+            sink->found |= functions[i].walk(&p);
     buf_release(&value);
-    buf_release(&other);
 }
 
 static void walk_pattern(struct call *call, struct str pattern, struct sink *sink, unsigned depth)

@@ -15,5 +15,7 @@
 size_t pattern_skip(struct str pattern, size_t at);
 /* Takes the part of *rest before the first separator outside braces, and removes the separator. */
 struct str pattern_part(struct str *rest, char separator);
+/* The bytes of the function's name at the start of `text`, with the blank after it; 0 if there is no such function. */
+size_t pattern_function(struct str text);
 
 #endif

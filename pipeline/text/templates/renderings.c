@@ -85,18 +85,6 @@ static size_t check_argument(struct str pattern, size_t at)
     return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
 }
 
-/* The position after "#name " at pattern[at]; 0 if there is no such function. */
-static size_t check_function(struct str pattern, size_t at)
-{
-    static const char *const names[] = {"#expr ", "#if ",     "#ifeq ", "#ifexpr ", "#lc ", "#lcfirst ", "#now ",
-                                        "#num ",  "#switch ", "#time ", "#title ",  "#uc ", "#ucfirst "};
-    const struct str rest = {pattern.data + at, pattern.size - at};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_starts(rest, str_of(names[i])))
-            return at + strlen(names[i]);
-    return 0;
-}
-
 const char *pattern_mistake(struct str pattern)
 {
     bool in_group = false;
@@ -123,11 +111,11 @@ const char *pattern_mistake(struct str pattern)
             of_page += str_starts(function, STR("ti")) || str_starts(function, STR("now"));
             if (of_page > PATTERN_PAGE_MAX)
                 return "the rendering asks more than 4 times for the page's title or time";
-            at = check_function(pattern, at + 1);
-            if (at == 0)
+            const size_t name = pattern_function(function);
+            if (name == 0)
                 return "after {# stands expr, if, ifeq, ifexpr, lc, lcfirst, now, num, switch, time, title, uc or "
-                       "ucfirst, and a "
-                       "blank";
+                       "ucfirst, and a blank";
+            at += strlen("{#") + name;
             if (++depth > PATTERN_DEPTH_MAX)
                 return "functions stand more than 8 deep";
             continue;
