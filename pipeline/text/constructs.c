@@ -237,6 +237,26 @@ static bool is_text_in_braces(const struct wikitext *w, const struct span *span)
     return at < limit && text[at] != ':' && !memchr(text + at, '|', span->inner_end - at);
 }
 
+/* Shows a rendering that is text alone, in place of the span. As in a browser, a blank beside another is left out. */
+static void show_text(struct wikitext *w, const struct span *span, struct rendering *rendering)
+{
+    const struct part *part = &w->renders.parts[rendering->part];
+    struct str shown = {w->renders.text.data + part->from, part->to - part->from};
+    const struct buf *out = w->paragraphs.out;
+    if (w->paragraphs.is_open && str_starts(shown, STR(" ")) && out->size > w->paragraphs.start &&
+        out->data[out->size - 1] == ' ')
+        shown = (struct str){shown.data + 1, shown.size - 1};
+    if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
+        shown.size--;
+    if (shown.size > 0) {
+        walk_show(w, span->end, shown);
+    } else {
+        walk_open_paragraph(w);
+        walk_skip(w, span->end, FATE_TEMPLATE);
+    }
+    renders_pop(&w->renders, rendering);
+}
+
 static void read_template(struct wikitext *w, const struct span *span)
 {
     if (is_text_in_braces(w, span)) {
@@ -270,25 +290,10 @@ static void read_template(struct wikitext *w, const struct span *span)
     if (rendering.is_block)
         walk_break_paragraph(w);
     w->poems += rendering.is_poem;
-    if (is_text_alone(&w->renders, &rendering) && !rendering.is_block) {
-        const struct part *part = &w->renders.parts[rendering.part];
-        struct str shown = {w->renders.text.data + part->from, part->to - part->from};
-        const struct buf *out = w->paragraphs.out;
-        if (w->paragraphs.is_open && str_starts(shown, STR(" ")) && out->size > w->paragraphs.start &&
-            out->data[out->size - 1] == ' ')
-            shown = (struct str){shown.data + 1, shown.size - 1}; /* as a browser shows blanks: once */
-        if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
-            shown.size--;
-        if (shown.size > 0) {
-            walk_show(w, span->end, shown);
-        } else {
-            walk_open_paragraph(w);
-            walk_skip(w, span->end, FATE_TEMPLATE);
-        }
-        renders_pop(&w->renders, &rendering);
-        return;
-    }
-    construct_show_parts(w, &rendering, rendering.part, span->end);
+    if (is_text_alone(&w->renders, &rendering) && !rendering.is_block)
+        show_text(w, span, &rendering);
+    else
+        construct_show_parts(w, &rendering, rendering.part, span->end);
 }
 
 static void read_pre(struct wikitext *w, const struct span *span)

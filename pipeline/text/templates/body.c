@@ -438,50 +438,31 @@ static uint32_t skip_subst(const struct compiler *c, uint32_t index, uint32_t fr
     return from;
 }
 
-static void compile_template(struct compiler *c, uint32_t index, unsigned depth)
+/* Is this name before a colon a function's? Otherwise it is a namespace. */
+static bool is_function(struct str name)
 {
-    struct piece pieces[PIECES_MAX];
-    const size_t count = cut_pieces(c, index, pieces);
+    static const char *const names[] = {"formatnum", "lc", "uc", "displaytitle", "defaultsort"};
+    if (str_starts(name, STR("#")) || str_ends(name, STR("first")))
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_equal(name, str_of(names[i])))
+            return true;
+    return false;
+}
+
+/* A call of a template, whose name is text[start, end); if that is not all of the first piece, span `child` follows,
+ * and the name is computed. */
+static void compile_call(struct compiler *c, uint32_t start, uint32_t end, uint32_t child, const struct piece *pieces,
+                         size_t count, unsigned depth)
+{
     const char *text = c->text.data;
-    char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX];
-    uint32_t start = skip_subst(c, index, pieces[0].from, pieces[0].to), child = index + 1;
-    uint32_t end = pieces[0].to; /* of what stands before any inner span */
-    while (child < c->spans->count && c->spans->items[child].start < start)
-        child++;
-    if (child < c->spans->count && c->spans->items[child].start < end)
-        end = c->spans->items[child].start;
-    if (count == PIECES_MAX) {
-        stop(c, BODY_OTHER);
-        return;
-    }
-    const char *colon = memchr(text + start, ':', end - start);
-    struct str typed = str_trim(str_range(text + start, text + end));
-    const bool is_computed = end < pieces[0].to;
-    if (str_equal(typed, STR("!")) || str_equal(typed, STR("="))) {
-        add_literal(c, str_equal(typed, STR("!")) ? STR("|") : STR("="));
-        return;
-    }
-    if (!is_computed && count == 1 && compile_variable(c, typed))
-        return;
-    if (colon) {
-        const struct str name = name_fold(str_range(text + start, colon), folded);
-        const bool is_function = name.size > 0 && (name.data[0] == '#' || str_equal(name, STR("formatnum")) ||
-                                                   str_ends(name, STR("first")) || str_equal(name, STR("lc")) ||
-                                                   str_equal(name, STR("uc")) || str_equal(name, STR("displaytitle")) ||
-                                                   str_equal(name, STR("defaultsort")));
-        if (is_function) {
-            compile_function(c, name, (uint32_t)(colon - text) + 1, pieces, count, depth);
-            return;
-        }
-        typed = str_trim(str_range(colon + 1, text + end)); /* Template:name */
-        start = (uint32_t)(colon - text) + 1;
-    }
-    const struct str name = name_canonical(typed, canonical);
+    char canonical[NAME_BYTES_MAX];
+    const struct str name = name_canonical(str_trim(str_range(text + start, text + end)), canonical);
+    const bool is_computed = end < pieces[0].to, outer = c->in_function;
     if (!is_computed && name.size == 0) {
         stop(c, BODY_OTHER);
         return;
     }
-    const bool outer = c->in_function;
     c->in_function = true;
     buf_add_byte(c->out, BODY_CALL);
     if (is_computed) {
@@ -505,6 +486,41 @@ static void compile_template(struct compiler *c, uint32_t index, unsigned depth)
     }
     buf_add_byte(c->out, BODY_END);
     c->in_function = outer;
+}
+
+static void compile_template(struct compiler *c, uint32_t index, unsigned depth)
+{
+    struct piece pieces[PIECES_MAX];
+    const size_t count = cut_pieces(c, index, pieces);
+    const char *text = c->text.data;
+    char folded[NAME_BYTES_MAX];
+    uint32_t start = skip_subst(c, index, pieces[0].from, pieces[0].to), child = index + 1;
+    uint32_t end = pieces[0].to; /* of what stands before any inner span */
+    while (child < c->spans->count && c->spans->items[child].start < start)
+        child++;
+    if (child < c->spans->count && c->spans->items[child].start < end)
+        end = c->spans->items[child].start;
+    const struct str typed = str_trim(str_range(text + start, text + end));
+    if (count == PIECES_MAX) {
+        stop(c, BODY_OTHER);
+        return;
+    }
+    if (str_equal(typed, STR("!")) || str_equal(typed, STR("="))) {
+        add_literal(c, str_equal(typed, STR("!")) ? STR("|") : STR("="));
+        return;
+    }
+    if (end == pieces[0].to && count == 1 && compile_variable(c, typed))
+        return;
+    const char *colon = memchr(text + start, ':', end - start);
+    if (colon) {
+        const struct str name = name_fold(str_range(text + start, colon), folded);
+        start = (uint32_t)(colon - text) + 1;
+        if (is_function(name)) {
+            compile_function(c, name, start, pieces, count, depth);
+            return;
+        }
+    }
+    compile_call(c, start, end, child, pieces, count, depth);
 }
 
 static void compile_span(struct compiler *c, uint32_t index, unsigned depth)

@@ -156,7 +156,8 @@ bool call_is_measure(struct call *call)
     return strcmp(c.unit->code, "N") != 0 && strcmp(c.unit->code, "W") != 0; /* north, west */
 }
 
-static void read_outputs_and_style(struct call *call, struct conversion *c, unsigned at)
+/* Reads what to convert to, and the digits to show, from parameter `at` on; returns the position after them. */
+static unsigned read_conversion(struct call *call, struct conversion *c, unsigned at)
 {
     const struct str code = positional(call, at);
     struct amount amount;
@@ -181,6 +182,12 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
         c->precision = (long)amount.value;
         at++;
     }
+    return at;
+}
+
+/* Reads how amounts are shown, from named parameters; with adj=mid parameter `at` follows the first amount. */
+static void read_style(struct call *call, struct conversion *c, unsigned at)
+{
     const struct str adj = call_value(call, "adj"), abbr = call_value(call, "abbr");
     c->adjective = str_equal(adj, STR("on")) || str_equal(adj, STR("mid"));
     if (str_equal(adj, STR("mid")))
@@ -230,7 +237,7 @@ bool render_convert(struct call *call)
         struct amount amount;
         return !call->is_opaque && c.count == 1 && amount_at(call, 1, &amount) && show_as_typed(call, &c);
     }
-    read_outputs_and_style(call, &c, next_argument);
+    read_style(call, &c, read_conversion(call, &c, next_argument));
     const struct str disp = call_value(call, "disp");
     const bool flip = call_says(call, "order", "flip") || str_equal(disp, STR("flip"));
     const char *before = " (", *after = ")";
