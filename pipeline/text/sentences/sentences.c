@@ -447,6 +447,23 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
     return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
 }
 
+/* Does a stop of `count` marks, none of them wide, end the sentence? Sets what follows it. */
+static bool narrow_ends(struct splitter *splitter, struct stop *stop, size_t count)
+{
+    const bool glued = stop->next == stop->after;
+    if (glued && !is_glued(splitter, stop))
+        return false;
+    stop->word = skip_openings(splitter, stop->next);
+    stop->quoted = stop->word > stop->next;
+    if (!glued && !stop_ends(splitter, stop))
+        return false;
+    if (in_quotation(splitter, stop) || goes_on_after_quote(splitter, stop))
+        return false;
+    const bool ellipsis =
+        splitter->line.data[stop->at] == '.' ? count > 1 : str_starts(rest_of(splitter, stop->at), STR("…"));
+    return !(ellipsis && ellipsis_continues(splitter->language, rest_of(splitter, stop->next)));
+}
+
 /* Handles the stop or bracket at `at` and returns where to continue. */
 static size_t read_stop(struct splitter *splitter, size_t at)
 {
@@ -473,28 +490,13 @@ static size_t read_stop(struct splitter *splitter, size_t at)
      * depends on what was open at the stop, but in any case, because later stops depend on them. */
     stop.after = skip_closings(splitter, stop.end, stop.is_cjk);
     stop.next = skip_blanks(splitter, stop.after);
-    if (stop.marks & MARK_WIDE) {
-        const bool ends = wide_ends(splitter, &stop);
-        note_quotes(splitter, stop.end, stop.after);
-        if (!ends)
-            return stop.after;
+    const bool is_wide = stop.marks & MARK_WIDE;
+    const bool ends = is_wide ? wide_ends(splitter, &stop) : narrow_ends(splitter, &stop, count);
+    note_quotes(splitter, stop.end, stop.after);
+    if (!ends)
+        return is_wide ? stop.after : stop.next;
+    if (is_wide)
         splitter->wide_depth = 0;
-    } else {
-        const bool glued = stop.next == stop.after;
-        bool ends = !glued || is_glued(splitter, &stop);
-        if (ends) {
-            stop.word = skip_openings(splitter, stop.next);
-            stop.quoted = stop.word > stop.next;
-            const bool ellipsis =
-                splitter->line.data[at] == '.' ? count > 1 : str_starts(rest_of(splitter, at), STR("…"));
-            ends = (glued || stop_ends(splitter, &stop)) && !in_quotation(splitter, &stop) &&
-                   !goes_on_after_quote(splitter, &stop) &&
-                   !(ellipsis && ellipsis_continues(splitter->language, rest_of(splitter, stop.next)));
-        }
-        note_quotes(splitter, stop.end, stop.after);
-        if (!ends)
-            return stop.next;
-    }
     assert(at < stop.end && stop.end <= stop.after && stop.after <= stop.next && stop.next <= splitter->line.size);
     add_sentence(splitter, stop.after);
     splitter->start = stop.next;

@@ -282,51 +282,49 @@ static enum verdict look_up(const struct language *language, struct str name, st
     return is_numeral(after) && words_have(language->numbered, name) ? GOES_ON : UNKNOWN;
 }
 
-static enum verdict judge(const struct language *language, const struct dot *dot)
+/* A dot after a number: "3. May", "1. FC", "in 1905." */
+static enum verdict judge_number(const struct language *language, const struct dot *dot, struct str word)
 {
-    const struct str word = last_word(dot->before);
-    if (word.size == 0 || word.size > WORD_BYTES_MAX)
-        return ENDS;
-    const bool is_first = word.data == dot->before.data;
-    if (dot_is_number(word)) {
-        if (is_item(dot->before, word))
-            return GOES_ON;
-        if (is_date(dot, word))
-            return word.size == YEAR_DIGITS ? ENDS_BEFORE_STARTER : GOES_ON;
-        return language->ordinal_dot && !is_counted(language, dot->before, word) && !is_part(dot->before, word) &&
-                       word.size <= ORDINAL_DIGITS_MAX
-                   ? ENDS_BEFORE_STARTER
-                   : ENDS;
-    }
-    const char last = word.data[word.size - 1];
-    if ((unsigned char)last < 0x80 && !is_ascii_letter(last) && !is_digit(last))
-        return ENDS;
-    if (is_first && (is_one_letter(word) || is_roman(word, "IVXLCDM") || is_roman(word, "ivxlcdm")))
+    if (is_item(dot->before, word))
         return GOES_ON;
+    if (is_date(dot, word))
+        return word.size == YEAR_DIGITS ? ENDS_BEFORE_STARTER : GOES_ON;
+    return language->ordinal_dot && !is_counted(language, dot->before, word) && !is_part(dot->before, word) &&
+                   word.size <= ORDINAL_DIGITS_MAX
+               ? ENDS_BEFORE_STARTER
+               : ENDS;
+}
 
+/* What the language's lists say of a word, folded in `name`, and of the word before it. */
+static enum verdict judge_listed(const struct language *language, const struct dot *dot, struct str word,
+                                 struct str name, struct str before)
+{
     char folded[2 * NAME_BYTES_MAX];
-    const struct str before = word_before(dot->before, word);
     if (before.size > 0) {
-        struct str name = name_fold(before, folded);
-        folded[name.size] = '.';
-        name.size += 1 + name_fold(word, folded + name.size + 1).size;
-        const enum verdict of_both = look_up(language, name, dot->after);
+        struct str both = name_fold(before, folded);
+        folded[both.size] = '.';
+        both.size += 1 + name_fold(word, folded + both.size + 1).size;
+        const enum verdict of_both = look_up(language, both, dot->after);
         if (of_both != UNKNOWN)
             return of_both;
     }
-    const struct str name = name_fold(word, folded);
     size_t first, second;
     if (is_unit(language, dot->before, word, name) && is_upper(code_point_at(dot->after, 0, &first)) &&
         !is_upper(code_point_at(dot->after, first, &second)))
         return dot->after.size > first && dot->after.data[first] != '.' ? ENDS : ENDS_BEFORE_STARTER;
-    const enum verdict verdict = look_up(language, name, dot->after);
-    if (verdict != UNKNOWN)
-        return verdict;
+    return look_up(language, name, dot->after);
+}
+
+/* What the form of a word says that is in no list: initials, acronyms, numerals, compounds. */
+static enum verdict judge_form(const struct language *language, const struct dot *dot, struct str word, struct str name,
+                               struct str before)
+{
+    size_t size;
     if (word.size == 2 && is_doubled(str_range(word.data, dot->after.data)))
         return before.size == 2 && before.data[0] == before.data[1] && !is_doubled(dot->after) ? ENDS_BEFORE_STARTER
                                                                                                : GOES_ON;
     if (is_one_letter(word) && is_one_letter(before))
-        return is_lower(code_point_at(word, 0, &first)) ? ENDS_BEFORE_STARTER : GOES_ON;
+        return is_lower(code_point_at(word, 0, &size)) ? ENDS_BEFORE_STARTER : GOES_ON;
     if (is_one_letter(word) || is_acronym(word))
         return dot->quoted ? GOES_ON : ENDS_BEFORE_STARTER;
     if (language->ordinal_dot && is_roman(word, "IVXLCDM"))
@@ -337,6 +335,26 @@ static enum verdict judge(const struct language *language, const struct dot *dot
     if (!joint)
         joint = memrchr(name.data, '\'', name.size); /* l'ing. */
     return joint ? look_up(language, str_range(joint + 1, name.data + name.size), dot->after) : UNKNOWN;
+}
+
+static enum verdict judge(const struct language *language, const struct dot *dot)
+{
+    const struct str word = last_word(dot->before);
+    if (word.size == 0 || word.size > WORD_BYTES_MAX)
+        return ENDS;
+    if (dot_is_number(word))
+        return judge_number(language, dot, word);
+    const char last = word.data[word.size - 1];
+    if ((unsigned char)last < 0x80 && !is_ascii_letter(last) && !is_digit(last))
+        return ENDS;
+    const bool is_first = word.data == dot->before.data;
+    if (is_first && (is_one_letter(word) || is_roman(word, "IVXLCDM") || is_roman(word, "ivxlcdm")))
+        return GOES_ON;
+
+    char folded[NAME_BYTES_MAX];
+    const struct str name = name_fold(word, folded), before = word_before(dot->before, word);
+    const enum verdict listed = judge_listed(language, dot, word, name, before);
+    return listed != UNKNOWN ? listed : judge_form(language, dot, word, name, before);
 }
 
 bool dot_ends(const struct language *language, const struct dot *dot)
