@@ -21,6 +21,58 @@ static void seal_progress(void *context, uint64_t records)
     }
 }
 
+/* What was dropped and how often, and what unknown templates held. */
+static void fill_counts(const struct build *build, struct manifest *manifest)
+{
+    const struct dataset_recipe *recipe = &build->recipe;
+    const struct counts *counts = &build->whole.counts;
+    /* A reason that only an option gives is left out without it, so that datasets made without it keep their bytes. */
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        if ((fate != PAGE_DUPLICATE || recipe->drop_duplicates) && (fate != PAGE_SHORT || recipe->min_words > 0))
+            manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
+                                 counts->dropped[fate]);
+    for (int fate = 0; fate < FATES; fate++)
+        manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
+    manifest->unknown = (struct manifest_unknown){.count = counts->templates,
+                                                  .bytes = counts->template_bytes,
+                                                  .characters = counts->template_characters,
+                                                  .sentences = counts->template_sentences};
+    const struct tally *languages = &build->whole.missing.languages;
+    for (size_t i = 0; i < languages->count; i++)
+        manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,
+                              languages->rows[i].bytes);
+}
+
+static void fill_options(const struct dataset_recipe *recipe, struct manifest *manifest)
+{
+    json_t *options = dataset_recipe_json(recipe);
+    const char *name;
+    json_t *value;
+    json_object_foreach(options, name, value)
+    {
+        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        manifest_add_option(manifest, name, text ? text : json_string_value(value));
+        free(text);
+    }
+    json_decref(options);
+}
+
+/* The samples and shards of each length and split. */
+static void fill_lengths(const struct build *build, struct manifest *manifest)
+{
+    const struct dataset_recipe *recipe = &build->recipe;
+    const struct counts *counts = &build->whole.counts;
+    for (size_t set = 0; set < 2 * recipe->length_count; set++) {
+        const uint64_t samples = counts->samples[set];
+        const uint64_t record = digest_entry_bytes(recipe, set / 2, build->vocab->count) - sizeof(struct sample_key);
+        uint64_t shards = (samples * record + recipe->shard_bytes - 1) / recipe->shard_bytes;
+        if (shards > samples) /* --shard-bytes is below a record: no shard is empty */
+            shards = samples;
+        manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2),
+                            samples, counts->tokens[set], (uint32_t)shards);
+    }
+}
+
 /* Describes the dataset, except for the hashes of its shards. */
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
@@ -41,45 +93,12 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .seed = recipe->seed,
         .documents = counts->documents,
         .pages_kept = counts->pages[PAGE_KEPT]};
-    /* A reason that only an option gives is left out without it, so that datasets made without it keep their bytes. */
-    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        if ((fate != PAGE_DUPLICATE || recipe->drop_duplicates) && (fate != PAGE_SHORT || recipe->min_words > 0))
-            manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
-                                 counts->dropped[fate]);
-    for (int fate = 0; fate < FATES; fate++)
-        manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
-    manifest->unknown = (struct manifest_unknown){.count = counts->templates,
-                                                  .bytes = counts->template_bytes,
-                                                  .characters = counts->template_characters,
-                                                  .sentences = counts->template_sentences};
-    const struct tally *languages = &build->whole.missing.languages;
-    for (size_t i = 0; i < languages->count; i++)
-        manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,
-                              languages->rows[i].bytes);
-
-    json_t *options = dataset_recipe_json(recipe);
-    const char *name;
-    json_t *value;
-    json_object_foreach(options, name, value)
-    {
-        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        manifest_add_option(manifest, name, text ? text : json_string_value(value));
-        free(text);
-    }
-    json_decref(options);
+    fill_counts(build, manifest);
+    fill_options(recipe, manifest);
     /* Without names: the manifest depends on what was read, not on where it was. */
     for (size_t i = 0; i < build->inputs.count; i++)
         manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->whole.hashes[i]);
-
-    for (size_t set = 0; set < 2 * recipe->length_count; set++) {
-        const uint64_t samples = counts->samples[set];
-        const uint64_t record = digest_entry_bytes(recipe, set / 2, vocab->count) - sizeof(struct sample_key);
-        uint64_t shards = (samples * record + recipe->shard_bytes - 1) / recipe->shard_bytes;
-        if (shards > samples) /* --shard-bytes is below a record: no shard is empty */
-            shards = samples;
-        manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2),
-                            samples, counts->tokens[set], (uint32_t)shards);
-    }
+    fill_lengths(build, manifest);
 }
 
 /* Counts documents of equal text. Dropped ones are counted already. Others are found by their hashes, which are the

@@ -210,13 +210,29 @@ static void make_pairs(struct digest *digest, const struct pair_options *options
             pairs_of_document(documents, i, options, &digest->pairs);
 }
 
+/* Appends a sample after its key to the samples of its split. */
+static void add_sample(const struct digest *digest, size_t length, enum split split, const struct sample_key *key,
+                       struct harvest *harvest)
+{
+    const struct shard_layout *layout = &digest->layouts[length];
+    const struct sample *sample = &digest->samples[length];
+    const size_t set = 2 * length + split;
+    struct buf *out = &harvest->samples[set];
+    assert(sample->length <= layout->seq && sample->a_length <= sample->length);
+    buf_reserve(out, sizeof *key + layout->record_bytes);
+    memcpy(out->data + out->size, key, sizeof *key);
+    record_encode(layout, sample, (uint8_t *)out->data + out->size + sizeof *key);
+    out->size += sizeof *key + layout->record_bytes;
+    harvest->counts.samples[set]++;
+    harvest->counts.tokens[set] += sample->length;
+}
+
 /* Makes the samples of length number `length` and one copy: pairs in document order, masked and encoded, each after its
  * key. */
 static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
                          struct harvest *harvest)
 {
     const struct dataset_recipe *recipe = digest->options.recipe;
-    const struct shard_layout *layout = &digest->layouts[length];
     struct sample *sample = &digest->samples[length];
     const struct pair_options options = {.kind = recipe->pairs,
                                          .packed = recipe->packed,
@@ -235,9 +251,8 @@ static void make_samples(struct digest *digest, const struct group *group, size_
         random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part, recipe->seq[length], copy);
     const struct random_stream order =
         random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
-    buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN],
-                digest->pairs.count * (sizeof(struct sample_key) + layout->record_bytes)); /* nearly all of what is
-                                                                                            * needed */
+    buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN], /* nearly all of what is needed */
+                digest->pairs.count * (sizeof(struct sample_key) + digest->layouts[length].record_bytes));
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct sample_pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);
@@ -252,16 +267,8 @@ static void make_samples(struct digest *digest, const struct group *group, size_
                                        .part = group->part,
                                        .copy = copy,
                                        .index = i};
-        enum split split = digest->documents.items[pair->document_a].valid ? SPLIT_VALID : SPLIT_TRAIN;
-        size_t set = 2 * length + split;
-        assert(sample->length <= layout->seq && sample->a_length <= sample->length);
-        struct buf *out = &harvest->samples[set];
-        buf_reserve(out, sizeof key + layout->record_bytes);
-        memcpy(out->data + out->size, &key, sizeof key);
-        record_encode(layout, sample, (uint8_t *)out->data + out->size + sizeof key);
-        out->size += sizeof key + layout->record_bytes;
-        harvest->counts.samples[set]++;
-        harvest->counts.tokens[set] += sample->length;
+        const bool held_out = digest->documents.items[pair->document_a].valid;
+        add_sample(digest, length, held_out ? SPLIT_VALID : SPLIT_TRAIN, &key, harvest);
     }
 }
 
