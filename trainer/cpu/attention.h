@@ -230,8 +230,7 @@ static void attention(struct device *device, const struct attention_args *args)
 }
 
 /* For one block of queries, turns scores = Q K^T into `kept` and slopes = dO V^T into `dscore`:
- *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P
- * dP). */
+ *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
 static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
                             size_t rows, const struct dropout *dropout, const struct attention_head *h)
 {
@@ -266,71 +265,94 @@ static struct strips scores_across(const struct attention_head *h, unit *across,
     return strips_of_columns(across, (const unit *)scores, h->wide_length, rows, h->length);
 }
 
+/* The memory of a task. */
+struct backward_work {
+    real *dkeys, *dvalues;             /* [length, wide_size] */
+    real *dqueries;                    /* [QUERIES, wide_size] */
+    real *scores, *slopes;             /* [QUERIES, wide_length] */
+    unit *keys;                        /* [length, wide_size] */
+    unit *keys_across, *values_across; /* [size, wide_length] */
+    unit *queries, *dresult;           /* [QUERIES, size] */
+    unit *panels;                      /* [QUERIES, wide_size]: rows of dcontext, then of q */
+    unit *across;                      /* for tiles [wide_length, QUERIES]: columns of a block's scores */
+};
+
+static struct backward_work backward_work(const struct attention_head *h, real *memory)
+{
+    const size_t matrix = h->length * h->wide_size, block = QUERIES * h->wide_length;
+    struct backward_work w = {.dkeys = memory};
+    w.dvalues = w.dkeys + matrix;
+    w.dqueries = w.dvalues + matrix;
+    w.scores = w.dqueries + QUERIES * h->wide_size;
+    w.slopes = w.scores + block;
+    w.keys = (unit *)(w.slopes + block);
+    w.keys_across = w.keys + h->length_units * h->wide_size;
+    w.values_across = w.keys_across + h->size_units * h->wide_length;
+    w.queries = w.values_across + h->size_units * h->wide_length;
+    w.dresult = w.queries + QUERIES * h->size_units;
+    w.panels = w.dresult + QUERIES * h->size_units;
+    w.across = w.panels + QUERIES * h->wide_size;
+    return w;
+}
+
+/* Adds what the block of queries from `first` on gives to dkeys and dvalues, and stores its dq. */
+static void backward_block(const struct attention_backward_args *a, const struct attention_head *h,
+                           const struct backward_work *w, size_t first)
+{
+    const size_t stride = (size_t)a->q_stride, q_at = part_of(h, h->first_query, stride) + first * stride;
+    const size_t context_at = part_of(h, h->first_query, h->hidden) + first * h->hidden;
+    const size_t rows = smaller(QUERIES, h->queries - first);
+    const storage *q = (const storage *)a->q + q_at, *context = (const storage *)a->context + context_at;
+    const storage *dcontext = (const storage *)a->dcontext + context_at;
+    const real *log_sums =
+        (const real *)a->log_sums + h->head * (size_t)a->queries->token_rows + h->first_query + first;
+    real deltas[QUERIES];
+    lay_rows(w->queries, q, stride, rows, h->size);
+    lay_rows(w->dresult, dcontext, h->hidden, rows, h->size);
+    for (size_t i = 0; i < rows; i++) {
+        real delta = 0;
+#pragma omp simd reduction(+ : delta)
+        for (size_t j = 0; j < h->size; j++)
+            delta += LOAD(dcontext[i * h->hidden + j]) * LOAD(context[i * h->hidden + j]);
+        deltas[i] = delta;
+    }
+    small_product(w->scores, h->wide_length, strips_of_rows(w->queries, h->size_units), w->keys_across, rows,
+                  h->wide_length, h->size_units, false);
+    small_product(w->slopes, h->wide_length, strips_of_rows(w->dresult, h->size_units), w->values_across, rows,
+                  h->wide_length, h->size_units, false);
+    backward_scores(w->scores, w->slopes, log_sums, deltas, first, rows, &a->shape->dropout, h);
+    split(w->scores, rows * h->wide_length);
+    split(w->slopes, rows * h->wide_length);
+    lay_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
+    small_product(w->dvalues, h->wide_size, scores_across(h, w->across, w->scores, rows), w->panels, h->length,
+                  h->wide_size, split_units(rows), first > 0);
+    lay_split(w->panels, PANEL, q, stride, rows, h->size);
+    small_product(w->dkeys, h->wide_size, scores_across(h, w->across, w->slopes, rows), w->panels, h->length,
+                  h->wide_size, split_units(rows), first > 0);
+    small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->slopes, h->wide_length), w->keys, rows,
+                  h->wide_size, h->length_units, false);
+    store_rows((storage *)a->dq + q_at, stride, w->dqueries, rows, h->size, h->wide_size, h->scale);
+}
+
 static void attention_backward_head(const void *args, size_t task, int thread)
 {
     const struct attention_backward_args *a = args;
     const struct attention_head h = head_of(a->batch, a->queries, a->shape, task);
-    const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
-    real *dkeys = thread_scratch(a->scratch, a->shape, thread);       /* [length, wide_size] */
-    real *dvalues = dkeys + matrix;                                   /* [length, wide_size] */
-    real *dqueries = dvalues + matrix;                                /* [QUERIES, wide_size] */
-    real *scores = dqueries + QUERIES * h.wide_size;                  /* [QUERIES, wide_length] */
-    real *slopes = scores + block;                                    /* [QUERIES, wide_length] */
-    unit *keys = (unit *)(slopes + block);                            /* [length, wide_size] */
-    unit *keys_across = keys + h.length_units * h.wide_size;          /* [size, wide_length] */
-    unit *values_across = keys_across + h.size_units * h.wide_length; /* [size, wide_length] */
-    unit *queries = values_across + h.size_units * h.wide_length;     /* [QUERIES, size] */
-    unit *dresult = queries + QUERIES * h.size_units;                 /* [QUERIES, size] */
-    unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: rows of dcontext, then of q */
-    unit *across = panels + QUERIES * h.wide_size;   /* for tiles [wide_length, QUERIES]: columns of a block's scores */
-    real deltas[QUERIES];
-    const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
-    const size_t q_at = part_of(&h, h.first_query, stride), kv_at = part_of(&h, h.first, kv_stride);
-    const size_t context_at = part_of(&h, h.first_query, h.hidden);
-    const storage *q = (const storage *)a->q + q_at, *k = (const storage *)a->kv + kv_at;
-    storage *dq = (storage *)a->dq + q_at, *dk = (storage *)a->dkv + kv_at;
-    const storage *context = (const storage *)a->context + context_at;
-    const storage *dcontext = (const storage *)a->dcontext + context_at;
-    const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->queries->token_rows + h.first_query;
-
+    const struct backward_work w = backward_work(&h, thread_scratch(a->scratch, a->shape, thread));
+    const size_t stride = (size_t)a->kv_stride, kv_at = part_of(&h, h.first, stride);
+    const storage *k = (const storage *)a->kv + kv_at;
+    storage *dk = (storage *)a->dkv + kv_at;
     if (h.queries == 0)
-        memset(dkeys, 0, 2 * matrix * sizeof *dkeys);
+        memset(w.dkeys, 0, 2 * h.length * h.wide_size * sizeof *w.dkeys);
     tiles_open();
-    lay_split(keys, PANEL, k, kv_stride, h.length, h.size);
-    lay_steps(keys_across, PANEL, k, 1, kv_stride, h.size, h.length);
-    lay_steps(values_across, PANEL, k + h.hidden, 1, kv_stride, h.size, h.length);
-    for (size_t first = 0; first < h.queries; first += QUERIES) {
-        const size_t rows = smaller(QUERIES, h.queries - first);
-        const storage *from = q + first * stride, *dfrom = dcontext + first * h.hidden;
-        lay_rows(queries, from, stride, rows, h.size);
-        lay_rows(dresult, dfrom, h.hidden, rows, h.size);
-        for (size_t i = 0; i < rows; i++) {
-            real delta = 0;
-#pragma omp simd reduction(+ : delta)
-            for (size_t j = 0; j < h.size; j++)
-                delta += LOAD(dfrom[i * h.hidden + j]) * LOAD(context[(first + i) * h.hidden + j]);
-            deltas[i] = delta;
-        }
-        small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys_across, rows, h.wide_length,
-                      h.size_units, false);
-        small_product(slopes, h.wide_length, strips_of_rows(dresult, h.size_units), values_across, rows, h.wide_length,
-                      h.size_units, false);
-        backward_scores(scores, slopes, log_sums + first, deltas, first, rows, &a->shape->dropout, &h);
-        split(scores, rows * h.wide_length);
-        split(slopes, rows * h.wide_length);
-        lay_split(panels, PANEL, dfrom, h.hidden, rows, h.size);
-        small_product(dvalues, h.wide_size, scores_across(&h, across, scores, rows), panels, h.length, h.wide_size,
-                      split_units(rows), first > 0);
-        lay_split(panels, PANEL, from, stride, rows, h.size);
-        small_product(dkeys, h.wide_size, scores_across(&h, across, slopes, rows), panels, h.length, h.wide_size,
-                      split_units(rows), first > 0);
-        small_product(dqueries, h.wide_size, strips_of_rows((unit *)slopes, h.wide_length), keys, rows, h.wide_size,
-                      h.length_units, false);
-        store_rows(dq + first * stride, stride, dqueries, rows, h.size, h.wide_size, h.scale);
-    }
+    lay_split(w.keys, PANEL, k, stride, h.length, h.size);
+    lay_steps(w.keys_across, PANEL, k, 1, stride, h.size, h.length);
+    lay_steps(w.values_across, PANEL, k + h.hidden, 1, stride, h.size, h.length);
+    for (size_t first = 0; first < h.queries; first += QUERIES)
+        backward_block(a, &h, &w, first);
     tiles_close();
-    store_rows(dk, kv_stride, dkeys, h.length, h.size, h.wide_size, h.scale);
-    store_rows(dk + h.hidden, kv_stride, dvalues, h.length, h.size, h.wide_size, 1);
+    store_rows(dk, stride, w.dkeys, h.length, h.size, h.wide_size, h.scale);
+    store_rows(dk + h.hidden, stride, w.dvalues, h.length, h.size, h.wide_size, 1);
 }
 
 static void attention_backward(struct device *device, const struct attention_backward_args *args)
