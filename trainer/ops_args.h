@@ -92,7 +92,7 @@ struct dropout_args {
  *
  * W is [out, in], as in PyTorch; rows [.., out] and [.., in] are storage. */
 
-/* y = x W^T + b. */
+/* y = x W^T + b. Where x is W and b is NULL, a backend may use that y is symmetric. */
 struct linear_args {
     void *y;       /* [rows, out] */
     const void *x; /* [rows, in] */

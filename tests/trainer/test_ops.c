@@ -254,6 +254,41 @@ static void products(void)
     product_of_size(98, 128, 70, 800); /* sums in several pieces of k, strips and panels */
 }
 
+/* x x^T, where the backend knows it and where it does not. */
+static void square_of_size(size_t rows, size_t in)
+{
+    const struct rows all = {(int32_t)rows, (int32_t)rows};
+    struct array x = random_array(rows * in, rows * in, ops->storage_size, 1);
+    struct array known = array_of(rows * rows, ops->storage_size), other = array_of(rows * rows, ops->storage_size);
+    void *w = mem_aligned(rows * in * ops->storage_size);
+    memcpy(w, x.memory, rows * in * ops->storage_size);
+    CALL(ops, linear, .y = known.memory, .x = x.memory, .w = x.memory, .rows = all, .out = all.total,
+         .in = (int32_t)in);
+    CALL(ops, linear, .y = other.memory, .x = x.memory, .w = w, .rows = all, .out = all.total, .in = (int32_t)in);
+    if (memcmp(known.memory, other.memory, rows * rows * ops->storage_size) != 0)
+        fail_msg("%s: x x^T of %zu rows and %zu columns has other bits", ops->name, rows, in);
+    mem_free(w);
+    release(&x);
+    release(&known);
+    release(&other);
+}
+
+static void squares(void)
+{
+    square_of_size(1, 1);
+    square_of_size(16, 33);
+    square_of_size(70, 45);
+    square_of_size(256, 64);
+    square_of_size(300, 801); /* several pieces of k */
+    square_of_size(771, 20);
+}
+
+static void a_symmetric_product_has_the_bits_of_the_whole(void **state)
+{
+    (void)state;
+    each_backend(squares);
+}
+
 /* The gradient of a table of words, in parts of its rows (ops_args.h). */
 static void weight_in_parts(void)
 {
@@ -1001,6 +1036,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_right),
         cmocka_unit_test(a_part_of_a_weight_has_the_bits_of_the_whole),
+        cmocka_unit_test(a_symmetric_product_has_the_bits_of_the_whole),
         cmocka_unit_test(gelu_keeps_its_tail),
         cmocka_unit_test(norm_is_right),
         cmocka_unit_test(attention_is_right),

@@ -28,6 +28,7 @@ struct product_shape {
     bool add;    /* C += */
     bool bias;   /* a row [n] in `real` is added */
     bool real_c; /* C is in `real`, not in storage; then it is always added to */
+    bool upper;  /* below the diagonal C need not be computed */
 };
 
 struct linear_product {
@@ -165,7 +166,12 @@ static void product_task(const void *args, size_t task, int thread)
 {
     const struct linear_product *p = args;
     const size_t i0 = task / p->across * p->block_m, j0 = task % p->across * p->block_n;
-    const size_t m = smaller(p->block_m, (size_t)p->shape.m - i0), n = smaller(p->block_n, (size_t)p->shape.n - j0);
+    const size_t n = smaller(p->block_n, (size_t)p->shape.n - j0);
+    size_t m = smaller(p->block_m, (size_t)p->shape.m - i0);
+    if (p->shape.upper)
+        m = j0 + n > i0 ? smaller(m, j0 + n - i0) : 0;
+    if (m == 0)
+        return;
     tiles_open();
     product_block(p, i0, j0, m, n, thread);
     tiles_close();
@@ -195,6 +201,47 @@ static void multiply(struct device *device, struct linear_product *p)
     parallel(blocks_of(own, rows) * p->across, product_task, p);
 }
 
+#define MIRROR_ROWS 16 /* of C in a task; C is read along its rows */
+
+struct mirror_args {
+    storage *c; /* [n, n] */
+    size_t n;
+};
+
+/* Copies what is above the diagonal below it. */
+static void mirror_block(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct mirror_args *a = args;
+    const size_t from = task * MIRROR_ROWS, to = smaller(from + MIRROR_ROWS, a->n);
+    for (size_t j = 0; j < to; j++)
+        for (size_t i = j < from ? from : j; i < to; i++)
+            a->c[i * a->n + j] = a->c[j * a->n + i];
+}
+
+/* y = x x^T: the sums on both sides of the diagonal are the same, bit for bit, so nearly half are copied. */
+static void square(struct device *device, const struct linear_args *args)
+{
+    struct linear_product product = {
+        .shape = {.m = args->out,
+                  .n = args->out,
+                  .k = args->in,
+                  .a_row = args->in,
+                  .a_column = 1,
+                  .b_row = 1,
+                  .b_column = args->in,
+                  .c_row = args->out,
+                  .upper = true},
+        .c = args->y,
+        .a = args->x,
+        .b = args->x,
+        .live = SIZE_MAX,
+    };
+    multiply(device, &product);
+    const struct mirror_args mirror = {args->y, (size_t)args->out};
+    parallel(blocks_of(mirror.n, MIRROR_ROWS), mirror_block, &mirror);
+}
+
 /* With `activation`, also computes the GELU of the result. */
 static void forward(struct device *device, const struct linear_args *a, void *activation, enum gelu gelu)
 {
@@ -222,7 +269,10 @@ static void forward(struct device *device, const struct linear_args *a, void *ac
 
 static void linear(struct device *device, const struct linear_args *args)
 {
-    forward(device, args, NULL, GELU_TANH);
+    if (args->x == args->w && !args->b && args->rows.live == args->out && args->rows.total == args->out)
+        square(device, args);
+    else
+        forward(device, args, NULL, GELU_TANH);
 }
 
 static void linear_gelu(struct device *device, const struct linear_gelu_args *args)
