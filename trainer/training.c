@@ -47,21 +47,6 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
 
 /* ---- the run ---- */
 
-/* The newest checkpoint before `name` in a run, or NULL; the caller mem_free's it. */
-static char *checkpoint_before(const char *run, const char *name)
-{
-    struct error ignored = {0};
-    struct path_list list = {0};
-    char *directory = path_join(run, CHECKPOINTS_NAME), *before = NULL;
-    if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
-        for (size_t i = list.count; i-- > 0 && !before;)
-            if (state_is_step_name(list.names[i]) && strcmp(list.names[i], name) < 0)
-                before = mem_copy_text(list.names[i]);
-    path_list_release(&list);
-    mem_free(directory);
-    return before;
-}
-
 /* Verifies the run's newest checkpoint; with --skip-damaged finds the newest one that is intact. *files becomes its
  * directory, which the caller mem_free's. */
 static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
@@ -72,18 +57,15 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
         const char *slash = strrchr(*files, '/');
         char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->keeper.run.directory, slash + 1) : NULL;
         if (!before)
-            return -1;
+            return err->kind == ERR_VERIFY ? hint(err, "no older checkpoint is kept; --fresh starts anew") : -1;
         if (!t->setup.settings->skip_damaged) {
             hint(err, "the checkpoint before it is %.200s; --skip-damaged continues from there", before);
             mem_free(before);
             return -1;
         }
         log_warn("%s is damaged; continuing from %s", slash + 1, before);
-        char *directory = path_join(t->keeper.run.directory, CHECKPOINTS_NAME);
         mem_free(*files);
-        *files = path_join(directory, before);
-        mem_free(directory);
-        mem_free(before);
+        *files = before;
         *err = (struct error){0};
     }
     return 0;
@@ -137,10 +119,12 @@ static bool has_checkpoint(const struct run *run)
 {
     if (!run->directory)
         return false; /* the keeper is silent */
-    char *latest = path_join(run->directory, LATEST_NAME);
-    const bool there = path_exists(latest);
-    mem_free(latest);
-    return there;
+    enum model_source source;
+    struct error ignored;
+    char *files = NULL;
+    const bool there = checkpoint_locate(run->directory, &source, &files, &ignored) < 0 || source == SOURCE_RUN;
+    mem_free(files);
+    return there; /* if `latest` is unreadable, resuming reports it */
 }
 
 /* Logs how a run that --resume branched off differs from the one it continues. */

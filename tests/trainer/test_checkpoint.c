@@ -172,6 +172,34 @@ static void every_nth_stays(void **state)
     assert_int_equal(checkpoint_best(f->run), 6);
 }
 
+static void files_of_the_user_stay(void **state)
+{
+    struct fixture *f = *state;
+    char *directory = checkpoint_path(f->run, 1);
+    for (f->state.step = 1; f->state.step <= 3; f->state.step++) {
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
+        if (f->state.step == 1)
+            tiny_write(directory, "notes.txt", "mine\n", 5);
+    }
+    assert_int_equal(checkpoints(f), 2);
+    char *foreign = checkpoint_foreign(directory);
+    assert_string_equal(foreign, "notes.txt");
+    mem_free(foreign);
+    mem_free(directory);
+}
+
+static void without_latest_the_newest_counts(void **state)
+{
+    struct fixture *f = *state;
+    for (f->state.step = 1; f->state.step <= 2; f->state.step++)
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
+    f->state.step = 2;
+    char *latest = path_join(f->run, LATEST_NAME);
+    assert_ok(path_remove(latest, err));
+    mem_free(latest);
+    expect_whole(f, 2);
+}
+
 static void any_damage_is_found_and_named(void **state)
 {
     static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors",
@@ -419,6 +447,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(saved_state_reads_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_nth_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_of_the_user_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_latest_the_newest_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
         cmocka_unit_test(a_newer_state_is_a_mismatch),

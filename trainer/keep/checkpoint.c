@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "trainer/config.h"
 #include "trainer/keep/json_write.h"
@@ -129,8 +130,12 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
         if (++kept <= keep_last || keep_last == 0 || (keep_every > 0 && step_of(list.names[i]) % keep_every == 0) ||
             step_of(list.names[i]) == best)
             continue;
-        char *path = path_join(directory, list.names[i]);
-        result = remove_directory(path, err);
+        char *path = path_join(directory, list.names[i]), *foreign = checkpoint_foreign(path);
+        if (!foreign)
+            result = remove_directory(path, err);
+        else if (kept == keep_last + 1) /* said once */
+            log_say("note       %s is kept: %s in it does not belong to the run", path, foreign);
+        mem_free(foreign);
         mem_free(path);
     }
     path_list_release(&list);

@@ -59,7 +59,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
                      uint64_t keep_last, uint64_t keep_every, struct error *err);
 
 /* Removes the checkpoints up to `step`, except the newest keep_last (0: removes none at all), those whose step is a
- * multiple of keep_every (0: no such exception) and the one that `best` names. */
+ * multiple of keep_every (0: no such exception), the one that `best` names, and those in which the user put files. */
 int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err);
 
 /* The step of the checkpoint that `best` names; 0 if that checkpoint does not exist. */
@@ -70,16 +70,28 @@ int checkpoint_set_best(const char *run, uint64_t step, struct error *err);
 /* RUN/checkpoints/step-00001000, whether it exists or not; the caller mem_free's it. */
 char *checkpoint_path(const char *run, uint64_t step);
 
-/* Finds out what a directory is: one with `latest` is a run, one with state.json a checkpoint, any other Hugging
- * Face's. *files becomes the directory that holds the files (for a run its newest checkpoint); the caller mem_free's
- * it. ERR_USAGE if there is no such directory. */
+/* The newest checkpoint of a run, or the newest before the one called `name` if that is not NULL: its directory, which
+ * the caller mem_free's. NULL: none. */
+char *checkpoint_before(const char *run, const char *name);
+
+/* Finds out what a directory is: one with `latest` or with checkpoints/step-N is a run, one with state.json a
+ * checkpoint, any other Hugging Face's. *files becomes the directory that holds the files (for a run the checkpoint
+ * that `latest` names, without `latest` the newest); the caller mem_free's it. ERR_USAGE if there is no such directory. */
 enum model_source { SOURCE_RUN, SOURCE_CHECKPOINT, SOURCE_HUGGING_FACE };
 int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err);
+
+/* Adds to an error about a directory what it is: a dataset, a run without a checkpoint, a part of a run. Returns -1. */
+int checkpoint_hint_place(const char *directory, struct error *err);
+/* ERR_USAGE for a directory that is no model, and `why`. */
+int checkpoint_refuse(const char *directory, const char *why, struct error *err);
 
 /* Reads state.json and compares every file with its hash: ERR_VERIFY names the first that is missing or damaged. The
  * caller json_decref's *identity (`identity` may be NULL). */
 int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err);
-/* The same for a report: notes every file that is missing or damaged, under prefix + name. < 0: reading failed. */
+/* A file in a checkpoint's directory that its state.json does not list, or NULL; the caller mem_free's it. */
+char *checkpoint_foreign(const char *directory);
+/* As checkpoint_verify for a report: notes every file that is missing or damaged, under prefix + name. < 0: reading
+ * failed. */
 int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,
                       struct verify_report *report, struct error *err);
 /* Reads weights and moments of a verified checkpoint into flat memory [params->size] each; NULL: not wanted.

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "shards/manifest.h"
 #include "trainer/keep/json_write.h"
 
 /* Finds the checkpoint that `latest` names. */
@@ -19,7 +20,8 @@ static int read_latest(const char *run, const char *latest, char **files, struct
         char name[64];
         snprintf(name, sizeof name, "%.*s", trimmed.size < sizeof name ? (int)trimmed.size : 0, trimmed.data);
         if (!state_is_step_name(name)) {
-            result = fail_at(err, ERR_VERIFY, latest, ERROR_NO_OFFSET, "does not name a checkpoint");
+            fail_at(err, ERR_VERIFY, latest, ERROR_NO_OFFSET, "does not name a checkpoint");
+            result = hint(err, "without this file the newest directory of %.300s/" CHECKPOINTS_NAME " is used", run);
         } else {
             char *directory = path_join(run, CHECKPOINTS_NAME);
             *files = path_join(directory, name);
@@ -30,20 +32,79 @@ static int read_latest(const char *run, const char *latest, char **files, struct
     return result;
 }
 
+char *checkpoint_before(const char *run, const char *name)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    char *directory = path_join(run, CHECKPOINTS_NAME), *before = NULL;
+    if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
+        for (size_t i = list.count; i-- > 0 && !before;)
+            if (state_is_step_name(list.names[i]) && (!name || strcmp(list.names[i], name) < 0))
+                before = path_join(directory, list.names[i]);
+    path_list_release(&list);
+    mem_free(directory);
+    return before;
+}
+
+/* The run that a folder in it, or in its folder checkpoints, is part of; NULL: none. The caller mem_free's it. */
+static char *run_around(const char *directory)
+{
+    char *at = path_parent(directory);
+    for (int level = 0; level < 2; level++) {
+        char *record = path_join(at, "run.json");
+        const bool run = path_exists(record);
+        mem_free(record);
+        if (run)
+            return at;
+        char *above = path_parent(at);
+        mem_free(at);
+        at = above;
+    }
+    mem_free(at);
+    return NULL;
+}
+
+int checkpoint_hint_place(const char *directory, struct error *err)
+{
+    char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, "run.json");
+    char *run = run_around(directory);
+    if (path_exists(dataset))
+        hint(err, "it is a dataset, the value of --shards; dsdata show describes it");
+    else if (path_exists(record))
+        hint(err, "it is a run that has not saved a checkpoint yet");
+    else if (run)
+        hint(err, "it is part of the run %.400s", run);
+    mem_free(dataset);
+    mem_free(record);
+    mem_free(run);
+    return -1;
+}
+
+int checkpoint_refuse(const char *directory, const char *why, struct error *err)
+{
+    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "%s", why);
+    hint(err, "give a run of dstrain, one of its checkpoints, or a Hugging Face directory");
+    return checkpoint_hint_place(directory, err);
+}
+
 int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err)
 {
     *files = NULL;
     if (!path_is_directory(directory))
-        return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
-                       path_exists(directory) ? "is not a directory" : "no such directory");
+        return checkpoint_refuse(directory, path_exists(directory) ? "is not a directory" : "no such directory", err);
     char *latest = path_join(directory, LATEST_NAME), *state = path_join(directory, STATE_NAME);
     int result = 0;
     if (path_exists(latest)) {
         *source = SOURCE_RUN;
         result = read_latest(directory, latest, files, err);
-    } else {
-        *source = path_exists(state) ? SOURCE_CHECKPOINT : SOURCE_HUGGING_FACE;
+    } else if (path_exists(state)) {
+        *source = SOURCE_CHECKPOINT;
         *files = mem_copy_text(directory);
+    } else { /* `latest` may be lost in a copy, or not written yet */
+        *files = checkpoint_before(directory, NULL);
+        *source = *files ? SOURCE_RUN : SOURCE_HUGGING_FACE;
+        if (!*files)
+            *files = mem_copy_text(directory);
     }
     mem_free(latest);
     mem_free(state);
@@ -120,6 +181,23 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
         *identity = json_incref(json_object_get(json, "run"));
     json_decref(json);
     return result;
+}
+
+char *checkpoint_foreign(const char *directory)
+{
+    struct checkpoint_state state;
+    struct error ignored = {0};
+    struct path_list list = {0};
+    json_t *json;
+    char *foreign = NULL;
+    if (read_state(directory, &state, &json, &ignored) == 0 && path_list(&list, directory, &ignored) == 0)
+        for (size_t i = 0; i < list.count && !foreign; i++)
+            if (strcmp(list.names[i], STATE_NAME) != 0 && strcmp(list.names[i], ERRORS_NAME) != 0 &&
+                !json_object_get(json_object_get(json, "files"), list.names[i]))
+                foreign = mem_copy_text(list.names[i]);
+    path_list_release(&list);
+    json_decref(json);
+    return foreign;
 }
 
 /* Counts the file, and notes it if `result` and `err` report damage; any other error is returned. */

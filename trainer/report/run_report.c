@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "trainer/keep/checkpoint.h"
 #include "trainer/report/sections.h"
 #include "trainer/run.h"
 
@@ -20,8 +21,10 @@ int report_add(struct report *report, const char *directory, struct error *err)
     if (!path_is_directory(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
     TRY(run_read(directory, &run.record, err));
-    if (!run.record)
-        return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "is no run of dstrain: it holds no %s", RUN_NAME);
+    if (!run.record) {
+        fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "is no run of dstrain: it holds no %s", RUN_NAME);
+        return checkpoint_hint_place(directory, err);
+    }
     if (history_read(&run.history, directory, err) < 0) {
         json_decref(run.record);
         return -1;

@@ -58,8 +58,8 @@ static int check_weights(const char *directory, struct error *err)
 {
     struct safetensors file;
     char *path = path_join(directory, "model.safetensors");
-    int result = path_exists(path) ? safetensors_open(&file, path, err)
-                                   : fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "holds no model.safetensors");
+    const int result = path_exists(path) ? safetensors_open(&file, path, err)
+                                         : checkpoint_refuse(directory, "holds no model.safetensors", err);
     if (result == 0)
         safetensors_close(&file);
     mem_free(path);
@@ -69,6 +69,7 @@ static int check_weights(const char *directory, struct error *err)
 static int check_target(const char *out, struct error *err)
 {
     struct path_list list;
+    TRY(path_check_writable(out, err));
     if (!path_exists(out))
         return 0;
     TRY(path_list(&list, out, err));

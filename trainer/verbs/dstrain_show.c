@@ -90,11 +90,10 @@ static int add_model(const char *files, json_t *facts, struct error *err)
     struct params params;
     char name[32];
     char *path = path_join(files, "config.json");
-    int result = path_exists(path) ? config_read(path, &config, err)
-                                   : fail_at(err, ERR_USAGE, files, ERROR_NO_OFFSET, "holds no config.json");
+    const int result =
+        path_exists(path) ? config_read(path, &config, err) : checkpoint_refuse(files, "holds no config.json", err);
     mem_free(path);
-    if (result < 0)
-        return -1;
+    TRY(result);
     params_init(&params, &config);
     json_t *model = json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name),
                               "parameters", (json_int_t)params.total, "layers", config.layers, "hidden", config.hidden,

@@ -53,6 +53,8 @@ static int survey_run(const char *run, struct verify_progress progress, struct v
         result = checkpoint_survey(directory, prefix, progress, report, err);
         mem_free(directory);
     }
+    if (result == 0 && report->files == 0 && report->count == 0)
+        result = fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "has no checkpoint yet: there is nothing to verify");
     path_list_release(&list);
     mem_free(checkpoints);
     return result;
@@ -65,6 +67,9 @@ static int survey(const char *directory, struct verify_progress progress, struct
         return survey_run(directory, progress, report, err);
     if (holds(directory, STATE_NAME) || holds(directory, MOMENTS_NAME))
         return checkpoint_survey(directory, "", progress, report, err);
+    if (holds(directory, WEIGHTS_NAME))
+        return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                       "is a Hugging Face directory: it has no hashes to compare its files with");
     return dataset_verify(directory, progress, report, err);
 }
 
