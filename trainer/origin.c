@@ -46,7 +46,7 @@ static int no_weights(const struct origin *origin, struct error *err)
     }
     path_list_release(&list);
     if (other == sizeof others / sizeof *others)
-        return fail_at(err, ERR_USAGE, origin->files, ERROR_NO_OFFSET, "holds no model.safetensors");
+        return checkpoint_refuse(origin->files, "holds no model.safetensors", err);
     fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[other].what);
     if (other == 0)
         return hint(err,
@@ -105,6 +105,24 @@ static int hash_files(struct origin *origin, struct error *err)
     return result;
 }
 
+/* The run in --out would be renamed before it is read. */
+static int check_fresh(const struct origin *origin, const struct settings *settings, struct error *err)
+{
+    if (!settings->fresh || !settings->out)
+        return 0;
+    char *files = path_full(origin->files), *out = path_full(settings->out);
+    const size_t size = strlen(out);
+    int result = 0;
+    if (strncmp(files, out, size) == 0 && (files[size] == '\0' || files[size] == '/')) {
+        fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET, "is in --out %s, which --fresh would move away",
+                settings->out);
+        result = hint(err, "give another --out");
+    }
+    mem_free(files);
+    mem_free(out);
+    return result;
+}
+
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err)
 {
     *origin = (struct origin){
@@ -126,7 +144,14 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
         return fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET,
                        "is not a run or checkpoint of dstrain, so %s finds no moments",
                        origin->goes_on ? "--resume" : "--init-moments");
+    TRY(check_fresh(origin, settings, err));
     if (origin->source != SOURCE_HUGGING_FACE)
         TRY(checkpoint_verify(origin->files, &origin->state, &origin->identity, err));
+    const char *task = json_string_value(json_object_get(origin->identity, "task"));
+    if (origin->moments && task) {
+        fail_at(err, ERR_MISMATCH, origin->name, ERROR_NO_OFFSET,
+                "was fine-tuned (%.40s): its moments are those of another head", task);
+        return hint(err, "--init takes its weights alone");
+    }
     return hash_files(origin, err);
 }

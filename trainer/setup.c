@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/config.h"
+#include "trainer/keep/target.h"
 #include "trainer/tune/text.h"
 
 #define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt */
@@ -103,6 +104,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     if (settings->patience > 0 && settings->eval_every == 0)
         return fail(err, ERR_USAGE,
                     "--patience counts evaluations, but there is only one, at the end: --eval-every N is missing");
+    TRY(target_check("dump-gradients", settings->dump_gradients, err));
     if (!settings->tuning)
         TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));

@@ -195,6 +195,31 @@ unsafe() {
     expect_exit 6 "$dstrain" export pickled --out never
     expect_absent never "$scratch"
 
+    case_begin "--fresh would move the run that --init reads"
+    expect_exit 2 "$dstrain" --shards "$data" --init run --steps 1 --out ./run --fresh
+    expect_words "is in --out ./run, which --fresh would move away" "give another --out"
+    expect_absent 'run.1' "$scratch"
+    expect_exit 2 "$dstrain" --shards "$data" --resume run/checkpoints/step-00000002 --steps 13 --out run --fresh
+
+    case_begin "files for results: no file of a run, a model or a dataset"
+    printf '{"good": "the river .", "bad": "river the ."}\n' >pairs.jsonl
+    expect_exit 0 "$dstrain" export run --out exported
+    md5sum run/run.json exported/model.safetensors "$data"/seq32/*.dss >before
+    expect_exit 2 "$dstrain" report run --out run/run.json
+    expect_words "run/run.json: belongs to a run, a model or a dataset, which --out would destroy"
+    expect_exit 2 "$dstrain" score exported pairs.jsonl --details exported/model.safetensors
+    expect_words "which --details would destroy" "nothing was written"
+    expect_exit 2 "${train[@]}" --out never --dump-gradients "$data/seq32/train-00000-of-00001.dss"
+    expect_exit 0 md5sum --quiet -c before
+    expect_exit 2 "$dstrain" score exported pairs.jsonl --details "$data"
+    expect_words "is a directory: --details names a file"
+    expect_exit 2 "$dstrain" score exported pairs.jsonl --details -
+    expect_exit 2 "$dstrain" report run --out nowhere/page.html
+    expect_words "there is no directory nowhere" "mkdir -p"
+    expect_exit 2 "${train[@]}" --out never --dump-gradients /dev/null
+    expect_words "is not a regular file"
+    expect_absent never "$scratch"
+
     case_begin "a model of another shape than its config.json says, and half a model"
     expect_exit 0 "$dstrain" export run --out half
     cp -r half other

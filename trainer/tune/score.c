@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/keep/json_write.h"
+#include "trainer/keep/target.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 
@@ -283,6 +284,7 @@ static int score(struct score *s, struct error *err)
     if (settings->details && path_same(settings->details, s->path))
         return fail_at(err, ERR_USAGE, s->path, ERROR_NO_OFFSET,
                        "is the file of pairs, which --details would replace: give another name");
+    TRY(target_check("details", settings->details, err));
     TRY(read_pairs(s, settings->limit > 0 ? settings->limit : UINT64_MAX, err));
     TRY(pass(s, err));
     count(s);

@@ -9,9 +9,11 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "shards/format.h"
+#include "trainer/keep/target.h"
 #include "trainer/verbs/dstrain_eval.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define GUESSES       10u
 #define GUESSES_AMONG 1000u /* samples from which the commonest label is determined */
@@ -65,6 +67,8 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     char why[512];
     int result = 0;
     stop_on_signals();
+    if (settings->out && strcmp(settings->out, "-") != 0)
+        TRY(target_check("out", settings->out, err));
     for (size_t i = 0; i < bare.count && result == 0; i++)
         result = report_add(&report, bare.items[i], err);
     if (result == 0)
