@@ -185,11 +185,15 @@ static uint32_t micro_batch_that_fits(const struct engine *e, enum engine_memory
 static int check_fit(const struct engine *e, enum engine_memory kind, struct error *err)
 {
     char needed[32], rest[32], all[32];
-    if (e->ops->memory == 0)
+    const bool host = e->ops->memory == 0;
+    const uint64_t bytes = engine_bytes(e, kind), room = host ? memory_allowed() : e->ops->rest;
+    if (bytes <= room)
         return 0;
-    const uint64_t bytes = engine_bytes(e, kind);
-    if (bytes <= e->ops->rest)
-        return 0;
+    if (host) { /* Linux grants it all the same, and ends the process when the memory is used */
+        fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(bytes, needed),
+             format_bytes(room, rest));
+        return hint(err, "a smaller --micro-batch or a smaller model; dstrain plan counts what is needed");
+    }
     fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
          e->micro_batch, format_bytes(bytes, needed), format_bytes(e->ops->rest, rest),
          format_bytes(e->ops->memory, all));

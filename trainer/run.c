@@ -85,6 +85,9 @@ int run_read(const char *directory, json_t **record, struct error *err)
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is not the record of a run");
     }
     mem_free(path);
+    if (result < 0 && err->kind == ERR_VERIFY)
+        hint(err, "--init with one of %.200s/" CHECKPOINTS_NAME " begins a new run; --fresh moves this one away",
+             directory);
     return result;
 }
 
@@ -95,9 +98,11 @@ static int check_empty(const char *directory, struct error *err)
     TRY(path_list(&list, directory, err));
     int result = 0;
     for (size_t i = 0; i < list.count && result == 0; i++)
-        if (strcmp(list.names[i], ".lock") != 0 && strcmp(list.names[i], RUN_NAME ".tmp") != 0)
-            result = fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
-                             "is not empty and holds no run of dstrain (it holds %.100s)", list.names[i]);
+        if (strcmp(list.names[i], ".lock") != 0 && strcmp(list.names[i], RUN_NAME ".tmp") != 0) {
+            fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                    "is not empty and holds no run of dstrain (it holds %.100s)", list.names[i]);
+            result = hint(err, "give another --out");
+        }
     path_list_release(&list);
     return result;
 }
@@ -123,12 +128,18 @@ static int move_away(const char *directory, char **moved, struct error *err)
 static int compare(struct run *run, const json_t *identity, struct error *err)
 {
     struct buf differences = {0};
-    run_differences(json_object_get(run->record, "identity"), identity, &differences);
+    const json_t *there = json_object_get(run->record, "identity");
+    run_differences(there, identity, &differences);
     int result = 0;
     if (differences.size > 0) {
+        const bool branches =
+            !json_object_get(there, "task") && !json_object_get(identity, "task") &&
+            json_equal(json_object_get(there, "initial_weights"), json_object_get(identity, "initial_weights"));
         result = fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s",
                          buf_text(&differences));
-        hint(err, "give another --out, or --fresh to move that run to %.400s.1", run->directory);
+        hint(err, "give another --out%s%.120s%s, or --fresh to move that run to %.120s.1",
+             branches ? ", with --resume " : "", branches ? run->directory : "",
+             branches ? " to go on from that run with these settings" : "", run->directory);
     }
     buf_release(&differences);
     return result;
@@ -148,12 +159,12 @@ static int write_record(struct run *run, struct error *err)
  * directory. */
 static int make_room(const char *directory, char **moved, struct error *err)
 {
-    json_t *record = NULL;
     struct lock lock = {.fd = -1};
-    TRY(run_read(directory, &record, err));
-    if (!record)
+    char *path = path_join(directory, RUN_NAME);
+    const bool run = path_exists(path); /* it may be damaged */
+    mem_free(path);
+    if (!run)
         return check_empty(directory, err);
-    json_decref(record);
     TRY(lock_take(&lock, directory, err));
     lock_release(&lock);
     return move_away(directory, moved, err);

@@ -138,12 +138,39 @@ mismatches() {
     expect_exit 5 "${train[@]}" --out run --precision fp32
     expect_words "precision default (now fp32)"
 
+    expect_words "--resume run to go on from that run with these settings"
+    expect_exit 2 "$dstrain" show run/checkpoints
+    expect_words "it is part of the run run"
+    expect_exit 2 "$dstrain" eval run --eval-samples 0
+
+    case_begin "a run without a checkpoint, without latest, with a damaged run.json"
+    cp -r run parts
+    rm parts/latest
+    expect_exit 75 "${train[@]}" --out parts --stop-after 1
+    expect_words "parts  (continues at step 2)"
+    rm -r parts/latest parts/checkpoints
+    expect_exit 2 "$dstrain" export parts --out e
+    expect_words "it is a run that has not saved a checkpoint yet"
+    expect_exit 2 "$dstrain" verify parts
+    expect_words "has no checkpoint yet"
+    truncate -s 100 parts/run.json
+    expect_exit 4 "${train[@]}" --out parts
+    expect_words "parts/run.json: byte 100" "--fresh"
+    expect_exit 75 "${train[@]}" --out parts --fresh --stop-after 1
+    expect_words "is now parts.1"
+    echo >parts/latest
+    expect_exit 4 "${train[@]}" --out parts
+    expect_words "parts/latest: does not name a checkpoint" "without this file the newest"
+
     case_begin "a directory of something else"
     mkdir letters
     echo "Dear Anna" >letters/anna.txt
     expect_exit 2 "${train[@]}" --out letters
+    expect_words "give another --out"
     expect_exit 2 "${train[@]}" --out letters --fresh
     expect_words anna.txt
+    expect_exit 2 "$dstrain" export run --out letters/anna.txt
+    expect_words "letters/anna.txt: is a file, not a directory"
     expect_equal "the letter" "$(cat letters/anna.txt)" "Dear Anna"
 
     case_begin "another vocabulary"

@@ -88,11 +88,12 @@ static int open_model(struct evaluating *e, struct error *err)
     const struct settings *settings = &e->settings;
     const struct source *source = &e->setup.task.splits[settings->split];
     TRY(engine_choose(&e->engine, settings, &e->setup.recipe, &e->setup.task, err));
-    if (source->samples == 0)
-        return fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
-                       "%s no %s samples of length %" PRIu32,
-                       source->parts > 0 ? "and the datasets beside it hold" : "holds", split_names[settings->split],
-                       e->setup.recipe.seq);
+    if (source->samples == 0) {
+        fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
+                "%s no %s samples of length %" PRIu32, source->parts > 0 ? "and the datasets beside it hold" : "holds",
+                split_names[settings->split], e->setup.recipe.seq);
+        return hint(err, "dsdata build --valid holds some out; --split train evaluates on the others");
+    }
     TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));
     TRY(engine_load(&e->engine, ENGINE_MODEL, err));
     return engine_read_weights(&e->engine, e->origin.weights, &e->report, err);
@@ -198,6 +199,8 @@ static int eval(struct evaluating *e, struct error *err)
 int dstrain_eval(void *context, struct opt_paths bare, struct error *err)
 {
     struct evaluating e;
+    if (((const struct settings *)context)->eval_samples == 0)
+        return fail(err, ERR_USAGE, "--eval-samples: 0 is too small, the least is 1"); /* in a run 0 is no evaluation */
     stop_on_signals();
     int result = evaluating_open(&e, context, bare.items[0], err);
     if (result == 0)
