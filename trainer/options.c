@@ -114,7 +114,7 @@ static const struct opt_row rows[] = {
      .default_help = "none",
      .help = "Built-in configuration, used instead of --config; command-line options override it."},
     {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train squad glue plan ",
-     .help = "Set keys as in a --config file: optimizer.type=LANS scheduler.params.warmup=0.05 gradient_clipping=1."},
+     .help = "Set keys as in a --config file: optimizer.type=LANS optimizer.params.eps=1e-6 gradient_clipping=1."},
     {.name = "pld-compat", .type = OPT_FLAG, .field = FIELD(pld_compat), .verbs = " train plan ",
      .help = "With progressive_layer_drop: scale layers and count steps exactly as DeepSpeed does, bias included."},
     {.name = "batch", .type = OPT_COUNT, .ramp = true, .field = FIELD(batch), .value = "N|A:B", .default_text = "24", .min = 1,
@@ -233,7 +233,7 @@ static const struct opt_row rows[] = {
      .verbs = " train squad glue ",
      .default_help = "never",
      .help = "Save and stop with exit code 75 after N steps of this invocation; the same command resumes."},
-    {.name = "time-limit", .type = OPT_DURATION, .field = FIELD(time_limit), .value = "TIME",
+    {.name = "time-limit", .type = OPT_DURATION, .field = FIELD(time_limit), .value = "TIME", .min = 1,
      .verbs = " train squad glue ",
      .default_help = "the end of the Slurm job, if any",
      .help = "Save and stop with exit code 75 before this time (90s, 30m, 8h) is up; the same command resumes."},
@@ -387,6 +387,15 @@ static const struct opt_foreign foreign[] = {
     {NULL, NULL},
 };
 
+static const struct opt_foreign foreign_verbs[] = {
+    {"pretrain", "train"}, {"resume", "the same command again (or --resume RUN)"}, {"test", "eval"},
+    {"perplexity", "eval"}, {"predict", "fill-mask, or glue and squad"}, {"infer", "fill-mask, or glue and squad"},
+    {"finetune", "glue or squad"}, {"fine-tune", "glue or squad"}, {"info", "show"}, {"inspect", "show"},
+    {"plot", "report"}, {"compare", "report RUN RUN"}, {"benchmark", "bench"}, {"convert", "export"},
+    {"check", "verify"}, {"build", "dsdata build"}, {"vocab", "dsdata vocab"}, {"tokenize", "dsdata tokenize"},
+    {NULL, NULL},
+};
+
 /* clang-format on */
 
 static const struct opt_note files[] = {
@@ -429,6 +438,7 @@ struct opt_program options_program(void)
         .verbs = verbs,
         .rows = rows,
         .foreign = foreign,
+        .foreign_verbs = foreign_verbs,
         .default_verb = "train",
         .version = version_text(),
         .print_more = print_modules,

@@ -103,7 +103,9 @@ wrong() {
     refused typo.json train_batch_sise "nearest key is train_batch_size" -- --config typo.json
     echo '{"optimizer.params.lr": 8}' >dotted.json
     refused dotted.json optimizer.params.lr unknown -- --config dotted.json
-    refused "--set optimizer.params.learning_rate" -- --set optimizer.params.learning_rate=1
+    refused "--set optimizer.params.learning_rate" "ours is optimizer.params.lr" -- \
+        --set optimizer.params.learning_rate=1
+    refused "scheduler.type is missing" -- --set scheduler.params.warmup=0.1
     refused scheduler.params.decay_rate -- --set scheduler.type=warmup_linear_decay_exp scheduler.params.decay_rates=1
     refused "decay_rate: is missing" -- --set scheduler.type=warmup_linear_decay_exp
     refused max_coeff unknown -- --set optimizer.params.max_coeff=1
@@ -113,7 +115,9 @@ wrong() {
         --set zero_optimization.overlap_com=true
     refused "would change" -- --set zero_optimization.zero_quantized_gradients=true
     refused amp "would change" -- --set amp.enabled=true
-    refused fp16 -- --set fp16=true
+    refused fp16 "nearest key is fp16.enabled" -- --set fp16=true
+    refused "--set steps: unknown key" -- --set steps=5
+    if grep -q nearest "$scratch/stderr"; then complain "a key that is not near is named"; fi
     refused exclude -- --set fp16.enabled=true bf16.enabled=true
     expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1 \
         zero_optimization.round_robin_gradients=true

@@ -53,7 +53,26 @@ usage() {
     expect_exit 2 "$dstrain" plan --shards "$data" --eval-every 5
     expect_exit 2 "$dstrain" export nowhere --out e
     expect_exit 2 "$dstrain" export
+    expect_exit 2 "$dstrain" predict nowhere
+    expect_words "ours is fill-mask"
+    expect_exit 2 "${train[@]}" --time-limit 0s
+    expect_exit 7 "$dstrain" --shards "$data" --model base --seq 64 --batch 65536 --micro-batch 65536 --out never
+    expect_words "of memory, this machine gives at most"
+    sed 's/"num_attention_heads": 2/"num_attention_heads": 3/' model.json >heads.json
+    expect_exit 6 "$dstrain" --shards "$data" --model heads.json
+    expect_words "3 attention heads" "heads.json says so"
     expect_absent 'runs' "$scratch"
+    expect_absent never "$scratch"
+
+    case_begin "a dataset in place of a model"
+    local verb
+    for verb in "show $data" "export $data --out e" "fill-mask $data" "report $data" "eval $data --shards $data"; do
+        # shellcheck disable=SC2086  # a verb and its arguments
+        expect_exit 2 "$dstrain" $verb
+        expect_words "it is a dataset, the value of --shards"
+    done
+    expect_exit 2 "$dstrain" fill-mask "the [MASK]"
+    expect_words "give a run of dstrain, one of its checkpoints, or a Hugging Face directory"
 
     case_begin "processes"
     expect_exit 2 "${train[@]}" --rank 1

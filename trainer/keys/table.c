@@ -259,7 +259,7 @@ static bool find_key(struct recipe *recipe, const char *path, struct found_key *
     return false;
 }
 
-/* The nearest key so far. */
+/* The nearest key so far: one below the path, or one that differs as a typing error does. */
 struct nearest {
     char key[80];
     unsigned distance;
@@ -269,7 +269,8 @@ static void nearer(struct str path, const char *prefix, const char *name, struct
 {
     char candidate[sizeof best->key];
     snprintf(candidate, sizeof candidate, "%s%s", prefix, name);
-    const unsigned distance = str_distance(path, str_of(candidate));
+    const bool below = str_starts(str_of(candidate), path) && candidate[path.size] == '.';
+    const unsigned distance = below ? 1 : str_distance(path, str_of(candidate));
     if (distance < best->distance) {
         best->distance = distance;
         memcpy(best->key, candidate, sizeof candidate);
@@ -278,7 +279,8 @@ static void nearer(struct str path, const char *prefix, const char *name, struct
 
 static int unknown_key(const struct keys *keys, const char *path, struct recipe *recipe, struct error *err)
 {
-    struct nearest best = {.distance = 20};
+    const char *dot = strrchr(path, '.');
+    struct nearest best = {.distance = 2 + (unsigned)strlen(dot ? dot : path) / 4};
     struct own_keys own[OWN_KEYS];
     const struct str name = str_of(path);
     own_keys_of(recipe, own);
@@ -288,6 +290,11 @@ static int unknown_key(const struct keys *keys, const char *path, struct recipe 
         for (const struct json_field *field = own[i].fields; field->key; field++)
             nearer(name, own[i].prefix, field->key, &best);
     keys_complain(keys, path, "unknown key", err);
+    if (str_starts(name, STR("scheduler.params.")) && !keys_get(keys->values, "scheduler.type"))
+        return hint(err,
+                    "scheduler.type is missing, which says what params there are; --warmup and --schedule need none");
+    if (strcmp(path, "optimizer.params.learning_rate") == 0)
+        return hint(err, "ours is optimizer.params.lr");
     return best.key[0] ? hint(err, "the nearest key is %s", best.key) : -1;
 }
 
