@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/judge.h"
 #include "trainer/comm/meet.h"
@@ -781,7 +782,7 @@ static void places_are_read(void **state)
         {"name", "", "", "name"},
         {"dir/x:12", "", "", "dir/x:12"},
     };
-    static const char *const bad[] = {"", "host:0", "host:65536", ":29500"};
+    static const char *const bad[] = {"", "host:0", "host:65536", "host:", ":29500"};
     struct rendezvous place;
     struct error err;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -825,6 +826,29 @@ static void a_file_of_something_else_is_not_read(void **state)
     buf_release(&text);
 }
 
+static void a_file_of_something_else_is_not_replaced(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/meet-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    char *path = path_join(folder, "place");
+    const struct rendezvous place = {.path = path};
+    struct error err;
+    struct buf there = {0};
+    assert_int_equal(file_write_all(path, "precious", 8, &err), 0);
+    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\n"), &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(file_read_all(path, 100, &there, &err), 0);
+    assert_string_equal(buf_text(&there), "precious");
+    assert_int_equal(file_write_all(path, "", 0, &err), 0);
+    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\n"), &err), 0);
+    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\nnumber 1\n"), &err), 0); /* a stale one */
+    assert_int_equal(path_remove(path, &err), 0);
+    assert_int_equal(path_remove(folder, &err), 0);
+    buf_release(&there);
+    mem_free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -853,6 +877,7 @@ int main(void)
         cmocka_unit_test(a_value_has_a_key_of_its_size),
         cmocka_unit_test(places_are_read),
         cmocka_unit_test(a_file_of_something_else_is_not_read),
+        cmocka_unit_test(a_file_of_something_else_is_not_replaced),
     };
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);

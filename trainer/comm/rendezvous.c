@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #define BACKLOG     256
-#define FIRST_LINE  "dstrain meeting 1\n"
+#define FIRST_WORDS "dstrain meeting "
+#define FIRST_LINE  FIRST_WORDS "1\n"
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 /* Resolves a numeric address; NULL for a name. */
@@ -45,7 +46,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     struct str host = colon ? str_range(from, colon) : str_of(from);
     if (text[0] == '\0')
         return fail(err, ERR_USAGE, "the rendezvous is empty");
-    if (!colon || digits == 0 || digits > 5 || colon[1 + digits] || memchr(host.data, '/', host.size)) {
+    if (!colon || digits > 5 || colon[1 + digits] || memchr(host.data, '/', host.size)) {
         rendezvous->path = text;
         return 0;
     }
@@ -187,9 +188,24 @@ void rendezvous_describe(int listener, uint64_t number, struct buf *text)
     freeifaddrs(all);
 }
 
+/* A file of that name may be one that a killed process left, or empty. Others are not replaced. */
+static int check_free(const char *path, struct error *err)
+{
+    struct error ignored;
+    struct buf there = {0};
+    const bool ours = !path_exists(path) || (file_read_all(path, RENDEZVOUS_BYTES, &there, &ignored) == 0 &&
+                                             (there.size == 0 || str_starts(buf_str(&there), STR(FIRST_WORDS))));
+    buf_release(&there);
+    if (ours)
+        return 0;
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is there and is no rendezvous: it is not replaced");
+    return hint(err, "--rendezvous HOST:PORT, or the name of a file that does not exist");
+}
+
 int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err)
 {
     struct file file;
+    TRY(check_free(rendezvous->path, err));
     TRY(file_create(&file, rendezvous->path, err));
     int result = fchmod(file.fd, S_IRUSR | S_IWUSR) < 0 ? fail_errno(err, rendezvous->path, "cannot be made") : 0;
     if (result == 0)

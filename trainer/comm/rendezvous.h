@@ -40,7 +40,8 @@ int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct
 int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);
 /* The content of the FILE: the number, and every address of this machine with the listener's port, loopback last. */
 void rendezvous_describe(int listener, uint64_t number, struct buf *text);
-/* Writes the FILE, readable only by its owner: temporary name, fsync, rename. */
+/* Writes the FILE, readable only by its owner: temporary name, fsync, rename. ERR_USAGE: a file of something else has
+ * that name. */
 int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err);
 /* Removes the FILE if it still says `text`. */
 void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text);
