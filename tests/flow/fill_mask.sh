@@ -65,7 +65,7 @@ expect_equal "lines" "$(wc -l <"$scratch/stdout")" 3
 
 case_begin "bytes that are not UTF-8, and a UTF-8 mark"
 expect_exit 0 "$dstrain" fill-mask run --json "$(printf 'a [MASK] \377')" "$first"
-expect_words "the command line: 1 bytes are not UTF-8"
+expect_words "the command line: 1 byte left out: not UTF-8"
 expect_equal "lines" "$(json "$scratch/stdout" '[line["text"] for line in o["lines"]]')" "['a [MASK] ', '$first']"
 printf '\357\273\277%s\n' "$first" | "$dstrain" fill-mask run --json >"$scratch/stdout" 2>"$scratch/stderr" ||
     complain "exit $?"

@@ -130,7 +130,7 @@ left_out() {
     printf 'a\t1\t\tthe hill is old .\na\t1\t\tthe town\n' | tee short/CoLA/train.tsv >short/CoLA/dev.tsv
     local short=(--init pre --data short --seq 32 --steps 1 --batch 2 --threads 1)
     expect_exit 0 "$dstrain" glue qqp "${short[@]}" --out qqp
-    expect_words "1 rows of train.tsv" "2 rows of dev.tsv"
+    expect_words "left out: 1 row of train.tsv" "2 rows of dev.tsv"
     expect_equal "passed over" "$(json qqp/scores.json 'o["passed_over"], o["dev_passed_over"], o["dev"]')" \
         "(1, [2], [1])"
     expect_exit 0 "$dstrain" glue cola "${short[@]}" --seeds 2 --out cola
@@ -147,7 +147,7 @@ wrong() {
     expect_words "--data"
     expect_exit 2 "$dstrain" glue sst-2 --init pre --data glue
     expect_words "--out"
-    expect_exit 2 "$dstrain" glue cola --init pre --data glue --out x
+    expect_exit 2 "$dstrain" glue CoLA --init pre --data glue --out x
     expect_words "glue/CoLA"
     expect_exit 2 "$dstrain" glue all --init pre --data pre --out x
     expect_exit 5 "${glue[@]}" --seq 128 --out x
@@ -164,9 +164,20 @@ wrong() {
     grep -qF "rows (" "$scratch/stderr" && complain "rows that are not there are counted"
     printf 'sentence\tlabel\nthe hill \377\t7\n' >bad/SST-2/train.tsv
     expect_exit 3 "${glue[@]}" --data bad --out x
-    expect_words "1 bytes are not UTF-8" "line 2, column 2"
+    expect_words "1 byte left out: not UTF-8" "line 2, column 2"
+    cp glue/SST-2/train.tsv bad/SST-2
+    echo sentence >bad/SST-2/test.tsv
+    expect_exit 3 "${glue[@]}" --data bad --out x
+    expect_words "bad/SST-2/test.tsv" "holds no rows"
     rm bad/SST-2/train.tsv
     expect_exit 2 "${glue[@]}" --data bad --out x
+    expect_words "bad/SST-2/train.tsv: is not there"
+    mkdir mine
+    echo mine >mine/notes.txt
+    expect_exit 2 "${glue[@]}" --seeds 2 --out mine
+    expect_words "mine: is not empty" notes.txt
+    expect_exit 2 "$dstrain" glue all --init pre --data glue --out mine
+    expect_equal "what is in it" "$(ls mine)" notes.txt
     [ ! -e x ] || complain "something was written"
 }
 

@@ -39,16 +39,37 @@ static int read_file(struct glue *g, const char *name, bool labelled, struct glu
     return result;
 }
 
-static int check_folder(const struct glue *g, struct error *err)
+static int check_file(const char *folder, const char *name, struct error *err)
 {
-    char *folder = path_join(g->data, g->task->folder);
+    char *path = path_join(folder, name);
+    const int result =
+        path_exists(path) ? 0 : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not there: a file of the task");
+    mem_free(path);
+    return result;
+}
+
+int glue_check_folder(const struct glue_task *task, const char *data, struct error *err)
+{
+    char *folder = path_join(data, task->folder);
     int result = 0;
     if (!path_is_directory(folder)) {
         fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
         result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
     }
+    if (result == 0)
+        result = check_file(folder, "train.tsv", err);
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev && result == 0; i++)
+        result = check_file(folder, task->devs[i].dev, err);
     mem_free(folder);
     return result;
+}
+
+static bool has_test(const struct glue *g, const struct glue_dev *dev)
+{
+    char *path = file_of(g, dev->test);
+    const bool there = path_exists(path);
+    mem_free(path);
+    return there;
 }
 
 static void put_head(const struct glue_task *task, struct model_config *config)
@@ -66,7 +87,7 @@ int glue_open(void *context, const struct settings *settings, const struct origi
     struct glue *g = context;
     g->length = (uint32_t)settings->seq;
     g->seed = settings->seed;
-    TRY(check_folder(g, err));
+    TRY(glue_check_folder(g->task, g->data, err));
     if (config->types < 2 && g->task->train.b != GLUE_NONE)
         return fail(err, ERR_MISMATCH, "the model knows one segment, samples of %s have two", g->task->folder);
     if (settings->seq > (uint64_t)config->positions)
@@ -74,8 +95,11 @@ int glue_open(void *context, const struct settings *settings, const struct origi
                     config->positions);
     TRY(text_open(&g->text, origin->files, config->vocabulary, err));
     TRY(read_file(g, "train.tsv", true, &g->train, err));
-    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++)
+    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++) {
         TRY(read_file(g, g->task->devs[i].dev, true, &g->devs[i], err));
+        if (has_test(g, &g->task->devs[i])) /* read now, so that its mistakes are found before the training */
+            TRY(read_file(g, g->task->devs[i].test, false, &g->tests[i], err));
+    }
     put_head(g->task, config);
     *material = (struct material){
         .hash = samples_hash(&g->train.samples),
@@ -95,8 +119,10 @@ void glue_release(struct glue *g)
 {
     text_close(&g->text);
     glue_set_release(&g->train);
-    for (int i = 0; i < GLUE_DEVS_MAX; i++)
+    for (int i = 0; i < GLUE_DEVS_MAX; i++) {
         glue_set_release(&g->devs[i]);
+        glue_set_release(&g->tests[i]);
+    }
 }
 
 /* ---- what is made of the model ---- */
@@ -116,29 +142,16 @@ static int predict_file(const struct glue *g, const char *directory, const struc
 }
 
 /* Predictions for the test file, which has no labels. */
-static int predict_test(struct glue *g, const struct evaluation_work *work, const char *directory,
-                        const struct glue_dev *dev, struct error *err)
+static int predict_test(const struct glue *g, const struct evaluation_work *work, const char *directory, int i,
+                        struct error *err)
 {
-    struct glue_set set;
-    float *logits = NULL;
-    int result = read_file(g, dev->test, false, &set, err);
-    if (result == 0) {
-        logits = mem_array(set.samples.count * g->task->labels, sizeof *logits);
-        result = predict(work, &set.samples, logits, NULL, err);
-    }
+    const struct samples *samples = &g->tests[i].samples;
+    float *logits = mem_array(samples->count * g->task->labels, sizeof *logits);
+    int result = predict(work, samples, logits, NULL, err);
     if (result == 0)
-        result = predict_file(g, directory, dev, logits, set.samples.count, err);
+        result = predict_file(g, directory, &g->task->devs[i], logits, samples->count, err);
     mem_free(logits);
-    glue_set_release(&set);
     return result;
-}
-
-static bool has_test(const struct glue *g, const struct glue_dev *dev)
-{
-    char *path = file_of(g, dev->test);
-    const bool there = path_exists(path);
-    mem_free(path);
-    return there;
 }
 
 static int score_dev(struct glue *g, const struct evaluation_work *work, const char *directory, int i, json_t *values,
@@ -154,8 +167,8 @@ static int score_dev(struct glue *g, const struct evaluation_work *work, const c
         glue_score(g->task, samples, logits, dev->suffix, values, undefined);
         snprintf(key, sizeof key, "eval_loss%s", dev->suffix);
         json_object_set_new(values, key, json_real(loss));
-        result = has_test(g, dev) ? predict_test(g, work, directory, dev, err)
-                                  : predict_file(g, directory, dev, logits, samples->count, err);
+        result = g->tests[i].samples.count > 0 ? predict_test(g, work, directory, i, err)
+                                               : predict_file(g, directory, dev, logits, samples->count, err);
     }
     mem_free(logits);
     return result;

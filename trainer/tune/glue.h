@@ -22,10 +22,12 @@ struct glue {
     struct text text;
     uint32_t length;
     uint64_t seed;
-    struct glue_set train, devs[GLUE_DEVS_MAX];
+    struct glue_set train, devs[GLUE_DEVS_MAX], tests[GLUE_DEVS_MAX]; /* tests: empty where there is no file */
     struct samples_reading run, split_train, split_valid;
 };
 
+/* Checks that the task's folder in `data` has train.tsv and the dev files. */
+int glue_check_folder(const struct glue_task *task, const char *data, struct error *err);
 int glue_open(void *glue, const struct settings *settings, const struct origin *origin, struct model_config *config,
               struct material *material, struct error *err);
 const struct text *glue_text(void *glue);

@@ -47,7 +47,7 @@ const struct glue_task glue_tasks[GLUE_TASKS] = {
 const struct glue_task *glue_task_named(const char *name)
 {
     for (size_t i = 0; i < GLUE_TASKS; i++)
-        if (strcmp(glue_tasks[i].name, name) == 0)
+        if (str_equal_ascii_nocase(str_of(name), str_of(glue_tasks[i].name))) /* the folders are CoLA, MRPC ... */
             return &glue_tasks[i];
     return NULL;
 }
@@ -125,10 +125,12 @@ static uint32_t columns_needed(const struct glue_columns *columns)
 static int take_row(struct reading *r, const struct tsv *row, struct samples *samples, struct error *err)
 {
     struct task_sample sample = {0};
-    if (row->count < columns_needed(r->columns))
-        return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET,
-                       "line %" PRIu64 " has %" PRIu32 " columns, column %" PRIu32 " is missing", row->line, row->count,
-                       row->count + 1);
+    char columns[56];
+    if (row->count < columns_needed(r->columns)) {
+        fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s, column %" PRIu32 " is missing",
+                row->line, format_counted(row->count, "column", columns), row->count + 1);
+        return hint(err, "tabs separate columns");
+    }
     TRY(take_label(r, row, &sample.label, err));
     const bool pair = r->columns->b != GLUE_NONE;
     r->a.count = r->b.count = 0;
@@ -147,8 +149,12 @@ static int take_row(struct reading *r, const struct tsv *row, struct samples *sa
 static int take_rows(struct reading *r, struct str text, struct glue_set *set, struct error *err)
 {
     struct tsv row = tsv_begin(text);
-    if (r->columns->header)
-        tsv_next(&row);
+    uint32_t label;
+    struct error ignored;
+    if (r->columns->header && tsv_next(&row) && r->columns->label != GLUE_NONE &&
+        row.count >= columns_needed(r->columns) && take_label(r, &row, &label, &ignored) == 0)
+        return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET,
+                       "line 1 is a row: the names of the columns are missing");
     while (tsv_next(&row)) {
         if (row.count < r->task->columns_least && r->columns->label != GLUE_NONE)
             set->passed_over++;

@@ -39,20 +39,22 @@ static void add_scores(const struct glue_task *task, const json_t *scores, struc
 
 static void say_passed_over(const char *file, const json_t *rows)
 {
+    char count[56];
     if (json_integer_value(rows) > 0)
-        log_say("note       %" JSON_INTEGER_FORMAT " rows of %s were too short and were skipped",
-                json_integer_value(rows), file);
+        log_say("note       too short, left out: %s of %s",
+                format_counted((uint64_t)json_integer_value(rows), "row", count), file);
 }
 
 static void say_scores(const struct glue_task *task, const json_t *scores)
 {
     struct buf text = {0};
-    char rows[32];
+    char rows[56];
     size_t i;
     const json_t *key;
     add_scores(task, scores, &text);
-    log_say("scores     %s: %s   %s rows", task->name, buf_text(&text),
-            format_count((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), rows));
+    log_say(
+        "scores     %s: %s   %s", task->name, buf_text(&text),
+        format_counted((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), "row", rows));
     json_array_foreach(json_object_get(scores, "undefined"), i, key) log_say(
         "note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
     say_passed_over("train.tsv", json_object_get(scores, "passed_over"));
@@ -131,15 +133,34 @@ static int write_object(const char *out, const json_t *object, struct error *err
     return result;
 }
 
-/* A directory of several runs is not that of one, whose scores.json would be replaced. */
-static int check_no_run(const char *out, struct error *err)
+static bool is_seed(const char *name)
 {
-    char *path = path_join(out, RUN_NAME);
-    const bool run = path_exists(path);
-    mem_free(path);
-    return run ? fail_at(err, ERR_MISMATCH, out, ERROR_NO_OFFSET,
-                         "holds one run: several seeds or tasks need a directory of their own, give another --out")
-               : 0;
+    return strncmp(name, "seed-", 5) == 0;
+}
+
+static bool is_task(const char *name)
+{
+    const struct glue_task *task = glue_task_named(name);
+    return task && strcmp(task->name, name) == 0;
+}
+
+/* A directory of several runs has only runs that are `ours`, and scores.json, which is replaced. */
+static int check_several(const char *out, bool (*ours)(const char *name), struct error *err)
+{
+    struct path_list list = {0};
+    const char *other = NULL;
+    int result = path_is_directory(out) ? path_list(&list, out, err) : 0;
+    for (size_t i = 0; i < list.count && !(other && strcmp(other, RUN_NAME) == 0); i++)
+        if (!ours(list.names[i]) && strncmp(list.names[i], SCORES_NAME, strlen(SCORES_NAME)) != 0)
+            other = list.names[i];
+    if (other && strcmp(other, RUN_NAME) == 0)
+        result = fail_at(err, ERR_MISMATCH, out, ERROR_NO_OFFSET,
+                         "holds one run: several seeds or tasks need a directory of their own, give another --out");
+    else if (other)
+        result = fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET,
+                         "is not empty and holds more than such runs (it holds %.100s): give another --out", other);
+    path_list_release(&list);
+    return result;
 }
 
 /* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread", "undefined"}, and the means under
@@ -150,7 +171,7 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
     if (settings->seeds == 1)
         return run_one(settings, task, settings->seed, out, scores, err);
     json_t *runs = json_array(), *seeds = json_array();
-    int result = check_no_run(out, err);
+    int result = check_several(out, is_seed, err);
     for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
         char name[32];
         json_t *one = NULL;
@@ -245,7 +266,10 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
 {
     json_t *tasks = json_object();
     double sum = 0;
-    int result = check_no_run(settings->out, err);
+    int result = check_several(settings->out, is_task, err);
+    for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
+        if (has_folder(settings, &glue_tasks[i]))
+            result = glue_check_folder(&glue_tasks[i], settings->glue, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
         json_t *one = NULL;
         if (!has_folder(settings, &glue_tasks[i])) {

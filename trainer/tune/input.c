@@ -1,5 +1,7 @@
 #include "trainer/tune/input.h"
 
+#include <string.h>
+
 #include "base/bz/stream.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -56,10 +58,12 @@ static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struc
 void input_repair(const char *name, struct buf *text, size_t from)
 {
     uint64_t dropped = 0;
+    char bytes[56];
     if (text->size > from)
         text->size = from + utf8_repair(text->data + from, text->size - from, &dropped);
     if (dropped > 0)
-        log_warn("%s: %llu bytes are not UTF-8 and are left out", name, (unsigned long long)dropped);
+        log_warn("%s: %s left out: not UTF-8", strcmp(name, "-") == 0 ? "standard input" : name,
+                 format_counted(dropped, "byte", bytes));
 }
 
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err)
