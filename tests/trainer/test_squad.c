@@ -315,7 +315,7 @@ static void refused_with(const char *from, const char *to, const char *words)
 static void odd_files_are_refused_by_name(void **state)
 {
     (void)state;
-    refused_with("\"two\"", "\"one\"", "one stands there twice");
+    refused_with("\"two\"", "\"one\"", "one occurs twice");
     refused_with("start\": 7", "start\": 8", "two has an answer that begins outside");
     refused_with("start\": 7", "start\": -1", "two has an answer that begins outside");
     refused_with("start\": 7", "start\": 4294967303", "two has an answer that begins outside");
@@ -323,15 +323,16 @@ static void odd_files_are_refused_by_name(void **state)
     refused_with("start\": 7", "start\": 9223372036854775808", "not JSON");
     refused_with("start\": 7", "start\": 7.0", "two has an answer without");
     refused_with("start\": 7", "start\": \"7\"", "two has an answer without");
+    refused_with("\"text\": \"c\"", "\"text\": \"\"", "two has an answer without");
     refused_with("\\ude42", "", "not JSON");
     refused_with("\\ud83d", "", "not JSON");
     refused_with("\\ud83d", "\\ude42", "not JSON");
     refused_with("\\u00e9", "\\u0000", "not JSON");
     refused_with("\"two\"", "\"t\\u0000o\"", "not JSON");
-    refused_with("\"two\"", "2", "no id");
+    refused_with("\"two\"", "2", "question number 2 has no \"id\"");
     refused_with("\"context\": ", "\"context\": [", "not JSON");
     refused_with("\"data\"", "\"date\"", "has no \"data\"");
-    refused_with("\"qas\"", "\"questions\"", "without context or qas");
+    refused_with("\"qas\"", "\"questions\"", "data[0].paragraphs[0] has no \"context\" or no \"qas\"");
     refused_with("\"paragraphs\"", "\"paragraph\"", "holds no questions");
     struct buf deep = {0};
     buf_add_text(&deep, "{\"data\": ");

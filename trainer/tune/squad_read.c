@@ -67,7 +67,7 @@ static int take_answers(struct squad_file *file, const char *path, const json_t 
     json_array_foreach(answers, i, answer)
     {
         const json_t *text = json_object_get(answer, "text"), *start = json_object_get(answer, "answer_start");
-        if (!json_is_string(text) || !json_is_integer(start))
+        if (!json_is_string(text) || json_string_length(text) == 0 || !json_is_integer(start))
             return bad(path, id, "has an answer without text or answer_start", err);
         struct squad_answer *out = &question->answers[question->answer_count++];
         *out = (struct squad_answer){.text = text_of(text), .length = points_of(text_of(text))};
@@ -83,12 +83,15 @@ static int take_question(struct squad_file *file, const char *path, const json_t
 {
     const json_t *id = json_object_get(qa, "id"), *text = json_object_get(qa, "question");
     const json_t *impossible = json_object_get(qa, "is_impossible");
-    if (!json_is_string(id) || !json_is_string(text))
-        return bad(path, id, "has no id or no question", err);
+    if (!json_is_string(id))
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question number %zu has no \"id\" that is a text",
+                       file->count + 1);
+    if (!json_is_string(text))
+        return bad(path, id, "has no \"question\"", err);
     if (impossible && !json_is_boolean(impossible))
         return bad(path, id, "has an is_impossible that is neither true nor false", err);
     if (json_object_get(seen, json_string_value(id)))
-        return bad(path, id, "stands there twice", err);
+        return bad(path, id, "occurs twice", err);
     json_object_set_new(seen, json_string_value(id), json_true());
     struct squad_question *question = &file->questions[file->count++];
     *question = (struct squad_question){
@@ -97,13 +100,15 @@ static int take_question(struct squad_file *file, const char *path, const json_t
     return take_answers(file, path, qa, question, err);
 }
 
-static int take_paragraph(struct squad_file *file, const char *path, const json_t *paragraph, json_t *seen,
-                          struct error *err)
+/* `article` and `number`: its place in the file, from 0. */
+static int take_paragraph(struct squad_file *file, const char *path, const json_t *paragraph, size_t article,
+                          size_t number, json_t *seen, struct error *err)
 {
     const json_t *text = json_object_get(paragraph, "context"), *qas = json_object_get(paragraph, "qas"), *qa;
     size_t i;
     if (!json_is_string(text) || !json_is_array(qas))
-        return bad(path, NULL, "holds a paragraph without context or qas", err);
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                       "data[%zu].paragraphs[%zu] has no \"context\" or no \"qas\"", article, number);
     struct squad_context *context = arena_alloc(&file->arena, sizeof *context);
     *context = (struct squad_context){.text = text_of(text)};
     cut_words(file, context);
@@ -132,7 +137,7 @@ static int take_all(struct squad_file *file, const char *path, struct error *err
     json_array_foreach(data, i, article) json_array_foreach(json_object_get(article, "paragraphs"), j, paragraph)
     {
         if (result == 0)
-            result = take_paragraph(file, path, paragraph, seen, err);
+            result = take_paragraph(file, path, paragraph, i, j, seen, err);
     }
     json_decref(seen);
     if (result == 0 && file->count == 0)
