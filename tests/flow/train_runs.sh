@@ -160,6 +160,12 @@ verbs() {
     case_begin "doctor"
     expect_exit 0 "$dstrain" doctor --json
     expect_equal "rates" "$(json stdout 'o["gflops_per_second"]["fp32"] > 0 and o["memory_bytes"] > 1e8')" True
+    expect_equal "beside the object" "$(cat stderr)" ""
+    expect_exit 0 "$dstrain" doctor
+    for word in processor memory disk products device processes; do
+        grep -q "^$word " "$scratch/stdout" || complain "no line $word"
+    done
+    expect_equal "on stderr" "$(cut -d' ' -f1 stderr)" next
 }
 
 leaving() {

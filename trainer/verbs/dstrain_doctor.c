@@ -5,7 +5,6 @@
 
 #include "base/cores.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/output.h"
 #include "trainer/backend.h"
 #include "trainer/comm.h"
@@ -30,41 +29,44 @@ static double measure(enum precision precision, unsigned threads)
     return rate * 1e-9;
 }
 
-/* Logs what CUDA has, or why it cannot be used. Returns the facts, JSON null if it cannot be used; the caller
- * json_decref's them. */
-static json_t *look_at_cuda(void)
+/* Returns what CUDA has, JSON null if it cannot be used; the caller json_decref's it. `text`: prints it, or why it
+ * cannot be used. */
+static json_t *look_at_cuda(bool text)
 {
     struct cuda_facts facts;
     struct error err;
     char memory[32];
     const int result = backend_look(DEVICE_CUDA, &facts, &err);
     if (result < 0) {
-        log_say("device     cpu only: %s", err.text);
-        if (facts.runtime > 0)
-            log_say("           built with CUDA %d.%d, cuBLASLt %" PRIu64, facts.runtime / 1000,
-                    facts.runtime % 1000 / 10, facts.products);
+        if (text)
+            output_line("device     cpu only: %s", err.text);
+        if (text && facts.runtime > 0)
+            output_line("           built with CUDA %d.%d, cuBLASLt %" PRIu64, facts.runtime / 1000,
+                        facts.runtime % 1000 / 10, facts.products);
         return json_null();
     }
-    log_say("device     cuda: %s, compute capability %d.%d, %d multiprocessors, %s; driver for CUDA %d.%d, built with "
-            "%d.%d; %d in all",
-            facts.name, facts.major, facts.minor, facts.processors, format_bytes(facts.memory, memory),
-            facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10,
-            facts.count);
+    if (text)
+        output_line("device     cuda: %s, compute capability %d.%d, %d multiprocessors, %s; driver for CUDA %d.%d, "
+                    "built with %d.%d; %d in all",
+                    facts.name, facts.major, facts.minor, facts.processors, format_bytes(facts.memory, memory),
+                    facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10,
+                    facts.count);
     return json_pack("{s:i, s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:I}", "gpus", facts.count, "name", facts.name, "major",
                      facts.major, "minor", facts.minor, "multiprocessors", facts.processors, "memory_bytes",
                      (json_int_t)facts.memory, "driver", facts.driver, "runtime", facts.runtime, "cublaslt",
                      (json_int_t)facts.products);
 }
 
-/* Logs the communication libraries. Returns the version of each; JSON null if it cannot be used. */
-static json_t *look_at_comm(void)
+/* Returns the version of each communication library, JSON null if it cannot be used. `text`: prints them. */
+static json_t *look_at_comm(bool text)
 {
     json_t *all = json_object();
     for (enum comm_kind kind = COMM_GLOO; kind < COMM_KINDS; kind++) {
         struct error ignored;
-        char text[COMM_TEXT_BYTES];
+        char line[COMM_TEXT_BYTES];
         const char *version = comm_kind_version(kind, &ignored);
-        log_say("%s %s", kind == COMM_GLOO ? "processes " : "          ", comm_kind_text(kind, text));
+        if (text)
+            output_line("%s %s", kind == COMM_GLOO ? "processes " : "          ", comm_kind_text(kind, line));
         json_object_set_new(all, comm_kind_name(kind), version ? json_string(version) : json_null());
     }
     return all;
@@ -74,26 +76,32 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
     struct error ignored = {0};
-    char memory[32], disk[32];
+    char memory[32], disk[32], cores[56];
     const unsigned threads = cores_allowed();
     const int64_t disk_free = path_free_bytes(".", &ignored);
+    const bool text = !settings->json;
     json_t *rates = json_object();
     (void)bare;
     (void)err;
-    log_say("processor  %s, %u threads", cpu_level_name(cpu_level()), threads);
-    log_say("memory     %s", format_bytes(memory_allowed(), memory));
-    log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    if (text) {
+        output_line("processor  %s, %s", cpu_level_name(cpu_level()), format_counted(threads, "thread", cores));
+        output_line("memory     %s", format_bytes(memory_allowed(), memory));
+        output_line("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    }
     for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
         const double rate = precision_kinds[precision].offered ? measure(precision, threads) : -1;
         if (rate < 0)
             continue;
         json_object_set_new(rates, precision_name(precision), json_real(rate));
-        log_say("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
-                precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
+        if (text)
+            output_line("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
+                        precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
     }
-    json_t *cuda = look_at_cuda(), *comm = look_at_comm();
-    log_say("next       dstrain plan --shards DIR");
-    if (settings->json) {
+    json_t *cuda = look_at_cuda(text), *comm = look_at_comm(text);
+    if (text) {
+        fflush(stdout); /* facts precede messages, even if both go to one pipe */
+        say_next(command_of("dstrain", "plan", "--shards", "DIR", NULL));
+    } else {
         json_t *facts = json_pack(
             "{s:s, s:i, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads", (int)threads,
             "memory_bytes", (json_int_t)memory_allowed(), "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second",
