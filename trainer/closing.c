@@ -13,7 +13,8 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 
-#define WAITED_SHARE 0.05 /* a larger share of the time spent waiting for data is reported */
+#define WAITED_SHARE   0.05 /* a larger share of the time spent waiting for data is reported */
+#define WAITED_SECONDS 1.0  /* if it is more than this */
 
 static void append_command(json_t *commands, char *command)
 {
@@ -156,13 +157,13 @@ static char *spikes_text(const struct spikes *spikes, char out[96])
 
 static void say_all(const struct closing *c)
 {
-    char steps[32], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32], energy[64],
-        who[64];
+    char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32],
+        energy[64], who[64];
     const struct metric_table *metrics = &c->setup->task.metrics;
     const struct screen *screen = c->screen;
     const struct checkpoint_state *state = &c->position->state;
     const size_t starts = run_starts(c->run);
-    log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(state->step, steps),
+    log_say("done       %s, %.3g epochs, %s in %zu start%s", format_counted(state->step, "step", steps),
             (double)state->samples / (double)c->setup->task.samples.samples, format_seconds(c->position->seconds, time),
             starts, starts == 1 ? "" : "s");
     if (state->step < c->setup->recipe.schedule.steps)
@@ -185,11 +186,12 @@ static void say_all(const struct closing *c)
     if (isfinite(c->joules))
         log_say("energy     %s in this start, %.3g W on average: %s, with whatever else they did",
                 energy_text(c->joules, energy), watts_of(c), energy_who(c->energy, who));
-    if (screen->waited > WAITED_SHARE * screen->busy)
+    if (screen->waited > WAITED_SHARE * screen->busy && screen->waited > WAITED_SECONDS)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
                  100 * screen->waited / screen->busy);
-    log_say("health     %" PRIu64 " steps skipped; %s; largest |g| %.3g at step %s", state->step - state->updates,
-            spikes_text(&screen->spikes, spikes), state->norm_max, format_count(state->norm_max_step, step));
+    log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
+            format_counted(state->step - state->updates, "step", skipped), spikes_text(&screen->spikes, spikes),
+            state->norm_max, format_count(state->norm_max_step, step));
 }
 
 void closing_say(const struct closing *c)
@@ -198,12 +200,12 @@ void closing_say(const struct closing *c)
     char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
     json_t *next = next_commands(c->setup, c->run->directory, best), *command;
     size_t i;
-    char steps[32];
+    char steps[56];
     if (c->position)
         say_all(c);
     else
-        log_say("run        %s is finished: %s steps; nothing was changed (--fresh starts anew)", c->run->directory,
-                format_count(last, steps));
+        log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", c->run->directory,
+                format_counted(last, "step", steps));
     mem_free(best);
     json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (c->setup->settings->json)

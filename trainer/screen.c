@@ -118,7 +118,7 @@ void screen_schedule(const struct schedule *schedule)
 
 void screen_open(struct screen *screen, const struct screen_opening *opening)
 {
-    char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160], epochs[40];
+    char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
     const double samples = (double)batch_plan_samples(&recipe->batches, recipe->schedule.steps);
@@ -147,7 +147,7 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
                 recipe->config.layer_drop.theta, recipe->config.layer_drop.gamma,
                 recipe->config.layer_drop.compat ? ", as DeepSpeed scales and counts" : "");
     say_disk(opening);
-    log_say("work       %s steps = %s samples = %s%s", format_count(recipe->schedule.steps, steps),
+    log_say("work       %s = %s samples = %s%s", format_counted(recipe->schedule.steps, "step", steps),
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
     screen_mixture(opening->mixture);

@@ -282,19 +282,19 @@ static struct verdict loop(struct training *t, struct error *err)
  * reason. */
 static int fail_stopped(const struct training *t, enum stop_cause cause, struct error *err)
 {
-    char text[160] = "stopped on request";
+    char text[160] = "stopped on request", count[56], steps[32];
     if (cause == STOP_TIME && !limit_moved(t))
         return limit_fail(t, err);
     if (cause == STOP_AFTER)
-        snprintf(text, sizeof text, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
+        snprintf(text, sizeof text, "stopped after %s", format_counted(t->setup.settings->stop_after, "step", count));
     else if (cause == STOP_TIME)
         snprintf(text, sizeof text, "stopped by the time limit");
     else if (err->kind == ERR_STOPPED)
         snprintf(text, sizeof text, "%.150s", err->text);
     if (t->keeper.silent)
         return fail(err, ERR_STOPPED, "%s", text);
-    fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->position.state.step,
-         t->setup.recipe.schedule.steps, t->keeper.run.directory);
+    fail(err, ERR_STOPPED, "%s, at step %s of %s; %s holds it", text, format_count(t->position.state.step, count),
+         format_count(t->setup.recipe.schedule.steps, steps), t->keeper.run.directory);
     return hint(err, "the same command continues from there");
 }
 

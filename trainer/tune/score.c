@@ -280,7 +280,7 @@ static void print_json(const struct score *s)
 static int score(struct score *s, struct error *err)
 {
     const struct settings *settings = &s->reading.settings;
-    char pairs[32], pieces[32], time[32];
+    char pairs[56], pieces[56], time[32];
     if (settings->details && path_same(settings->details, s->path))
         return fail_at(err, ERR_USAGE, s->path, ERROR_NO_OFFSET,
                        "is the file of pairs, which --details would replace: give another name");
@@ -294,8 +294,8 @@ static int score(struct score *s, struct error *err)
     else
         print_table(s);
     fflush(stdout); /* results precede messages, even if both go to one pipe */
-    log_say("done       %s pairs, %s masked pieces in %s", format_count(s->pair_count, pairs),
-            format_count(s->ids.count, pieces), format_seconds(s->seconds, time));
+    log_say("done       %s, %s in %s", format_counted(s->pair_count, "pair", pairs),
+            format_counted(s->ids.count, "masked piece", pieces), format_seconds(s->seconds, time));
     say_next(command_of("dstrain", "fill-mask", s->reading.origin.name, "Paris is the [MASK] of France.", NULL));
     return 0;
 }

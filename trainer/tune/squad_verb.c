@@ -161,12 +161,13 @@ static int say_scores(const struct settings *settings, struct error *err)
                     settings->out);
     warn_of_others(settings);
     const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
-    char questions[32];
+    char questions[56];
     if (unanswered > 0)
-        log_say("note       %" JSON_INTEGER_FORMAT " questions have no answer and count as 0", unanswered);
-    log_say("scores     EM %.2f, F1 %.2f   %s questions", json_number_value(json_object_get(scores, "exact_match")),
+        log_say("note       without an answer, counted as 0: %s",
+                format_counted((uint64_t)unanswered, "question", questions));
+    log_say("scores     EM %.2f, F1 %.2f   %s", json_number_value(json_object_get(scores, "exact_match")),
             json_number_value(json_object_get(scores, "f1")),
-            format_count((uint64_t)json_integer_value(json_object_get(scores, "total")), questions));
+            format_counted((uint64_t)json_integer_value(json_object_get(scores, "total")), "question", questions));
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(scores);

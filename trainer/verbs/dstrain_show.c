@@ -13,6 +13,7 @@
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run.h"
+#include "trainer/screen.h"
 #include "trainer/settings.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
@@ -241,14 +242,14 @@ static void say_work(const json_t *facts)
     const uint64_t starts = count_of(facts, "starts");
     const size_t checkpoints = json_array_size(names);
     const double seconds = real_of(train, "seconds");
-    char samples[32], tokens[32], time[32], step[32];
+    char samples[32], tokens[32], time[32], step[32], speed[32];
     if (json_object_get(facts, "samples"))
         output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
                     format_count(count_of(facts, "tokens"), tokens));
     if (seconds > 0)
-        output_line("%-10s %.4g sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
-                    real_of(train, "samples") / seconds, format_seconds(seconds, time), starts, starts == 1 ? "" : "s",
-                    text_of(facts, "precision"));
+        output_line("%-10s %s sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
+                    rate_text(real_of(train, "samples") / seconds, speed), format_seconds(seconds, time), starts,
+                    starts == 1 ? "" : "s", text_of(facts, "precision"));
     if (json_object_get(facts, "updates"))
         output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
                     count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
