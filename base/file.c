@@ -197,12 +197,19 @@ static char *temporary_name(const char *path)
     return name;
 }
 
+/* A link into /proc, as /dev/stdout is, stands for an open file, which may be a regular one. */
+static bool is_open_file(const char *path)
+{
+    char target[6];
+    return readlink(path, target, sizeof target) == sizeof target && memcmp(target, "/proc/", sizeof target) == 0;
+}
+
 int file_create(struct file *file, const char *path, struct error *err)
 {
     struct stat status;
     *file = FILE_CLOSED;
-    /* The rename at the end would replace a device or a pipe with a file. */
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    /* The rename at the end would replace a device, a pipe or a link such as /dev/stdout with a file. */
+    if (is_open_file(path) || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
         return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "cannot be written: it is not a regular file");
     char *name = temporary_name(path);
     int fd = call_create(name, O_RDWR | O_EXCL);

@@ -165,6 +165,16 @@ static void links_are_not_followed_when_we_create(void **state)
     expect_content(path_of("victim"), "safe");
     expect_content(path_of("new"), "mine");
     assert_false(path_exists(path_of("new.tmp")));
+
+    /* as /dev/stdout >FILE */
+    char open[40];
+    assert_int_equal(file_open_read(&file, path_of("victim"), &err), 0);
+    snprintf(open, sizeof open, "/proc/self/fd/%d", file.fd);
+    assert_int_equal(symlink(open, path_of("stdout")), 0);
+    assert_int_equal(file_write_all(path_of("stdout"), "mine", 4, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    expect_content(path_of("stdout"), "safe");
+    file_close(&file);
 }
 
 static void only_inputs_may_be_pipes(void **state)
