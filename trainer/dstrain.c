@@ -8,6 +8,7 @@
 #include "trainer/processes.h"
 #include "trainer/settings.h"
 
+#include <inttypes.h>
 #include <locale.h>
 
 static void say_before(const struct settings *settings, const struct opt_program *program,
@@ -15,6 +16,9 @@ static void say_before(const struct settings *settings, const struct opt_program
 {
     size_t at = 0;
     cores_warn(settings->threads);
+    if (settings->processes > (uint64_t)4 * cores_allowed())
+        log_warn("--processes %" PRIu64 " on %u cores: they will mostly wait for each other", settings->processes,
+                 cores_allowed());
     for (const char *name; (name = opts_repeated(program, parsed, &at));)
         log_say("note       --%s is given more than once: the last one counts", name);
 }

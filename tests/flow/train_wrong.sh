@@ -262,6 +262,7 @@ unsafe() {
     expect_exit 2 "$dstrain" score exported pairs.jsonl --details -
     expect_exit 2 "$dstrain" report run --out nowhere/page.html
     expect_words "there is no directory nowhere" "mkdir -p"
+    expect_exit 2 "$dstrain" report run --out - --json
     expect_exit 2 "${train[@]}" --out never --dump-gradients /dev/null
     expect_words "is not a regular file"
     expect_absent never "$scratch"

@@ -67,7 +67,10 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     char why[512];
     int result = 0;
     stop_on_signals();
-    if (settings->out && strcmp(settings->out, "-") != 0)
+    const bool screen = settings->out && strcmp(settings->out, "-") == 0;
+    if (screen && settings->json)
+        return fail(err, ERR_USAGE, "--out - and --json both write to standard output: give one of them");
+    if (!screen)
         TRY(target_check("out", settings->out, err));
     for (size_t i = 0; i < bare.count && result == 0; i++)
         result = report_add(&report, bare.items[i], err);
@@ -78,7 +81,7 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
         report_make(&page, &report);
         result = html_page_write(&page, path, err);
     }
-    if (result == 0 && strcmp(path, "-") != 0)
+    if (result == 0 && !screen)
         say(settings, &report, path, page.size);
     mem_free(path);
     buf_release(&page);

@@ -116,8 +116,10 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
     uint64_t *steps = NULL;
     size_t count = 0;
     TRY(run_read(run, record, err));
-    if (!*record)
-        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is not a run: --replay needs its " RUN_NAME);
+    if (!*record) {
+        fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is not a run: --replay needs its " RUN_NAME);
+        return checkpoint_hint_place(run, err);
+    }
     *plan = json_object();
     int result = kept_steps(run, &steps, &count, err);
     if (result == 0)
