@@ -123,6 +123,8 @@ int error_print(const struct error *err, const char *program, int json)
     log_safe(err->file, file, sizeof(file));
     log_safe(err->hint, advice, sizeof(advice));
     log_status(NULL, "");
+    if (err->kind == ERR_PIPE)
+        return (int)err->kind;
     if (json && print_json(err, text, file, advice))
         return (int)err->kind;
     fprintf(stderr, "%s: ", program);

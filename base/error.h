@@ -28,6 +28,7 @@ enum error_kind {
     ERR_PEER = 9,     /* lost a peer process */
     ERR_LOCKED = 10,  /* another process holds the directory */
     ERR_STOPPED = 75, /* stopped on request; resumable; run the same command again */
+    ERR_PIPE = 141,   /* whoever read standard output has left: the program ends by SIGPIPE (process_close) */
 };
 
 #define ERROR_NO_OFFSET UINT64_MAX
@@ -59,7 +60,7 @@ __attribute__((format(printf, 2, 3))) int hint(struct error *err, const char *fo
 
 /* "prog: FILE: byte N: TEXT\n  HINT\n" on stderr; with `json`, one object on stdout with the keys error, file,
  * offset, hint, exit (file, offset and hint are null where there is none). Returns the exit code. Control characters
- * in names from outside are replaced. */
+ * in names from outside are replaced. Prints nothing for ERR_PIPE. */
 int error_print(const struct error *err, const char *program, int json);
 
 /* For one of several processes started by a parent: from now on error_print (and die, error_leave) writes the error to

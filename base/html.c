@@ -1,6 +1,7 @@
 #include "base/html.h"
 
 #include "base/file.h"
+#include "base/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +73,7 @@ int html_page_write(const struct buf *page, const char *path, struct error *err)
     if (strcmp(path, "-") != 0)
         return file_write_all(path, page->data, page->size, err);
     if (fwrite(page->data, 1, page->size, stdout) != page->size || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return 0;
 }
 

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,18 @@ bool output_colours(void)
 {
     const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(refused && refused[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+int output_failed(struct error *err)
+{
+    if (errno)
+        fail_errno(err, "standard output", "cannot be written");
+    else
+        fail_at(err, ERR_RESOURCE, "standard output", ERROR_NO_OFFSET, "cannot be written");
+    struct pollfd out = {.fd = STDOUT_FILENO}; /* errno may be that of a later call, or of none */
+    const bool has_no_reader = poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+    err->kind = has_no_reader ? ERR_PIPE : ERR_RESOURCE;
+    return -1;
 }
 
 void output_line(const char *format, ...)

@@ -4,6 +4,7 @@
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
 
+#include "base/error.h"
 #include "base/str.h"
 
 #include <jansson.h>
@@ -11,6 +12,10 @@
 
 /* Is standard output a terminal that shows colours? (NO_COLOR is unset or empty, TERM is not dumb.) */
 bool output_colours(void);
+
+/* For a write to standard output that failed: fills *err from errno (0: not known) and returns -1. ERR_PIPE if the
+ * reader has left, as `head` does; ERR_RESOURCE otherwise. */
+int output_failed(struct error *err);
 
 /* A line; the newline is added. Harmful characters become '?' (log_safe). */
 __attribute__((format(printf, 1, 2))) void output_line(const char *format, ...);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/output.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -73,9 +74,9 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     error_leave(&err);
 }
 
-static void handle(int number, void (*ignored)(int), void (*handler)(int, siginfo_t *, void *))
+static void handle(int number, void (*usual)(int), void (*handler)(int, siginfo_t *, void *))
 {
-    struct sigaction action = {.sa_handler = ignored};
+    struct sigaction action = {.sa_handler = usual};
     if (handler) {
         action.sa_sigaction = handler;
         action.sa_flags = SA_SIGINFO;
@@ -99,13 +100,15 @@ void process_open(const char *program)
 int process_close(int code)
 {
     errno = 0;
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != ERR_NONE)
-        return code;
-    struct error err;
-    if (errno)
-        fail_errno(&err, "standard output", "cannot be written");
-    else
-        fail_at(&err, ERR_RESOURCE, "standard output", ERROR_NO_OFFSET, "cannot be written");
-    err.kind = ERR_RESOURCE;
-    return error_print(&err, program_name, 0);
+    const bool failed = fflush(stdout) != 0 || ferror(stdout);
+    if (failed && code == ERR_NONE) {
+        struct error err;
+        output_failed(&err);
+        code = error_print(&err, program_name, 0);
+    }
+    if (code == ERR_PIPE) {
+        handle(SIGPIPE, SIG_DFL, NULL);
+        raise(SIGPIPE);
+    }
+    return code;
 }

@@ -15,7 +15,8 @@
 void process_open(const char *program);
 
 /* Call it last, with the exit code so far. Flushes stdout. If that fails, or an earlier write to stdout did, and the
- * code was 0: reports it and returns ERR_RESOURCE. */
+ * code was 0: reports it and returns ERR_RESOURCE. ERR_PIPE, as the code or as the reason of the failure, ends the
+ * process by SIGPIPE, as it would have ended if it had not been ignored. */
 int process_close(int code);
 
 #endif

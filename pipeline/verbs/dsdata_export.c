@@ -85,7 +85,7 @@ static int sink_flush(struct sink *sink, struct error *err)
     if (sink->file.fd >= 0)
         return file_write(&sink->file, sink->buf.data, bytes, err);
     if (fwrite(sink->buf.data, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return 0;
 }
 

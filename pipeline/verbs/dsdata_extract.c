@@ -2,6 +2,7 @@
  * printing instead of digesting. */
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/counts.h"
 #include "pipeline/dsdata_settings.h"
@@ -131,7 +132,7 @@ static int print(void *context, void *slot, struct error *err)
     counts_add(&extraction->counts, &job->counts);
     missing_merge(&extraction->missing, &job->missing);
     if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return BELT_NEXT;
 }
 
@@ -174,7 +175,7 @@ static int run(struct extraction *extraction, const struct resource_plan *plan, 
     int result = feed_run(&extraction->feed, plan->depth, plan->threads, NULL, err);
     feed_close(&extraction->feed);
     if (result == 0 && fflush(stdout) != 0)
-        result = fail_errno(err, "standard output", "cannot be written");
+        result = output_failed(err);
     if (result == 0 && stop_requested())
         result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
     return result;

@@ -16,7 +16,7 @@ static int write_text(const struct dsdata_settings *settings, struct str text, s
     if (settings->out && strcmp(settings->out, "-") != 0)
         return file_write_all(settings->out, text.data, text.size, err);
     if (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return 0;
 }
 

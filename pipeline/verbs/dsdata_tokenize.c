@@ -4,6 +4,7 @@
 #include "base/belt.h"
 #include "base/cores.h"
 #include "base/file.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/published.h"
@@ -131,7 +132,7 @@ static int print(void *context, void *slot, uint64_t number, struct error *err)
     (void)context;
     (void)number;
     if (fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return BELT_NEXT;
 }
 
@@ -167,7 +168,7 @@ static int run(struct tokenization *work, size_t threads, struct error *err)
     int result = belt_run(&belt, NULL, err);
     workers_close(&work->states);
     if (result == 0 && fflush(stdout) != 0)
-        result = fail_errno(err, "standard output", "cannot be written");
+        result = output_failed(err);
     if (result == 0 && stop_requested())
         result = fail(err, ERR_STOPPED, "stopped on request; tokenize starts anew when repeated");
     return result;

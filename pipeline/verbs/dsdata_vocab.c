@@ -20,7 +20,7 @@ static int write_vocab(const struct dsdata_settings *settings, const struct voca
     if (settings->out && strcmp(settings->out, "-") != 0)
         return vocab_write(vocab, settings->out, err);
     if (fwrite(vocab->text, 1, vocab->text_bytes, stdout) != vocab->text_bytes || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return 0;
 }
 

@@ -78,6 +78,6 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
         print_json(&defects, vocab, &found);
     vocab_close(vocab);
     if (fflush(stdout) != 0 && result == 0)
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return result;
 }

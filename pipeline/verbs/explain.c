@@ -2,6 +2,7 @@
 #include "pipeline/verbs/explain.h"
 
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/feed.h"
 #include "pipeline/text/xml/xml.h"
@@ -78,7 +79,7 @@ static int print(void *context, void *slot, struct error *err)
     const bool failed = fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0;
     buf_release(&out);
     explanation->found = true;
-    return failed ? fail_errno(err, "standard output", "cannot be written") : BELT_END;
+    return failed ? output_failed(err) : BELT_END;
 }
 
 static void release_job(void *slot)

@@ -220,6 +220,6 @@ int facts_print(json_t *object, struct error *err)
 {
     output_json(object, JSON_REAL_PRECISION(9));
     if (ferror(stdout))
-        return fail_errno(err, "standard output", "cannot be written");
+        return output_failed(err);
     return 0;
 }

@@ -90,9 +90,27 @@ lost_terminal() {
     [ -e piped.code ] && complain "exit $(cat piped.code)"
     [ "$(cat piped/latest)" = step-00000400 ] || complain "the run is not finished"
 
-    case_begin "a reader of facts that leaves early"
-    { "$dsdata" export "$data" 2>/dev/null || echo $? >piped.code; } | head -c 100 >/dev/null
-    expect_equal "exit" "$(cat piped.code)" 7
+}
+
+# A reader that leaves early, as head does, ends the program by SIGPIPE, and nothing is reported.
+lost_reader() {
+    local command
+    seq 100000 >lines.txt
+    for command in "$dsdata export $data" "$dsdata extract lines.txt --text-form sentences -q" \
+        "$dsdata tokenize --vocab vocab.txt lines.txt" "$dsdata show $data --json" "$dsdata verify $data --json" \
+        "$dsdata vocab --check vocab.txt" "$dstrain show open" "$dstrain eval open --json -q"; do
+        case_begin "the reader of standard output leaves: $command"
+        mkfifo reader
+        exec 3<>reader
+        exec 4>reader 3<&- # a pipe without a reader
+        local code=0
+        # shellcheck disable=SC2086  # the words of a command
+        $command >&4 2>"$scratch/stderr" || code=$?
+        exec 4>&-
+        rm reader
+        expect_equal "exit" "$code" 141
+        ! grep -qi "broken pipe\|cannot be written" "$scratch/stderr" || complain "it is reported"
+    done
 }
 
 limited_files() {
@@ -165,6 +183,7 @@ shrinking_shard() {
 closed_descriptors
 full_output
 lost_terminal
+lost_reader
 limited_files
 pipes_in_place_of_files
 stopped_inputs
