@@ -115,7 +115,7 @@ char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
             i = (size_t)-1; /* start again: there may be another extension before it */
         }
     }
-    if (!path_same(path, stem) || !path_is_directory(path))
+    if (!path_same(path, stem))
         return stem;
     struct buf other = {0};
     buf_addf(&other, "%s-shards", stem);

@@ -24,6 +24,11 @@ expect_exit 0 "$dsdata" show one --json
 expect_equal "options" "$(json stdout '[o["options"][k] for k in ("valid", "mask-prob", "keep", "drop")]')" \
     "['0.1', '0.15', 'prose-lists', 'disambiguation']"
 
+case_begin "a dataset beside an input whose name has no extension"
+cp text.txt plain
+expect_exit 0 "$dsdata" build plain -q --seq 32 --vocab-size 300
+[ -f plain-shards/manifest.json ] || complain "no dataset in plain-shards"
+
 case_begin "two datasets"
 expect_exit 0 "${build[@]}" -q --seq 32,64 --valid 0.1 --masking whole-word --out two
 expect_exit 0 "$dsdata" show one two --json
