@@ -142,7 +142,7 @@ static void add_options(const struct opt_program *program, const struct opt_verb
         opt_help_text(row, &right);
         add_entry(out, buf_str(&left), column, buf_text(&right));
     }
-    add_entry(out, STR("  -h, --help"), column, "show this help");
+    add_entry(out, STR("  -h, --help"), column, "Show this help.");
     buf_release(&left);
     buf_release(&right);
 }

@@ -16,6 +16,10 @@
 
 #define FIELD(name) offsetof(struct dsdata_settings, name)
 
+#define VOCAB_HELP                                                                                                     \
+    "vocab.txt with one piece per line; or a Hugging Face directory or tokenizer.json, which also sets case and "      \
+    "accents."
+
 /* Unformatted, so that each row can be read as a unit. */
 // clang-format off
 static const struct opt_row rows[] = {
@@ -38,17 +42,18 @@ static const struct opt_row rows[] = {
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " build ",
      .default_help = "the first input's name without its extensions; NAME-shards if that is the input itself",
      .help = "Dataset directory to create."},
-    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " vocab export templates ",
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " vocab templates ",
+     .default_help = "-", .help = "File to write; - is standard output."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " export ",
      .default_help = "-",
      .help = "File to write; - is standard output. With --format mds or nvidia-hdf5, the folder to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " report ",
      .default_help = "report.html in DIR", .help = "File to write; - is standard output."},
     {.name = "force", .type = OPT_FLAG, .field = FIELD(force), .verbs = " vocab templates ",
      .help = "Replace an existing file."},
-    {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " build tokenize ",
-     .default_help = "for build, learned from the inputs",
-     .help = "vocab.txt with one piece per line; or a Hugging Face directory or tokenizer.json, which also sets case "
-             "and accents."},
+    {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " build ",
+     .default_help = "learned from the inputs", .help = VOCAB_HELP},
+    {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " tokenize ", .help = VOCAB_HELP},
     {.name = "check", .type = OPT_TEXT, .field = FIELD(check), .value = "FILE", .default_help = "none",
      .verbs = " vocab ",
      .help = "Instead of learning a vocabulary, list what is wrong with this one, given the other options."},

@@ -5,7 +5,8 @@
     scripts/using_options.py BUILD --check    exit 1 if the file is not up to date
 
 In: the --help of each program and of each verb. Out: one list per program; an item is an option, the verbs that take it
-and its description. Text outside the marked parts of the file is left alone."""
+and its description. An option that verbs describe differently has an item for each description. Text outside the marked
+parts of the file is left alone."""
 
 import os
 import pathlib
@@ -57,17 +58,17 @@ def wrapped(text):
 
 
 def options(program):
-    rows, takers = {}, {}
+    takers = {}  # of each name, of each of its descriptions
     verbs = verbs_of(help_of(program))
     for verb in verbs:
         for name, text in options_of(help_of(program, verb)):
-            rows.setdefault(name, text)
-            takers.setdefault(name, []).append(verb)
+            takers.setdefault(name, {}).setdefault(text, []).append(verb)
     items = []
-    for name, text in rows.items():
-        by = "all verbs" if len(takers[name]) == len(verbs) else ", ".join(takers[name])
-        text = text.replace("<", "&lt;")
-        items.append(wrapped(f"`{name}` ({by}): {text}"))
+    for name, texts in takers.items():
+        for text, taking in texts.items():
+            by = "all verbs" if len(taking) == len(verbs) else ", ".join(taking)
+            text = text.replace("<", "&lt;")
+            items.append(wrapped(f"`{name}` ({by}): {text}"))
     return "\n".join(items)
 
 

@@ -664,7 +664,7 @@ static const char build_help[] =
     "      --seq LIST        sequence lengths [default: 128,512]\n"
     "      --save-every N|DURATION\n"
     "                        how often -- .dot 'quote \\ backslash [default: 30m]\n"
-    "  -h, --help            show this help\n"
+    "  -h, --help            Show this help.\n"
     "\n"
     "example:\n"
     "  prog build -o d dump.xml.bz2\n";
