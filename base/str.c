@@ -214,8 +214,11 @@ char *format_seconds(double seconds, char out[32])
     const uint64_t whole = (uint64_t)(seconds + 0.5);
     const unsigned second = (unsigned)(whole % 60), minute = (unsigned)(whole / 60 % 60);
     const uint64_t hour = whole / 3600;
-    if (hour >= 48)
-        snprintf(out, 32, hour < 240 ? "%.1f days" : "%.0f days", (double)whole / 86400);
+    char days[32];
+    if (hour >= 240)
+        snprintf(out, 32, "%.20s days", format_count((whole + 43200) / 86400, days));
+    else if (hour >= 48)
+        snprintf(out, 32, "%.1f days", (double)whole / 86400);
     else if (hour)
         snprintf(out, 32, "%" PRIu64 ":%02u:%02u", hour, minute, second);
     else

@@ -157,15 +157,15 @@ static char *spikes_text(const struct spikes *spikes, char out[96])
 
 static void say_all(const struct closing *c)
 {
-    char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32],
-        energy[64], who[64];
+    char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
+        spikes[96], speed[32], energy[64], who[64];
     const struct metric_table *metrics = &c->setup->task.metrics;
     const struct screen *screen = c->screen;
     const struct checkpoint_state *state = &c->position->state;
     const size_t starts = run_starts(c->run);
-    log_say("done       %s, %.3g epochs, %s in %zu start%s", format_counted(state->step, "step", steps),
-            (double)state->samples / (double)c->setup->task.samples.samples, format_seconds(c->position->seconds, time),
-            starts, starts == 1 ? "" : "s");
+    log_say("done       %s, %s, %s in %zu start%s", format_counted(state->step, "step", steps),
+            epochs_text((double)state->samples / (double)c->setup->task.samples.samples, epochs),
+            format_seconds(c->position->seconds, time), starts, starts == 1 ? "" : "s");
     if (state->step < c->setup->recipe.schedule.steps)
         log_say("ended      before step %s: %" PRIu64
                 " evaluations in a row did not lower the held-out loss (--patience)",

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "trainer/screen.h"
 
 /* ---- a text: a path, optionally with a weight ---- */
 
@@ -222,9 +223,10 @@ static double epochs_of(const struct datasets *datasets, uint32_t d, uint64_t sa
 
 void datasets_add_text(const struct datasets *datasets, uint64_t samples, struct buf *out)
 {
+    char epochs[40];
     for (uint32_t d = 0; d < datasets->count && datasets->count > 1; d++) {
         buf_addf(out, "%s%.6g %s", d > 0 ? ", " : "", share_of(datasets, d), datasets->train[d].directory);
-        buf_addf(out, " (%.3g epochs)", epochs_of(datasets, d, samples));
+        buf_addf(out, " (%s)", epochs_text(epochs_of(datasets, d, samples), epochs));
     }
 }
 

@@ -58,5 +58,6 @@ char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
 void ops_describe(struct ops *ops)
 {
     const size_t size = strlen(ops_device(ops, ops->name));
-    snprintf(ops->name + size, sizeof ops->name - size, ", %d %s", ops->facts.units, ops->facts.unit);
+    const size_t letters = strlen(ops->facts.unit) - (ops->facts.units == 1); /* "threads", but "1 thread" */
+    snprintf(ops->name + size, sizeof ops->name - size, ", %d %.*s", ops->facts.units, (int)letters, ops->facts.unit);
 }

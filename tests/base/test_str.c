@@ -160,6 +160,7 @@ static void seconds_read_as_a_clock(void **state)
     assert_string_equal(format_seconds(172799, out), "47:59:59");
     assert_string_equal(format_seconds(172800, out), "2.0 days");
     assert_string_equal(format_seconds(31878241, out), "369 days");
+    assert_string_equal(format_seconds(4.1e9, out), "47,454 days");
     assert_string_equal(format_seconds(-5, out), "0:00");
     assert_string_equal(format_seconds((double)NAN, out), "0:00");
     assert_true(strlen(format_seconds((double)INFINITY, out)) < 31);

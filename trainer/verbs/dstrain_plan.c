@@ -304,16 +304,19 @@ static double cost_of(const struct needs *needs, double seconds)
 static void say_time(const struct needs *needs)
 {
     const struct estimate *estimate = &needs->estimate;
-    char time[32], fewest[32] = "", held[96] = "";
+    char time[32], step[32], fewest[32] = "", held[96] = "";
     const bool range = needs->fewest < needs->seconds;
+    if (estimate->step < 600)
+        snprintf(step, sizeof step, "%.3g s", estimate->step);
+    else
+        format_seconds(estimate->step, step);
     if (range) {
         snprintf(held, sizeof held, "; a thread waited %.0f %% of that time for other programs", 100 * estimate->held);
         format_seconds(needs->fewest, fewest);
     }
-    log_say(
-        "time       about %s%s%s: %.3g s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g%s",
-        fewest, range ? " to " : "", format_seconds(needs->seconds, time), estimate->step, LAYERS_MEASURED,
-        estimate->passes * 1e-9, estimate->products * 1e-9, held);
+    log_say("time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g%s",
+            fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, LAYERS_MEASURED,
+            estimate->passes * 1e-9, estimate->products * 1e-9, held);
     if (needs->price > 0 && range)
         log_say("money      about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
                 cost_of(needs, needs->seconds), needs->price);
