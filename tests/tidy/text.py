@@ -2,8 +2,9 @@
 """No tabs, no blanks at line ends, a newline at the end of each file, and 120 columns: in Markdown, Python and shell,
 and in comments of C, which clang-format leaves alone (diagrams and tables there, which are indented, may be wider). A
 line of Markdown that is one URL may be wider, but no row of a table: shorten it, or put the long text below the table.
-So may a line of JSON in a here-document."""
+So may a line of JSON in a here-document. A file that begins with #! is executable, because READMEs call it by name."""
 
+import os
 import pathlib
 import re
 import sys
@@ -44,6 +45,9 @@ def faults(name, text):
 
 found = 0
 for name in tracked.files():
+    if tracked.text(name).startswith("#!") and not os.access(tracked.ROOT / name, os.X_OK):
+        print(f"{name}: begins with #! and is not executable")
+        found += 1
     if pathlib.Path(name).suffix in CHECKED and name not in DATA:
         for number, what in faults(name, tracked.text(name)):
             print(f"{name}:{number}: {what}")
