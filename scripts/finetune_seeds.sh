@@ -9,8 +9,7 @@
 # program.
 #
 # The published scores: SQuAD 1.1 of BERT-large (batch 24), and of whole-word BERT-large (batch 96, no decay, 1-bit Adam
-# from update 400 on; here plain Adam on CUDA, which has no 1-bit Adam); GLUE of BERT-base and of one with progressive
-# layer dropping, with a learning rate for each task.
+# from update 400 on); GLUE of BERT-base and of one with progressive layer dropping, with a learning rate for each task.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' >&2; exit 2; }
 ckpt=$1 data=$2 out=$3
@@ -47,12 +46,8 @@ glue_as() {
 
 if [ -f "$squad/train-v1.1.json" ] && [ -f "$squad/dev-v1.1.json" ]; then
     squad_as squad-24 --batch 24 "$@"
-    onebit=(--optimizer onebit_adam --set optimizer.params.freeze_step=400)
-    if [[ " $* " != *" --device cpu "* ]] && ! "$dstrain" doctor --json 2>/dev/null | grep -q '"cuda": *null'; then
-        echo "squad-96 is with Adam: 1-bit Adam computes on the CPU only" >&2
-        onebit=()
-    fi
-    squad_as squad-96 --batch 96 "${onebit[@]}" --set optimizer.params.weight_decay=0 "$@"
+    squad_as squad-96 --batch 96 --optimizer onebit_adam --set optimizer.params.freeze_step=400 \
+        --set optimizer.params.weight_decay=0 "$@"
 else
     echo "SQuAD is left out: $squad holds no train-v1.1.json and dev-v1.1.json" >&2
 fi
