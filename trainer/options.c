@@ -114,7 +114,7 @@ static const struct opt_row rows[] = {
      .default_help = "none",
      .help = "Built-in configuration, used instead of --config; command-line options override it."},
     {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train squad glue plan ",
-     .help = "Set keys as in a --config file: optimizer.type=LANS optimizer.params.eps=1e-6 gradient_clipping=1."},
+     .help = "Set keys as in a --config file: optimizer.type=LANS optimizer.params.lr=0.002 gradient_clipping=1."},
     {.name = "pld-compat", .type = OPT_FLAG, .field = FIELD(pld_compat), .verbs = " train plan ",
      .help = "With progressive_layer_drop: scale layers and count steps exactly as DeepSpeed does, bias included."},
     {.name = "batch", .type = OPT_COUNT, .ramp = true, .field = FIELD(batch), .value = "N|A:B", .default_text = "24", .min = 1,

@@ -34,6 +34,10 @@ defaults() {
     expect_exit 0 "${plan[@]}" --steps 20 --schedule wsd --warmup 4 --decay 16
     grep -q "the learning rate rises" "$scratch/stderr" && complain "a warning without a reason"
     expect_equal "wsd" "$(identity 'schedule warmup decay' --schedule wsd --decay 0.3)" "['wsd', 0.01, 0.3]"
+    local example
+    read -ra example <<<"$("$dstrain" plan --help | tr -s ' \n' '  ' | grep -o 'file: optimizer[^[]*clipping=1')"
+    expect_equal "the example of --help" "$(identity 'optimizer lr gradient_clipping' --set "${example[@]:1}")" \
+        "['lans', 0.002, 1.0]"
     expect_equal "bing_bert's unused keys" \
         "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \
         scheduler.params.decay_rate=0.9 scheduler.params.decay_step=1000)" "['warmup_linear', 200.0]"
