@@ -5,7 +5,7 @@ DUMP is a MediaWiki dump (.xml or .xml.bz2), TEXT.jsonl the text that an extract
 {"id": …, "text": …} per line. Every file is judged by the same rules, on the pages of namespace 0 that are not
 redirects:
 
-- damages per MB of text, by kind (KINDS). Text that is exactly so in the page is not damage, because MediaWiki shows
+- errors per MB of text, by kind (KINDS). Text that is exactly so in the page is not an error, because MediaWiki shows
   it.
 - the words kept, in per cent, of those that a person wrote outside templates, tables, references, formulas, pictures
   and blocks of code: per page, as a multiset. In a script without blanks, its characters count.
@@ -311,7 +311,7 @@ def table_row(name, counts, size, kept, total):
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-TABLE_HEAD = ("| text | MB | " + " | ".join(KINDS) + " | damages/MB | words % |\n|---|" + "--:|" * (len(KINDS) + 3))
+TABLE_HEAD = ("| text | MB | " + " | ".join(KINDS) + " | errors/MB | words % |\n|---|" + "--:|" * (len(KINDS) + 3))
 
 
 def main():
