@@ -155,7 +155,7 @@ closing() {
     echo "A real run needs a whole dump (dumps.wikimedia.org, pages-articles.xml.bz2; dsdata reads 1 GB in minutes), a"
     echo "vocabulary of 30,000 pieces (the default), a larger model (--model small on many cores, --model base on a" \
         "GPU)"
-    echo "and 100,000 steps and more: hours to days, which \"dstrain plan --shards DIR\" tells beforehand."
+    echo "and 100,000 steps and more: hours to days; \"dstrain plan --shards DIR\" says how long."
 }
 
 main() {
