@@ -63,13 +63,13 @@ static enum error_kind kind_of_errno(int number)
 int fail_errno(struct error *err, const char *file, const char *format, ...)
 {
     const int number = errno;
-    char reason[128];
     va_list args;
     va_start(args, format);
     set_text(err, kind_of_errno(number), file, ERROR_NO_OFFSET, format, args);
     va_end(args);
     const size_t used = strlen(err->text);
-    snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror_r(number, reason, sizeof(reason)));
+    /* Safe in threads: glibc and musl have constant texts for errno's numbers. musl's strerror_r gives no text. */
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(number));
     errno = number;
     return -1;
 }
