@@ -14,6 +14,8 @@
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ARENA_ASAN 1
+#elif __has_feature(memory_sanitizer)
+#define ARENA_MSAN 1
 #endif
 #endif
 
@@ -22,6 +24,11 @@
 #define POISON(data, bytes)   ASAN_POISON_MEMORY_REGION(data, bytes)
 #define UNPOISON(data, bytes) ASAN_UNPOISON_MEMORY_REGION(data, bytes)
 #define RED_ZONE              16 /* between two pieces, so that an overrun is detected */
+#elif defined(ARENA_MSAN)
+#include <sanitizer/msan_interface.h>
+#define POISON(data, bytes)   __msan_allocated_memory(data, bytes) /* what an earlier job wrote there counts no more */
+#define UNPOISON(data, bytes) ((void)(data), (void)(bytes))
+#define RED_ZONE              0
 #else
 #define POISON(data, bytes)   ((void)(data), (void)(bytes))
 #define UNPOISON(data, bytes) ((void)(data), (void)(bytes))

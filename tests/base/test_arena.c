@@ -9,6 +9,8 @@
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define HAVE_ASAN 1
+#elif __has_feature(memory_sanitizer)
+#define HAVE_MSAN 1
 #endif
 #endif
 
@@ -139,6 +141,17 @@ static void runs_over_its_end(void *argument)
     arena_alloc(&arena, 100);
     piece[*(int *)argument] = 1;
 }
+#elif defined(HAVE_MSAN)
+static void reads_what_an_earlier_job_wrote(void *argument)
+{
+    (void)argument;
+    struct arena arena = {0};
+    memset(arena_alloc(&arena, 100), 1, 100);
+    arena_reset(&arena);
+    const volatile char *piece = arena_alloc(&arena, 100);
+    if (piece[99])
+        fprintf(stderr, "unseen\n");
+}
 #endif
 
 static void misuse_is_caught(void **state)
@@ -155,6 +168,9 @@ static void misuse_is_caught(void **state)
     assert_non_null(strstr(seen.err, "use-after-poison"));
     in_child(runs_over_its_end, &far_after, &seen);
     assert_non_null(strstr(seen.err, "use-after-poison"));
+#elif defined(HAVE_MSAN)
+    in_child(reads_what_an_earlier_job_wrote, NULL, &seen);
+    assert_non_null(strstr(seen.err, "use-of-uninitialized-value"));
 #endif
 }
 
