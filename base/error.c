@@ -15,14 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Sets every byte, also behind the texts: other processes are sent an error as its bytes (trainer/comm, ranks.c). */
 static void set_text(struct error *err, enum error_kind kind, const char *file, uint64_t offset, const char *format,
                      va_list args)
 {
-    err->kind = kind;
-    err->offset = offset;
-    err->hint[0] = 0;
-    snprintf(err->file, sizeof(err->file), "%s", file);
-    vsnprintf(err->text, sizeof(err->text), format, args);
+    struct error made;
+    memset(&made, 0, sizeof(made));
+    made.kind = kind;
+    made.offset = offset;
+    snprintf(made.file, sizeof(made.file), "%s", file);
+    vsnprintf(made.text, sizeof(made.text), format, args);
+    memcpy(err, &made, sizeof(made));
 }
 
 int fail(struct error *err, enum error_kind kind, const char *format, ...)

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # Builds everything with each compiler and runs the quick tests (the preset `quick`), and once more under an emulated
-# x86-64 processor without AVX. scripts/aarch64.sh does the same for aarch64.
+# x86-64 processor without AVX, with clang's memory sanitizer, and with musl in place of glibc. scripts/aarch64.sh does
+# the same for aarch64.
 #
-#     scripts/matrix.sh               all legs: gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx
+#     scripts/matrix.sh               all legs: gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx msan musl
 #     scripts/matrix.sh LEG ...       these; any compiler that is installed can be named (gcc-14)
 #
-# Needs, on a Debian: apt-get install gcc-11 clang-14 clang-15 clang-16 clang-19 qemu-user-static. A leg whose compiler
-# or emulator is missing counts as skipped. Builds in build/matrix; warnings are errors. About 5 minutes of a core for
-# a compiler, 20 for the emulator. The last lines are the table of tests/README.md and the commit. Exit 1: a leg failed;
-# 77: all were skipped.
+# Needs, on a Debian: apt-get install gcc-11 clang-14 clang-15 clang-16 clang-19 qemu-user-static; for msan also
+# libclang-rt-19-dev llvm-19 dpkg-dev; for musl musl-tools dpkg-dev. A leg whose compiler or emulator is missing counts
+# as skipped, as do msan and musl where scripts/libraries.sh cannot fetch the sources of the libraries that they link;
+# these two leave out MPI, gloo and HDF5. Builds in build/matrix; warnings are errors. About 5 minutes of a core for a
+# compiler, 20 for the emulator or msan. The last lines are the table of tests/README.md and the commit. Exit 1: a leg
+# failed; 77: all were skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-legs=(gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx)
+legs=(gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx msan musl)
 emulator=qemu-x86_64-static
 rows=()
 failed=0
@@ -49,6 +52,21 @@ run_leg() {
     rows+=("| $leg ($("$compiler" -dumpfullversion -dumpversion)) | $good | $bad | $skipped |")
 }
 
+# run_apart LEG COMPILER "FLAG ..." [OPTION ...]: as run_leg, with libraries that the compiler made with these flags.
+run_apart() {
+    local leg=$1 compiler=$2 flags=$3 prefix=$PWD/build/matrix/$1-libraries code=0
+    shift 3
+    # shellcheck disable=SC2086  # the flags are meant to be split into words
+    scripts/libraries.sh "$prefix" "$compiler" $flags || code=$?
+    if [ $code != 0 ]; then
+        rows+=("| $leg | libraries: $([ $code = 77 ] && echo skipped || echo failed) | | |")
+        [ $code = 77 ] || { ran=$((ran + 1)) failed=$((failed + 1)); }
+        return
+    fi
+    PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig run_leg "$leg" "$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_FLAGS="$flags" -DDS_MPI=OFF -DDS_GLOO=OFF -DDS_HDF5=OFF "$@"
+}
+
 main() {
     local leg commit
     [ $# = 0 ] || legs=("$@")
@@ -58,6 +76,12 @@ main() {
             # CMake hands tests to the emulator where it believes that it cross-compiles.
             run_leg no-avx cc -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
                 -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator;-cpu;qemu64"
+        elif [ "$leg" = msan ]; then
+            # At -O1 a report names the variable; with Debug the project's -O3 does not replace it.
+            run_apart msan clang-19 "-fsanitize=memory -fsanitize-memory-track-origins -fno-omit-frame-pointer" \
+                -DDS_SANITIZE=memory -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O1 -g"
+        elif [ "$leg" = musl ]; then
+            run_apart musl musl-gcc ""
         elif [ "$leg" != no-avx ] && command -v "$leg" >/dev/null; then
             run_leg "$leg" "$leg"
         else

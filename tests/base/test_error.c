@@ -30,6 +30,7 @@ static void fail_fills_and_TRY_passes_on(void **state)
     assert_string_equal(err.file, "");
     assert_string_equal(err.hint, "");
     assert_true(err.offset == ERROR_NO_OFFSET);
+    assert_null(memchr(&err, 'x', sizeof(err))); /* no byte of the stack is sent to another process */
     assert_int_equal(fail_at(&err, ERR_VERIFY, "a.dss", 0, "bad"), -1);
     assert_true(err.offset == 0);
     assert_string_equal(err.file, "a.dss");
