@@ -112,7 +112,10 @@ void error_report_to(int fd, uint32_t who)
 /* Writes to the parent's pipe; a write this small is atomic (pipe(7)). false: there is no pipe or no reader. */
 static bool report(const struct error *err)
 {
-    const struct error_report report = {.who = report_who, .error = *err};
+    struct error_report report;
+    memset(&report, 0, sizeof(report)); /* also the bytes between its fields */
+    report.who = report_who;
+    memcpy(&report.error, err, sizeof(*err));
     _Static_assert(sizeof report <= PIPE_BUF, "a report is written at once");
     return report_fd >= 0 && write(report_fd, &report, sizeof report) == sizeof report;
 }
