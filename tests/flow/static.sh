@@ -39,4 +39,6 @@ expect_exit 2 "${train[@]}" --comm mpi --rank 0 --world-size 2 --rendezvous 127.
 expect_words libopenmpi-dev
 expect_exit 2 "${train[@]}" --device cuda
 expect_words cuda-toolkit
+expect_exit 6 "${inside[@]}" /dsdata export d --format nvidia-hdf5 --out h5
+expect_words libhdf5-dev "without -DDS_STATIC=ON"
 flow_end
