@@ -253,10 +253,10 @@ void screen_step(struct screen *screen, const struct step_facts *facts)
 static void say_means(const struct metric_table *metrics, const struct evaluation *means, const char *split,
                       const char *where)
 {
-    char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[32];
+    char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[56];
     const bool any = list_metrics(metrics, means, METRIC_ACCURACY, accuracies) > 0;
-    log_say("%-10s %s%s%s   %s samples%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "",
-            accuracies, format_count(means->samples, samples), where);
+    log_say("%-10s %s%s%s   %s%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "", accuracies,
+            format_counted(means->samples, "sample", samples), where);
 }
 
 void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step)

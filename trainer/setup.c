@@ -104,6 +104,10 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     if (settings->patience > 0 && settings->eval_every == 0)
         return fail(err, ERR_USAGE,
                     "--patience counts evaluations, but there is only one, at the end: --eval-every N is missing");
+    if ((settings->patience > 0 || settings->keep_best) && settings->eval_samples == 0 &&
+        settings_given(settings, "eval-samples")) /* a replay evaluates nothing either */
+        return fail(err, ERR_USAGE, "--%s needs evaluations, but --eval-samples is 0",
+                    settings->keep_best ? "keep-best" : "patience");
     TRY(target_check("dump-gradients", settings->dump_gradients, err));
     if (!settings->tuning)
         TRY(data_open(s, (uint32_t)settings->seq, err));

@@ -56,6 +56,8 @@ usage() {
     expect_exit 2 "$dstrain" predict nowhere
     expect_words "ours is fill-mask"
     expect_exit 2 "${train[@]}" --time-limit 0s
+    expect_exit 2 "${train[@]}" --keep-best --eval-samples 0
+    expect_words "--keep-best needs evaluations"
     expect_exit 7 "$dstrain" --shards "$data" --model base --seq 64 --batch 65536 --micro-batch 65536 --out never
     expect_words "of memory, this machine gives at most"
     sed 's/"num_attention_heads": 2/"num_attention_heads": 3/' model.json >heads.json
@@ -64,8 +66,15 @@ usage() {
     expect_absent 'runs' "$scratch"
     expect_absent never "$scratch"
 
-    case_begin "a dataset in place of a model"
+    case_begin "--help says what is required"
     local verb
+    for verb in glue squad; do
+        expect_exit 0 "$dstrain" $verb --help
+        expect_equal "of $verb" "$(grep -c "(required)" stdout)" 2
+        if grep -qE 'default: (random|runs/)' stdout; then complain "a default that there is not"; fi
+    done
+
+    case_begin "a dataset in place of a model"
     for verb in "show $data" "export $data --out e" "fill-mask $data" "report $data" "eval $data --shards $data"; do
         # shellcheck disable=SC2086  # a verb and its arguments
         expect_exit 2 "$dstrain" $verb

@@ -76,7 +76,8 @@ char *checkpoint_before(const char *run, const char *name);
 
 /* Finds out what a directory is: one with `latest` or with checkpoints/step-N is a run, one with state.json a
  * checkpoint, any other Hugging Face's. *files becomes the directory that holds the files (for a run the checkpoint
- * that `latest` names, without `latest` the newest); the caller mem_free's it. ERR_USAGE if there is no such directory. */
+ * that `latest` names, without `latest` the newest); the caller mem_free's it. ERR_USAGE if there is no such directory.
+ */
 enum model_source { SOURCE_RUN, SOURCE_CHECKPOINT, SOURCE_HUGGING_FACE };
 int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err);
 

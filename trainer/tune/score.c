@@ -75,7 +75,8 @@ static int add_sentence(struct score *s, const json_t *pair, const char *key, si
     const json_t *text = json_object_get(pair, key);
     const size_t positions = (size_t)s->reading.recipe.config.positions;
     if (!json_is_string(text))
-        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is no text", number, key);
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is %s", number, key,
+                       text ? "no text" : "missing");
     tokenizer_ids(s->reading.text.state, (struct str){json_string_value(text), json_string_length(text)}, &s->ids);
     const size_t sentence = 2 * s->pair_count + (str_equal(str_of(key), STR("bad")) ? 1 : 0);
     const size_t length = s->ids.count - s->firsts[sentence];
