@@ -176,6 +176,7 @@ int run_open(struct run *run, const char *directory, const json_t *identity, boo
     assert(json_is_object(identity));
     *run = (struct run){.directory = mem_copy_text(directory), .lock = {.fd = -1}};
     *moved = NULL;
+    TRY(path_check_writable(directory, err));
     if (fresh && path_exists(directory))
         TRY(make_room(directory, moved, err));
     TRY(path_make_directory(directory, err));

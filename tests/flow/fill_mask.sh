@@ -56,6 +56,12 @@ for _ in {1..70}; do cat lines; echo; done >many
 "$dstrain" fill-mask run --top 1000 --json <many >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
 expect_equal "many lines" "$(json "$scratch/stdout" 'o["lines"][207:]')" "$(json answer 'o["lines"]')"
 
+case_begin "- is standard input, a file is no text"
+expect_exit 0 bash -c '"$1" fill-mask run --json - <lines' bash "$dstrain"
+expect_equal "lines" "$(json "$scratch/stdout" 'len(o["lines"])')" 3
+expect_exit 2 "$dstrain" fill-mask run lines
+expect_words "line 1 has no [MASK]: lines" "<lines reads a file"
+
 case_begin "the screen has the five likeliest, and says what is next"
 expect_exit 0 "$dstrain" fill-mask run "$first"
 expect_equal "lines" "$(wc -l <"$scratch/stdout")" 6

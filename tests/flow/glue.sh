@@ -151,7 +151,7 @@ wrong() {
     expect_words "glue/CoLA"
     expect_exit 2 "$dstrain" glue all --init pre --data pre --out x
     expect_exit 5 "${glue[@]}" --seq 128 --out x
-    expect_words "64 positions"
+    expect_words "64 positions" "--seq 64 is the most"
     expect_exit 2 "${glue[@]}" --steps 3 --epochs 2 --out x
     mkdir -p bad/SST-2
     cp glue/SST-2/dev.tsv bad/SST-2

@@ -169,6 +169,8 @@ mismatches() {
     expect_words "--resume run to go on from that run with these settings"
     expect_exit 2 "$dstrain" show run/checkpoints
     expect_words "it is part of the run run"
+    expect_exit 2 "$dstrain" report .
+    expect_words "it holds runs: give one of them, such as ./alone"
     expect_exit 2 "$dstrain" eval run --eval-samples 0
 
     case_begin "a run without a checkpoint, without latest, with a damaged run.json"
@@ -198,6 +200,8 @@ mismatches() {
     expect_exit 2 "${train[@]}" --out letters --fresh
     expect_words anna.txt
     expect_exit 2 "$dstrain" export run --out letters/anna.txt
+    expect_words "letters/anna.txt: is a file, not a directory"
+    expect_exit 2 "${train[@]}" --out letters/anna.txt
     expect_words "letters/anna.txt: is a file, not a directory"
     expect_equal "the letter" "$(cat letters/anna.txt)" "Dear Anna"
 

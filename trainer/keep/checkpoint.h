@@ -81,7 +81,8 @@ char *checkpoint_before(const char *run, const char *name);
 enum model_source { SOURCE_RUN, SOURCE_CHECKPOINT, SOURCE_HUGGING_FACE };
 int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err);
 
-/* Adds to an error about a directory what it is: a dataset, a run without a checkpoint, a part of a run. Returns -1. */
+/* Adds to an error about a directory what it is: a dataset, a run without a checkpoint, a part of a run, a
+ * directory of runs. Returns -1. */
 int checkpoint_hint_place(const char *directory, struct error *err);
 /* ERR_USAGE for a directory that is no model, and `why`. */
 int checkpoint_refuse(const char *directory, const char *why, struct error *err);

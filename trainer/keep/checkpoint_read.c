@@ -64,19 +64,40 @@ static char *run_around(const char *directory)
     return NULL;
 }
 
+/* The first run in a directory of runs; NULL: none. The caller mem_free's it. */
+static char *run_inside(const char *directory)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    char *run = NULL;
+    if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
+        for (size_t i = 0; i < list.count && !run; i++) {
+            char *inside = path_join(directory, list.names[i]), *record = path_join(inside, "run.json");
+            if (path_exists(record))
+                run = mem_copy_text(inside);
+            mem_free(record);
+            mem_free(inside);
+        }
+    path_list_release(&list);
+    return run;
+}
+
 int checkpoint_hint_place(const char *directory, struct error *err)
 {
     char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, "run.json");
-    char *run = run_around(directory);
+    char *run = run_around(directory), *inside = run_inside(directory);
     if (path_exists(dataset))
         hint(err, "it is a dataset, the value of --shards; dsdata show describes it");
     else if (path_exists(record))
         hint(err, "it is a run that has not saved a checkpoint yet");
     else if (run)
         hint(err, "it is part of the run %.400s", run);
+    else if (inside)
+        hint(err, "it holds runs: give one of them, such as %.400s", inside);
     mem_free(dataset);
     mem_free(record);
     mem_free(run);
+    mem_free(inside);
     return -1;
 }
 

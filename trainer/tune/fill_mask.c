@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
@@ -89,17 +91,21 @@ static int add_line(struct fill *f, struct str text, struct error *err)
 static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
 {
     struct str rest, line;
-    if (texts.count == 0)
+    const bool input = texts.count == 0 || (texts.count == 1 && strcmp(texts.items[0], "-") == 0);
+    if (input)
         TRY(input_read("-", LINES_BYTES_MAX, &f->text, err));
-    for (size_t i = 0; i < texts.count; i++) {
+    for (size_t i = 0; i < texts.count && !input; i++) {
         buf_add_text(&f->text, texts.items[i]);
         buf_add_byte(&f->text, '\n');
     }
-    if (texts.count > 0)
+    if (!input)
         input_repair("the command line", &f->text, 0);
     rest = str_without_mark(buf_str(&f->text));
     while (input_line(&rest, &line))
-        TRY(add_line(f, line, err));
+        if (add_line(f, line, err) < 0)
+            return texts.count > 0 && path_is_file(texts.items[0])
+                       ? hint(err, "TEXT is the text itself; <%.300s reads a file", texts.items[0])
+                       : -1;
     return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a [MASK] in it");
 }
 

@@ -90,9 +90,11 @@ int glue_open(void *context, const struct settings *settings, const struct origi
     TRY(glue_check_folder(g->task, g->data, err));
     if (config->types < 2 && g->task->train.b != GLUE_NONE)
         return fail(err, ERR_MISMATCH, "the model knows one segment, samples of %s have two", g->task->folder);
-    if (settings->seq > (uint64_t)config->positions)
-        return fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
-                    config->positions);
+    if (settings->seq > (uint64_t)config->positions) {
+        fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
+             config->positions);
+        return hint(err, "--seq %" PRId32 " is the most", config->positions);
+    }
     TRY(text_open(&g->text, origin->files, config->vocabulary, err));
     TRY(read_file(g, "train.tsv", true, &g->train, err));
     for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++) {

@@ -73,9 +73,11 @@ static int read_dev(struct squad *s, bool evaluated, struct error *err)
 
 static int check_limits(const struct squad *s, const struct model_config *config, struct error *err)
 {
-    if (s->limits.length > (uint32_t)config->positions)
-        return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", s->limits.length,
-                    config->positions);
+    if (s->limits.length > (uint32_t)config->positions) {
+        fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", s->limits.length,
+             config->positions);
+        return hint(err, "--seq %" PRId32 " is the most", config->positions);
+    }
     if (config->types < 2)
         return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
     if (s->limits.query_most + 4 > s->limits.length)
