@@ -85,7 +85,7 @@ static char *run_inside(const char *directory)
 int checkpoint_hint_place(const char *directory, struct error *err)
 {
     char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, "run.json");
-    char *run = run_around(directory), *inside = run_inside(directory);
+    char *run = path_exists(directory) ? run_around(directory) : NULL, *inside = run_inside(directory);
     if (path_exists(dataset))
         hint(err, "it is a dataset, the value of --shards; dsdata show describes it");
     else if (path_exists(record))
