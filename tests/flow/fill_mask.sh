@@ -62,6 +62,25 @@ expect_equal "lines" "$(json "$scratch/stdout" 'len(o["lines"])')" 3
 expect_exit 2 "$dstrain" fill-mask run lines
 expect_words "line 1 has no [MASK]: lines" "<lines reads a file"
 
+case_begin "a terminal is standard input"
+python3 - "$dstrain" "$first" <<'PYTHON' >stdout || complain "no guess for what was typed"
+import os, pty, sys
+
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], [sys.argv[1], "fill-mask", "run"])
+os.write(terminal, sys.argv[2].encode() + b"\n\x04")
+shown = b""
+try:
+    while part := os.read(terminal, 65536):
+        shown += part
+except OSError:  # the program has ended
+    pass
+print(shown)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert b"Ctrl-D" in shown and shown.count(b" %  ") == 5
+PYTHON
+
 case_begin "the screen has the five likeliest, and says what is next"
 expect_exit 0 "$dstrain" fill-mask run "$first"
 expect_equal "lines" "$(wc -l <"$scratch/stdout")" 6

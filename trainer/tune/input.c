@@ -1,6 +1,7 @@
 #include "trainer/tune/input.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bz/stream.h"
 #include "base/file.h"
@@ -42,6 +43,8 @@ static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struc
     const size_t before = out->size;
     int64_t got;
     TRY(file_open_input(&file, path, err));
+    if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+        log_say("note       reads what is typed here; Ctrl-D at the start of a line ends it");
     do {
         buf_reserve(out, STEP_BYTES);
         got = file_read(&file, out->data + out->size, STEP_BYTES, err);
