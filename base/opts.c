@@ -273,6 +273,9 @@ static int take_bare(struct parser *parser, const char *text, struct error *err)
 {
     if (parser->paths)
         return opt_value_read(parser->program, parser->paths, text, parser->settings, err);
+    if (!text[0]) /* an unset variable of the shell */
+        return fail(err, ERR_USAGE, "an argument is empty; %s takes %s", parser->verb->name,
+                    parser->verb->bare_max > 0 ? parser->verb->arguments : "options only");
     opt_paths_add(&parser->result->bare, text);
     return 0;
 }

@@ -520,6 +520,7 @@ static void what_is_wrong_is_said(void **state)
         {"build --save-every 5x", "--save-every: \"5x\" is not a count or a duration such as 500, 90s, 30m or 8h", ""},
         {"extract", "extract needs FILE", ""},
         {"extract a b c", "one argument too many: \"c\"; extract takes FILE", ""},
+        {"extract ''", "an argument is empty; extract takes FILE", ""},
         {"verify a", "unexpected argument \"a\": verify takes options only", ""},
         {"help biuld", "unknown verb biuld", "did you mean build?"},
     };
