@@ -6,9 +6,10 @@
 #     scripts/libraries.sh PREFIX CC [FLAG ...]       into PREFIX/include and PREFIX/lib, compiled by CC FLAG ...
 #
 # Needs, on a Debian: apt-get install dpkg-dev cmake ninja-build. The versions are those of Debian 12. A second start
-# with a finished PREFIX does nothing. Takes one or two minutes of a core. Exit 77: a program or the sources are missing.
+# with a finished PREFIX does nothing. Takes one or two minutes of a core. Exit 77: a program, the sanitizer or the
+# sources are missing.
 set -euo pipefail
-if [ $# -lt 2 ]; then sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+if [ $# -lt 2 ]; then sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
 prefix=$(mkdir -p "$1" && cd "$1" && pwd)
 compiler=$2
 flags="${*:3}"
