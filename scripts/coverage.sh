@@ -5,8 +5,9 @@
 #     scripts/coverage.sh --check    the same, and exit 1 where a room lies below its floor (tests/coverage.txt)
 #     scripts/coverage.sh --table    only the table, from the counters of the last run; with --check too
 #
-# Campaigns are left out, and a process that is killed writes no counters: all figures are lower bounds. The branch of an
-# assert that fails does not count. Takes about as long as two runs of the suite. Where gcovr is neither installed nor can be had: a message, and exit 77.
+# Campaigns are left out, and a process that is killed writes no counters: all figures are lower bounds. The branch of
+# an assert that fails does not count. Takes about as long as two runs of the suite. Where gcovr is neither installed
+# nor can be had: a message, and exit 77.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,7 @@ run=yes
 check=no
 
 usage() {
-    sed -n '2,9s/^# \?//p' "$0" >&2
+    sed -n '2,10s/^# \?//p' "$0" >&2
     exit 2
 }
 
