@@ -53,6 +53,7 @@ templates = {
     "Uguale": "a=b",
     "Scelta": "{{#switch:{{{1}}}|x=1|{{Uguale}}}}",
     "Lua-uno": "{{#invoke:Foo|bar}}",
+    "Chiocciola": "{{Tinta nulla}}@{{{1}}}",
 }
 text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, \
 {{vecchio nome|7}}.
@@ -77,7 +78,7 @@ Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi
 Fa {{chiama km|5}}, {{chiama e chiama|1234}}, {{chiama|km|9}}, {{chiama se|5}}, {{tre lua|uno}} \
 fine{{vuoto}}qui{{vuoti}}ora.
 
-Ecco {{solo}}, {{doppio|b}}, {{scelta|z}} e {{scelta|x}}."""
+Ecco {{solo}}, {{doppio|b}}, {{scelta|z}} e {{scelta|x}}, {{chiocciola|ada}}."""
 print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
 pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
                               for i in range(40)]
@@ -96,7 +97,7 @@ text_of() {
 
 case_begin "what the templates show"
 expect_exit 0 "$dsdata" extract "$dump"
-expect_words "templates  43 read, 32 can be rendered"
+expect_words "templates  44 read, 33 can be rendered"
 expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
 Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
 Testo e ancora fine.
@@ -107,7 +108,7 @@ Dice ÉCO DI, éco di, ÉCo Di, éCo Di, vero o falso, Uno (Uno), articolo, 2026
  9 m, niente ora.
 È di rosso colore, di rosso vivo colore, di blu|notte colore, rosso, rosso qui.
 Fa 5 km, 1 234 km, fine qui  ora.
-Ecco dentro, b, a=b e 1."
+Ecco dentro, b, a=b e 1, @ada."
 
 case_begin "without them, and by a file"
 expect_exit 0 "$dsdata" extract "$dump" --templates none
@@ -136,7 +137,7 @@ case_begin "they belong to the dataset"
 expect_exit 0 "$dsdata" vocab "$dump" --vocab-size 300 --out "$scratch/vocab.txt"
 words=("$dump" --vocab "$scratch/vocab.txt" --accents keep --seq 32)
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
-expect_words "templates  43 read"
+expect_words "templates  44 read"
 cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is another file"
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
 expect_words "finished already"

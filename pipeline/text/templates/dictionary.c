@@ -499,6 +499,18 @@ static void settle(struct dictionary *d, struct entry *entry, enum body_kind kin
     entry->text = kind == BODY_PATTERN ? arena_copy(&d->arena, text) : STR("");
 }
 
+/* Escapes an @ that begins a pattern, where a reader of the line would look for a binding. */
+static void protect_at(struct buf *pattern)
+{
+    const struct str text = str_trim(buf_str(pattern));
+    if (!str_starts(text, STR("@")))
+        return;
+    const size_t at = (size_t)(text.data - pattern->data);
+    buf_add_byte(pattern, '\0');
+    memmove(pattern->data + at + 1, pattern->data + at, pattern->size - 1 - at);
+    pattern->data[at] = '\\';
+}
+
 static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
 {
     if (entry->state != ENTRY_RAW)
@@ -512,6 +524,7 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
         enum body_kind kind = depth > DEPTH_MAX ? BODY_OTHER : expand(d, entry->text, false, depth, &out);
         if (kind == BODY_PATTERN && str_ends(str_trim(buf_str(&out)), STR("\\")) && out.data[out.size - 1] != '\\')
             buf_add_text(&out, "{#if |}"); /* &#32; alone: a line's end is trimmed when it is read */
+        protect_at(&out);
         const struct str pattern = buf_str(&out);
         if (kind == BODY_PATTERN && str_trim(pattern).size == 0)
             kind = BODY_NOTE;
