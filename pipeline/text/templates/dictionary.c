@@ -124,20 +124,21 @@ static bool is_constant(struct str pattern)
     return pattern.size == 0 || (!memchr(pattern.data, '$', pattern.size) && !memchr(pattern.data, '{', pattern.size));
 }
 
-/* The value of "${a|b=c}" or "$1" at pattern[*at], which is skipped. */
+/* The value of "${a|b=c}" or "$1" at pattern[*at], which is skipped. The pattern may end within it: those whose calls
+ * have computed names were not checked yet. */
 static struct str value_at(struct str pattern, size_t *at, const struct args *args)
 {
     size_t i = *at + 1, end = i;
-    if (i < pattern.size && pattern.data[i] != '{') {
+    if (i >= pattern.size || pattern.data[i] != '{') {
         while (end < pattern.size && pattern.data[end] >= '0' && pattern.data[end] <= '9')
             end++;
         *at = end;
         const struct str *value = arg_of(args, str_range(pattern.data + i, pattern.data + end));
         return value ? *value : STR("");
     }
-    const size_t after = pattern_skip(pattern, i);
-    struct str names = {pattern.data + i + 1, after - i - 2}, found = STR(""), otherwise = STR("");
-    *at = after;
+    *at = pattern_skip(pattern, i++);
+    end = *at > i ? *at - 1 : i;
+    struct str names = str_range(pattern.data + i, pattern.data + end), found = STR(""), otherwise = STR("");
     const char *equals = memchr(names.data, '=', names.size);
     if (equals) {
         otherwise = str_range(equals + 1, names.data + names.size);
