@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sets every byte, also behind the texts: other processes are sent an error as its bytes (trainer/comm, ranks.c). */
+/* Sets every byte, those after the texts too, because trainer/comm and ranks.c send an error as its bytes. */
 static void set_text(struct error *err, enum error_kind kind, const char *file, uint64_t offset, const char *format,
                      va_list args)
 {

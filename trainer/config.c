@@ -242,7 +242,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
     TRY(take_order(path, json, config, err));
     if (is_roberta)
         TRY(take_roberta(path, json, config, err));
-    return model_config_check(config, err) < 0 ? hint(err, "%.400s says so", path) : 0;
+    return model_config_check(config, err) < 0 ? hint(err, "these values are in %.400s", path) : 0;
 }
 
 int config_read(const char *path, struct model_config *config, struct error *err)

@@ -1,6 +1,7 @@
 /* The table of precisions, the names of ops, and the name of a backend, for the user and for a run's record. */
 #include "trainer/ops.h"
 
+#include "base/str.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
 
@@ -58,6 +59,7 @@ char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
 void ops_describe(struct ops *ops)
 {
     const size_t size = strlen(ops_device(ops, ops->name));
-    const size_t letters = strlen(ops->facts.unit) - (ops->facts.units == 1); /* "threads", but "1 thread" */
-    snprintf(ops->name + size, sizeof ops->name - size, ", %d %.*s", ops->facts.units, (int)letters, ops->facts.unit);
+    char units[56];
+    snprintf(ops->name + size, sizeof ops->name - size, ", %s",
+             format_counted((uint64_t)ops->facts.units, ops->facts.unit, units));
 }

@@ -66,7 +66,7 @@ struct ops_facts {
     const char *kind;      /* "cpu", "cuda" */
     const char *processor; /* instruction set or card: "avx512_bf16", "NVIDIA H200" */
     const char *library;   /* that computes products: "cuBLASLt 13.1.0", "own products" */
-    const char *unit;      /* "threads", "multiprocessors" */
+    const char *unit;      /* "thread", "multiprocessor" */
     int units;             /* their number */
 };
 #define OPS_NAME_SIZE 192

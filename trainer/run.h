@@ -9,13 +9,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "trainer/keep/state.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUN_NAME      "run.json"
-#define RUN_BYTES_MAX (16u << 20) /* enough for about ten thousand starts */
+#define RUN_BYTES_MAX (16u << 20) /* of run.json (RUN_NAME): enough for about ten thousand starts */
 
 enum run_kind { RUN_NEW, RUN_RESUMED, RUN_FINISHED };
 

@@ -966,7 +966,7 @@ static void a_device_is_recorded_without_its_threads(void **state)
     assert_int_equal(opened->facts.units, 3);
     opened->close(opened);
     struct ops card = {.precision = PRECISION_BF16,
-                       .facts = {"cuda", "NVIDIA H100 80GB HBM3", "cuBLASLt 12.5.3", "multiprocessors", 132}};
+                       .facts = {"cuda", "NVIDIA H100 80GB HBM3", "cuBLASLt 12.5.3", "multiprocessor", 132}};
     ops_describe(&card);
     assert_string_equal(ops_device(&card, text), "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3)");
     assert_string_equal(card.name, "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3), 132 multiprocessors");

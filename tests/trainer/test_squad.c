@@ -234,7 +234,8 @@ static void the_first_of_equal_thresholds_is_the_best(void **state)
     (void)state;
     static const char questions[] =
         "{\"version\": \"v2.0\", \"data\": [{\"paragraphs\": [{\"context\": \"a b c\", \"qas\": ["
-        "{\"id\": \"none\", \"question\": \"a?\", \"is_impossible\": true, \"answers\": []}, "
+        "{\"id\": \"none\", \"question\": \"a?\", \"is_impossible\": true, "
+        "\"answers\": [{\"text\": \"\", \"answer_start\": -1}]}, "
         "{\"id\": \"wrong\", \"question\": \"b?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 2}]}, "
         "{\"id\": \"right\", \"question\": \"c?\", \"answers\": [{\"text\": \"c\", \"answer_start\": 4}]}]}]}]}";
     struct squad_file file;

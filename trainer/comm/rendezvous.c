@@ -198,7 +198,7 @@ static int check_free(const char *path, struct error *err)
     buf_release(&there);
     if (ours)
         return 0;
-    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is there and is no rendezvous: it is not replaced");
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "exists and is no rendezvous file: it is not replaced");
     return hint(err, "--rendezvous HOST:PORT, or the name of a file that does not exist");
 }
 

@@ -143,7 +143,7 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->facts = (struct ops_facts){.kind = "cpu",
                                     .processor = cpu_level_name(options->level),
                                     .library = "own products",
-                                    .unit = "threads",
+                                    .unit = "thread",
                                     .units = cpu->device.threads};
     ops_describe(ops);
     ops->close = close_cpu;

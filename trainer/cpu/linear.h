@@ -219,27 +219,16 @@ static void mirror_block(const void *args, size_t task, int thread)
             a->c[i * a->n + j] = a->c[j * a->n + i];
 }
 
-/* y = x x^T: the sums on both sides of the diagonal are the same, bit for bit, so nearly half are copied. */
-static void square(struct device *device, const struct linear_args *args)
+static void mirror(void *c, size_t n)
 {
-    struct linear_product product = {
-        .shape = {.m = args->out,
-                  .n = args->out,
-                  .k = args->in,
-                  .a_row = args->in,
-                  .a_column = 1,
-                  .b_row = 1,
-                  .b_column = args->in,
-                  .c_row = args->out,
-                  .upper = true},
-        .c = args->y,
-        .a = args->x,
-        .b = args->x,
-        .live = SIZE_MAX,
-    };
-    multiply(device, &product);
-    const struct mirror_args mirror = {args->y, (size_t)args->out};
-    parallel(blocks_of(mirror.n, MIRROR_ROWS), mirror_block, &mirror);
+    const struct mirror_args args = {c, n};
+    parallel(blocks_of(n, MIRROR_ROWS), mirror_block, &args);
+}
+
+/* Is y = x x^T? Then the sums on both sides of the diagonal are the same, bit for bit, so nearly half are copied. */
+static bool is_square(const struct linear_args *a)
+{
+    return a->x == a->w && !a->b && a->rows.live == a->out && a->rows.total == a->out;
 }
 
 /* With `activation`, also computes the GELU of the result. */
@@ -254,7 +243,8 @@ static void forward(struct device *device, const struct linear_args *a, void *ac
                   .b_row = 1,
                   .b_column = a->in,
                   .c_row = a->out,
-                  .bias = a->b != NULL},
+                  .bias = a->b != NULL,
+                  .upper = is_square(a)},
         .c = a->y,
         .a = a->x,
         .b = a->w,
@@ -269,10 +259,9 @@ static void forward(struct device *device, const struct linear_args *a, void *ac
 
 static void linear(struct device *device, const struct linear_args *args)
 {
-    if (args->x == args->w && !args->b && args->rows.live == args->out && args->rows.total == args->out)
-        square(device, args);
-    else
-        forward(device, args, NULL, GELU_TANH);
+    forward(device, args, NULL, GELU_TANH);
+    if (is_square(args))
+        mirror(args->y, (size_t)args->out);
 }
 
 static void linear_gelu(struct device *device, const struct linear_gelu_args *args)

@@ -224,7 +224,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     device->ops.facts = (struct ops_facts){.kind = "cuda",
                                            .processor = device->processor,
                                            .library = device->library,
-                                           .unit = "multiprocessors",
+                                           .unit = "multiprocessor",
                                            .units = facts.processors};
     device->ops.memory = facts.memory;
     device->ops.rest = rest_of_memory();

@@ -51,7 +51,7 @@ static char *run_around(const char *directory)
 {
     char *at = path_parent(directory);
     for (int level = 0; level < 2; level++) {
-        char *record = path_join(at, "run.json");
+        char *record = path_join(at, RUN_NAME);
         const bool run = path_exists(record);
         mem_free(record);
         if (run)
@@ -72,7 +72,7 @@ static char *run_inside(const char *directory)
     char *run = NULL;
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
         for (size_t i = 0; i < list.count && !run; i++) {
-            char *inside = path_join(directory, list.names[i]), *record = path_join(inside, "run.json");
+            char *inside = path_join(directory, list.names[i]), *record = path_join(inside, RUN_NAME);
             if (path_exists(record))
                 run = mem_copy_text(inside);
             mem_free(record);
@@ -84,7 +84,7 @@ static char *run_inside(const char *directory)
 
 int checkpoint_hint_place(const char *directory, struct error *err)
 {
-    char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, "run.json");
+    char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, RUN_NAME);
     char *run = path_exists(directory) ? run_around(directory) : NULL, *inside = run_inside(directory);
     if (path_exists(dataset))
         hint(err, "it is a dataset, the value of --shards; dsdata show describes it");

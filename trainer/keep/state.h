@@ -16,6 +16,7 @@
 #define WEIGHTS_NAME     "model.safetensors"
 #define MOMENTS_NAME     "optimizer.safetensors"
 #define CHECKPOINTS_NAME "checkpoints"
+#define RUN_NAME         "run.json"
 #define LATEST_NAME      "latest"
 #define BEST_NAME        "best"
 

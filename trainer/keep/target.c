@@ -14,7 +14,7 @@ static bool is_owned(const char *path)
 {
     static const char *const names[] = {
         MANIFEST_NAME,           BUILD_NAME, VOCAB_NAME,  "config.json", WEIGHTS_NAME, MOMENTS_NAME, "tokenizer.json",
-        "tokenizer_config.json", STATE_NAME, LATEST_NAME, BEST_NAME,     METRICS_NAME, EVENTS_NAME,  "run.json"};
+        "tokenizer_config.json", STATE_NAME, LATEST_NAME, BEST_NAME,     METRICS_NAME, EVENTS_NAME,  RUN_NAME};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     bool owned = str_ends(str_of(name), STR(".dss"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
