@@ -179,14 +179,12 @@ static int remove_old(const char *directory, const char *site, struct error *err
     struct path_list files = {0};
     char *manifest = path_join(directory, MANIFEST_NAME), *aside = path_join(site, REPLACED_NAME);
     int result = list_old(directory, &files, err);
-    if (result == 0 && files.count > 0) {
-        if (path_exists(manifest))
-            result = path_rename(manifest, aside, err);
-        if (result == 0)
-            result = clear(directory, &files, err);
-        if (result == 0)
-            result = path_remove(aside, err);
-    }
+    if (result == 0 && path_exists(manifest))
+        result = path_rename(manifest, aside, err);
+    if (result == 0)
+        result = clear(directory, &files, err);
+    if (result == 0)
+        result = path_remove(aside, err);
     /* Otherwise a power loss might bring back the list of files to remove, beside new files of the same names. */
     if (result == 0)
         result = path_sync_directory(directory, err);

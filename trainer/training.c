@@ -84,6 +84,15 @@ static int take_checkpoint(const struct training *t, const char *files, const js
     return checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
 }
 
+/* Writes `latest` where there is none: readers of the run must find the checkpoint that it continues from. */
+static int restore_latest(const struct training *t, uint64_t step, struct error *err)
+{
+    char *latest = path_join(t->keeper.run.directory, LATEST_NAME);
+    const int result = path_exists(latest) ? 0 : checkpoint_set_latest(t->keeper.run.directory, step, err);
+    mem_free(latest);
+    return result;
+}
+
 static int resume(struct training *t, const struct flat_state *flat, struct error *err)
 {
     char *files = NULL;
@@ -91,7 +100,9 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
     int result = find_checkpoint(t, &files, &identity, err);
     if (result == 0)
         result = take_checkpoint(t, files, identity, flat, err);
-    if (result == 0) /* the last save may have crashed before it did this */
+    if (result == 0) /* the last save may have crashed before it did these two */
+        result = restore_latest(t, t->position.state.step, err);
+    if (result == 0)
         result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)

@@ -129,9 +129,12 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
 
 int journal_remove(const char *directory, struct error *err)
 {
-    char *path = path_join(directory, JOURNAL_NAME);
-    int result = path_remove(path, err);
+    char *path = path_join(directory, JOURNAL_NAME), *unfinished = path_join(directory, JOURNAL_NAME ".tmp");
+    int result = path_remove(unfinished, err);
+    if (result == 0)
+        result = path_remove(path, err);
     mem_free(path);
+    mem_free(unfinished);
     return result;
 }
 

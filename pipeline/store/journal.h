@@ -27,6 +27,7 @@ struct journal {
 int journal_write(const struct journal *journal, const char *directory, struct error *err);
 /* 1: read into *journal (zeroed before); 0: there is none; < 0: damaged, ERR_VERIFY. */
 int journal_read(struct journal *journal, const char *directory, struct error *err);
+/* Removes the journal, and one that was not finished. Neither need exist. */
 int journal_remove(const char *directory, struct error *err);
 void journal_release(struct journal *journal);
 

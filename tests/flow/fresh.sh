@@ -207,6 +207,13 @@ others() {
     expect_exit 0 "$dsdata" "${anew[@]}"
     diff -rq -x build.json new d >stdout || complain "other bytes"
 
+    case_begin "what a build leaves that is killed before its first journal is complete"
+    rm -rf d
+    DS_FAIL_FILE=7:kill "$dsdata" build "$samples" --vocab vocab.txt --seq 32 --out d -q 2>stderr || true
+    [ -e d/journal.tmp ] && [ ! -e d/journal ] || complain "$(ls -A d)"
+    expect_exit 0 "$dsdata" build "$samples" --vocab vocab.txt --seq 32 --valid 0.1 --shard-bytes 64K --out d --fresh
+    diff -rq -x build.json new d >stdout || complain "other files"
+
     case_begin "a new directory, and the plan"
     rm -rf d
     expect_exit 0 "$dsdata" build "$samples" --vocab vocab.txt --seq 32 --valid 0.1 --shard-bytes 64K --out d --fresh

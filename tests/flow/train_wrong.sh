@@ -176,6 +176,9 @@ mismatches() {
     case_begin "a run without a checkpoint, without latest, with a damaged run.json"
     cp -r run parts
     rm parts/latest
+    DS_FAIL_FILE=40:kill expect_exit 137 "${train[@]}" --out parts
+    expect_equal "latest" "$(cat parts/latest)" step-00000002
+    rm parts/latest
     expect_exit 75 "${train[@]}" --out parts --stop-after 1
     expect_words "parts  (continues at step 2)"
     rm -r parts/latest parts/checkpoints

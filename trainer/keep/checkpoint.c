@@ -258,6 +258,13 @@ int checkpoint_set_best(const char *run, uint64_t step, struct error *err)
     return set_pointer(run, BEST_NAME, name, err);
 }
 
+int checkpoint_set_latest(const char *run, uint64_t step, struct error *err)
+{
+    char name[NAME_SIZE];
+    name_of(step, name);
+    return set_pointer(run, LATEST_NAME, name, err);
+}
+
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
@@ -277,7 +284,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
     if (result == 0)
         result = path_rename(unfinished, final, err);
     if (result == 0)
-        result = set_pointer(run, LATEST_NAME, name, err);
+        result = checkpoint_set_latest(run, state->step, err);
     else if (path_is_directory(unfinished)) {
         struct error second = {0};
         remove_directory(unfinished, &second); /* best effort: the first error is the one to report */

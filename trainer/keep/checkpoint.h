@@ -67,6 +67,8 @@ uint64_t checkpoint_best(const char *run);
 /* Makes `best` name the checkpoint of this step, which must exist. checkpoint_keep does not remove it until `best`
  * names another. */
 int checkpoint_set_best(const char *run, uint64_t step, struct error *err);
+/* Makes `latest` name the checkpoint of this step, which must exist. */
+int checkpoint_set_latest(const char *run, uint64_t step, struct error *err);
 /* RUN/checkpoints/step-00001000, whether it exists or not; the caller mem_free's it. */
 char *checkpoint_path(const char *run, uint64_t step);
 
