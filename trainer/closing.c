@@ -174,8 +174,8 @@ static void say_all(const struct closing *c)
         log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
                 format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
     if (c->evaluation) {
-        screen_means(metrics, c->evaluation, "valid");
-        screen_datasets(metrics, c->each, held_out_parts(c), &c->setup->datasets);
+        screen_means(log_say, metrics, c->evaluation, "valid");
+        screen_datasets(log_say, metrics, c->each, held_out_parts(c), &c->setup->datasets);
     }
     if (c->best > 0)
         log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,

@@ -225,7 +225,7 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     energy_poll(&k->energy);
     if (position->state.step < k->setup->recipe.schedule.steps) { /* the closing lines show the last evaluation */
         screen_evaluation(&k->screen, evaluation, position->state.step);
-        screen_datasets(k->screen.metrics, each, datasets, &k->setup->datasets);
+        screen_datasets(log_say, k->screen.metrics, each, datasets, &k->setup->datasets);
     }
     struct metrics_line line = line_of(k, position, evaluation);
     line.valid = true;

@@ -250,25 +250,26 @@ void screen_step(struct screen *screen, const struct step_facts *facts)
         100 * screen->waited / screen->busy);
 }
 
-static void say_means(const struct metric_table *metrics, const struct evaluation *means, const char *split,
-                      const char *where)
+static void print_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                        const char *split, const char *where)
 {
     char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[56];
     const bool any = list_metrics(metrics, means, METRIC_ACCURACY, accuracies) > 0;
-    log_say("%-10s %s%s%s   %s%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "", accuracies,
-            format_counted(means->samples, "sample", samples), where);
+    line("%-10s %s%s%s   %s%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "", accuracies,
+         format_counted(means->samples, "sample", samples), where);
 }
 
 void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step)
 {
     char count[32], where[48];
     snprintf(where, sizeof where, ", step %s", format_count(step, count));
-    say_means(screen->metrics, means, "valid", where);
+    print_means(log_say, screen->metrics, means, "valid", where);
 }
 
-void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split)
+void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                  const char *split)
 {
-    say_means(metrics, means, split, "");
+    print_means(line, metrics, means, split, "");
 }
 
 static json_t *real_or_null(double value)
@@ -284,16 +285,16 @@ json_t *screen_means_json(const struct metric_table *metrics, const struct evalu
     return facts;
 }
 
-void screen_datasets(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
-                     const struct datasets *datasets)
+void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
+                     uint32_t count, const struct datasets *datasets)
 {
     for (uint32_t d = 0; d < count; d++) {
         char where[200];
         snprintf(where, sizeof where, ", %.190s", datasets->train[d].directory);
         if (each[d].samples > 0)
-            say_means(metrics, &each[d], "", where);
+            print_means(line, metrics, &each[d], "", where);
         else
-            log_say("%-10s no samples%s", "", where);
+            line("%-10s no samples%s", "", where);
     }
 }
 

@@ -57,13 +57,16 @@ void screen_step(struct screen *screen, const struct step_facts *facts);
 void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step);
 void screen_close(struct screen *screen); /* clears the progress line */
 
-/* Logs a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
-void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split);
+/* Where a line goes: log_say where it is one of many, output_line where it is what a verb was asked for. */
+typedef void (*screen_line)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
+void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                  const char *split);
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
 /* The same for each of the first `count` datasets: a line each, or [{"dataset": directory, "root_hash": …,
  * "samples": …, "loss": …}]. */
-void screen_datasets(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
-                     const struct datasets *datasets);
+void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
+                     uint32_t count, const struct datasets *datasets);
 json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
                              const struct datasets *datasets);
 

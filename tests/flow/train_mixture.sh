@@ -125,17 +125,17 @@ for in_training, now in zip(line["datasets"], each):
     assert all(abs(in_training[key] - now[key]) < 1e-5 for key in keys), (in_training, now)
 PYTHON
     expect_exit 0 "$dstrain" eval whole --eval-samples 20 --show 4
-    expect_words "20 samples" ", $(realpath other)"
+    grep -q "20 samples" stdout && grep -q ", $(realpath other)" stdout || complain "$(cat stdout)"
     grep -q "of dataset 2" stdout || complain "--show does not name the dataset"
     expect_exit 0 "$dstrain" eval whole --eval-samples 1 --json
     expect_equal "one sample" "$(json stdout '[o["samples"]] + [d["samples"] for d in o["datasets"]]')" "[1, 1, 0]"
     expect_equal "a dataset of none" "$(json stdout 'o["datasets"][1]["loss"], o["datasets"][1]["mlm_accuracy"]')" \
         "(None, None)"
     expect_exit 0 "$dstrain" eval whole --eval-samples 1
-    expect_words "no samples, "
+    grep -q "no samples, " stdout || complain "$(cat stdout)"
     expect_exit 0 "$dstrain" eval whole --processes 2 --split train
     expect_exit 0 "$dstrain" eval whole --shards other
-    grep -q "$(realpath other)" stderr && complain "a single dataset is named"
+    grep -q "$(realpath other)" stdout && complain "a single dataset is named"
 
     case_begin "each dataset's held-out loss while the run goes on"
     expect_exit 75 "${mixed[@]}" --out watched --eval-every 4 --stop-after 6

@@ -2,7 +2,6 @@
  * in the dataset's order with the stored masks; with --show some samples with the model's guesses. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -54,14 +53,13 @@ static void report(const struct setup *setup, const struct origin *origin, const
 {
     const char *split = split_names[setup->settings->split];
     const uint32_t parts = setup->task.splits[setup->settings->split].parts;
-    if (guesses && !setup->settings->json) {
-        guesses_print(guesses, output_colours());
-        fflush(stdout);
-    }
-    screen_means(&setup->task.metrics, e, split);
-    screen_datasets(&setup->task.metrics, each, parts, &setup->datasets);
-    if (!setup->settings->json)
+    if (!setup->settings->json) {
+        if (guesses)
+            guesses_print(guesses, output_colours());
+        screen_means(output_line, &setup->task.metrics, e, split);
+        screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
         return;
+    }
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
                               (int)setup->recipe.seq, "samples", (json_int_t)e->samples, "tokens",
                               (json_int_t)e->tokens, "seconds", seconds);
