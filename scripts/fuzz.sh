@@ -2,7 +2,10 @@
 # Fuzzes the readers of untrusted bytes: every target of tests/fuzz, or those named, with libFuzzer (needs clang).
 #
 #     scripts/fuzz.sh MINUTES [TARGET ...]    runs for that long in all, FUZZ_JOBS targets at a time (all cores)
-#     scripts/fuzz.sh --keep [TARGET ...]     copies the fewest inputs with the same coverage into tests/fuzz/corpus
+#     scripts/fuzz.sh --keep [TARGET ...]     copies the fewest inputs with the same coverage into tests/fuzz/corpus,
+#                                             up to 9 KB for each target, short ones first
+#     scripts/fuzz.sh --pack FILE.tar.gz      all corpora whole: every input that reaches something the others do not
+#     scripts/fuzz.sh --unpack FILE.tar.gz    adds such a file's inputs to those that the next run begins with
 #
 # Inputs that reach something new stay in build/fuzz/found, where the next run begins. The table has for each target the
 # executions, the seconds, the edges reached, how many of them are new, and the inputs; its last lines are the sum and
@@ -23,7 +26,7 @@ memory_mib_max=2048 # of the process: a sanitizer keeps 256 of what was freed; w
 kept_bytes_max=9000 # of a target's corpus
 
 usage() {
-    sed -n '2,13s/^# \?//p' "$0" >&2
+    sed -n '2,16s/^# \?//p' "$0" >&2
     exit 2
 }
 
@@ -91,39 +94,88 @@ keep_one() {
     printf '%-12s %d inputs\n' "$target" "$(find "$corpus" -type f | wc -l)"
 }
 
-main() {
-    [ $# -ge 1 ] || usage
-    local what=$1
-    shift
-    local targets=("$@")
+# Every input with coverage of its own, in $build/whole, and every regression.
+gather_one() {
+    local target=$1 whole=$build/whole/$1
+    rm -rf "$whole"
+    mkdir -p "$whole" "$found/$target" "$seeds/$target" "tests/fuzz/corpus/$target"
+    "$build/tests/fuzz/fuzz_$target" -merge=1 -max_len="$(input_bytes "$target")" \
+        -artifact_prefix="$broken/$target-" "$whole" "tests/fuzz/corpus/$target" "$seeds/$target" "$found/$target" \
+        >"$build/$target.log" 2>&1
+    find "tests/fuzz/corpus/$target" -name 'fixed-*' -exec cp {} "$whole" \;
+    printf '%-15s %8d inputs\n' "$target" "$(find "$whole" -type f | wc -l)"
+}
+
+# The same inputs give the same bytes.
+pack() {
+    each_target gather_one "$(nproc)"
+    tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rw,go=r,a+X -C "$build/whole" -cf - . |
+        gzip -9n >"$1.tmp"
+    mv "$1.tmp" "$1"
+    ls -l "$1"
+}
+
+unpack() {
+    mkdir -p "$found"
+    tar -xzf "$1" -C "$found"
+}
+
+# each_target FUNCTION JOBS [ARGUMENT]: calls it for each of $targets.
+each_target() {
+    printf '%s\n' "${targets[@]}" | xargs -P "$2" -I{} bash -c "$1 {} ${3:-}"
+}
+
+run() {
+    local seconds commit status=0 cores=${FUZZ_JOBS:-$(nproc)}
+    commit=$(git describe --always --dirty 2>/dev/null || echo "(none)")
+    seconds=$(($1 * 60 * cores / ${#targets[@]}))
+    rm -f "$broken"/*
+    printf '%-15s %12s %8s %8s %6s %8s\n' target runs seconds edges new inputs
+    each_target fuzz_one "$cores" $((seconds > 0 ? seconds : 1)) | tee "$build/table.txt" || status=1
+    awk '{ runs += $2; seconds += $3 } END { printf "%-15s %12d %8d\n", "all", runs, seconds }' "$build/table.txt"
+    echo "of commit $commit"
+    [ "$status" = 0 ] || echo "something broke: the input stands beside its target, what was said in $build/TARGET.log"
+    return "$status"
+}
+
+choose_targets() {
+    targets=("$@")
     [ $# -gt 0 ] || mapfile -t targets < <(all_targets)
-    if [ "$what" != --keep ] && ! [[ $what =~ ^[0-9]+$ ]]; then usage; fi
     for target in "${targets[@]}"; do
         [ -f "tests/fuzz/fuzz_$target.c" ] && continue
         echo "no such target: $target; there are: $(all_targets | xargs)" >&2
         exit 2
     done
-    prepare
-    export -f fuzz_one keep_one input_bytes
+}
+
+main() {
+    [ $# -ge 1 ] || usage
+    local what=$1
+    shift
+    export -f fuzz_one keep_one gather_one input_bytes
     export build found seeds broken bytes_max input_seconds_max memory_mib_max kept_bytes_max
     if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi # files of an input: no disk
-    if [ "$what" = --keep ]; then
-        for target in "${targets[@]}"; do keep_one "$target"; done
-        exit 0
-    fi
-    local cores seconds commit status=0
-    commit=$(git describe --always --dirty 2>/dev/null || echo "(none)")
-    cores=${FUZZ_JOBS:-$(nproc)}
-    seconds=$((what * 60 * cores / ${#targets[@]}))
-    rm -f "$broken"/*
-    printf '%-15s %12s %8s %8s %6s %8s\n' target runs seconds edges new inputs
-    printf '%s\n' "${targets[@]}" |
-        xargs -P "$cores" -I{} bash -c "fuzz_one {} $((seconds > 0 ? seconds : 1))" |
-        tee "$build/table.txt" || status=1
-    awk '{ runs += $2; seconds += $3 } END { printf "%-15s %12d %8d\n", "all", runs, seconds }' "$build/table.txt"
-    echo "of commit $commit"
-    [ "$status" = 0 ] || echo "something broke: the input stands beside its target, what was said in $build/TARGET.log"
-    exit "$status"
+    case $what in
+        --pack | --unpack)
+            [ $# = 1 ] || usage
+            choose_targets
+            ;;
+        *) choose_targets "$@" ;;
+    esac
+    case $what in
+        --unpack)
+            unpack "$1"
+            return
+            ;;
+        --pack | --keep) ;;
+        *[!0-9]*) usage ;;
+    esac
+    prepare
+    case $what in
+        --pack) pack "$1" ;;
+        --keep) each_target keep_one 1 ;;
+        *) run "$what" ;;
+    esac
 }
 
 main "$@"
