@@ -9,6 +9,8 @@
 # two on two cores. Exits with 77 if one of them is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/apt_apart.bash
+source scripts/apt_apart.bash
 work=$(mkdir -p "${1:-build/aarch64}" && cd "${1:-build/aarch64}" && pwd)
 sysroot=$work/sysroot
 libraries=(libc6-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev libutf8proc-dev libjansson-dev
@@ -21,25 +23,9 @@ for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb ninja;
     command -v $program >/dev/null || { echo "$program is not installed: skipped"; exit 77; }
 done
 
-# Runs apt with separate lists, cache and architecture, so that those of the machine do not change.
 fetch_libraries() {
     local apt=$work/apt link target
-    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-    : >"$apt/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
-        >"$apt/sources.list"
-    cat >"$apt/apt.conf" <<CONF
-Dir::State "$apt";
-Dir::State::lists "$apt/lists";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt/cache";
-Dir::Etc::sourcelist "$apt/sources.list";
-Dir::Etc::sourceparts "-";
-APT::Architecture "arm64";
-APT::Architectures { "arm64"; };
-APT::Install-Recommends "false";
-APT::Sandbox::User "";
-CONF
+    apt_apart "$apt" deb arm64
     APT_CONFIG=$apt/apt.conf apt-get -qq update
     APT_CONFIG=$apt/apt.conf apt-get -qq -y --download-only install "${libraries[@]}" >/dev/null
     for package in "$apt"/cache/archives/*.deb; do

@@ -10,6 +10,8 @@
 # sources are missing.
 set -euo pipefail
 if [ $# -lt 2 ]; then sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; fi
+# shellcheck source=scripts/apt_apart.bash
+source "$(dirname "$0")/apt_apart.bash"
 prefix=$(mkdir -p "$1" && cd "$1" && pwd)
 compiler=$2
 flags="${*:3}"
@@ -24,23 +26,11 @@ if ! echo "int main(void) { return 0; }" | "$compiler" $flags -x c -o "$prefix/a
     exit 77
 fi
 
-# Runs apt with separate lists and cache, so that those of the machine do not change. dpkg-source checks the sums of the
-# files, apt those of the lists.
+# dpkg-source checks the sums of the files, apt those of the lists.
 fetch_sources() {
     local apt=$prefix/apt
-    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$prefix/src"
-    : >"$apt/status"
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-        "http://deb.debian.org/debian bookworm main" >"$apt/sources.list"
-    cat >"$apt/apt.conf" <<CONF
-Dir::State "$apt";
-Dir::State::lists "$apt/lists";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt/cache";
-Dir::Etc::sourcelist "$apt/sources.list";
-Dir::Etc::sourceparts "-";
-APT::Sandbox::User "";
-CONF
+    mkdir -p "$prefix/src"
+    apt_apart "$apt" deb-src
     APT_CONFIG=$apt/apt.conf apt-get -qq update &&
         (cd "$prefix/src" && APT_CONFIG=$apt/apt.conf apt-get -qq source --only-source "${sources[@]}" >"$apt/log" 2>&1)
 }
