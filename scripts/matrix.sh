@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds everything with each compiler and runs the quick tests (the preset `quick`), and once more under an emulated
-# x86-64 processor without AVX, with clang's memory sanitizer, and with musl in place of glibc. scripts/aarch64.sh does
-# the same for aarch64.
+# x86-64 processor without AVX, with char unsigned as it is on aarch64, with clang's memory sanitizer, and with musl in
+# place of glibc. scripts/aarch64.sh does the same for aarch64.
 #
-#     scripts/matrix.sh               all legs: gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx msan musl
+#     scripts/matrix.sh               all legs: gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx
+#                                   unsigned-char msan musl
 #     scripts/matrix.sh LEG ...       these; any compiler that is installed can be named (gcc-14)
 #
 # Needs, on a Debian: apt-get install gcc-11 clang-14 clang-15 clang-16 clang-19 qemu-user-static; for msan also
@@ -15,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-legs=(gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx msan musl)
+legs=(gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 no-avx unsigned-char msan musl)
 emulator=qemu-x86_64-static
 rows=()
 failed=0
@@ -76,6 +77,8 @@ main() {
             # CMake hands tests to the emulator where it believes that it cross-compiles.
             run_leg no-avx cc -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
                 -DCMAKE_CROSSCOMPILING_EMULATOR="$emulator;-cpu;qemu64"
+        elif [ "$leg" = unsigned-char ]; then
+            run_leg unsigned-char cc -DCMAKE_C_FLAGS=-funsigned-char
         elif [ "$leg" = msan ]; then
             # At -O1 a report names the variable; with Debug the project's -O3 does not replace it.
             run_apart msan clang-19 "-fsanitize=memory -fsanitize-memory-track-origins -fno-omit-frame-pointer" \

@@ -11,7 +11,7 @@ static __m256i twice(__m128i half)
 
 static uint32_t step(__m256i rows, const char *text)
 {
-    const __m256i columns = twice(_mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i columns = twice(_mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, (char)0x80, 0, 0, 0, 0, 0, 0, 0, 0));
     const __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)text);
     const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0F));
     const __m256i column = _mm256_shuffle_epi8(columns, high);

@@ -442,7 +442,7 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
         const struct str stop = str_of(typed.items[i]);
         *size = stop.size;
         if (str_starts(rest_of(splitter, at), stop))
-            return stop.data[0] < 0 ? MARK_WIDE : MARK_STRONG;
+            return (unsigned char)stop.data[0] >= 0x80 ? MARK_WIDE : MARK_STRONG;
     }
     return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
 }
