@@ -182,9 +182,18 @@ static void files_of_the_user_stay(void **state)
             tiny_write(directory, "notes.txt", "mine\n", 5);
     }
     assert_int_equal(checkpoints(f), 2);
-    char *foreign = checkpoint_foreign(directory);
+    char *foreign, *notes = path_join(directory, "notes.txt");
+    assert_ok(checkpoint_foreign(directory, &foreign, err));
     assert_string_equal(foreign, "notes.txt");
     mem_free(foreign);
+
+    tiny_write(directory, STATE_NAME, "{", 1); /* damaged: it does not say which files are the run's */
+    assert_ok(checkpoint_keep(f->run, 3, 1, 0, err));
+    assert_true(path_exists(notes));
+    assert_ok(path_remove(notes, err));
+    assert_ok(checkpoint_keep(f->run, 3, 1, 0, err));
+    assert_int_equal(checkpoints(f), 1);
+    mem_free(notes);
     mem_free(directory);
 }
 

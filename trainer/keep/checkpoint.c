@@ -130,10 +130,11 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
         if (++kept <= keep_last || keep_last == 0 || (keep_every > 0 && step_of(list.names[i]) % keep_every == 0) ||
             step_of(list.names[i]) == best)
             continue;
-        char *path = path_join(directory, list.names[i]), *foreign = checkpoint_foreign(path);
-        if (!foreign)
+        char *path = path_join(directory, list.names[i]), *foreign;
+        result = checkpoint_foreign(path, &foreign, err);
+        if (result == 0 && !foreign)
             result = remove_directory(path, err);
-        else if (kept == keep_last + 1) /* said once */
+        else if (foreign && kept == keep_last + 1) /* said once */
             log_say("note       %s is kept: %s in it does not belong to the run", path, foreign);
         mem_free(foreign);
         mem_free(path);

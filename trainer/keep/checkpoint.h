@@ -92,8 +92,9 @@ int checkpoint_refuse(const char *directory, const char *why, struct error *err)
 /* Reads state.json and compares every file with its hash: ERR_VERIFY names the first that is missing or damaged. The
  * caller json_decref's *identity (`identity` may be NULL). */
 int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err);
-/* A file in a checkpoint's directory that its state.json does not list, or NULL; the caller mem_free's it. */
-char *checkpoint_foreign(const char *directory);
+/* *foreign becomes the name of a file in a checkpoint's directory that is not the run's, or NULL; the caller mem_free's
+ * it. A damaged state.json is no error; one that cannot be read is. */
+int checkpoint_foreign(const char *directory, char **foreign, struct error *err);
 /* As checkpoint_verify for a report: notes every file that is missing or damaged, under prefix + name. < 0: reading
  * failed. */
 int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,

@@ -204,21 +204,36 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
     return result;
 }
 
-char *checkpoint_foreign(const char *directory)
+/* Is `name` in a checkpoint one of the run's? Where state.json is damaged, the files that every checkpoint has are. */
+static bool is_own(const char *name, const json_t *files)
+{
+    static const char *const usual[] = {STATE_NAME,   ERRORS_NAME, "config.json",    WEIGHTS_NAME,
+                                        MOMENTS_NAME, VOCAB_NAME,  "tokenizer.json", "tokenizer_config.json"};
+    bool own = json_object_get(files, name) != NULL;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && !own; i++)
+        own = strcmp(name, usual[i]) == 0;
+    return own;
+}
+
+int checkpoint_foreign(const char *directory, char **foreign, struct error *err)
 {
     struct checkpoint_state state;
-    struct error ignored = {0};
     struct path_list list = {0};
     json_t *json;
-    char *foreign = NULL;
-    if (read_state(directory, &state, &json, &ignored) == 0 && path_list(&list, directory, &ignored) == 0)
-        for (size_t i = 0; i < list.count && !foreign; i++)
-            if (strcmp(list.names[i], STATE_NAME) != 0 && strcmp(list.names[i], ERRORS_NAME) != 0 &&
-                !json_object_get(json_object_get(json, "files"), list.names[i]))
-                foreign = mem_copy_text(list.names[i]);
+    *foreign = NULL;
+    int result = read_state(directory, &state, &json, err);
+    if (result < 0 && err->kind == ERR_VERIFY) {
+        *err = (struct error){0};
+        result = 0;
+    }
+    if (result == 0)
+        result = path_list(&list, directory, err);
+    for (size_t i = 0; i < list.count && !*foreign; i++)
+        if (!is_own(list.names[i], json_object_get(json, "files")))
+            *foreign = mem_copy_text(list.names[i]);
     path_list_release(&list);
     json_decref(json);
-    return foreign;
+    return result;
 }
 
 /* Counts the file, and notes it if `result` and `err` report damage; any other error is returned. */
