@@ -143,14 +143,15 @@ ask() {
 
 closing() {
     local accuracy
-    accuracy=$(sed -n 's/.*\(accuracy mlm [0-9.]* %\).*/\1/p' "$out/eval.log" 2>/dev/null || true)
+    accuracy=$(sed -n 's/.*"split":"valid".*"mlm_accuracy":\([0-9.e-]*\).*/\1/p' "$run/metrics.jsonl" | tail -1)
     section "What there is now"
     echo "$out/report.html     the dataset: what was kept, what was left out, and why"
     echo "$out/training.html   the training: its curves, and held-out text as the model fills it in;" \
         "open it in a browser"
     echo "$run             the run; for Hugging Face transformers: $bin/dstrain export $run --out $out/bert"
     echo
-    [ -z "$accuracy" ] || echo "held-out   $accuracy after $steps steps of a model with half a million weights"
+    [ -z "$accuracy" ] || echo "held-out   accuracy mlm $(awk "BEGIN { printf \"%.1f\", 100 * $accuracy }") % after" \
+        "$steps steps of a model with half a million weights"
     echo
     echo "A real run needs a whole dump (dumps.wikimedia.org, pages-articles.xml.bz2; dsdata reads 1 GB in minutes), a"
     echo "vocabulary of 30,000 pieces (the default), a larger model (--model small on many cores, --model base on a" \
