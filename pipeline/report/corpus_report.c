@@ -26,11 +26,6 @@ static int gather(struct corpus_report *report, struct error *err)
     return result;
 }
 
-void section_row_length(struct buf *page, const struct manifest_length *length)
-{
-    buf_addf(page, "<tr><th scope=\"row\">%u %s</th>", length->seq, split_names[length->split]);
-}
-
 static void page_begin(struct buf *page, const struct corpus_report *report)
 {
     char hash[17], title[64];

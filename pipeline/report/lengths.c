@@ -3,6 +3,11 @@
 
 #include <math.h>
 
+void section_row_length(struct buf *page, const struct manifest_length *length)
+{
+    buf_addf(page, "<tr><th scope=\"row\">%u %s</th>", length->seq, split_names[length->split]);
+}
+
 static void put_table(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Length", "#Samples", "#Tokens", "#Filled", "", "#Shards", "#Bytes", NULL};
