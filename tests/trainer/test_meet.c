@@ -414,35 +414,58 @@ static void another_number_of_processes_is_a_mismatch(void **state)
     says(1, "4 on rank 1");
 }
 
+/* Redirects standard error to a file, *said; returns the old one for errors_restore. */
+static int errors_redirect(const char *name, int *said)
+{
+    const int saved = dup(STDERR_FILENO);
+    *said = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
+    dup2(*said, STDERR_FILENO);
+    return saved;
+}
+
+static void errors_restore(int saved)
+{
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+}
+
+/* What the processes wrote must hold `words`. */
+static void was_said(int said, const char *words)
+{
+    char text[2000] = "";
+    assert_true(pread(said, text, sizeof text - 1, 0) >= 0);
+    close(said);
+    assert_non_null(strstr(text, words));
+}
+
 static void absent_processes_are_named(void **state)
 {
     (void)state;
     struct meet_options options = options_of(0, 4, file_name);
     options.patience = 1;
     options.remind = 0.3;
-    const int saved = dup(STDERR_FILENO);
-    char name[80], text[2000];
+    char name[80];
+    int said;
     snprintf(name, sizeof name, "%s/said", directory);
-    const int said = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
-    dup2(said, STDERR_FILENO);
+    int saved = errors_redirect(name, &said);
     start_with(options, talk);
     options.rank = 2;
     start_with(options, talk);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
+    errors_restore(saved);
     all_are(ERR_PEER);
     for (unsigned i = 0; i < 2; i++)
         says(i, "rank 1, 3 of 4");
     assert_false(path_exists(file_name));
-    text[pread(said, text, sizeof text - 1, 0)] = '\0';
-    close(said);
-    assert_non_null(strstr(text, "waiting for rank 1, 3 of 4"));
+    was_said(said, "waiting for rank 1, 3 of 4");
 
-    set_up(NULL);
-    options.patience = 0.5; /* rank 0 never comes */
+    set_up(NULL); /* rank 0 never comes */
+    snprintf(name, sizeof name, "%s/said", directory);
+    saved = errors_redirect(name, &said);
     start_with(options, talk);
+    errors_restore(saved);
     all_are(ERR_PEER);
     says(0, "rank 0 was not found");
+    was_said(said, "rank 2 is waiting for rank 0");
 }
 
 static void a_place_that_cannot_be_had_is_a_usage_error(void **state)

@@ -1,6 +1,7 @@
 /* Every process but rank 0: how it finds rank 0, and its thread. A listener counts as rank 0 only when it greets as
  * rank 0 does, with the number that the FILE names. A FILE that an earlier run left leads nowhere, and is read
  * again. */
+#include "base/log.h"
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
 
@@ -109,7 +110,8 @@ static int carried(struct meet *meet, struct places *places, struct error *err)
 
 int member_open(struct meet *meet, struct error *err)
 {
-    const double until = clock_now() + meet->options.patience;
+    double reminded = clock_now();
+    const double until = reminded + meet->options.patience;
     const char *named = meet->options.rendezvous;
     struct rendezvous rendezvous = {0};
     struct places places = {0};
@@ -134,6 +136,10 @@ int member_open(struct meet *meet, struct error *err)
             fail(err, ERR_PEER, "rank 0 was not found at %.200s within %.0f s: %.200s",
                  named ? named : "the address that MPI carried", meet->options.patience, why.text);
             return hint(err, "is it started, and can this machine reach it?");
+        }
+        if (named && clock_now() - reminded >= meet->options.remind) {
+            log_warn("rank %u is waiting for rank 0 at %.200s: %.200s", meet->options.rank, named, why.text);
+            reminded = clock_now();
         }
         nanosleep(&(struct timespec){.tv_sec = pause / 1000000000, .tv_nsec = pause % 1000000000}, NULL);
         pause = pause * 3 / 2 < RETRY_NS_MAX ? pause * 3 / 2 : RETRY_NS_MAX;
