@@ -10,6 +10,7 @@
 # A check that fails prints what it saw and the test goes on; flow_end exits 1 if any failed. Everything is written
 # below $scratch, which is removed at the end.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # bash writes $'\u202e' as a letter only then
 
 build=$(cd "$1" && pwd)
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
