@@ -86,11 +86,12 @@ static json_t *position_json(const struct closing *c)
 {
     const struct position *position = c->position;
     const struct checkpoint_state *state = &position->state;
+    const uint64_t own = state->samples - c->setup->recipe.samples_before; /* what `seconds` were spent on */
     return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
                      (json_int_t)state->tokens, "epochs",
                      (double)state->samples / (double)c->setup->task.samples.samples, "seconds", position->seconds,
-                     "sequences_per_second", position->seconds > 0 ? (double)state->samples / position->seconds : 0,
-                     "skipped", (json_int_t)(state->step - state->updates), "largest_grad_norm", state->norm_max,
+                     "sequences_per_second", position->seconds > 0 ? (double)own / position->seconds : 0, "skipped",
+                     (json_int_t)(state->step - state->updates), "largest_grad_norm", state->norm_max,
                      "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
 

@@ -69,7 +69,8 @@ branching() {
     expect_equal "position" "$(json <("$dstrain" show branch --json) 'o["step"], o["samples"]')" "(9, 60)"
     expect_exit 0 "${branch[@]}" --out branch
     expect_words "continues at step 9"
-    expect_exit 0 "${branch[@]}" --out branch-2
+    expect_exit 0 "${branch[@]}" --out branch-2 --json
+    expect_equal "samples of its own" "$(json stdout 'round(o["sequences_per_second"] * o["seconds"])')" 24
     expect_same_checkpoint "stopped branch" branch branch-2
     expect_exit 2 "$dstrain" --shards "$data" --resume trunk --steps 6
     expect_words "step 6"
@@ -80,6 +81,11 @@ branching() {
     if cmp -s <(head -1 rewarmed/metrics.jsonl) <(head -1 branch/metrics.jsonl); then
         complain "rewarmup changed nothing"
     fi
+    sed -i 's/"seconds":[0-9.]*/"seconds":1.000/' branch/metrics.jsonl
+    expect_exit 0 "$dstrain" show branch
+    grep -q "^speed  *24.0 sequences/s" stdout || complain "show counts the samples of the trunk"
+    expect_exit 0 "$dstrain" report branch
+    grep -q 'class="figure">24<' branch/report.html || complain "report counts the samples of the trunk"
 }
 
 verbs() {

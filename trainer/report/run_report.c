@@ -108,10 +108,12 @@ static double accuracy_of(const struct history *h, bool valid)
     return (double)NAN;
 }
 
-static double speed_of(const struct history *h)
+static double speed_of(const struct report_run *run)
 {
+    const struct history *h = &run->history;
     const struct history_line *last = history_last(h, false);
-    return history_value(h, last, "samples") / history_value(h, last, "seconds");
+    const json_t *before = json_object_get(json_object_get(run->record, "identity"), "resumed_samples");
+    return (history_value(h, last, "samples") - json_number_value(before)) / history_value(h, last, "seconds");
 }
 
 static void put_tiles(struct buf *page, const struct report_run *run)
@@ -127,7 +129,7 @@ static void put_tiles(struct buf *page, const struct report_run *run)
     html_tile(page, "Held-out loss", section_number(history_value(h, valid, "loss"), "%.3f", figure), small);
     snprintf(small, sizeof small, "training %s", section_number(accuracy_of(h, false), "%.1f %%", number));
     html_tile(page, "Held-out accuracy", section_number(accuracy_of(h, true), "%.1f %%", figure), small);
-    html_tile(page, "Sequences a second", section_number(speed_of(h), "%.4g", figure), "on average over the run");
+    html_tile(page, "Sequences a second", section_number(speed_of(run), "%.4g", figure), "on average over the run");
     const double samples = history_value(h, train, "samples"), tokens = history_value(h, train, "tokens");
     snprintf(small, sizeof small, "samples, %s epochs",
              section_number(history_value(h, train, "epoch"), "%.3g", number));
@@ -155,7 +157,7 @@ static void put_runs(struct buf *page, const struct report *report)
         buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, train, "loss"), "%.3f", number));
         buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, valid, "loss"), "%.3f", number));
         buf_addf(page, "<td class=\"n\">%s</td>", section_number(accuracy_of(h, true), "%.1f\u00A0%%", number));
-        buf_addf(page, "<td class=\"n\">%s</td>", section_number(speed_of(h), "%.4g", number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(speed_of(&report->runs[r]), "%.4g", number));
         buf_addf(page, "<td class=\"n\">%s</td></tr>\n",
                  section_number(history_value(h, train, "seconds"), "%.0f", number));
     }

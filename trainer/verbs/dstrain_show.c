@@ -242,14 +242,15 @@ static void say_work(const json_t *facts)
     const uint64_t starts = count_of(facts, "starts");
     const size_t checkpoints = json_array_size(names);
     const double seconds = real_of(train, "seconds");
+    const double own = real_of(train, "samples") - real_of(json_object_get(facts, "identity"), "resumed_samples");
     char samples[32], tokens[32], time[32], step[32], speed[32];
     if (json_object_get(facts, "samples"))
         output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
                     format_count(count_of(facts, "tokens"), tokens));
     if (seconds > 0)
         output_line("%-10s %s sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
-                    rate_text(real_of(train, "samples") / seconds, speed), format_seconds(seconds, time), starts,
-                    starts == 1 ? "" : "s", text_of(facts, "precision"));
+                    rate_text(own / seconds, speed), format_seconds(seconds, time), starts, starts == 1 ? "" : "s",
+                    text_of(facts, "precision"));
     if (json_object_get(facts, "updates"))
         output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
                     count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
