@@ -208,7 +208,9 @@ void closing_say(const struct closing *c)
         log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", c->run->directory,
                 format_counted(last, "step", steps));
     mem_free(best);
-    json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
+    const struct tuning *tuning = c->setup->settings->tuning;
+    if (!tuning || !tuning->scored)
+        json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (c->setup->settings->json)
         print_json(c, next);
     else

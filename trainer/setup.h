@@ -11,6 +11,7 @@
 #include "trainer/settings.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* The training data of a verb other than train: samples made from texts, with the vocabulary of the model to fine-tune.
  * It adds one head to the model. */
@@ -21,6 +22,7 @@ struct tuning {
                 struct model_config *config, struct material *material, struct error *err);
     const struct text *(*text)(void *context); /* the tokenizer that `open` has opened */
     struct task (*task)(void *context, const struct recipe *recipe);
+    bool scored; /* the verb prints scores after the training, and the next command after them */
 };
 
 struct setup {

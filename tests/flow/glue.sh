@@ -42,6 +42,7 @@ learns() {
     case_begin "a task is learned, scored and written"
     expect_exit 0 "${glue[@]}" "${long[@]}" --out one
     expect_words "scores" "sst-2: acc" "classifier.weight"
+    expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dstrain export one --out DIR"
     [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
     expect_equal "keys of eval_results.txt" "$(cut -d' ' -f1 one/eval_results.txt | tr '\n' ' ')" \
         "acc eval_loss global_step loss "

@@ -50,7 +50,7 @@ case_begin "a run that is as its command says"
 expect_exit 0 "${same[@]}" --out run
 cp -r run before
 expect_exit 0 "${replay[@]}" run
-expect_words "step 6:" "step 9:" "step 12:"
+expect_words "step 6:" "step 9:" "step 12:" "next       dstrain export run"
 grep -q "steps 4 to 12" "$scratch/stdout" || complain "another stretch"
 # The expected value is the hash of the files.
 expect_exit 0 "${replay[@]}" run --from 0 --to 6 --json

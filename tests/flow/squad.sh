@@ -49,6 +49,7 @@ learns() {
     case_begin "questions are learned, answered and scored"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one
     expect_words "scores     EM" "50 questions" "qa_outputs.weight"
+    expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dstrain export one --out DIR"
     [ "$(json one/scores.json 'o["exact_match"] > 80 and o["f1"] >= o["exact_match"]')" = True ] ||
         complain "EM is $(json one/scores.json 'o["exact_match"]')"
     expect_equal "answers" "$(json one/predictions.json 'len(o)')" 50

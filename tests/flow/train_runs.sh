@@ -98,6 +98,12 @@ verbs() {
     valid=$(json stdout 'round(o["valid"]["loss"], 4), round(o["valid"]["nsp_accuracy"], 4)')
     expect_exit 0 "$dstrain" eval lamb --json
     expect_equal "eval" "$(json stdout 'round(o["loss"], 4), round(o["nsp_accuracy"], 4)')" "$valid"
+    expect_exit 0 "$dstrain" eval lamb
+    expect_equal "after eval" "$(tail -1 stderr)" "next       dstrain export lamb --out DIR"
+    expect_exit 0 "$dstrain" verify lamb
+    expect_equal "after verify" "$(cat stderr)" "next       dstrain show lamb"
+    expect_exit 0 "$dstrain" verify "$data"
+    expect_equal "after verify" "$(cat stderr)" "next       dstrain plan --shards $data"
     mkdir -p elsewhere
     expect_exit 0 bash -c 'cd elsewhere && "$1" eval ../lamb --eval-samples 5' bash "$dstrain"
     cp -r lamb moved
@@ -117,6 +123,8 @@ verbs() {
     expect_equal "a model" "$(json stdout 'o["kind"], o["layers"]')" "('model', 2)"
     expect_exit 2 "$dstrain" eval exported
     expect_words "--shards"
+    expect_exit 0 "$dstrain" eval exported --shards "$data"
+    expect_words "next       dstrain fill-mask exported"
 
     case_begin "plan refuses what cannot fit"
     expect_exit 7 "$dstrain" plan --shards "$data" --model "$model" --set activation_checkpointing.profile=false \

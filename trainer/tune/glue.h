@@ -34,7 +34,7 @@ const struct text *glue_text(void *glue);
 struct task glue_task_of(void *glue, const struct recipe *recipe);
 #define GLUE_TUNING(glue)                                                                                              \
     {                                                                                                                  \
-        (glue), glue_open, glue_text, glue_task_of                                                                     \
+        (glue), glue_open, glue_text, glue_task_of, true                                                               \
     }
 void glue_release(struct glue *glue); /* what glue_open took, also where it failed */
 

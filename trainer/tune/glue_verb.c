@@ -317,6 +317,30 @@ static int check(const struct settings *settings, const char *name, struct error
     return 0;
 }
 
+/* Names the command that exports the run, or the first of several. */
+static void say_export(const char *out, const json_t *scores)
+{
+    const json_t *tasks = json_object_get(scores, "tasks");
+    char *run = mem_copy_text(out);
+    if (tasks) {
+        void *first = json_object_iter((json_t *)tasks);
+        char *task = path_join(run, json_object_iter_key(first));
+        mem_free(run);
+        run = task;
+        scores = json_object_iter_value(first);
+    }
+    if (json_object_get(scores, "seeds")) {
+        char name[32];
+        snprintf(name, sizeof name, "seed-%" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_array_get(json_object_get(scores, "seeds"), 0)));
+        char *seed = path_join(run, name);
+        mem_free(run);
+        run = seed;
+    }
+    say_next(command_of("dstrain", "export", run, "--out", "DIR", NULL));
+    mem_free(run);
+}
+
 int dstrain_glue(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = context;
@@ -328,6 +352,8 @@ int dstrain_glue(void *context, struct opt_paths bare, struct error *err)
                            : run_seeds(settings, glue_task_named(name), settings->out, &scores, err);
     if (result == 0 && settings->json && scores)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    if (result == 0 && scores)
+        say_export(settings->out, scores);
     json_decref(scores);
     return result;
 }

@@ -37,7 +37,7 @@ const struct text *squad_text(void *squad);
 struct task squad_task_of(void *squad, const struct recipe *recipe);
 #define SQUAD_TUNING(squad)                                                                                            \
     {                                                                                                                  \
-        (squad), squad_open, squad_text, squad_task_of                                                                 \
+        (squad), squad_open, squad_text, squad_task_of, false                                                          \
     }
 void squad_close(struct squad *squad); /* what squad_open took, also where it failed */
 

@@ -170,6 +170,7 @@ static int say_scores(const struct settings *settings, struct error *err)
             format_counted((uint64_t)json_integer_value(json_object_get(scores, "total")), "question", questions));
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    say_next(command_of("dstrain", "export", settings->train ? settings->out : settings->init, "--out", "DIR", NULL));
     json_decref(scores);
     return 0;
 }
@@ -180,7 +181,8 @@ int dstrain_squad(void *context, struct opt_paths bare, struct error *err)
     (void)bare;
     TRY(check(all, err));
     struct squad squad = squad_asked(all);
-    const struct tuning tuning = SQUAD_TUNING(&squad);
+    struct tuning tuning = SQUAD_TUNING(&squad);
+    tuning.scored = all->dev;
     struct settings settings = *all;
     settings.tuning = &tuning;
     settings.json = all->json && !all->dev; /* otherwise there is one object: the scores */

@@ -58,6 +58,9 @@ static void report(const struct setup *setup, const struct origin *origin, const
             guesses_print(guesses, output_colours());
         screen_means(output_line, &setup->task.metrics, e, split);
         screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
+        say_next(origin->source == SOURCE_HUGGING_FACE
+                     ? command_of("dstrain", "fill-mask", origin->name, "Paris is the [MASK] of France.", NULL)
+                     : command_of("dstrain", "export", origin->name, "--out", "DIR", NULL));
         return;
     }
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",

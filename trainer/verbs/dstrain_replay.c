@@ -294,14 +294,16 @@ static int replay(struct replay *r, struct team *team, const struct settings *as
         TRY(train_to(r, (uint64_t)json_integer_value(json_array_get(steps, i)), err));
         TRY(team_agree(team, compare_checkpoint(r, leads, err), err));
     }
-    if (leads && asked->json)
+    if (leads && asked->json) {
         output_json(json_pack("{s:b, s:I, s:I, s:i, s:s}", "ok", 1, "from", (json_int_t)plan_from(r), "to",
                               (json_int_t)last, "checkpoints", (int)count, "hash", r->hash),
                     0);
-    else if (leads)
+    } else if (leads) {
         output_line("%s: steps %" PRIu64 " to %" PRIu64
                     " computed again, checkpoints with the same bytes: %zu; the last one's %s+%s have XXH3 %s",
                     r->run, stretch_first(r->record, plan_from(r)), last, count, WEIGHTS_NAME, MOMENTS_NAME, r->hash);
+        say_next(command_of("dstrain", "export", r->run, "--out", "DIR", NULL));
+    }
     return 0;
 }
 

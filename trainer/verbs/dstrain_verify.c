@@ -108,6 +108,9 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
             hint(err, "dsdata verify %.400s says how to rebuild it", directory);
         else if (report.count > 0)
             hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is intact");
+        else if (result == 0)
+            say_next(holds(directory, MANIFEST_NAME) ? command_of("dstrain", "plan", "--shards", directory, NULL)
+                                                     : command_of("dstrain", "show", directory, NULL));
     }
     verify_release(&report);
     return result;
