@@ -48,6 +48,7 @@ usage() {
     expect_exit 2 "$dstrain" verify "$scratch"
     expect_exit 2 "$dstrain" verify
     expect_exit 2 "$dstrain" eval nowhere
+    expect_words "nowhere: no such directory"
     expect_exit 2 "$dstrain" plan
     expect_words "--shards"
     expect_exit 2 "$dstrain" plan --shards "$data" --eval-every 5

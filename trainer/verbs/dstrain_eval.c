@@ -122,6 +122,10 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
 {
     const char *task = json_string_value(json_object_get(json_object_get(record, "identity"), "task"));
     if (!task) {
+        enum model_source source;
+        char *files;
+        TRY(checkpoint_locate(directory, &source, &files, err)); /* not there at all: --shards would not help */
+        mem_free(files);
         fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
         return hint(err, "dsdata build makes one");
     }
