@@ -125,6 +125,19 @@ static int move_away(const char *directory, char **moved, struct error *err)
     return result;
 }
 
+/* Whether --resume can go on from the run that is there: it takes over the model, and knows no other start. */
+static bool can_branch(const json_t *there, const json_t *identity)
+{
+    static const char *const same[] = {"task",       "initial_weights", "layers", "hidden",     "heads", "intermediate",
+                                       "vocabulary", "positions",       "types",  "activation", NULL};
+    bool all = !json_object_get(there, "task");
+    for (const char *const *key = same; *key && all; key++) {
+        const json_t *before = json_object_get(there, *key), *now = json_object_get(identity, *key);
+        all = before == now || (before && now && json_equal(before, now));
+    }
+    return all;
+}
+
 static int compare(struct run *run, const json_t *identity, struct error *err)
 {
     struct buf differences = {0};
@@ -132,14 +145,12 @@ static int compare(struct run *run, const json_t *identity, struct error *err)
     run_differences(there, identity, &differences);
     int result = 0;
     if (differences.size > 0) {
-        const bool branches =
-            !json_object_get(there, "task") && !json_object_get(identity, "task") &&
-            json_equal(json_object_get(there, "initial_weights"), json_object_get(identity, "initial_weights"));
+        const bool branches = can_branch(there, identity);
         result = fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s",
                          buf_text(&differences));
         hint(err, "give another --out%s%.120s%s, or --fresh to move that run to %.120s.1",
              branches ? ", with --resume " : "", branches ? run->directory : "",
-             branches ? " to go on from that run with these settings" : "", run->directory);
+             branches ? " to go on from that run with these settings (without --model)" : "", run->directory);
     }
     buf_release(&differences);
     return result;

@@ -167,7 +167,9 @@ mismatches() {
     expect_exit 5 "${train[@]}" --out run --precision fp32
     expect_words "precision default (now fp32)"
 
-    expect_words "--resume run to go on from that run with these settings"
+    expect_words "--resume run to go on from that run with these settings (without --model)"
+    expect_exit 5 "${train[@]}" --out run --model tiny
+    expect_words "hidden 32 (now 128)" "give another --out, or --fresh"
     expect_exit 2 "$dstrain" show run/checkpoints
     expect_words "it is part of the run run"
     expect_exit 2 "$dstrain" report .
