@@ -67,6 +67,7 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     TRY(record_files(&k->run, k->setup, engine, err));
     past.kept_step = checkpoint_best(k->run.directory);
     TRY(metrics_open(&k->metrics, k->run.directory, step, &past, err));
+    interval_read(&k->since.steps, &k->setup->task.metrics, run_since(&k->run, step));
     k->best = past.best;
     k->kept_loss = past.kept_loss;
     if (!past.evaluated)
@@ -258,10 +259,11 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
         .tokenizer = &setup->tokenizer,
         .identity = setup->identity,
     };
-    /* Metrics and run.json first: a resume from this checkpoint needs the lines and the seconds up to its step. */
+    /* Metrics and run.json first: a resume from this checkpoint needs the lines and the sums up to its step. */
     int result = metrics_sync(&k->metrics, err);
     if (result == 0)
-        result = run_saved(&k->run, position->state.step, position->seconds, err);
+        result = run_saved(&k->run, position->state.step, position->seconds,
+                           interval_json(&k->since.steps, &setup->task.metrics), err);
     if (result == 0)
         result = checkpoint_write(k->run.directory, &parts, &position->state, setup->settings->keep_last,
                                   setup->settings->keep_every, err);

@@ -260,7 +260,7 @@ const char *run_precision(const struct run *run)
 /* Only saves whose checkpoints still exist matter, so keeping a fixed number of them is enough. */
 #define SAVES_KEPT 100
 
-int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
+int run_saved(struct run *run, uint64_t step, double seconds, json_t *since, struct error *err)
 {
     json_t *saves = json_object_get(run->record, "saves");
     assert(run->recorded); /* run_start came first: a checkpoint stands in a directory that is known to be a run's */
@@ -269,18 +269,28 @@ int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
             json_array_remove(saves, i); /* the run was resumed from before it */
     if (json_array_size(saves) >= SAVES_KEPT)
         json_array_remove(saves, 0);
-    json_array_append_new(saves, json_pack("{s:I, s:f}", "step", (json_int_t)step, "seconds", seconds));
+    json_array_append_new(saves,
+                          json_pack("{s:I, s:f, s:o*}", "step", (json_int_t)step, "seconds", seconds, "since", since));
     return write_record(run, err);
 }
 
-double run_seconds(const struct run *run, uint64_t step)
+static const json_t *save_of(const struct run *run, uint64_t step)
 {
     size_t i;
     const json_t *save;
     json_array_foreach(json_object_get(run->record, "saves"), i,
-                       save) if (json_integer_value(json_object_get(save, "step")) ==
-                                 (json_int_t)step) return json_number_value(json_object_get(save, "seconds"));
-    return 0;
+                       save) if (json_integer_value(json_object_get(save, "step")) == (json_int_t)step) return save;
+    return NULL;
+}
+
+double run_seconds(const struct run *run, uint64_t step)
+{
+    return json_number_value(json_object_get(save_of(run, step), "seconds"));
+}
+
+const json_t *run_since(const struct run *run, uint64_t step)
+{
+    return json_object_get(save_of(run, step), "since");
 }
 
 int run_finish(struct run *run, uint64_t step, const char *early, struct error *err)

@@ -46,10 +46,12 @@ const json_t *run_last_start(const struct run *run);
 size_t run_starts(const struct run *run);
 const char *run_precision(const struct run *run); /* recorded at the first start; NULL: a new run */
 
-/* Records a save at `step` after `seconds` of training. Drops records of later steps, and beyond a fixed number the
+/* Records a save at `step` after `seconds` of training, and what the steps since the last line of metrics add up to
+ * (interval.h; NULL: there are none), which it takes over. Drops records of later steps, and beyond a fixed number the
  * oldest. */
-int run_saved(struct run *run, uint64_t step, double seconds, struct error *err);
-double run_seconds(const struct run *run, uint64_t step); /* at that save; 0 if it is not recorded */
+int run_saved(struct run *run, uint64_t step, double seconds, json_t *since, struct error *err);
+double run_seconds(const struct run *run, uint64_t step);      /* at that save; 0 if it is not recorded */
+const json_t *run_since(const struct run *run, uint64_t step); /* the same; NULL */
 /* Records that the run finished at this step. `early`: why it did so before the last step ("patience"), or NULL. */
 int run_finish(struct run *run, uint64_t step, const char *early, struct error *err);
 /* The step at which a run finished early, and *early, the reason; 0 and NULL if it finished after the last step. */

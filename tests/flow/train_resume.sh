@@ -47,15 +47,8 @@ PYTHON
     cmp -s before.json "$whole/run.json" || complain "run.json was changed"
 }
 
-stopped() {
-    case_begin "stopped after 5 steps, twice"
-    expect_exit 75 "${train[@]}" --out stopped --stop-after 5
-    expect_words "step 5 of 12" "same command"
-    expect_exit 75 "${train[@]}" --out stopped --stop-after 5
-    expect_exit 0 "${train[@]}" --out stopped
-    expect_words "continues at step 10" "in 3 starts"
-    expect_same_checkpoint "stopped and repeated" "$whole" stopped
-    python3 - "$whole/metrics.jsonl" stopped/metrics.jsonl <<'PYTHON' || complain "the metrics differ"
+same_metrics() {
+    python3 - "$1/metrics.jsonl" "$2/metrics.jsonl" <<'PYTHON' || complain "the metrics of $1 and $2 differ"
 import json, sys
 
 def facts(name):
@@ -64,6 +57,21 @@ def facts(name):
 
 assert facts(sys.argv[1]) == facts(sys.argv[2])
 PYTHON
+}
+
+stopped() {
+    case_begin "stopped after 5 steps, twice"
+    expect_exit 75 "${train[@]}" --out stopped --stop-after 5
+    expect_words "step 5 of 12" "same command"
+    expect_exit 75 "${train[@]}" --out stopped --stop-after 5
+    expect_exit 0 "${train[@]}" --out stopped
+    expect_words "continues at step 10" "in 3 starts"
+    expect_same_checkpoint "stopped and repeated" "$whole" stopped
+    same_metrics "$whole" stopped
+    expect_exit 0 "${train[@]}" --log-every 5 --out sparse
+    expect_exit 75 "${train[@]}" --log-every 5 --out sparse-stopped --stop-after 7
+    expect_exit 0 "${train[@]}" --log-every 5 --out sparse-stopped
+    same_metrics sparse sparse-stopped # also the means over the steps from 6 to 10
 
     case_begin "a signal"
     "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --log-every 1 --threads 1 --out signal \

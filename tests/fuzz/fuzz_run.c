@@ -39,9 +39,10 @@ static void resume(const json_t *identity)
     assert(run.kind != RUN_NEW && (starts == 0) == (run_last_start(&run) == NULL));
     run_precision(&run);
     run_seconds(&run, 5);
+    run_since(&run, 5);
     run_ended(&run, &why);
     must(run_start(&run, 5, "fp32", json_pack("{ss}", "device", "cpu"), json_object(), &err), &err);
-    must(run_saved(&run, 7, 2.5, &err), &err);
+    must(run_saved(&run, 7, 2.5, NULL, &err), &err);
     assert(run_starts(&run) == starts + 1 && run_seconds(&run, 7) == 2.5);
     must(run_finish(&run, 7, "patience", &err), &err);
     assert(run_ended(&run, &why) == 7);

@@ -166,6 +166,18 @@ static void an_interval_is_a_mean_over_labels(void **state)
     const struct evaluation means = interval_means(&interval, &pretraining_metrics);
     assert_true(means.values[0] == 3.5 && means.values[1] == 0.75 && means.loss == 4.25);
     assert_true(fabs(means.values[2] - 25.0 / 90) < 1e-15 && means.values[3] == 0.5);
+
+    struct interval again = {0};
+    assert_null(interval_json(&again, &pretraining_metrics));
+    interval_read(&again, &pretraining_metrics, NULL);
+    json_t *json = interval_json(&interval, &pretraining_metrics),
+           *wrong = json_pack("{s:[s], s:i}", "mlm_loss", "x", "nsp_loss", 3);
+    interval_read(&again, &pretraining_metrics, wrong);
+    assert_true(isnan(interval_means(&again, &pretraining_metrics).loss));
+    interval_read(&again, &pretraining_metrics, json);
+    assert_memory_equal(&again, &interval, sizeof interval);
+    json_decref(wrong);
+    json_decref(json);
 }
 
 /* A power loss removes what is not synced. The line of a step may be lost, but not a reported evaluation and its event,

@@ -127,12 +127,15 @@ static void seconds_of_a_save_read_back(void **state)
     assert_ok(run_open(&run, directory, identity, false, &moved, err));
     assert_ok(run_start(&run, 0, "fp32", json_object(), json_object(), err));
     for (uint64_t step = 1; step <= 300; step++)
-        assert_ok(run_saved(&run, step, (double)step * 0.5, err));
-    assert_ok(run_saved(&run, 290, 1000.25, err)); /* as if resumed from another step */
+        assert_ok(run_saved(&run, step, (double)step * 0.5, NULL, err));
+    assert_ok(run_saved(&run, 290, 1000.25, json_pack("{s:[f, f]}", "loss", 7.5, 3.0),
+                        err)); /* as if resumed from another step */
     run_close(&run);
     assert_ok(run_open(&run, directory, identity, false, &moved, err));
     assert_true(run_seconds(&run, 290) == 1000.25);
     assert_true(run_seconds(&run, 289) == 144.5);
+    assert_true(json_real_value(json_array_get(json_object_get(run_since(&run, 290), "loss"), 0)) == 7.5);
+    assert_true(!run_since(&run, 289) && !run_since(&run, 300));
     assert_true(run_seconds(&run, 300) == 0 && run_seconds(&run, 1) == 0);
     assert_string_equal(run_precision(&run), "fp32");
     run_close(&run);
