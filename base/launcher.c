@@ -333,6 +333,17 @@ unsigned long launcher_processes(const char **variable)
     return announces((struct environment){0}, variable, &value) ? strtoul(value, NULL, 10) : 1;
 }
 
+bool launcher_follows(void)
+{
+    const struct environment environment = {0};
+    const char *variable, *size;
+    const struct family *family = announces(environment, &variable, &size);
+    if (!family || look_up(environment, LAUNCH_CHILD_VARIABLE))
+        return false;
+    const char *rank = look_up(environment, family->kind == LAUNCH_TORCHRUN ? family->local_rank : family->rank);
+    return rank && strtol(rank, NULL, 10) > 0;
+}
+
 int launcher_refuse(const char *program, struct error *err)
 {
     const char *variable;

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
     struct opt_result result = {0};
     size_t at = 0;
     int done = opts_parse(&program, argc, argv, &settings, &result, &err);
+    bool said_elsewhere = launcher_follows(); /* what is wrong with the command: every process has the same */
     if (done == 0 && result.verb) {
         settings.program = &program;
         settings.result = &result;
@@ -33,15 +34,19 @@ int main(int argc, char **argv)
             log_say("note       --%s is given more than once: the last one counts", name);
         done = result.verb->run == dsdata_build ? 0 : launcher_refuse("dsdata", &err); /* only a build can use several
                                                                                         * processes */
-        if (done == 0)
+        if (done == 0) {
+            said_elsewhere = false;
             done = result.verb->run(&settings, result.bare, &err);
+        }
     }
     if (done < 0 && settings.salvage && strstr(err.hint, "--salvage"))
         hint(
             &err,
             "--salvage leaves out what is damaged, and here nothing can be read before the damage: get the file again");
     /* A verb may also return its own exit code: the JSON object of verify already says what an error would. */
-    int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
+    int code = done;
+    if (done < 0)
+        code = said_elsewhere ? (int)err.kind : error_print(&err, "dsdata", opts_typed(argc, argv, "json"));
     opts_release(&program, &settings, &result);
     return process_close(code);
 }

@@ -1,6 +1,7 @@
 /* dstrain: the command line. In: argv. Out: an exit code. options.c has the options, train.c the training. */
 #include "base/cores.h"
 #include "base/error.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "trainer/comm/spawn.h"
@@ -23,6 +24,16 @@ static void say_before(const struct settings *settings, const struct opt_program
         log_say("note       --%s is given more than once: the last one counts", name);
 }
 
+/* Whether another process prints the errors that are found before this one is in a team (team_leave decides later). */
+static bool is_silent_rank(int argc, char **argv)
+{
+    static const char *const own[] = {"rank", "world-size", "processes", "gpus"}; /* the launcher is not asked */
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (opts_typed(argc, argv, own[i]))
+            return false;
+    return launcher_follows();
+}
+
 int main(int argc, char **argv)
 {
     process_open("dstrain");
@@ -33,6 +44,7 @@ int main(int argc, char **argv)
     struct settings settings = {0};
     struct opt_result parsed = {0};
     int result = opts_parse(&program, argc, argv, &settings, &parsed, &err);
+    settings.mute = is_silent_rank(argc, argv);
     if (result == 0 && parsed.verb) {
         settings.program = &program;
         settings.result = &parsed;

@@ -45,6 +45,33 @@ static void several_are_refused(void **state)
     }
 }
 
+static void rank_0_speaks_for_all(void **state)
+{
+    (void)state;
+    assert_false(launcher_follows());
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    assert_false(launcher_follows());
+    setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+    assert_true(launcher_follows());
+    setenv(LAUNCH_CHILD_VARIABLE, "1", 1); /* its parent prints its errors */
+    assert_false(launcher_follows());
+    unsetenv(LAUNCH_CHILD_VARIABLE);
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    assert_false(launcher_follows());
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    setenv("WORLD_SIZE", "4", 1);
+    setenv("RANK", "2", 1);
+    setenv("LOCAL_RANK", "0", 1); /* of the second machine, with a command of its own */
+    assert_false(launcher_follows());
+    setenv("LOCAL_RANK", "1", 1);
+    assert_true(launcher_follows());
+    unsetenv("WORLD_SIZE");
+    unsetenv("RANK");
+    unsetenv("LOCAL_RANK");
+}
+
 static void slurm_counts_inside_a_step_only(void **state)
 {
     struct error err = {0};
@@ -277,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process_is_welcome),
         cmocka_unit_test(several_are_refused),
+        cmocka_unit_test(rank_0_speaks_for_all),
         cmocka_unit_test(slurm_counts_inside_a_step_only),
         cmocka_unit_test(every_launcher_is_known),
         cmocka_unit_test(contradictions_are_refused),

@@ -133,12 +133,23 @@ usage() {
     expect_exit 2 "${train[@]}" --config marked.json
     expect_words "marked.json: byte 26"
 
+    case_begin "of a launcher's processes only rank 0 says what is wrong with the command"
+    for rank in 0 1; do
+        for line in "$dstrain show run" "$dstrain train --optimizer sgd" "$dstrain squad" "$dsdata show run" \
+            "$dsdata build --seq x"; do
+            # shellcheck disable=SC2086  # the words of a command
+            expect_exit 2 env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=$rank $line --json
+            expect_equal "objects of rank $rank" "$(wc -l <stdout)" $((1 - rank))
+            [ ! -s stderr ] || complain "rank $rank: it is on stderr"
+        done
+    done
+
     case_begin "launchers"
     for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE WORLD_SIZE; do
         expect_exit 2 env $variable=2 "${train[@]}"
         expect_words $variable
         rank=${variable/%SIZE/RANK}
-        expect_exit 2 env $variable=2 "${rank/#WORLD_/}=1" MASTER_ADDR=a MASTER_PORT=1 \
+        expect_exit 2 env $variable=2 "${rank/#WORLD_/}=0" MASTER_ADDR=a MASTER_PORT=1 \
             "$dstrain" plan --shards "$data"
         expect_words "started 2 processes ($variable)"
     done
