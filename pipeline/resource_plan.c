@@ -20,14 +20,15 @@
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* Expansion for English Wikipedia: 4.3 times from bzip2. 15 bytes of XML give one piece, and samples are
- * 85 % full. */
+/* For English. Expansion: 4.3 times from bzip2. A piece takes 15 bytes of a dump's XML, or 4 of text and JSON lines,
+ * which hold little else. Samples are 85 % full. */
 static const unsigned expansion_percent[] = {
     [CONTAINER_NONE] = 100, [CONTAINER_BZIP2] = 430, [CONTAINER_GZIP] = 320,
     [CONTAINER_ZSTD] = 350, [CONTAINER_XZ] = 420,
 };
 _Static_assert(sizeof expansion_percent / sizeof *expansion_percent == CONTAINERS, "a figure for every container");
 #define XML_PER_PIECE    15
+#define TEXT_PER_PIECE   4
 #define FILLED_PERCENT   85
 #define XML_PER_DOCUMENT 500 /* low: for short texts */
 #define HASH_BUCKETS_MAX 64u
@@ -94,10 +95,14 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
                        struct error *err)
 {
     TRY(resource_plan_threads(settings, inputs, plan, err));
-    for (size_t i = 0; i < inputs->count; i++)
-        plan->xml_bytes += text_bytes(inputs->dumps[i]);
+    uint64_t pieces = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const uint64_t text = text_bytes(inputs->dumps[i]);
+        plan->xml_bytes += text;
+        pieces += text / (dump_kind(inputs->dumps[i]) == INPUT_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
+    }
+    pieces *= recipe->copies;
     const uint64_t documents = recipe->packed ? 0 : count_documents(inputs) * recipe->copies;
-    const uint64_t pieces = plan->xml_bytes / XML_PER_PIECE * recipe->copies;
     for (size_t i = 0; i < recipe->length_count; i++) {
         plan->samples[i] = pieces * 100 / (recipe->seq[i] * FILLED_PERCENT) + 1;
         if (plan->samples[i] < documents)

@@ -1,5 +1,5 @@
 /* What a build will need, computed from the sizes of its inputs: threads and ring depth that fit into --memory, spill
- * buckets, disk, samples, time. The estimates are for English Wikipedia; they never affect a byte. */
+ * buckets, disk, samples, time. The estimates are for English; they never affect a byte. */
 #ifndef PIPELINE_RESOURCE_PLAN_H
 #define PIPELINE_RESOURCE_PLAN_H
 
