@@ -4,7 +4,7 @@
 #     docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" dsdata dsdata build enwiki.xml.bz2
 #     docker run --rm -v "$PWD:/data" --user "$(id -u):$(id -g)" dsdata dstrain --shards enwiki --model tiny
 #
-# tests/flow/docker.sh carries these lines out without docker, and knows no others than there are here.
+# tests/flow/docker.sh executes these instructions without docker, and supports no others.
 FROM debian:12-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \

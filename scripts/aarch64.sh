@@ -3,7 +3,7 @@
 # hashes must be those of x86-64 in tests/golden. Installs nothing: Debian's arm64 libraries are downloaded to the
 # folder.
 #
-#     scripts/aarch64.sh [DIR]       in DIR (build/aarch64 where there is none)
+#     scripts/aarch64.sh [DIR]       in DIR (default: build/aarch64)
 #
 # Needs, on a Debian: apt-get install gcc-aarch64-linux-gnu qemu-user-static cmake ninja-build python3. Takes an hour or
 # two on two cores. Exits with 77 if one of them is missing.

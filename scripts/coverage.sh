@@ -2,12 +2,12 @@
 # Which lines and branches of each room the default tests run (preset coverage, gcc, gcovr from PyPI), as a table.
 #
 #     scripts/coverage.sh            builds, runs the tests, prints the table that stands in docs/BENCHMARKS.md
-#     scripts/coverage.sh --check    the same, and exit 1 where a room lies below its floor (tests/coverage.txt)
+#     scripts/coverage.sh --check    the same, and exit 1 if a room is below its minimum (tests/coverage.txt)
 #     scripts/coverage.sh --table    only the table, from the counters of the last run; with --check too
 #
 # Campaigns are left out, and a process that is killed writes no counters: all figures are lower bounds. The branch of
-# an assert that fails does not count. Takes about as long as two runs of the suite. Where gcovr is neither installed
-# nor can be had: a message, and exit 77.
+# an assert that fails does not count. Takes about as long as two runs of the suite. If gcovr is not installed and
+# cannot be downloaded: a message, and exit 77.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -3,9 +3,8 @@
 #
 #     scripts/get_dump.sh WIKI [DATE]        fiwiki, simplewiki, enwiki …; DATE as 2026-11-01
 #
-# In: https://dumps.wikimedia.org (or DUMPS_URL, a mirror): the newest complete content file export of the wiki, or
-# where
-#      there is none its newest pages-articles dump.
+# In: https://dumps.wikimedia.org (or DUMPS_URL, a mirror): the newest complete content file export of the wiki, or its
+#     newest pages-articles dump if it has no export.
 # Out: ./WIKI-DATE/ with the parts and SHA256SUMS, or ./WIKI-YYYYMMDD-pages-articles.xml.bz2; on standard output the
 #      command to type. The same command continues an interrupted download (FILE.part).
 # Exit codes: 0 done, 2 no such wiki or dump, 3 a file does not match its checksum, 7 the network or the disk.

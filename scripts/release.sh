@@ -2,7 +2,7 @@
 # Makes the release archive, dsdata-VERSION-ARCHITECTURE.tar.gz, with the two static programs, man pages, completions,
 # recipes, Slurm scripts, licences and SHA256SUMS. The same sources, compiler and libraries give the same bytes.
 #
-#     scripts/release.sh [DIR]       writes it to DIR (dist where there is none)
+#     scripts/release.sh [DIR]       writes it to DIR (default: dist)
 #
 # The times of its files are that of the last commit, or SOURCE_DATE_EPOCH (seconds).
 set -euo pipefail
