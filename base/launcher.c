@@ -173,7 +173,7 @@ static int place_of_torchrun(struct launch *launch, struct environment environme
         return hint(err, "set it, or say where the processes meet: --rendezvous HOST:PORT or FILE");
     }
     if (!whole_number(text, 65535, &port) || port == 0)
-        return fail(err, ERR_USAGE, "MASTER_PORT is %s, which is no port", text);
+        return fail(err, ERR_USAGE, "MASTER_PORT is %s, which is not a port", text);
     if (agent && strcmp(agent, "True") == 0)
         port = port < 65535 ? port + 1 : port - 1;
     return place_at(launch, host, port, err);
@@ -350,6 +350,7 @@ int launcher_refuse(const char *program, struct error *err)
     const unsigned long processes = launcher_processes(&variable);
     if (processes == 1)
         return 0;
-    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this is done by one", processes, variable);
+    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this command runs in one process", processes,
+         variable);
     return hint(err, "start %s once; --threads uses all cores of this machine", program);
 }

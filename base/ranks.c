@@ -77,7 +77,7 @@ int ranks_open(struct ranks **ranks, const struct messages *messages, uint64_t t
     mem_free(opened);
     fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but they do not find each other by %s", announced,
          variable, messages->name);
-    return hint(err, "start them by mpirun, or by srun --mpi=pmix");
+    return hint(err, "start them with mpirun, or with srun --mpi=pmix");
 }
 
 uint32_t ranks_rank(const struct ranks *ranks)
@@ -104,8 +104,8 @@ static int fail_lost(struct ranks *ranks, struct error *err)
         fail(err, ERR_PEER, "the processes of this job have lost each other");
     else if (ranks->hangs)
         fail(err, ERR_PEER,
-             "process %u of %u has not moved for %.0f s (--peer-timeout): it was stopped, or its machine hangs", lost,
-             ranks->count, ranks->patient_looks * LOOK_SECONDS);
+             "process %u of %u has made no progress for %.0f s (--peer-timeout): it was stopped, or its machine hangs",
+             lost, ranks->count, ranks->patient_looks * LOOK_SECONDS);
     else
         fail(err, ERR_PEER, "process %u of %u has died", lost, ranks->count);
     if (ranks->directory)
@@ -148,8 +148,9 @@ static void feel_pulse(struct ranks *ranks, uint32_t other)
     }
     pulse->looks++;
     if (pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* rank 0 and, for rank 0, rank 1 report it */
-        log_warn("process %u of %u has not moved for %.0f s: it was stopped, or its machine hangs; waiting for it",
-                 other, ranks->count, STILL_LOOKS * LOOK_SECONDS);
+        log_warn(
+            "process %u of %u has made no progress for %.0f s: it was stopped, or its machine hangs; waiting for it",
+            other, ranks->count, STILL_LOOKS * LOOK_SECONDS);
     if (pulse->looks == ranks->patient_looks) {
         ranks->hangs = true;
         ranks->lost = other;

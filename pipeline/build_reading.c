@@ -92,7 +92,8 @@ static void say_again(const struct feed *feed)
     const struct inputs *inputs = feed->inputs;
     if (place.window == 0 || place.file == inputs->count || !codec_of(dump_container(inputs->dumps[place.file])))
         return;
-    log_say("%s   is decompressed again up to %s of its text, where reading goes on", inputs->paths[place.file],
+    log_say("%s   is decompressed again from its beginning; reading continues at %s of its text",
+            inputs->paths[place.file],
             format_bytes(place.window * dump_window_bytes(inputs->dumps[place.file]), bytes));
 }
 

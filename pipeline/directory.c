@@ -29,7 +29,7 @@ int directory_is_empty(const char *directory, struct error *err)
 
 static int refuse_foreign(const char *directory, struct error *err)
 {
-    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "the directory is not empty and not a dataset of ours");
+    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "the directory is not empty, and it is not a dataset");
     return hint(err, "choose another --out");
 }
 
@@ -55,9 +55,9 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
     json_object_foreach(recipe_there, name, value) if (!json_object_get(recipe_here, name))
         add_difference(&differences, name, value, NULL);
     if (!json_equal(json_object_get(there, "inputs"), json_object_get(here, "inputs")))
-        buf_addf(&differences, "%sthe inputs are others, or in another order", differences.size ? "; " : "");
+        buf_addf(&differences, "%sthe inputs, or their order, differ", differences.size ? "; " : "");
     if (!json_equal(json_object_get(there, "vocabulary"), json_object_get(here, "vocabulary")))
-        buf_addf(&differences, "%sthe vocabulary is another", differences.size ? "; " : "");
+        buf_addf(&differences, "%sthe vocabulary differs", differences.size ? "; " : "");
     int result = 0;
     if (differences.size > 0) {
         fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET, "holds the build of another command line: %s",

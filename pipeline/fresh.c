@@ -203,7 +203,7 @@ static int place(const char *directory, const char *site, const char *name, stru
     char *from = path_join(site, name), *to = path_join(directory, name);
     int result = 0;
     if (path_exists(from) && path_exists(to)) {
-        fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not of the old one");
+        fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not part of the old one");
         result = hint(err, "move it away; the same command then continues");
     } else if (path_exists(from)) {
         result = path_rename(from, to, err);

@@ -241,7 +241,7 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
     if (settings->lang)
         TRY(read_code(settings->lang, inputs->lang, err));
     if (settings->variant && !variant_is_code(str_of(settings->variant))) {
-        fail(err, ERR_USAGE, "--variant %s is no spelling that a wiki offers", settings->variant);
+        fail(err, ERR_USAGE, "--variant %s: no wiki offers this spelling", settings->variant);
         return hint(err, "name one of %s", variant_codes());
     }
     if (settings_templates_file(settings)) /* before the inputs, whose article_options point to it */

@@ -239,7 +239,7 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
         return -1;
     }
     if (look)
-        return hint(err, "%s: its first line is no JSON object; JSON lines have one in every line", path);
+        return hint(err, "%s: its first line is not a JSON object; JSON lines have one in every line", path);
     if (counts && counts->pages[PAGE_OVERSIZE] > 0)
         return hint(err, "a document has 16 MiB at most: divide the text into lines, with an empty line between "
                          "documents");

@@ -13,7 +13,8 @@
 static int refuse(const char *path, const char *what, struct error *err)
 {
     *err = (struct error){0};
-    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "damaged, or no %s of ours: nothing here was touched", what);
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "damaged, or not a %s made by dsdata: nothing here was touched",
+            what);
     return hint(err, "choose another --out, or move this directory away");
 }
 
@@ -142,9 +143,9 @@ static int check_kind(const char *directory, const char *name, enum path_kind wa
     const enum path_kind kind = path_kind(path);
     int result = 0;
     if (kind != PATH_ABSENT && kind != wanted) {
-        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is no %s, as a build makes it: nothing was removed",
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not a %s that a build made: nothing was removed",
                 wanted == PATH_FILE ? "regular file" : "folder");
-        result = hint(err, "move it away; no link is followed to what --fresh removes");
+        result = hint(err, "move it away; --fresh follows no links");
     }
     mem_free(path);
     return result;

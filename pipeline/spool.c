@@ -53,8 +53,8 @@ int spool_take(struct spool *spool, const char *directory, struct error *err)
     file_close(&in);
     file_close(&out);
     if (result == 0)
-        log_say("standard input   is read twice: its %s lie in %s until the end", format_bytes(spool->bytes, bytes),
-                spool->path);
+        log_say("standard input   is read twice: its %s are stored in %s until the end",
+                format_bytes(spool->bytes, bytes), spool->path);
     return result;
 }
 

@@ -158,7 +158,7 @@ bool template_pass_wanted(const struct dsdata_settings *settings, const struct i
         if (dump_kind(inputs->dumps[i]) != INPUT_WIKI)
             continue;
         if (inputs_pipe(inputs) || inputs->spool) {
-            log_say("templates: standard input is not read for those of its own (--templates FILE has them)");
+            log_say("templates: standard input is not searched for templates of its own (--templates FILE gives some)");
             return false;
         }
         if (first && site && !str_equal(first->dbname, site->dbname)) {

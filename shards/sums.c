@@ -124,7 +124,7 @@ static int refuse_line(const char *path, size_t number, const char *what, struct
 {
     fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "line %zu %s", number, what);
     return hint(err,
-                "it is not the list of this dataset; another FILE that is not there yet gets the sums as they are");
+                "this is not the list of this dataset; to write the present sums, name a FILE that does not exist");
 }
 
 static int read_list(struct sums *sums, struct str text, const char *path, struct error *err)
@@ -138,7 +138,7 @@ static int read_list(struct sums *sums, struct str text, const char *path, struc
             return refuse_line(path, number, "is not in the format of sha256sum", err);
         found = bsearch(&listed, sums->items, sums->count, sizeof *sums->items, by_name);
         snprintf(what, sizeof what, "names %s, which %s", listed.name,
-                 found ? "was named before" : "is no file of this dataset");
+                 found ? "was named before" : "is not a file of this dataset");
         if (!found || found->listed[0])
             return refuse_line(path, number, what, err);
         memcpy(found->listed, listed.listed, sizeof found->listed);

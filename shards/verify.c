@@ -84,7 +84,7 @@ static int open_expected(struct verifier *v, const char *name, uint64_t expected
     if (!path_exists(path)) {
         verify_note(v->report, name, 0, expected, "the file is missing");
     } else if (!path_is_file(path)) {
-        verify_note(v->report, name, 0, expected, "something else stands in the file's place");
+        verify_note(v->report, name, 0, expected, "not a regular file");
     } else {
         result = file_open_read(file, path, v->err);
         const int64_t size = result < 0 ? -1 : file_size(file, v->err);
@@ -219,9 +219,10 @@ static int verify_texts(struct verifier *v, const struct manifest *manifest)
 {
     uint64_t bytes, hash;
     int result = verify_whole(v, VOCAB_NAME, manifest->vocab_bytes, manifest->vocab_hash,
-                              "the vocabulary is damaged or another one");
+                              "the vocabulary is damaged, or not the one it was built with");
     if (result >= 0 && manifest_templates(manifest, &bytes, &hash))
-        result = verify_whole(v, TEMPLATES_NAME, bytes, hash, "the templates are damaged or others");
+        result =
+            verify_whole(v, TEMPLATES_NAME, bytes, hash, "the templates are damaged, or not those it was built with");
     return result;
 }
 

@@ -65,7 +65,7 @@ int verify_say(const char *directory, const struct verify_report *report, struct
             err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
             "every byte of the dataset is as it was written, but the manifest does not name %s; such names in all: %zu",
             report->unnamed.names[0], report->unnamed.count);
-        return hint(err, "it is no part of the dataset: move it away before others read it as a shard");
+        return hint(err, "it is not part of the dataset: move it away before another program reads it as a shard");
     }
     const struct damage *first = &report->damaged[0];
     char *path = path_join(directory, first->file);

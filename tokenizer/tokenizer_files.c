@@ -13,7 +13,7 @@
 static int refuse(const char *path, const char *what, struct error *err)
 {
     fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is not supported", what);
-    return hint(err, "text is cut as BERT does it: WordPiece after BertNormalizer and BertPreTokenizer");
+    return hint(err, "only tokenizers like BERT's are supported: WordPiece with BertNormalizer and BertPreTokenizer");
 }
 
 /* The value as text, or "" where it is missing. */

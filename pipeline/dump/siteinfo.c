@@ -105,7 +105,7 @@ int siteinfo_read(const char *name, struct str head, struct siteinfo *info, stru
         result = reader.doctype
                      ? fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET,
                                "the dump declares a DOCTYPE, which dumps do not have")
-                     : fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "the head of the dump is no XML: %s in line %lu",
+                     : fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "the head of the dump is not XML: %s in line %lu",
                                XML_ErrorString(XML_GetErrorCode(reader.parser)),
                                (unsigned long)XML_GetCurrentLineNumber(reader.parser));
     XML_ParserFree(reader.parser);

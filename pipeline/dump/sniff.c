@@ -179,7 +179,7 @@ static int refuse_array(const char *name, struct str text, enum container contai
         fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is a dump of Wikidata, which has items but no running text");
         return hint(err, "%s", "a Wikipedia's text is in its pages-articles dump");
     }
-    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; JSON lines, an object in each, are read");
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; only JSON lines are read, one object per line");
     return hint(err, "%s | dsdata build --out D --jsonl -", piped("jq -c '.[]'", name, container, command));
 }
 
@@ -327,7 +327,7 @@ static int recognise_with_nul(const char *name, struct str head, enum input_kind
     if (asked != INPUT_TEXT)
         return unrecognised(name, "is neither a dump nor text: it has NUL bytes",
                             many ? readable : "if it is text all the same, give it as --text FILE", err);
-    return unrecognised(name, "is no text in UTF-8: it is full of NUL bytes",
+    return unrecognised(name, "is not UTF-8 text: it is full of NUL bytes",
                         "is it UTF-16 or UTF-32? convert it to UTF-8 with iconv", err);
 }
 
@@ -389,7 +389,7 @@ static int refuse_unclear(const char *name, struct str head, enum container cont
                             "text: --text FILE",
                             err);
     if (text.data[0] == '<')
-        return unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",
+        return unrecognised(name, "begins with markup, but is not a MediaWiki dump (<mediawiki> is missing)",
                             "if it is to be taken as text, give it as --text FILE", err);
     if (first_ill_formed(head) == SIZE_MAX)
         return unrecognised(name, "is neither a dump nor text", readable, err);
@@ -414,13 +414,13 @@ int sniff_kind(const char *name, struct str head, enum container container, enum
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return refuse_unclear(name, head, container, err);
     if (asked == INPUT_WIKI && *kind != INPUT_WIKI)
-        return unrecognised(name, "is no MediaWiki dump: it does not begin with <mediawiki>",
+        return unrecognised(name, "is not a MediaWiki dump: it does not begin with <mediawiki>",
                             *kind == INPUT_TEXT    ? "it looks like text: --text FILE"
                             : *kind == INPUT_JSONL ? "it looks like JSONL: --jsonl FILE"
                                                    : readable,
                             err);
     if (asked == INPUT_JSONL && *kind != INPUT_JSONL)
-        return unrecognised(name, "is no JSONL: its first line is no JSON object",
+        return unrecognised(name, "is not JSONL: its first line is not a JSON object",
                             *kind == INPUT_WIKI ? "it looks like a dump: --wiki FILE" : readable, err);
     if (asked == INPUT_TEXT && *kind == INPUT_WIKI)
         return unrecognised(name, "is a MediaWiki dump, not text", "--wiki FILE", err);

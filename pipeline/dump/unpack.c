@@ -226,7 +226,7 @@ static int begin_unit(struct unpack *unpack, struct error *err)
     if (!unpack->codec->begins(bytes, left)) {
         fail_at(err, ERR_INPUT, unpack->options.name, unpack->unit_from,
                 unpack->unit_from > 0 ? "the %s data end here, but other bytes follow"
-                                      : "damaged: it begins like a %s file, but is none",
+                                      : "damaged: it begins like a %s file, but is not one",
                 unpack->codec->name);
         return refuse(unpack, err);
     }

@@ -138,7 +138,7 @@ int dsdata_show(void *data, struct opt_paths bare, struct error *err)
     const char *path = bare.items[0];
     const bool directory = path_is_directory(path) || !path_exists(path);
     if (bare.count == 2 && settings_given(settings, "sample"))
-        return fail(err, ERR_USAGE, "--sample is of one dataset");
+        return fail(err, ERR_USAGE, "--sample takes one dataset");
     if (!directory && !str_ends(str_of(path), STR(".dss"))) {
         fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is neither a dataset's directory nor a shard (.dss)");
         return hint(err, "dsdata show takes these two only");

@@ -43,7 +43,7 @@ static int settle_sums(const char *directory, const char *path, struct verify_pr
     const bool there = path_exists(path);
     TRY(there ? sums_check(directory, path, progress, report, err) : sums_write(directory, path, progress, err));
     if (!there)
-        log_say("%s   SHA-256 sums, written now: sign the file, and send it another way than the dataset", path);
+        log_say("%s   SHA-256 sums, written now: sign the file, and send it by another way than the dataset", path);
     else if (verify_is_good(report))
         log_say("%s   the SHA-256 sums are those of the dataset", path);
     return 0;

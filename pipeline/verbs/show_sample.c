@@ -152,8 +152,8 @@ static int out_of_range(const char *path, uint64_t number, uint64_t samples, str
 {
     if (samples == 0)
         return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "this split is empty: there is no sample to show");
-    return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "there is no sample %" PRIu64 ": they are 0 to %" PRIu64,
-                   number, samples - 1);
+    return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET,
+                   "there is no sample %" PRIu64 "; samples are numbered 0 to %" PRIu64, number, samples - 1);
 }
 
 static int print_view(const struct dsdata_settings *settings, struct view *view, struct error *err)

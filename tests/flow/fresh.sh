@@ -29,7 +29,7 @@ not_ours() {
         printf 'mine\n' | tee ext/{report.html,vocab.txt,code.js,build.json,.lock} >ext/seq9/train-00000-of-00001.dss
         cp -r ext copy
         expect_exit 2 "$dsdata" build "$samples" --vocab vocab.txt --seq 32 --out ext
-        expect_words "of ours" "nothing here was touched"
+        expect_words "made by dsdata" "nothing here was touched"
         grep -q -e --fresh "$scratch/stderr" && complain "--fresh is recommended"
         expect_exit 2 "$dsdata" build "$samples" --vocab vocab.txt --seq 32 --out ext --fresh
         unchanged ext copy

@@ -186,7 +186,7 @@ refused() {
     expect_exit 2 "${run[@]}" -n 2 "$dsdata" build - --vocab "$vocab" --out "$scratch/d"
     expect_words "one process"
     expect_exit 2 "${run[@]}" -n 2 "$dsdata" verify "$good"
-    expect_words "by one"
+    expect_words "in one process"
     expect_exit 2 env OMPI_COMM_WORLD_SIZE=2 "$dsdata" "${command_line[@]}" --out "$scratch/d"
     expect_words "do not find each other"
     expect_exit 5 "${run[@]}" -n 1 "$dsdata" "${command_line[@]}" --out "$scratch/d" : \
@@ -222,11 +222,11 @@ held() {
         local held waited=0 teller=$((victim == 0 ? 1 : 0))
         held=$(process "$victim")
         kill -STOP "$held"
-        until grep -q "has not moved" "$scratch/said.$teller" || [ $((waited++)) -gt 200 ]; do sleep 0.1; done
+        until grep -q "has made no progress" "$scratch/said.$teller" || [ $((waited++)) -gt 200 ]; do sleep 0.1; done
         kill -CONT "$held"
         wait $job || complain "the build did not end well"
         cp "$scratch/said.$teller" "$scratch/stderr"
-        expect_words "process $victim of 3 has not moved for 10 s"
+        expect_words "process $victim of 3 has made no progress for 10 s"
         same_as "$good" "$scratch/many" "other bytes"
     done
 }
@@ -258,7 +258,7 @@ hung() {
         if [ $victim = 0 ] && grep -q "process 0 of 3 has died" "$scratch/stderr"; then
             expect_words "is safe in"
         else
-            expect_words "process $victim of 3 has not moved for 3 s (--peer-timeout)" "is safe in"
+            expect_words "process $victim of 3 has made no progress for 3 s (--peer-timeout)" "is safe in"
         fi
         expect_exit 0 "${run[@]}" -n 2 "$dsdata" "${command_line[@]}" --threads 1 --out "$scratch/many"
         same_as "$good" "$scratch/many" "other bytes"

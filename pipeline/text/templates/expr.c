@@ -254,7 +254,7 @@ static bool take_number(struct evaluation *self)
         self->at++;
     const size_t size = self->at - from;
     if (!self->wants_value)
-        return say(self, "a number where an operator should stand");
+        return say(self, "a number where an operator is expected");
     if (size >= sizeof digits)
         return say(self, "too long a number");
     memcpy(digits, self->text.data + from, size);
@@ -282,13 +282,13 @@ static bool take_word(struct evaluation *self)
     const enum op op = words[i].op;
     if (op == PI || (op == EXPONENT && self->wants_value)) {
         if (!self->wants_value)
-            return say(self, "a number where an operator should stand");
+            return say(self, "a number where an operator is expected");
         self->wants_value = false;
         return push_value(self, value_of(op == PI ? M_PI : M_E, false));
     }
     if (operators[op].is_binary)
         return take_binary(self, op);
-    return self->wants_value ? push_operator(self, op) : say(self, "a function where an operator should stand");
+    return self->wants_value ? push_operator(self, op) : say(self, "a function where an operator is expected");
 }
 
 static bool take_sign(struct evaluation *self)
@@ -335,7 +335,7 @@ static bool take_one(struct evaluation *self)
     if (byte != '(')
         return take_sign(self);
     self->at++;
-    return self->wants_value ? push_operator(self, OPEN) : say(self, "a bracket where an operator should stand");
+    return self->wants_value ? push_operator(self, OPEN) : say(self, "a bracket where an operator is expected");
 }
 
 /* Fourteen digits, and an exponent as PHP writes it: 1.0E+25. */

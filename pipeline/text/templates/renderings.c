@@ -97,7 +97,7 @@ const char *pattern_mistake(struct str pattern)
         if (byte == '$') {
             at = check_argument(pattern, at);
             if (at == 0)
-                return "after a $ stands a number from 1 to 99 or a ${name}; a dollar sign is \\$";
+                return "a $ must be followed by a number from 1 to 99 or {name}; a dollar sign is \\$";
             if (++parts > PATTERN_PARTS_MAX)
                 return "the rendering has more than 64 arguments";
             continue;
@@ -105,7 +105,7 @@ const char *pattern_mistake(struct str pattern)
         if ((unsigned char)byte < ' ' && byte != '\t')
             return "the rendering holds a control character";
         if (byte == '{' && in_group)
-            return "a { stands in another {; a brace that shows is \\{";
+            return "a { is inside another {; a literal brace is \\{";
         if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
             const struct str function = {pattern.data + at + 2, pattern.size - at - 2};
             of_page += str_starts(function, STR("ti")) || str_starts(function, STR("now"));
@@ -113,17 +113,17 @@ const char *pattern_mistake(struct str pattern)
                 return "the rendering asks more than 4 times for the page's title or time";
             const size_t name = pattern_function(function);
             if (name == 0)
-                return "after {# stands expr, if, ifeq, ifexpr, lc, lcfirst, now, num, switch, time, title, uc or "
-                       "ucfirst, and a blank";
+                return "{# must be followed by expr, if, ifeq, ifexpr, lc, lcfirst, now, num, switch, time, title, uc "
+                       "or ucfirst, and a blank";
             at += strlen("{#") + name;
             if (++depth > PATTERN_DEPTH_MAX)
-                return "functions stand more than 8 deep";
+                return "functions are nested more than 8 deep";
             continue;
         }
         if (byte == '}' && !in_group && depth == 0)
-            return "a } closes nothing; a brace that shows is \\}";
+            return "a } closes nothing; a literal brace is \\}";
         if (byte == '\\' && at + 1 == pattern.size)
-            return "a \\ stands at the end";
+            return "a \\ is at the end";
         depth -= byte == '}' && !in_group;
         in_group = byte == '{' || (in_group && byte != '}');
         at += byte == '\\' ? 2 : 1;
@@ -142,9 +142,8 @@ static const char *bind(struct rendering_row *row, struct str name)
         row->pattern = str_of(bindings[i].parameter);
         return NULL;
     }
-    return "after an @ stands box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, unit "
-           "or "
-           "val; an @ that shows is \\@";
+    return "an @ must be followed by box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, "
+           "unit or val; a literal @ is \\@";
 }
 
 /* What is wrong with the text after the name's '=', or NULL. */
@@ -155,7 +154,7 @@ static const char *read_rendering(struct templates *templates, struct str text, 
         const struct str target = name_canonical(str_trim((struct str){text.data + 1, text.size - 1}), canonical);
         row->kind = RENDERING_ALIAS;
         row->pattern = arena_copy(&templates->arena, target);
-        return target.size == 0 ? "after => stands the name of another template" : NULL;
+        return target.size == 0 ? "=> must be followed by the name of another template" : NULL;
     }
     text = str_trim(text);
     if (str_starts(text, STR("@")))
@@ -169,7 +168,7 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
 {
     const char *equals = memchr(line.data, '=', line.size);
     if (!equals)
-        return fail(err, ERR_USAGE, "%s, line %zu: it is no \"name = rendering\"", path, number);
+        return fail(err, ERR_USAGE, "%s, line %zu: not of the form \"name = rendering\"", path, number);
     char canonical[NAME_BYTES_MAX];
     const struct str name = name_canonical(str_trim(str_range(line.data, equals)), canonical);
     if (name.size == 0)
@@ -212,8 +211,8 @@ static int read_rows(struct templates *templates, struct str file, const char *p
         qsort(templates->rows, templates->count, sizeof templates->rows[0], compare_rows);
     for (size_t i = 1; i < templates->count; i++)
         if (str_equal(templates->rows[i].name, templates->rows[i - 1].name))
-            return fail(err, ERR_USAGE, "%s, line %zu: \"%s\" stands in line %zu already", path,
-                        templates->rows[i].line, templates->rows[i].name.data, templates->rows[i - 1].line);
+            return fail(err, ERR_USAGE, "%s, line %zu: \"%s\" is already in line %zu", path, templates->rows[i].line,
+                        templates->rows[i].name.data, templates->rows[i - 1].line);
     return 0;
 }
 
