@@ -182,10 +182,10 @@ static void say_all(const struct closing *c)
         log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
                 format_count(c->best, step), c->run->directory, BEST_NAME);
     if (screen->steps > 0)
-        log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
+        log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that matrix products alone reach here",
                 rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
     if (isfinite(c->joules))
-        log_say("energy     %s in this start, %.3g W on average: %s, with whatever else they did",
+        log_say("energy     %s in this start, %.3g W on average: %s, other programs included",
                 energy_text(c->joules, energy), watts_of(c), energy_who(c->energy, who));
     if (screen->waited > WAITED_SHARE * screen->busy && screen->waited > WAITED_SECONDS)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",

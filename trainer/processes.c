@@ -39,7 +39,7 @@ int processes_weight(const char *share, double *weight, struct error *err)
 static int refuse(const char *verb, const struct launch *launch, struct error *err)
 {
     TRY(launcher_refuse("dstrain", err)); /* names the launcher's variable */
-    fail(err, ERR_USAGE, "%s is for one process, these are %u", verb, launch->size);
+    fail(err, ERR_USAGE, "%s runs in one process, but there are %u", verb, launch->size);
     return hint(err, "--threads uses all cores of this machine");
 }
 

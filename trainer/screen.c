@@ -97,10 +97,9 @@ void screen_epochs(double epochs)
 {
     char text[40];
     if (epochs > EPOCHS_MANY)
-        log_warn(
-            "%s: the model may learn the samples by heart; BERT's authors read theirs about %d times. More text, fewer "
-            "--steps, or --masks fresh help; the held-out loss shows it",
-            epochs_text(epochs, text), EPOCHS_MANY);
+        log_warn("%s: the model may memorise the samples; BERT's authors read theirs about %d times. More text, fewer "
+                 "--steps, or --masks fresh help; the held-out loss shows it",
+                 epochs_text(epochs, text), EPOCHS_MANY);
 }
 
 void screen_schedule(const struct schedule *schedule)

@@ -79,7 +79,7 @@ static int texts_open(struct setup *s, const struct origin *origin, struct model
 {
     const struct tuning *tuning = s->settings->tuning;
     if (!origin->files) {
-        fail(err, ERR_USAGE, "--init DIR is missing: the model to begin with");
+        fail(err, ERR_USAGE, "--init DIR is missing: the model to start from");
         return hint(err, "a run of dstrain, one of its checkpoints, or a Hugging Face directory");
     }
     TRY(config_there(origin, config, err));

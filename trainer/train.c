@@ -293,7 +293,7 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
         snprintf(text, sizeof text, "%.150s", err->text);
     if (t->keeper.silent)
         return fail(err, ERR_STOPPED, "%s", text);
-    fail(err, ERR_STOPPED, "%s, at step %s of %s; %s holds it", text, format_count(t->position.state.step, count),
+    fail(err, ERR_STOPPED, "%s, at step %s of %s; saved in %s", text, format_count(t->position.state.step, count),
          format_count(t->setup.recipe.schedule.steps, steps), t->keeper.run.directory);
     return hint(err, "the same command continues from there");
 }

@@ -49,7 +49,7 @@ expect_exit 0 "${onebit[@]}" --precision bf16 --out half --processes 2
 echo '{"optimizer": {"type": "OneBitAdam", "params": {"lr": 1e-3, "betas": [0.5, 0.5], "freeze_step": "auto",
     "freeze_ratio": 0.3, "comm_backend_name": "nccl", "cuda_aware": false, "bias_correction": true}}}' >auto.json
 expect_exit 0 "${train[@]}" --micro-batch 2 --out auto --config auto.json --schedule constant --processes 2
-expect_words "without meaning here: optimizer.params.comm_backend_name" "frozen at step"
+expect_words "no effect here: optimizer.params.comm_backend_name" "frozen at step"
 expect_equal "recorded" "$(json auto/$last/state.json '0 < o["freeze"]["update"] < 12')" True
 
 case_begin "what it does not go with"

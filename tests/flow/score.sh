@@ -101,8 +101,8 @@ refused() { # EXIT LINE WORD…
 refused 3 'the river' "line 1" "JSON"
 refused 3 '{"good": "a"}' "line 1" '"bad" is missing'
 refused 3 '{"good": "a \ud800", "bad": "b"}' "byte" "line 1 is not JSON" "invalid Unicode"
-refused 3 '{"good": "a", "bad": "b", "paradigm": 7}' "line 1" '"paradigm" is no text'
-refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad" is no text'
+refused 3 '{"good": "a", "bad": "b", "paradigm": 7}' "line 1" '"paradigm" is not a string'
+refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad" is not a string'
 refused 3 '{"good": " ", "bad": "a"}' "line 1" '"good" has no words'
 refused 3 '' "no pairs"
 refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "line 1" "65 pieces" "64 positions"

@@ -41,7 +41,7 @@ defaults() {
     expect_equal "bing_bert's unused keys" \
         "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \
         scheduler.params.decay_rate=0.9 scheduler.params.decay_step=1000)" "['warmup_linear', 200.0]"
-    expect_words "without meaning here: scheduler.params.decay_rate, scheduler.params.decay_step"
+    expect_words "no effect here: scheduler.params.decay_rate, scheduler.params.decay_step"
     expect_equal "bing_bert's 64K LAMB" "$(identity 'optimizer max_coeff' --set optimizer.type=Lamb \
         optimizer.params.max_coeff=0.3 sparse_attention.mode=fixed sparse_attention.block=16)" "['lamb', 0.3]"
     expect_equal "nvlamb" "$(identity 'optimizer eps max_grad_norm use_nvlamb weight_decay' --optimizer nvlamb)" \
@@ -59,7 +59,7 @@ JSON
     expect_equal "file" "$(identity \
         'batch lr max_coeff beta2 schedule decay_step total_training_steps lr_offset precision' \
         --config full.json)" "[16, 0.002, 0.3, 0.98, 'warmup_linear_decay_exp', 5.0, 200.0, 0.0001, 'bf16']"
-    expect_words "without meaning here: steps_per_print, wall_clock_breakdown"
+    expect_words "no effect here: steps_per_print, wall_clock_breakdown"
     expect_equal "micro-batch" "$(json stdout 'o["micro_batch"]')" 4
     expect_equal "set" "$(identity 'batch lr max_coeff' --config full.json --set optimizer.params.lr=0.5 \
         optimizer.params.max_coeff=1)" "[16, 0.5, 1.0]"
@@ -125,7 +125,7 @@ wrong() {
     refused exclude -- --set fp16.enabled=true bf16.enabled=true
     expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1 \
         zero_optimization.round_robin_gradients=true
-    expect_words "without meaning here: zero_optimization.round_robin_gradients"
+    expect_words "no effect here: zero_optimization.round_robin_gradients"
     expect_exit 0 "${plan[@]}" --set zero_optimization=true zero_allow_untested_optimizer=true
     expect_exit 0 "${plan[@]}" --set zero_optimization.offload_optimizer.device=none zero_optimization.cpu_offload=false
     refused zero_optimization.offload_param "not built" -- --set zero_optimization.offload_param.device=nvme

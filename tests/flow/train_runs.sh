@@ -148,14 +148,14 @@ verbs() {
 
     case_begin "plan says the money"
     expect_exit 0 "${plan[@]}" --price 2.50/h --json
-    expect_words "money      about " ", at 2.5 an hour"
+    expect_words "cost       about " ", at 2.5 an hour"
     expect_equal "cost" "$(json stdout \
         '([abs(o["cost" + low] - 2.5 * o["seconds" + low] / 3600) < 1e-9 for low in ("", "_low")] +
         [0 < o["seconds_low"] <= o["seconds"], "price" in o["next"]])')" "[True, True, True, False]"
     local price
     for price in 2.50 /h 0/h -1/h 1.2.3/h 2/d nan/h; do
         expect_exit 2 "${plan[@]}" --price="$price"
-        expect_words "--price $price: not a price of an hour"
+        expect_words "--price $price: not a price per hour"
     done
 
     case_begin "plan gives a range where another program has the core too"
@@ -167,7 +167,7 @@ verbs() {
         expect_exit 0 taskset -c "$core" "${plan[@]}" --json
         kill $busy
         wait $busy || true
-        expect_words " to " "of that time for other programs"
+        expect_words " to " "waited for other programs"
         expect_equal "range" "$(json stdout '0 < o["seconds_low"] < o["seconds"]')" True
     fi
 

@@ -106,7 +106,7 @@ screen() {
     expect_equal "share of peak" \
         "$(json stdout 'o["share_of_peak"] > 0 and o["sequences_per_second"] > 0 and o["loss_spikes"] == 0')" True
     expect_exit 0 "${train[@]}" --out told
-    expect_words ", about 0:0" "sequences/s" "GFLOP/s that products alone reach" "no loss spikes"
+    expect_words ", about 0:0" "sequences/s" "GFLOP/s that matrix products alone reach" "no loss spikes"
     expect_exit 75 "${train[@]}" --out half --stop-after 6
     expect_exit 0 "${train[@]}" --out half
     expect_words "from here"

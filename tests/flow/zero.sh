@@ -149,7 +149,7 @@ case_begin "keys"
 two=("${same[@]}" --processes 2)
 expect_exit 0 "${two[@]}" --set zero_optimization.stage=1 zero_optimization.reduce_bucket_size=20000 \
     zero_optimization.overlap_comm=false zero_optimization.contiguous_gradients=true --out keys
-expect_words "without meaning here: zero_optimization.contiguous_gradients"
+expect_words "no effect here: zero_optimization.contiguous_gradients"
 expect_same_checkpoint "by its keys" adam keys
 expect_equal "stage" "$(json keys/run.json 'o["starts"][0]["zero"]')" 1
 expect_exit 0 "${two[@]}" --set zero_optimization.stage=2 --out keys-2

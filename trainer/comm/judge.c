@@ -65,17 +65,17 @@ static void add_waiting(const struct peer *peers, uint32_t count, const struct p
 static int still(const struct peer *peers, uint32_t count, const struct peer *one, double now, struct error *err)
 {
     char name[PEER_TEXT], place[WHERE_TEXT];
-    fail(err, ERR_PEER, "%s lives but has not moved for %.0f s, %s", peer_text(one, name), now - one->moved,
+    fail(err, ERR_PEER, "%s is alive but has made no progress for %.0f s, %s", peer_text(one, name), now - one->moved,
          where(one, place));
     add_waiting(peers, count, one, err);
-    return hint(err, "its disk or its device hangs; --peer-timeout says how long the others wait");
+    return hint(err, "its disk or its device hangs; --peer-timeout sets how long the others wait");
 }
 
 static int deadlock(const struct peer *peers, uint32_t count, double timeout, struct error *err)
 {
     fail(err, ERR_PEER, "all processes have waited for each other for %.0f s", timeout);
     add_waiting(peers, count, NULL, err);
-    return hint(err, "the network between two of them hangs; --peer-timeout says how long they wait");
+    return hint(err, "the network between two of them hangs; --peer-timeout sets how long they wait");
 }
 
 int judge(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who, struct error *err)

@@ -128,7 +128,7 @@ int member_open(struct meet *meet, struct error *err)
         for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {
             if (try_place(meet, &places, i) == 0)
                 return meet->failed ? meet_tell(meet, err) : 0;
-            fail_errno(&why, "", "nobody answered there as rank 0 does");
+            fail_errno(&why, "", "nothing there answered as rank 0 would");
         }
         if (stop_requested())
             return fail(err, ERR_STOPPED, "stopped before rank 0 was found");

@@ -96,7 +96,7 @@ static int start(const struct comm_options *options, struct error *err)
     if ((uint32_t)rank != options->rank || (uint32_t)size != options->size) {
         fail(err, ERR_USAGE, "--comm mpi: this is process %u of %u, but for MPI it is process %d of %d", options->rank,
              options->size, rank, size);
-        return hint(err, "start the processes by mpirun, or by srun --mpi=pmix; --comm gloo needs neither");
+        return hint(err, "start the processes with mpirun, or with srun --mpi=pmix; --comm gloo needs neither");
     }
     return 0;
 }

@@ -54,7 +54,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
         host = str_range(host.data + 1, host.data + host.size - 1);
     const unsigned long port = strtoul(colon + 1, NULL, 10);
     if (port == 0 || port > 65535 || host.size == 0 || host.size >= sizeof rendezvous->host) {
-        fail(err, ERR_USAGE, "the rendezvous %.80s is no host and port", text);
+        fail(err, ERR_USAGE, "the rendezvous %.80s is not a host and port", text);
         return hint(err, "HOST:PORT with a port of 1 to 65535, [::1]:PORT, or a FILE");
     }
     memcpy(rendezvous->host, host.data, host.size);
@@ -110,7 +110,7 @@ int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct
     if (result == 0)
         return 0;
     errno = number;
-    fail_errno(err, "", "rank 0 cannot listen at %s, port %s", rendezvous->host, rendezvous->port);
+    fail_errno(err, "", "rank 0 cannot listen on %s, port %s", rendezvous->host, rendezvous->port);
     err->kind = ERR_USAGE;
     if (number == EADDRINUSE)
         return hint(err, "another program has the port, or this run was started twice: give another port");
@@ -126,7 +126,7 @@ int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error 
     socklen_t size = sizeof bound;
     if (listen_at((const struct sockaddr *)&four, sizeof four, listener) < 0 &&
         listen_at((const struct sockaddr *)&six, sizeof six, listener) < 0)
-        return fail_errno(err, "", "no port of this machine can be listened at");
+        return fail_errno(err, "", "cannot listen on any port of this machine");
     const int failed = getsockname(*listener, (struct sockaddr *)&bound, &size);
     assert(!failed);
     snprintf(text, ADDRESS_TEXT, "%s:%u", bound.sin6_family == AF_INET6 ? "[::1]" : "127.0.0.1",
@@ -198,7 +198,7 @@ static int check_free(const char *path, struct error *err)
     buf_release(&there);
     if (ours)
         return 0;
-    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "exists and is no rendezvous file: it is not replaced");
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "exists and is not a rendezvous file: it is not replaced");
     return hint(err, "--rendezvous HOST:PORT, or the name of a file that does not exist");
 }
 

@@ -63,7 +63,7 @@ static void *allocate(struct device *device, size_t bytes)
     if (status == cudaErrorMemoryAllocation) {
         size_t rest = 0, all = 0;
         CHECK(cudaMemGetInfo(&rest, &all));
-        die(ERR_RESOURCE, "the GPU has no %.1f GB left, only %.1f of %.1f; a smaller --micro-batch needs less",
+        die(ERR_RESOURCE, "the GPU does not have %.1f GB left, only %.1f of %.1f; a smaller --micro-batch needs less",
             (double)bytes * 1e-9, (double)rest * 1e-9, (double)all * 1e-9);
     }
     CHECK(status);

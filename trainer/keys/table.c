@@ -412,7 +412,7 @@ int keys_apply(struct keys *keys, const struct settings *settings, struct recipe
     TRY(keys_choose(keys, settings, recipe, err));
     TRY(apply_all(keys, keys->values, "", recipe, err));
     if (keys->notes.size > 0)
-        log_say("note       without meaning here: %s", buf_text(&keys->notes));
+        log_say("note       no effect here: %s", buf_text(&keys->notes));
     say_defaults(keys, settings, recipe);
     TRY(choose_layer_drop(keys, settings, recipe, err));
     if (recipe->optimizer.ratio_min > recipe->optimizer.ratio_max)

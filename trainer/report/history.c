@@ -86,7 +86,7 @@ static const char *take(struct history *history, const json_t *json, struct spik
     if (split && !json_is_string(split))
         return "names no split";
     if (history->count > 0 && (uint64_t)json_integer_value(step) < history->lines[history->count - 1].step)
-        return "is of a step before that of the line above";
+        return "has a step before that of the line above";
     struct history_line *line = add_line(history);
     line->step = (uint64_t)json_integer_value(step);
     line->valid = split != NULL;
@@ -96,7 +96,7 @@ static const char *take(struct history *history, const json_t *json, struct spik
         if (at == SIZE_MAX)
             continue;
         if (!json_is_number(value) && !json_is_null(value))
-            return "holds something else where a number belongs";
+            return "has something other than a number where one belongs";
         line->values[at] = json_is_number(value) ? json_number_value(value) : (double)NAN;
     }
     take_datasets(history, json_object_get(json, "datasets"), line);
@@ -116,7 +116,7 @@ static int take_text(struct history *history, const char *path, struct str text,
         if (!end)
             return 0;
         json_t *json = json_parse(str_range(at, end), METRICS_LINE_BYTES_MAX, &why);
-        const char *wrong = json ? take(history, json, &spikes) : "is no JSON object";
+        const char *wrong = json ? take(history, json, &spikes) : "is not a JSON object";
         json_decref(json);
         if (wrong) {
             fail_at(err, ERR_VERIFY, path, (uint64_t)(at - text.data), "line %" PRIu64 " %s", number, wrong);

@@ -22,7 +22,7 @@ int report_add(struct report *report, const char *directory, struct error *err)
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
     TRY(run_read(directory, &run.record, err));
     if (!run.record) {
-        fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "is no run of dstrain: it holds no %s", RUN_NAME);
+        fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "is not a run of dstrain: it holds no %s", RUN_NAME);
         return checkpoint_hint_place(directory, err);
     }
     if (history_read(&run.history, directory, err) < 0) {

@@ -305,7 +305,7 @@ static int check(const struct settings *settings, const char *name, struct error
 {
     const bool all = strcmp(name, "all") == 0;
     if (!all && !glue_task_named(name)) {
-        fail(err, ERR_USAGE, "%.40s is no task of GLUE", name);
+        fail(err, ERR_USAGE, "%.40s is not a task of GLUE", name);
         return hint(err, "tasks: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli; or all");
     }
     if (!settings->glue)

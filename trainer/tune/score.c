@@ -76,7 +76,7 @@ static int add_sentence(struct score *s, const json_t *pair, const char *key, si
     const size_t positions = (size_t)s->reading.recipe.config.positions;
     if (!json_is_string(text))
         return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is %s", number, key,
-                       text ? "no text" : "missing");
+                       text ? "not a string" : "missing");
     tokenizer_ids(s->reading.text.state, (struct str){json_string_value(text), json_string_length(text)}, &s->ids);
     const size_t sentence = 2 * s->pair_count + (str_equal(str_of(key), STR("bad")) ? 1 : 0);
     const size_t length = s->ids.count - s->firsts[sentence];
@@ -106,7 +106,8 @@ static int add_pair(struct score *s, const json_t *json, size_t number, uint64_t
         const json_t *value = json_object_get(json, s->labels[label].key);
         const char *name = json_string_value(value);
         if (value && !name && !json_is_null(value))
-            return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is no text", number, s->labels[label].key);
+            return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is not a string", number,
+                           s->labels[label].key);
         pair->group[label] = name ? group_named(&s->labels[label], name) : SIZE_MAX;
     }
     return 0;
@@ -130,7 +131,7 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
             result = fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s",
                              number, why.text);
         else
-            result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is no JSON object", number);
+            result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
         json_decref(json);
     }
     buf_release(&text);

@@ -86,7 +86,7 @@ static int take_question(struct squad_file *file, const char *path, const json_t
     const json_t *id = json_object_get(qa, "id"), *text = json_object_get(qa, "question");
     const json_t *impossible = json_object_get(qa, "is_impossible");
     if (!json_is_string(id))
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question number %zu has no \"id\" that is a text",
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question number %zu has no \"id\" that is a string",
                        file->count + 1);
     if (!json_is_string(text))
         return bad(path, id, "has no \"question\"", err);

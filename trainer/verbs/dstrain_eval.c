@@ -91,8 +91,9 @@ static int open_model(struct evaluating *e, struct error *err)
     TRY(engine_choose(&e->engine, settings, &e->setup.recipe, &e->setup.task, err));
     if (source->samples == 0) {
         fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
-                "%s no %s samples of length %" PRIu32, source->parts > 0 ? "and the datasets beside it hold" : "holds",
-                split_names[settings->split], e->setup.recipe.seq);
+                "%s no %s samples of length %" PRIu32,
+                source->parts > 0 ? "this one and the other datasets hold" : "holds", split_names[settings->split],
+                e->setup.recipe.seq);
         return hint(err, "dsdata build --valid holds some out; --split train evaluates on the others");
     }
     TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));

@@ -273,7 +273,7 @@ static void say_processes(const struct setup *setup, const struct engine *engine
         if (needs->cards[i] > 0)
             buf_addf(&cards, "%s%" PRIu32 " of %u GB", cards.size > 0 ? ", " : "", needs->cards[i], card_sizes[i]);
         else
-            buf_addf(&cards, "%sno number of %u GB", cards.size > 0 ? ", " : "", card_sizes[i]);
+            buf_addf(&cards, "%s%u GB is too small", cards.size > 0 ? ", " : "", card_sizes[i]);
     if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
         log_say("cards      with --zero %d and these micro-batches: %s", setup->recipe.zero > 1 ? 2 : 1,
                 buf_text(&cards));
@@ -290,7 +290,7 @@ static int read_price(const char *text, double *price, struct error *err)
         return 0;
     *price = strtod(text, &end);
     if (end != text + digits || strcmp(end, "/h") != 0 || !(*price > 0)) {
-        fail(err, ERR_USAGE, "--price %.60s: not a price of an hour", text);
+        fail(err, ERR_USAGE, "--price %.60s: not a price per hour", text);
         return hint(err, "a number above 0 and /h, without a currency: --price 2.50/h");
     }
     return 0;
@@ -311,24 +311,25 @@ static void say_time(const struct needs *needs)
     else
         format_seconds(estimate->step, step);
     if (range) {
-        snprintf(held, sizeof held, "; a thread waited %.0f %% of that time for other programs", 100 * estimate->held);
+        snprintf(held, sizeof held, "; threads waited for other programs %.0f %% of that time", 100 * estimate->held);
         format_seconds(needs->fewest, fewest);
     }
-    log_say("time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g%s",
-            fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, LAYERS_MEASURED,
-            estimate->passes * 1e-9, estimate->products * 1e-9, held);
+    log_say(
+        "time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; matrix products alone reach %.3g%s",
+        fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, LAYERS_MEASURED,
+        estimate->passes * 1e-9, estimate->products * 1e-9, held);
     if (needs->price > 0 && range)
-        log_say("money      about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
+        log_say("cost       about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
                 cost_of(needs, needs->seconds), needs->price);
     else if (needs->price > 0)
-        log_say("money      about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
+        log_say("cost       about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
 static void say_energy(const struct needs *needs, const struct energy *energy)
 {
     char joules[64], who[64];
     if (isfinite(needs->watts))
-        log_say("energy     about %s, at %.3g W: %s, with whatever else they do",
+        log_say("energy     about %s, at %.3g W: %s, other programs included",
                 energy_text(needs->watts * needs->seconds, joules), needs->watts, energy_who(energy, who));
 }
 
