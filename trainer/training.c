@@ -307,9 +307,12 @@ static int shares_begin(struct training *t, struct error *err)
     const uint64_t units = units_of_batch(recipe);
     int64_t hosts = t->engine.ops->memory == 0; /* summed: processes whose gradients are in host memory */
     uint64_t *units_of = t->borders;
-    if (units < size)
-        return fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %" PRIu64 " %s", size, units,
-                    recipe->part > 0 ? "parts (--same-bits: of --micro-batch samples)" : "samples");
+    if (units < size) {
+        char text[56];
+        return fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %s%s", size,
+                    format_counted(units, recipe->part > 0 ? "part" : "sample", text),
+                    recipe->part > 0 ? " (--same-bits: of --micro-batch samples)" : "");
+    }
     share_divide(units, t->team->weights, size, units_of);
     TRY(team_add_counts(t->team, &hosts, 1, err));
     engine_join(&t->engine, t->team, units_of, hosts == size);

@@ -234,6 +234,8 @@ expect_exit 2 "${same[@]}" --out wrong --processes 9
 expect_words "9 processes" "8 parts"
 expect_exit 2 "${many[@]}" --batch 4 --out wrong --processes 5
 expect_words "5 processes" "4 samples"
+expect_exit 2 "${many[@]}" --batch 1 --out wrong --processes 2
+grep -qx "dstrain: .*2 processes, but a batch of only 1 sample" "$scratch/stderr" || complain "other words for 1 sample"
 expect_exit 2 "${many[@]}" --out wrong --processes 2 --comm nccl
 expect_absent 'run.json' wrong
 
