@@ -11,6 +11,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 share=${1:-1}
+case $share in
+    *[!0-9.]*)
+        sed -n '2,9s/^# \?//p' "$0" >&2
+        exit 2
+        ;;
+esac
 [ $# -gt 0 ] && shift
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
