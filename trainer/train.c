@@ -148,7 +148,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     TRY(training_adapt(t, err));
     if (t->team->size > 1)
         ask(t, 1);
-    if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
+    if (dump && team_leads(t->team) && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
     const bool norms = norms_due(t);

@@ -13,13 +13,14 @@ many=("${train[@]}" --micro-batch 1 --optimizer lamb)
 same=("${many[@]}" --same-bits)
 
 case_begin "one process"
-expect_exit 0 "${same[@]}" --out one
+expect_exit 0 "${same[@]}" --out one --dump-gradients one.safetensors
 expect_exit 0 "${many[@]}" --precision fp32 --out plain
 
 for n in 2 3 4 5 8; do
     case_begin "$n processes"
-    expect_exit 0 "${same[@]}" --out same-$n --processes $n
+    expect_exit 0 "${same[@]}" --out same-$n --processes $n --dump-gradients same-$n.safetensors
     expect_same_checkpoint "$n processes" one same-$n
+    cmp -s one.safetensors same-$n.safetensors || complain "other gradients"
 done
 
 case_begin "what is recorded"
