@@ -44,6 +44,9 @@ defaults() {
     expect_words "no effect here: scheduler.params.decay_rate, scheduler.params.decay_step"
     expect_equal "bing_bert's 64K LAMB" "$(identity 'optimizer max_coeff' --set optimizer.type=Lamb \
         optimizer.params.max_coeff=0.3 sparse_attention.mode=fixed sparse_attention.block=16)" "['lamb', 0.3]"
+    expect_equal "Habana's BERT of 5 B parameters" \
+        "$(identity batch --set train_batch_size=12288 timers.throughput.enabled=true)" "[12288]"
+    expect_words "no effect here: timers"
     expect_equal "nvlamb" "$(identity 'optimizer eps max_grad_norm use_nvlamb weight_decay' --optimizer nvlamb)" \
         "['nvlamb', 1e-06, 1.0, False, 0.01]"
     expect_equal "lamb" "$(identity 'optimizer eps min_coeff max_coeff' --optimizer lamb)" "['lamb', 1e-08, 0.01, 10.0]"
@@ -68,6 +71,7 @@ JSON
     expect_equal "auto" "$(identity 'lr beta2' --config full.json --set 'optimizer.params.lr="auto"' \
         optimizer.params.betas=auto)" "[0.001, 0.999]"
     expect_equal "no quotes" "$(identity 'optimizer tensor_norm' --set optimizer.type=BertAdam)" "['adam', 1.0]"
+    expect_equal "a type in other letters" "$(identity 'optimizer' --set optimizer.type=OnebitAdam)" "['onebit_adam']"
     expect_equal "accumulation" "$(identity batch --set train_micro_batch_size_per_gpu=4 \
         gradient_accumulation_steps=3)" "[12]"
     expect_equal "the largest batch" "$(identity batch --set train_batch_size=1048576 \

@@ -96,7 +96,7 @@ static const struct key table[] = {
     WORD("steps_per_print", KEY_NOTE), WORD("wall_clock_breakdown", KEY_NOTE), WORD("memory_breakdown", KEY_NOTE),
     WORD("dump_state", KEY_NOTE), WORD("tensorboard", KEY_NOTE), WORD("csv_monitor", KEY_NOTE), WORD("wandb", KEY_NOTE),
     WORD("comet", KEY_NOTE), WORD("flops_profiler", KEY_NOTE), WORD("comms_logger", KEY_NOTE),
-    WORD("checkpoint", KEY_NOTE),
+    WORD("timers", KEY_NOTE), WORD("checkpoint", KEY_NOTE),
     WORD("dataloader_drop_last", KEY_NOTE), WORD("vocabulary_size", KEY_NOTE), WORD("aio", KEY_NOTE),
     {.path = "activation_checkpointing.number_checkpoints", .kind = KEY_COUNT, .field = FIELD(checkpoints), .min = 1,
      .max = 1e9},

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "trainer/optim/muon.h"
@@ -81,7 +82,7 @@ const struct optimizer_type *optimizer_type(const char *name)
 {
     const struct optimizer_type *type;
     for (size_t i = 0; (type = optimizer_type_at(i)); i++)
-        if (strcmp(type->name, name) == 0)
+        if (strcasecmp(type->name, name) == 0)
             break;
     return type;
 }

@@ -57,9 +57,9 @@ struct optimizer_type {
     double rate; /* its default */
     struct optimizer optimizer;
 };
-const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown */
-const struct optimizer_type *optimizer_type_at(size_t i);      /* all of them, those of optimizer_kinds first; NULL: no
-                                                           * more */
+/* In any case of letters, as in DeepSpeed. NULL: unknown. */
+const struct optimizer_type *optimizer_type(const char *name);
+const struct optimizer_type *optimizer_type_at(size_t i); /* those of optimizer_kinds first; NULL: no more */
 
 /* What changes with each update. */
 struct update {
