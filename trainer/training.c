@@ -434,14 +434,16 @@ static void samples_begin(struct training *t)
 }
 
 /* Estimates how long a step takes; a time limit that is too short for one is refused before anything is recorded. */
-static int estimate_begin(struct training *t, struct error *err)
+static int estimate_begin(struct training *t, double opened, struct error *err)
 {
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
-    if (!team_leads(t->team) || t->keeper.silent || !t->samples.loader)
-        return 0;
-    TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
-    t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
-    return limit_check(t, err);
+    const bool estimates = team_leads(t->team) && !t->keeper.silent && t->samples.loader;
+    if (estimates) {
+        TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
+        t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
+    }
+    t->opening = clock_now() - opened;
+    return estimates ? limit_check(t, err) : 0;
 }
 
 static int open_all(struct training *t, const struct settings *settings, bool silent, struct origin *origin,
@@ -467,8 +469,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
         samples_begin(t);
-    t->opening = clock_now() - from;
-    TRY(team_agree(t->team, estimate_begin(t, err), err));
+    TRY(team_agree(t->team, estimate_begin(t, from, err), err));
     TRY(start_keeper(t, err));
     if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);

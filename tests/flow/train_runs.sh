@@ -192,6 +192,8 @@ leaving() {
     case_begin "a time limit that leaves no room for a step"
     expect_exit 2 "${endless[@]}" --batch 200000 --out short --time-limit 2s
     expect_words "--time-limit 2s is too short" "a step takes about" "a checkpoint about"
+    expect_equal "the opening has the measurement, of 0.3 s at least" \
+        "$(sed -n 's/.*opening took \([0-9.]*\) s.*/\1/p' stderr | awk '{print ($1 >= 0.3)}')" 1
     expect_absent '*' short
     expect_exit 2 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "${endless[@]}" --batch 200000 --out short
     expect_words "Slurm job ends too soon"
