@@ -96,8 +96,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
     struct buf similar = {0}, mixture = {0};
     if (k->silent)
         return;
-    datasets_add_text(&setup->datasets, batch_plan_samples(&setup->recipe.batches, setup->recipe.schedule.steps),
-                      &mixture);
+    datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &mixture);
     if (position->state.step == 0 && !setup->settings->out)
         run_similar(k->run.directory, setup->identity, &similar);
     screen_open(&k->screen, &(struct screen_opening){

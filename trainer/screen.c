@@ -120,7 +120,7 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
-    const double samples = (double)batch_plan_samples(&recipe->batches, recipe->schedule.steps);
+    const double samples = (double)recipe_samples(recipe, recipe->schedule.steps);
     *screen = (struct screen){
         .metrics = opening->metrics,
         .estimate = opening->estimate,

@@ -142,7 +142,7 @@ int setup_follow(struct setup *s, const struct settings *settings, const struct 
 
 double setup_epochs(const struct setup *s)
 {
-    const uint64_t samples = batch_plan_samples(&s->recipe.batches, s->recipe.schedule.steps);
+    const uint64_t samples = recipe_samples(&s->recipe, s->recipe.schedule.steps);
     return s->datasets.count > 0 ? datasets_epochs(&s->datasets, samples)
                                  : (double)samples / (double)s->task.samples.samples;
 }

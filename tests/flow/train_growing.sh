@@ -47,6 +47,12 @@ if "$dstrain" train --help | grep -q -- --processes && [ -e "$build/dstrain_gloo
     expect_words "share" "batch of 4"
 fi
 
+case_begin "a run that goes on with another batch: the samples read so far count as they were"
+for verb in train plan; do
+    expect_exit 0 "$dstrain" $verb --shards "$data" --resume grown --steps 14 --batch 32 --threads 1 --out further
+    expect_words "14 steps = 208 samples" # 144 of the first 12 steps
+done
+
 case_begin "epochs of growing batches"
 samples=$(json <("$dsdata" show "$data" --json) \
     '[l["samples"] for l in o["lengths"] if l["seq"] == 32 and l["split"] == "train"][0]')

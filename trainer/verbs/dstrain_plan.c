@@ -128,7 +128,7 @@ static void count_traffic(const struct engine *engine, const struct params *para
 
 static uint64_t samples_of(const struct recipe *recipe)
 {
-    return batch_plan_samples(&recipe->batches, recipe->schedule.steps);
+    return recipe_samples(recipe, recipe->schedule.steps);
 }
 
 /* Measures passes of a model with few layers and all weights zero, which take as long per layer, and computes the time
