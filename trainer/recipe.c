@@ -20,7 +20,10 @@ static int steps_of(const struct settings *settings, uint64_t samples, const str
         return 0;
     if (settings_given(settings, "steps"))
         return fail(err, ERR_USAGE, "--steps and --epochs both say how long to train: give one of them");
-    const double exact = batch_plan_steps(&recipe->batches, warmup, settings->epochs * (double)samples);
+    double wanted = settings->epochs * (double)samples;
+    if (warmup == 0) /* what --resume's run read was in batches of any size, and counts as that many of these */
+        wanted += (double)recipe->batch * (double)recipe->steps_before - (double)recipe->samples_before;
+    const double exact = batch_plan_steps(&recipe->batches, warmup, wanted);
     if (exact > 1e12)
         return fail(err, ERR_USAGE, "--epochs %g is %g steps", settings->epochs, exact);
     *steps = exact < 1 ? 1 : (uint64_t)llround(exact);

@@ -53,9 +53,12 @@ for verb in train plan; do
     expect_words "14 steps = 208 samples" # 144 of the first 12 steps
 done
 
-case_begin "epochs of growing batches"
 samples=$(json <("$dsdata" show "$data" --json) \
     '[l["samples"] for l in o["lengths"] if l["seq"] == 32 and l["split"] == "train"][0]')
+expect_exit 0 "$dstrain" plan --shards "$data" --resume grown --epochs 2 --batch 32 --threads 1 --json
+expect_equal "two epochs" "$(json stdout 'o["steps"]')" $((12 + (2 * samples - 144 + 16) / 32))
+
+case_begin "epochs of growing batches"
 for warmup in 0.5 3 1000; do
     expect_exit 0 "${base[@]:0:5}" --dry-run --json --epochs 2 --batch 4:16 --batch-warmup $warmup --threads 1
     expect_equal "two epochs" "$(json stdout "(lambda s, w: abs((4 * s + 12 * s * s // (2 * w) if s <= w else
