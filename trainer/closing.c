@@ -41,7 +41,7 @@ static uint32_t longer_length(const struct setup *setup)
 }
 
 /* The commands that a user is likely to want next: training at a longer length, if the dataset has one, and exporting
- * the model, from the checkpoint `best` unless that is NULL. */
+ * the model, both from the checkpoint `best` unless that is NULL. */
 static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
 {
     json_t *next = json_array();
@@ -57,7 +57,7 @@ static json_t *next_commands(const struct setup *setup, const char *directory, c
             command_add(&command, "--shards");
             command_add(&command, shards->items[i]);
         }
-        const char *const rest[] = {"--seq", seq, "--init", directory, "--steps", steps};
+        const char *const rest[] = {"--seq", seq, "--init", best ? best : directory, "--steps", steps};
         for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
             command_add(&command, rest[i]);
         json_array_append_new(next, json_string(buf_text(&command)));
