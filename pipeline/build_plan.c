@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
+#include "pipeline/google/google.h"
 #include "pipeline/published.h"
 #include "pipeline/template_pass.h"
 
@@ -90,7 +91,8 @@ int build_open(struct build *build, struct opt_paths bare, struct error *err)
         TRY(published_vocab(settings, &build->vocab, err));
     if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
-    return inputs_open(&build->inputs, settings, bare, err);
+    TRY(inputs_open(&build->inputs, settings, bare, err));
+    return settings->compat == COMPAT_GOOGLE ? google_check(&build->inputs, err) : 0;
 }
 
 /* Takes the renderings that an earlier start made for the same dataset, according to its journal or manifest. False:

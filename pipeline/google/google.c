@@ -48,6 +48,17 @@ int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struc
     return 0;
 }
 
+int google_check(const struct inputs *inputs, struct error *err)
+{
+    for (size_t file = 0; file < inputs->count; file++)
+        if (dump_container(inputs->dumps[file]) != CONTAINER_NONE) {
+            fail_at(err, ERR_USAGE, inputs->paths[file], ERROR_NO_OFFSET,
+                    "is compressed: --compat google reads plain files only");
+            return hint(err, "unpack it into a file, and name that file");
+        }
+    return 0;
+}
+
 /* -------------------------------------------------------------------------------------- text → documents */
 
 /* The script begins a document at the start and after every empty line, and drops empty documents at the end. */
@@ -193,15 +204,9 @@ static int read_file(struct corpus *corpus, uint32_t file, struct error *err)
 static int read_corpus(struct corpus *corpus, struct error *err)
 {
     const struct inputs *inputs = corpus->options->inputs;
-    for (uint32_t file = 0; file < inputs->count; file++) {
-        if (dump_kind(inputs->dumps[file]) != INPUT_TEXT || dump_container(inputs->dumps[file]) != CONTAINER_NONE)
-            return fail_at(err, ERR_USAGE, inputs->paths[file], ERROR_NO_OFFSET,
-                           "--compat google reads plain text files only");
+    for (uint32_t file = 0; file < inputs->count; file++)
         TRY(read_file(corpus, file, err));
-    }
     end_document(corpus);
-    if (corpus->documents.count == 0)
-        return fail_at(err, ERR_INPUT, inputs->paths[0], ERROR_NO_OFFSET, "the text has no pieces");
     return 0;
 }
 
@@ -290,7 +295,7 @@ int google_read(const struct google_options *options, struct collector *collecto
                             .progress = progress,
                             .tokenizer = tokenizer_state_open(options->tokenizer)};
     int result = read_corpus(&corpus, err);
-    if (result == 0)
+    if (result == 0 && corpus.documents.count > 0)
         result = make_instances(&corpus, err);
     if (corpus.text)
         hash_close(corpus.text);

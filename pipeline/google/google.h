@@ -11,6 +11,8 @@
 /* ERR_USAGE if the command line asks for what the script cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,
  * --profile hf … Otherwise sets what --compat google implies: profile google, nothing held out. */
 int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struct error *err);
+/* ERR_USAGE if an input is compressed. */
+int google_check(const struct inputs *inputs, struct error *err);
 
 struct google_options {
     const struct inputs *inputs; /* text files */
@@ -21,7 +23,8 @@ struct google_options {
 };
 
 /* Reads all inputs from their first byte, instead of the belt, into a collector that collector_start opened. Nothing is
- * kept on the way: after an interruption the same command starts from the beginning. */
+ * kept on the way: after an interruption the same command starts from the beginning. Counts no document if the text has
+ * no pieces. */
 int google_read(const struct google_options *options, struct collector *collector, struct progress *progress,
                 struct error *err);
 

@@ -108,11 +108,16 @@ refused() {
         expect_words "${option%=*}" "--compat google"
     done
     expect_exit 2 "$dsdata" "${google[@]}" --text - --seq 64
+    gzip -c "$text" >"$scratch/packed.gz"
+    expect_exit 2 "$dsdata" "${google[@]}" --text "$scratch/packed.gz" --seq 64
+    expect_words "packed.gz: is compressed" "unpack it"
+    expect_exit 2 "$dsdata" "${google[@]}" --text "$scratch/packed.gz" --seq 64 --dry-run
     [ ! -e "$scratch/refused" ] || complain "a refused build left files"
 
     case_begin "no piece"
     printf '\342\200\213\n' >"$scratch/nothing.txt"
     expect_exit 3 "$dsdata" "${google[@]}" --text "$scratch/nothing.txt" --seq 64
+    [ ! -e "$scratch/refused/journal" ] || complain "a build without text left files"
 
     case_begin "more than --memory"
     python3 -c 'print("a b c d e f g h i j k l m n o p q r s t u v w x y z\n" * 800000)' >"$scratch/large.txt"
