@@ -86,9 +86,12 @@ int hint(struct error *err, const char *format, ...)
     return -1;
 }
 
-/* Prints one object on stdout; false if there is no memory for it. */
-static bool print_json(const struct error *err, const char *text, const char *file, const char *advice)
+json_t *error_json(const struct error *err)
 {
+    char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
+    log_safe(err->text, text, sizeof(text));
+    log_safe(err->file, file, sizeof(file));
+    log_safe(err->hint, advice, sizeof(advice));
     json_t *object = json_object();
     json_object_set_new(object, "error", json_string(text));
     json_object_set_new(object, "file", file[0] ? json_string(file) : json_null());
@@ -96,7 +99,13 @@ static bool print_json(const struct error *err, const char *text, const char *fi
                         err->offset == ERROR_NO_OFFSET ? json_null() : json_integer((json_int_t)err->offset));
     json_object_set_new(object, "hint", advice[0] ? json_string(advice) : json_null());
     json_object_set_new(object, "exit", json_integer(err->kind));
-    output_json(object, JSON_COMPACT);
+    return object;
+}
+
+/* Prints one object on stdout; false if there is no memory for it. */
+static bool print_json(const struct error *err)
+{
+    output_json(error_json(err), JSON_COMPACT);
     return !ferror(stdout);
 }
 
@@ -124,15 +133,15 @@ int error_print(const struct error *err, const char *program, int json)
 {
     if (report(err))
         return (int)err->kind;
+    log_status(NULL, "");
+    if (err->kind == ERR_PIPE)
+        return (int)err->kind;
+    if (json && print_json(err))
+        return (int)err->kind;
     char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
     log_safe(err->text, text, sizeof(text));
     log_safe(err->file, file, sizeof(file));
     log_safe(err->hint, advice, sizeof(advice));
-    log_status(NULL, "");
-    if (err->kind == ERR_PIPE)
-        return (int)err->kind;
-    if (json && print_json(err, text, file, advice))
-        return (int)err->kind;
     fprintf(stderr, "%s: ", program);
     if (file[0])
         fprintf(stderr, "%s: ", file);

@@ -12,6 +12,7 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 /* The value of a kind is the exit code a user sees (docs/DESIGN.md, section 6). */
@@ -62,6 +63,10 @@ __attribute__((format(printf, 2, 3))) int hint(struct error *err, const char *fo
  * offset, hint, exit (file, offset and hint are null where there is none). Returns the exit code. Control characters
  * in names from outside are replaced. Prints nothing for ERR_PIPE. */
 int error_print(const struct error *err, const char *program, int json);
+
+/* The object that error_print prints with `json`, for a verb that prints it together with facts. The caller
+ * json_decref's it. */
+json_t *error_json(const struct error *err);
 
 /* For one of several processes started by a parent: from now on error_print (and die, error_leave) writes the error to
  * this pipe, so that the parent can print one error for all. `who` is returned in it. */

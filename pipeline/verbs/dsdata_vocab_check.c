@@ -33,14 +33,22 @@ static void tell_defects(const char *path, const struct vocab_defects *d)
         output_line("%s: no %s", path, d->missing[i]);
 }
 
-static void print_json(const struct vocab_defects *d, const struct vocab *vocab, const struct vocab_unreachable *found)
+/* The facts, and the keys of the error where there is one: one object. */
+static void print_json(const struct vocab_defects *d, const struct vocab *vocab, const struct vocab_unreachable *found,
+                       const struct error *failed)
 {
-    printf("{\"lines\": %" PRIu64 ", \"pieces\": %u, \"crlf\": %" PRIu64 ", \"spaced\": %" PRIu64
-           ", \"empty\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"ill_formed\": %" PRIu64
-           ", \"byte_order_mark\": %s, \"final_newline\": %s, \"missing_specials\": %zu, \"unreachable\": %u}\n",
-           d->lines, vocab ? vocab->count : 0, d->crlf, d->spaced, d->empty, d->duplicates, d->ill_formed,
-           d->byte_order_mark ? "true" : "false", d->no_final_newline ? "false" : "true", d->missing_count,
-           found->unreachable);
+    json_t *facts = json_pack("{sI si sI sI sI sI sI sb sb sI si}", "lines", (json_int_t)d->lines, "pieces",
+                              vocab ? (int)vocab->count : 0, "crlf", (json_int_t)d->crlf, "spaced",
+                              (json_int_t)d->spaced, "empty", (json_int_t)d->empty, "duplicates",
+                              (json_int_t)d->duplicates, "ill_formed", (json_int_t)d->ill_formed, "byte_order_mark",
+                              (int)d->byte_order_mark, "final_newline", (int)!d->no_final_newline, "missing_specials",
+                              (json_int_t)d->missing_count, "unreachable", (int)found->unreachable);
+    if (failed) {
+        json_t *error = error_json(failed);
+        json_object_update(facts, error);
+        json_decref(error);
+    }
+    output_json(facts, 0);
 }
 
 int vocab_check(struct dsdata_settings *settings, struct error *err)
@@ -75,9 +83,9 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
         result = published_fits(settings->vocab, vocab, &options, err);
     }
     if (settings->json)
-        print_json(&defects, vocab, &found);
+        print_json(&defects, vocab, &found, result < 0 ? err : NULL);
     vocab_close(vocab);
     if (fflush(stdout) != 0 && result == 0)
         return output_failed(err);
-    return result;
+    return result < 0 && settings->json ? (int)err->kind : result; /* the object has reported it */
 }

@@ -74,6 +74,10 @@ options() {
     expect_equal json 1 "$("$dsdata" vocab --check "$good" --json |
         python3 -c 'import json, sys; d = json.load(sys.stdin)
 print(int(d["pieces"] == 10 and d["unreachable"] == 0))')"
+    grep -v -e UNK "$good" >"$scratch/bad.txt"
+    expect_exit 3 "$dsdata" vocab --check "$scratch/bad.txt" --json
+    expect_equal "an error is in the same object" "(1, 'the vocabulary has no piece [UNK]', 3)" \
+        "$(json "$scratch/stdout" '(o["missing_specials"], o["error"], o["exit"])')"
     case_begin mistakes
     expect_exit 2 "$dsdata" vocab --check "$scratch/missing.txt"
     expect_exit 2 "$dsdata" vocab --check "$good" --out "$scratch/x"
