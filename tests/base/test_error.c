@@ -94,6 +94,9 @@ static void a_message_has_file_byte_and_hint(void **state)
     assert_int_equal(seen.code, 3);
     assert_string_equal(seen.out, "");
     assert_string_equal(seen.err, "dsdata: d??[2Jump.bz2: byte 7: block CRC does not match\n  fetch it again\n");
+    fail_at(&err, ERR_VERIFY, "a.dss", 0, "bad");
+    in_child(print_plain, &err, &seen);
+    assert_string_equal(seen.err, "dsdata: a.dss: byte 0: bad\n");
     (fail)(&err, ERR_STOPPED, "stopped");
     in_child(print_plain, &err, &seen);
     assert_int_equal(seen.code, 75);

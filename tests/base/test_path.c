@@ -23,6 +23,25 @@ static void names_join_with_one_slash(void **state)
     expect_join("", "b", "b");
 }
 
+static void expect_parent(const char *path, const char *parent)
+{
+    char *found = path_parent(path);
+    assert_string_equal(found, parent);
+    mem_free(found);
+}
+
+static void a_parent_is_the_name_before_the_last(void **state)
+{
+    (void)state;
+    expect_parent("a/b", "a");
+    expect_parent("a//b//", "a");
+    expect_parent("a/", ".");
+    expect_parent("a", ".");
+    expect_parent("/a", "/");
+    expect_parent("/", "/");
+    expect_parent("", ".");
+}
+
 static void directories_are_made_with_parents_and_listed(void **state)
 {
     (void)state;
@@ -295,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_join_with_one_slash),
+        cmocka_unit_test(a_parent_is_the_name_before_the_last),
         cmocka_unit_test(directories_are_made_with_parents_and_listed),
         cmocka_unit_test(many_names_come_sorted),
         cmocka_unit_test(a_rename_moves),
