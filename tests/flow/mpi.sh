@@ -194,6 +194,12 @@ refused() {
     expect_words "other inputs, vocabulary or options"
     [ ! -e "$scratch/d" ] || complain "something was written"
 
+    case_begin "of two errors at once, the one of the lower rank is told"
+    expect_exit 2 "${run[@]}" -n 1 "$dsdata" "${command_line[@]}" --out "$scratch/d" : \
+        -n 1 "$dsdata" build --wiki "$dump" --vocab not/one --out "$scratch/d" : \
+        -n 1 "$dsdata" build --wiki "$dump" --vocab not/two --out "$scratch/d"
+    expect_words not/one
+
     case_begin "damage has one place, whoever finds it"
     python3 - "$dump" "$scratch/damaged.bz2" <<'PYTHON'
 import sys
