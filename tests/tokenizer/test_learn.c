@@ -285,6 +285,21 @@ static void rare_letters_are_left_out(void **state)
     word_counts_close(counts);
 }
 
+/* Letters take half of the room, and more of it only until all but a thousandth of the text is covered. */
+static void rare_letters_take_little_of_the_room(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(0);
+    struct learn_report report;
+    word_counts_add(counts, STR("abcde"), 2000); /* ten pieces: half of the room for 20 */
+    word_counts_add(counts, STR("f"), 50);       /* one in 200 letters */
+    word_counts_add(counts, STR("g"), 5);        /* one in 2000 */
+    vocab_close(learn(counts, 200, 200 - LEARN_SPECIALS - 20, &report));
+    assert_int_equal(report.letters, 6);
+    assert_int_equal(report.letters_left_out, 1);
+    word_counts_close(counts);
+}
+
 static void no_room_is_an_error(void **state)
 {
     (void)state;
@@ -450,6 +465,7 @@ int main(void)
         cmocka_unit_test(the_result_depends_on_the_counts_alone),
         cmocka_unit_test(little_text_gives_fewer_pieces),
         cmocka_unit_test(rare_letters_are_left_out),
+        cmocka_unit_test(rare_letters_take_little_of_the_room),
         cmocka_unit_test(no_room_is_an_error),
         cmocka_unit_test(frequency_and_alphabet_are_bounded),
         cmocka_unit_test(hostile_words_do_no_harm),
