@@ -96,6 +96,27 @@ static void hostile_fields_are_refused_or_harmless(void **state)
     assert_true(refused > 500);
 }
 
+static bool is_good(const struct shard_header *header)
+{
+    uint64_t offset;
+    return !shard_header_fault(header, &offset);
+}
+
+static void limits_are_exact(void **state)
+{
+    (void)state;
+    struct shard_header header = good_header();
+    header.shard_count = SHARD_COUNT_MAX;
+    assert_true(is_good(&header));
+    header.shard_count++;
+    assert_false(is_good(&header));
+    header = good_header();
+    header.record_count = SHARD_AREA_MAX / header.record_bytes;
+    assert_true(is_good(&header));
+    header.record_count++;
+    assert_false(is_good(&header));
+}
+
 static void every_sample_has_one_place(void **state)
 {
     (void)state;
@@ -118,6 +139,7 @@ int main(void)
         cmocka_unit_test(sizes_of_the_usual_records),
         cmocka_unit_test(finished_header_is_whole),
         cmocka_unit_test(hostile_fields_are_refused_or_harmless),
+        cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(every_sample_has_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,8 @@ static void missing_short_and_long_files_are_found(void **state)
         buf_add_text(&bytes, "more");
         tiny_write(*state, files[f], bytes.data, bytes.size);
         expect_one(*state, files[f], bytes.size - 4);
+        tiny_write(*state, files[f], bytes.data, bytes.size - 3);
+        expect_one(*state, files[f], bytes.size - 4);
         tiny_write(*state, files[f], bytes.data, bytes.size - 4);
         mem_free(path);
         buf_release(&bytes);
