@@ -159,6 +159,7 @@ static void refuses_what_is_not(void **state)
         STR("{\"a\":\"\\ud800\\ud800\"}"),
         STR("{\"a\":\"\\udc00\"}"),
         STR("{\"a\":\"\\ud800\\u0041\"}"),
+        STR("{\"a\":\"\\ud800\\ue000\"}"),
         STR("{\"a\":\"\\ud83d\\ude0"),
         STR("{\"\\u0000\":1}"),
         STR("{\"a\\u0000\":1}"),
