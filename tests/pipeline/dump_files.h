@@ -137,7 +137,8 @@ static UNUSED void write_group(struct buf *out, const struct group *group)
     if (group->record_count == 0 && group->oversize == 0 && group->gaps == 0)
         return;
     if (group->gaps)
-        buf_addf(out, "== gaps %" PRIu64 " cut %" PRIu64 "\n", group->gaps, group->cut);
+        buf_addf(out, "== gaps %" PRIu64 " bytes %" PRIu64 " cut %" PRIu64 "\n", group->gaps, group->gap_bytes,
+                 group->cut);
     buf_addf(out, "== file %u window %u part %u records %zu oversize %" PRIu64 "\n", group->file, group->window,
              group->part, group->record_count, group->oversize);
     for (size_t i = 0; i < group->record_count; i++) {

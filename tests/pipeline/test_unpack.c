@@ -296,6 +296,7 @@ static void salvage_continues_with_the_next_unit(void **state)
             assert_int_equal(read_bytes(buf_str(&broken), &options, &out, &err), 0);
             const size_t gap = str_find(buf_str(&out), STR("== gaps 1"));
             assert_int_not_equal(gap, SIZE_MAX);
+            assert_int_equal(str_find(buf_str(&out), STR("== gaps 1 bytes 0 ")), SIZE_MAX);
             assert_int_equal(str_find((struct str){out.data + gap + 1, out.size - gap - 1}, STR("== gaps ")), SIZE_MAX);
             assert_true(bad == 4 || str_find(buf_str(&out), STR("line 499 has")) != SIZE_MAX);
             assert_int_not_equal(str_find(buf_str(&out), STR("line 0 has")), SIZE_MAX);
@@ -338,6 +339,26 @@ static void many_units_are_one_stream(void **state)
     buf_release(&out);
 }
 
+/* A file is read if the limit is its own ratio, and not if it is one less. */
+static void expect_exact_ratio(struct str file, struct dump_options options)
+{
+    struct buf out = {0};
+    struct error err;
+    char times[32];
+    uint64_t low = 0, high = 1 << 17; /* the ratio is above `low`, and at most `high` */
+    while (high - low > 1) {
+        options.ratio_max = low + (high - low) / 2;
+        if (read_bytes(file, &options, &out, &err) < 0)
+            low = options.ratio_max;
+        else
+            high = options.ratio_max;
+    }
+    options.ratio_max = low;
+    assert_int_equal(read_bytes(file, &options, &out, &err), -1);
+    assert_non_null(strstr(err.text, format_count(high, times)));
+    buf_release(&out);
+}
+
 static void a_bomb_and_a_huge_window_are_refused(void **state)
 {
     (void)state;
@@ -355,6 +376,9 @@ static void a_bomb_and_a_huge_window_are_refused(void **state)
         assert_int_equal(err.kind, ERR_UNSAFE);
         assert_non_null(strstr(err.hint, "--max-ratio"));
     }
+    text.size = 2 << 20;
+    pack(&file, buf_str(&text), GZIP, 1);
+    expect_exact_ratio(buf_str(&file), options);
     buf_reset(&file);
     add_zstd(&file, (struct str){text.data, 20}, 30);
     assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
