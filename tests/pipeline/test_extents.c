@@ -331,6 +331,73 @@ static void the_end_of_a_dump_may_be_anywhere(void **state)
     buf_release(&file);
 }
 
+/* Pages after </mediawiki>, which a border between two parts may cut. */
+static void a_border_may_cut_the_end_of_a_dump(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    uint64_t random = 3;
+    add_dump(&text, 5, 40, 4);
+    const size_t end = text.size - strlen("media>\n"); /* a window ends inside the tag */
+    for (unsigned i = 0; i < 12; i++)
+        add_page(&text, 100 + i, 40, &random);
+    for (size_t windows = 1; windows < 9; windows++) {
+        const struct dump_options options = small_options(end / windows);
+        compare_bytes(buf_str(&text), &options, 0);
+    }
+    buf_release(&text);
+}
+
+/* What a journal says is read and written again as it was. */
+static void a_journal_keeps_the_state(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct error err;
+    struct world world;
+    struct extent extent, again;
+    struct buf written = {0}, rewritten = {0};
+    add_dump(&text, 3, 30, 1);
+    const char *path = test_file(buf_str(&text));
+    const struct dump_options options = small_options(text.size);
+    char *folder = path_join(directory, SPILL_NAME), *journal = spill_journal_path(directory, 0);
+    world_open(&world, &options, &path, 1);
+    assert_int_equal(path_make_directory(folder, &err), 0);
+    extent_begin(&extent, 0, &world.inputs, 0);
+    extent.head = (struct dump_head){HEAD_AFTER, 1, 2, 3, 4, 5, true, true};
+    extent.state = (struct dump_state){.next_window = 6,
+                                       .next_part = 7,
+                                       .bit = 8,
+                                       .level = 9,
+                                       .crc = 10,
+                                       .padding = true,
+                                       .unsure = true,
+                                       .lost = 11,
+                                       .open = true,
+                                       .match = 12,
+                                       .closed = true,
+                                       .hash = 13,
+                                       .sum = sha256_begin(),
+                                       .head = extent.head};
+    extent.pages = 14;
+    extent.seconds = 1.5;
+    extent.counts.gaps = 15;
+    assert_int_equal(extent_write(&extent, &world.inputs, directory, &err), 0);
+    assert_int_equal(file_read_all(journal, SIZE_MAX, &written, &err), 0);
+    assert_int_equal(extent_read(&again, 0, &world.inputs, 0, directory, &err), 0);
+    assert_int_equal(extent_write(&again, &world.inputs, directory, &err), 0);
+    assert_int_equal(file_read_all(journal, SIZE_MAX, &rewritten, &err), 0);
+    assert_same(buf_str(&rewritten), buf_str(&written));
+    extent_release(&extent);
+    extent_release(&again);
+    world_close(&world);
+    mem_free(folder);
+    mem_free(journal);
+    buf_release(&text);
+    buf_release(&written);
+    buf_release(&rewritten);
+}
+
 static void several_files_are_one_row(void **state)
 {
     (void)state;
@@ -562,6 +629,8 @@ int main(void)
         cmocka_unit_test(parts_give_what_the_whole_gives),
         cmocka_unit_test(tiny_windows_are_parts_too),
         cmocka_unit_test(the_end_of_a_dump_may_be_anywhere),
+        cmocka_unit_test(a_border_may_cut_the_end_of_a_dump),
+        cmocka_unit_test(a_journal_keeps_the_state),
         cmocka_unit_test(several_files_are_one_row),
         cmocka_unit_test(damage_is_reported_as_in_one_go),
         cmocka_unit_test(planted_blocks_are_not_trusted),
