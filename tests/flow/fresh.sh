@@ -182,8 +182,10 @@ others() {
     diff -r -x .fresh old d >stdout || complain "the old one was touched"
     expect_exit 0 "$dsdata" verify d
     case_begin "its vocabulary is not read from there, because it goes with it"
-    expect_exit 2 "$dsdata" build "$samples" --vocab d/.fresh/vocab.txt --seq 32 --out d --fresh
-    expect_words "is an input"
+    for file in d/.fresh/vocab.txt d/.fresh; do
+        expect_exit 2 "$dsdata" build "$samples" --vocab $file --seq 32 --out d --fresh
+        expect_words "is an input"
+    done
     case_begin "without --fresh it is ignored"
     expect_exit 0 "$dsdata" build "$samples" --vocab vocab.txt --seq 32,64 --valid 0.1 --out d
     expect_words "finished already" "unfinished build"

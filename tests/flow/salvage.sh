@@ -46,6 +46,7 @@ expect_words "of the file skipped"
 expect_exit 0 "$dsdata" "${command_line[@]}" --threads 3 --out "$scratch/three"
 expect_equal root_hash "$(root_hash "$scratch/three")" "$(root_hash "$good")"
 expect_equal places "$(json "$good/build.json" 'o["damage"]["places"]')" 1
+expect_equal "bytes left out" "$(json "$good/build.json" '40 <= o["damage"]["bytes"] < 40000')" True
 expect_exit 0 "$dsdata" verify "$good"
 killed_at_growing_places "$good"
 

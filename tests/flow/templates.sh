@@ -142,6 +142,8 @@ cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
 expect_words "finished already"
 expect_exit 0 "$dsdata" verify "$scratch/one"
+expect_exit 0 "$dsdata" verify "$scratch/one" --sha256 "$scratch/one.sums"
+expect_equal "lists of sums with them" "$(grep -c " templates.txt$" "$scratch/one.sums")" 1
 expect_exit 5 "$dsdata" build "${words[@]}" --templates none --out "$scratch/one"
 expect_words "templates"
 cp -r "$scratch/one" "$scratch/bad"

@@ -298,6 +298,17 @@ short_ones() {
     expect_words min-words
 }
 
+limited() {
+    case_begin "a limit that is reached at the end of an input"
+    printf 'One is here.\n' >"$scratch/one.txt"
+    extracted --text "$scratch/one.txt" "$scratch/en.txt" --limit 1
+    expect_equal "sentences" "$(cat "$scratch/stdout")" "One is here."
+    printf 'Two are there.\n' >"$scratch/two.txt"
+    local command_line=(build --text "$scratch/one.txt" "$scratch/two.txt" "$scratch/en.txt" "${small[@]}" --limit 2)
+    expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/limited"
+    DS_JOURNAL_EVERY=window killed_at_growing_places "$scratch/limited"
+}
+
 origins() {
     case_begin "where pages come from"
     cat >"$scratch/fiwiki-20261101-pages.xml" <<'XML'
@@ -347,5 +358,6 @@ degenerate
 json_lines
 duplicates
 short_ones
+limited
 origins
 flow_end
