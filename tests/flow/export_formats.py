@@ -95,13 +95,14 @@ def mds_of(lines, masked):
 
 
 run(dsdata, "build", project / "samples" / "samplewiki.xml.bz2", "--out", "data", "--valid", "0.1",
-    "--vocab-size", "400", "--seq", "32,512", "--shard-bytes", "65536")
+    "--vocab-size", "400", "--seq", "32,256,512", "--shard-bytes", "65536")
 stored = export("data")
 assert len(stored) > 500
 
 # In several files, in parallel, the same samples in the same order.
 for threads in 1, 4:
-    run(dsdata, "export", "data", "--files", "7", "--threads", threads, "--out", "part.x.jsonl")
+    said = run(dsdata, "export", "data", "--files", "7", "--threads", threads, "--out", "part.x.jsonl").stderr
+    assert "pattern" not in said, said
     parts = [f"part.x-{i:05}-of-00007.jsonl" for i in range(7)]
     assert "".join(open(p).read() for p in parts) == run(dsdata, "export", "data").stdout
     counts = [len(open(p).readlines()) for p in parts]
@@ -121,16 +122,18 @@ none = export("data", "--masks", "none")
 assert [line["input_ids"][:sum(line["input_mask"])] for line in none] == list(map(originals, stored))
 assert not any(any(line["masked_lm_weights"]) for line in none)
 
-# MDS: without masks, with stored ones, with those of an epoch, and for long samples (two bytes of length).
+# MDS: without masks, with stored ones, with those of an epoch, and for long samples (two bytes of length from 256 on).
 run(dsdata, "export", "data", "--format", "mds", "--files", "3", "--out", "mds")
 assert list(mds(scratch / "mds")) == list(mds_of(stored, False))
 run(dsdata, "export", "data", "--format", "mds", "--masks", "stored", "--out", "masked")
 assert list(mds(scratch / "masked")) == list(mds_of(stored, True))
 run(dsdata, "export", "data", "--format", "mds", "--masks", "fresh", "--epoch", "3", "--seed", "9", "--out", "fresh")
 assert list(mds(scratch / "fresh")) == list(mds_of(later, True))
-run(dsdata, "export", "data", "--format", "mds", "--seq", "512", "--out", "long")
-long = export("data", "--seq", "512")
-assert list(mds(scratch / "long")) == list(mds_of(long, False)) and max(sum(line["input_mask"]) for line in long) > 255
+for seq in 256, 512:
+    run(dsdata, "export", "data", "--format", "mds", "--seq", seq, "--out", f"long{seq}")
+    long = export("data", "--seq", seq)
+    assert list(mds(scratch / f"long{seq}")) == list(mds_of(long, False))
+    assert seq in [sum(line["input_mask"]) for line in long]
 
 # Refused exports.
 assert "is not empty" in run(dsdata, "export", "data", "--format", "mds", "--out", "mds", code=2).stderr
@@ -173,7 +176,7 @@ try:
 except ImportError as error:
     print(f"mosaicml-streaming is not installed ({error}): it does not read our files")
 else:
-    for folder, lines, masked in ("mds", stored, False), ("masked", stored, True), ("long", long, False):
+    for folder, lines, masked in ("mds", stored, False), ("masked", stored, True), ("long512", long, False):
         data = LocalDataset(local=str(scratch / folder))
         theirs = [{k: v.tolist() for k, v in data[i].items()} for i in range(len(data))]
         assert theirs == list(mds_of(lines, masked)), folder

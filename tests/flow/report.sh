@@ -91,6 +91,8 @@ number = lambda cell: int(cell.replace(",", ""))
 expect("root hash", manifest["root_hash"] in shown, True)
 pages = {name: number(cells[0]) for name, cells in table("Why pages were dropped")}
 expect("pages", sum(pages.values()), manifest["pages"]["kept"] + sum(manifest["pages"]["dropped"].values()))
+bytes_of = manifest["text"]
+expect("kept text", f"kept {100 * bytes_of['kept'] / bytes_of['bytes']:.2f} % · left out" in words(root), True)
 lengths = [(f"{l['seq']} {l['split']}", l) for l in manifest["lengths"]]
 rows = dict(table("Samples by length and split"))
 for name, length in lengths:

@@ -287,6 +287,26 @@ static void a_large_split_is_sampled(void **state)
     tiny_remove(directory);
 }
 
+/* A straight quotation mark is an opening one and a closing one in turn. */
+static void quotation_marks_touch_what_they_enclose(void **state)
+{
+    char *directory = tiny_directory();
+    struct manifest m = {.text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}};
+    struct buf vocab = {0}, page = {0};
+    (void)state;
+    buf_add_text(&vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n\"\n##s\nof\nwater\nriver\n");
+    manifest_add_length(&m, 32, 4, SPLIT_TRAIN, 40, 400, 1);
+    manifest_add_length(&m, 32, 4, SPLIT_VALID, 0, 0, 0);
+    write_dataset(directory, &m, &vocab, 0);
+    assert_ok(corpus_report_make(&page, directory, &tiny_err));
+    assert_non_null(strstr(buf_text(&page), "&quot;</span><span"));
+    assert_non_null(strstr(page.data, "&quot;</span> <span"));
+    buf_release(&page);
+    buf_release(&vocab);
+    manifest_release(&m);
+    tiny_remove(directory);
+}
+
 static void an_empty_dataset_has_a_page(void **state)
 {
     char *directory = tiny_directory();
@@ -313,6 +333,7 @@ int main(void)
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(figures_are_those_of_the_samples),
         cmocka_unit_test(a_large_split_is_sampled),
+        cmocka_unit_test(quotation_marks_touch_what_they_enclose),
         cmocka_unit_test(an_empty_dataset_has_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
