@@ -762,6 +762,44 @@ static void who_waits_is_not_to_blame(void **state)
     assert_null(strstr(err.text, "rank 2 waits"));
 }
 
+static void four_that_wait_are_named(void **state)
+{
+    (void)state;
+    struct error err;
+    uint32_t who;
+    struct peer peers[6];
+    for (uint32_t i = 0; i < 6; i++)
+        peers[i] = (struct peer){.rank = i,
+                                 .here = true,
+                                 .host = "h",
+                                 .heard = 100,
+                                 .report = {.begun = true, .place = "p", .waits = i > 0}};
+    assert_int_equal(judge(peers, 6, 100, 60, &who, &err), -1);
+    assert_int_equal(who, 0);
+    assert_non_null(strstr(err.text, ", rank 4 waits in p, and others"));
+    peers[5].report.waits = false;
+    assert_int_equal(judge(peers, 6, 100, 60, &who, &err), -1);
+    assert_null(strstr(err.text, "others"));
+}
+
+/* A socket that connects to a port of its own range may get that port, and then is its own other end. Linux tries the
+ * ports in turn, so that one of this many does. */
+static void nobody_meets_himself(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct places places = {.count = 1, .size = {sizeof at}};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    uint16_t port = 40000; /* an even one, as Linux prefers them for connections, that nobody has */
+    do
+        at.sin_port = htons(port += 2);
+    while (bind(fd, (const struct sockaddr *)&at, sizeof at) < 0);
+    close(fd);
+    memcpy(&places.at[0], &at, sizeof at);
+    for (unsigned i = 0; i < 30000; i++)
+        assert_int_equal(rendezvous_connect(&places, 0, 1), -1);
+}
+
 static void missing_ranks_are_ranges(void **state)
 {
     (void)state;
@@ -896,6 +934,8 @@ int main(void)
         cmocka_unit_test_setup(who_takes_no_note_is_ended, set_up),
         cmocka_unit_test_setup(who_left_is_not_waited_for, set_up),
         cmocka_unit_test(who_waits_is_not_to_blame),
+        cmocka_unit_test(four_that_wait_are_named),
+        cmocka_unit_test(nobody_meets_himself),
         cmocka_unit_test(missing_ranks_are_ranges),
         cmocka_unit_test(a_value_has_a_key_of_its_size),
         cmocka_unit_test(places_are_read),
