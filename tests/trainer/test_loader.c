@@ -524,6 +524,25 @@ static void rows_come_in_few_shapes(void **state)
         sequence_release(&sequences[i]);
 }
 
+/* Heads with room for more labels than there are tokens read at most all rows. */
+static void no_more_rows_are_read_than_tokens(void **state)
+{
+    const struct dataset *dataset = *state;
+    const struct pack_limits limits = {.tokens = 200, .sequences = 20, .marks = {1337, 400}, .shapes = 2};
+    const struct shard_reading reading = reading_of(dataset);
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
+    struct batch batch;
+    make_sequence(&dataset->layout, 16, &sequence);
+    pack_init(&batch, &limits);
+    pack_clear(&batch);
+    assert_true(pack_add(&batch, &limits, &sequence, 0));
+    pack_finish(&batch, &limits);
+    assert_in_range(batch.read->token_rows, 1, 256);
+    pack_release(&batch);
+    sequence_release(&sequence);
+}
+
 /* A head that reads all rows needs no list of rows. */
 static void all_rows_are_read_where_a_head_wants_them(void **state)
 {
@@ -580,6 +599,7 @@ int main(void)
         cmocka_unit_test(closing_early_is_fine),
         cmocka_unit_test(what_does_not_fit_is_left),
         cmocka_unit_test(rows_come_in_few_shapes),
+        cmocka_unit_test(no_more_rows_are_read_than_tokens),
         cmocka_unit_test(all_rows_are_read_where_a_head_wants_them),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "trainer/keep/state.h"
 #include "trainer/nonfinite.h"
 #include "trainer/options.h"
 #include "trainer/training.h"
@@ -182,6 +183,42 @@ static void a_stop_and_a_resume_lose_no_line(void **state)
     assert_int_equal(RUN("parts", true, "--eval-every", "100"), -1);
     assert_same_end(*state, "whole", "parts");
     assert_same_metrics(*state, "whole", "parts", 9 + 1);
+}
+
+/* Time and speed are measured from the step of the checkpoint on. */
+static void a_resume_goes_on_with_the_seconds(void **state)
+{
+    struct command command;
+    assert_int_equal(RUN("timed", false, "--stop-after", "5"), (int)ERR_STOPPED);
+    assert_ok(command_open(&command, *state, "timed", (const char *const[]){NULL}));
+    assert_int_equal(command.training.position.state.samples, 20);
+    assert_int_equal(command.training.keeper.since.samples, 20);
+    assert_true(command.training.position.seconds > 0);
+    command_close(&command);
+}
+
+/* A checkpoint whose state is not damaged, but cannot be of its step. */
+static void a_state_that_contradicts_itself_is_refused(void **state)
+{
+    static const char name[] = "odd/checkpoints/step-00000005/state.json";
+    struct checkpoint_state there;
+    struct command command;
+    assert_int_equal(RUN("odd", false, "--stop-after", "5"), (int)ERR_STOPPED);
+    struct buf text = tiny_read(*state, name);
+    json_t *json = json_loadb(text.data, text.size, 0, NULL);
+    assert_ok(state_take(name, json, &there, err));
+    there.samples++;
+    json_t *odd = state_json(&there, json_object_get(json, "files"), json_object_get(json, "run"));
+    char *again = json_dumps(odd, 0);
+    tiny_write(*state, name, again, strlen(again));
+    assert_int_equal(command_open(&command, *state, "odd", (const char *const[]){NULL}), -1);
+    assert_int_equal(err->kind, ERR_VERIFY);
+    assert_non_null(strstr(err->text, "contradicts itself"));
+    command_close(&command);
+    free(again);
+    json_decref(odd);
+    json_decref(json);
+    buf_release(&text);
 }
 
 /* A step that overflows is skipped before the next one is queued, late or not. */
@@ -411,6 +448,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(late_facts_leave_the_same_run),
         cmocka_unit_test(a_silent_keeper_changes_no_bit_and_writes_nothing),
         cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
+        cmocka_unit_test(a_resume_goes_on_with_the_seconds),
+        cmocka_unit_test(a_state_that_contradicts_itself_is_refused),
         cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
         cmocka_unit_test(a_non_finite_step_is_diagnosed_all_the_same),
         cmocka_unit_test(what_comes_after_it_is_not_applied),
