@@ -30,6 +30,11 @@ for n in 1 3; do
         done | xargs)"
     expect_exit 0 "$dstrain" verify whole-$n --replay --processes $n
 done
+# The weights of step 5 are those of Adam in both. The norm of the gradients of several processes is at least that of
+# their sum.
+norms=$(for n in 1 3; do sed -n 5p whole-$n/metrics.jsonl; done |
+    python3 -c 'import json, sys; a, b = (json.loads(l)["grad_norm"] for l in sys.stdin); print(0.999 * a < b < 2 * a)')
+expect_equal "the norm of the first step that compresses" "$norms" True
 sed -n 12p whole-3/metrics.jsonl >line
 # A third of bits sent twice, and a scale for each chunk: 22,397 parameters in 44 tensors.
 expect_equal "bytes on the wire" "$(json line '0 < o["wire_bytes"] < 2 * 2 / 3 * (22397 / 8 + 4 * 44) * 1.15')" True

@@ -15,8 +15,12 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/mem.h"
-#include "trainer/optim/onebit.h"
+#include "trainer/cpu/cpu_backend.h"
+#include "trainer/keep/errors.h"
+#include "trainer/keep/safetensors.h"
+#include "trainer/onebit_exchange.h"
 
 /* A table of `tensors` tensors, the even ones with decay. */
 static void make_table(struct params *table, size_t tensors, const size_t *counts)
@@ -174,6 +178,52 @@ static void groups_are_padded(void **state)
 }
 
 /* Every chunk is served once and undivided, and parts are as equal as chunks allow. */
+/* What a checkpoint keeps of the errors has every element, but no padding, which depends on the processes. */
+static void all_errors_but_no_padding_are_kept(void **state)
+{
+    (void)state;
+    const size_t counts[] = {PARAM_CHUNK + 5, 7, 3};
+    struct error err;
+    struct params table;
+    struct ops *ops = cpu_open(&(struct cpu_options){.precision = PRECISION_FP32, .level = CPU_BASE}, &err);
+    struct comm *comm = comm_open(COMM_SELF, &(struct comm_options){.size = 1, .timeout = 1}, &err);
+    make_table(&table, 3, counts);
+    struct onebit *onebit = onebit_open(&table, true, ops, comm, NULL);
+    const struct checkpoint_errors errors = onebit_errors(onebit);
+    assert_int_equal(errors.whole, PARAM_CHUNK + 5 + 7 + 3);
+    assert_true(errors.count >= errors.whole);
+    onebit_close(onebit);
+    comm_close(comm);
+    ops->close(ops);
+    mem_free(table.items);
+    mem_free(table.chunks);
+}
+
+/* Errors of another length are not this run's. */
+static void errors_have_their_length(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/trainer-onebit-XXXXXX", command[64];
+    const float values[4] = {1, 2, 3, 4};
+    float worker[4] = {0}, server[4] = {0};
+    struct error err;
+    assert_non_null(mkdtemp(directory));
+    char *folder = path_join(directory, "errors"), *path = path_join(folder, "mean.safetensors");
+    const struct tensor tensors[] = {
+        {.name = "worker_error", .type = TENSOR_F32, .rank = 1, .shape = {4}, .data = values, .bytes = sizeof values},
+        {.name = "server_error", .type = TENSOR_F32, .rank = 1, .shape = {4}, .data = values, .bytes = sizeof values}};
+    assert_int_equal(path_make_directory(folder, &err), 0);
+    assert_int_equal(safetensors_write(path, tensors, 2, NULL, &err), 0);
+    for (size_t count = 3; count <= 5; count++)
+        assert_int_equal(errors_read_mean(directory, count, worker, server, &err), count == 4 ? 0 : -1);
+    assert_int_equal(err.kind, ERR_MISMATCH);
+    assert_memory_equal(server, values, sizeof values);
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+    mem_free(folder);
+    mem_free(path);
+}
+
 static void chunks_have_one_server(void **state)
 {
     (void)state;
@@ -304,8 +354,12 @@ static int simulate(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(group_is_deepspeeds),        cmocka_unit_test(groups_are_padded),
-        cmocka_unit_test(chunks_have_one_server),     cmocka_unit_test(zero_is_sent_as_plus),
+        cmocka_unit_test(group_is_deepspeeds),
+        cmocka_unit_test(groups_are_padded),
+        cmocka_unit_test(all_errors_but_no_padding_are_kept),
+        cmocka_unit_test(errors_have_their_length),
+        cmocka_unit_test(chunks_have_one_server),
+        cmocka_unit_test(zero_is_sent_as_plus),
         cmocka_unit_test(what_has_no_gradient_stays),
     };
     return argc > 4 ? simulate(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
