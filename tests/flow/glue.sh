@@ -89,6 +89,7 @@ stops() {
     case_begin "a run that is stopped ends with the same bytes"
     local short=(--steps 14 --lr 1e-3)
     expect_exit 0 "${glue[@]}" "${short[@]}" --out whole
+    [ "$(json whole/scores.json '0.1 < o["eval_loss"] < 2')" = True ] || complain "eval_loss is no mean"
     while "${glue[@]}" "${short[@]}" --out cut --stop-after 5 >"$scratch/stdout" 2>"$scratch/stderr"; [ $? = 75 ]; do
         :
     done

@@ -51,6 +51,8 @@ defaults() {
         "['nvlamb', 1e-06, 1.0, False, 0.01]"
     expect_equal "lamb" "$(identity 'optimizer eps min_coeff max_coeff' --optimizer lamb)" "['lamb', 1e-08, 0.01, 10.0]"
 
+    expect_equal "masks in file order" "$(identity 'order masks' --no-shuffle)" "['file', 'stored']"
+
     case_begin "option over --set over file"
     cat >full.json <<'JSON'
 {"train_batch_size": 16, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4,

@@ -269,6 +269,7 @@ static void wrong_rows_are_named(void **state)
         {"rte", "1\ta\tb\tentailment\n2\ta\tb\tentailment\n", "the names of the columns are missing"},
         {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\tmuch\n", "line 2, column 10"},
         {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\tnan\n", "not a number"},
+        {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\t1.5x\n", "not a number"},
         {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\t\n", "not a number"},
         {"qqp", "h\n1\t2\t3\ta\tb\n", "1 were too short"},
     };

@@ -120,6 +120,12 @@ static void an_answer_is_narrowed_to_its_own_pieces(void **state)
     make("a bx c", "x", 3, &limits, true, &text, &file, &f); /* inside a word: the whole word */
     assert_true(f.count == 1 && f.samples.items[0].token == 4 + 1 && f.samples.items[0].label == 4 + 2);
     release(&text, &file, &f);
+    make("a bx c", "x ", 3, &limits, true, &text, &file, &f); /* a blank at its end belongs to the word before */
+    assert_true(f.count == 1 && f.samples.items[0].token == 4 + 1 && f.samples.items[0].label == 4 + 2);
+    release(&text, &file, &f);
+    make("a \u00e9 b c", "\u00e9 b", 2, &limits, true, &text, &file, &f); /* characters count, not bytes */
+    assert_true(f.count == 1 && file.questions[0].answers[0].length == 3);
+    release(&text, &file, &f);
     make("a b c", "d", 2, &limits, true, &text, &file, &f);
     assert_true(f.count == 0 && f.left_out == 1);
     release(&text, &file, &f);
