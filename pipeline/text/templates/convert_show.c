@@ -61,7 +61,10 @@ void show_amount(struct call *call, const struct amount *amount)
     }
     for (size_t i = 0; i < amount->typed.size; i++) {
         const char byte = amount->typed.data[i];
-        show(call, byte == '/' ? STR("⁄") : byte == '+' ? STR(" ") : (struct str){&amount->typed.data[i], 1});
+        show(call, byte == '/'   ? STR("⁄")
+                   : byte == '+' ? STR(" ")
+                   : byte == '-' ? STR("−")
+                                 : (struct str){&amount->typed.data[i], 1});
     }
 }
 
