@@ -172,6 +172,15 @@ static int refuse_table(const char *name, enum container container, char separat
                 piped(python, name, container, command));
 }
 
+static int refuse_html(const char *name, enum container container, struct error *err)
+{
+    char command[1200];
+    fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is an HTML page, not a dump");
+    return hint(err,
+                "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
+                piped("pandoc -f html -t plain --wrap=none", name, container, command));
+}
+
 static int refuse_array(const char *name, struct str text, enum container container, struct error *err)
 {
     char command[1200];
@@ -344,8 +353,7 @@ static int recognise(const char *name, struct str head, enum container container
     if (head_has_nul(head))
         return recognise_with_nul(name, head, asked, kind, err);
     if (is_html(text))
-        return unrecognised(name, "is an HTML page, not a dump",
-                            "a mirror's error page? open it in a browser, and download the dump again", err);
+        return refuse_html(name, container, err);
     if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
         *kind = INPUT_WIKI;
         const struct str encoding = declared_encoding(text);

@@ -87,6 +87,7 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("<mediawiki <page>", INPUT_SNIFF, ERR_INPUT, "not XML", ""),
     REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", INPUT_SNIFF, ERR_INPUT, "HTML", "download"),
     REFUSED("<HTML><body>", INPUT_WIKI, ERR_INPUT, "HTML", ""),
+    REFUSED("<HTML><body>", INPUT_TEXT, ERR_INPUT, "HTML", "pandoc -f html"),
     REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", INPUT_SNIFF, ERR_UNSAFE, "DOCTYPE", ""),
     REFUSED("\x7f"
             "ELF\0\0\0\1\2\3",
