@@ -291,6 +291,24 @@ static int check(const struct dsdata_settings *settings, const struct export_for
     return 0;
 }
 
+/* After the training samples, the command for the held-out ones, if there are some. */
+static void say_next_split(const struct dsdata_settings *settings, const struct export_format *format,
+                           const char *directory, uint32_t seq)
+{
+    struct dataset valid;
+    struct error ignored;
+    bool there = false;
+    if (settings->split == SPLIT_TRAIN && dataset_open(&valid, directory, seq, SPLIT_VALID, &ignored) == 0) {
+        there = valid.samples > 0;
+        dataset_close(&valid);
+    }
+    char length[16];
+    snprintf(length, sizeof length, "%u", seq);
+    say_next(there ? command_of("dsdata", "export", directory, "--seq", length, "--split", "valid", "--format",
+                                format->name, "--out", format->folder ? "DIR" : "FILE", NULL)
+                   : command_of("dsdata", "report", directory, NULL));
+}
+
 int dsdata_export(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
@@ -312,8 +330,10 @@ int dsdata_export(void *data, struct opt_paths bare, struct error *err)
                                .epoch = settings->epoch,
                                .seed = settings->seed,
                                .masks = masks_of(settings)};
-    const int result = export_all(format, &work, settings,
-                                  settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL, err);
+    const char *out = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL;
+    const int result = export_all(format, &work, settings, out, err);
+    if (result == 0 && out)
+        say_next_split(settings, format, bare.items[0], dataset.layout.seq);
     dataset_close(&dataset);
     return result;
 }

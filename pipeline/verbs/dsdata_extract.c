@@ -230,6 +230,8 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
                 inputs_have_wiki(&extraction.inputs) ? "pages" : "documents",
                 format_bytes(extraction.counts.text_bytes, bytes));
         say_holes(&extraction);
+        if (result == 0 && !inputs_pipe(&extraction.inputs))
+            say_next(command_of("dsdata", "build", inputs_name(&extraction.inputs, 0), NULL));
     }
     missing_release(&extraction.missing);
     inputs_close(&extraction.inputs);

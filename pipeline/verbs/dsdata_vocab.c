@@ -55,21 +55,6 @@ static void tell_coverage(const char *name, const struct coverage *coverage)
             100 * share(coverage->letters - coverage->foreign, coverage->letters));
 }
 
-/* The next command, with the settings that reproduce how this vocabulary cuts words. */
-static void say_next_build(const char *path, const struct dataset_recipe *recipe)
-{
-    struct buf command = {0};
-    const char *const words[] = {"dsdata", "build", "INPUT", "--vocab", path};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        command_add(&command, words[i]);
-    if (recipe->cased)
-        command_add(&command, "--cased");
-    if (recipe->cased == recipe->strip_accents)
-        buf_addf(&command, " --accents %s", recipe->cased ? "strip" : "keep");
-    buf_text(&command);
-    say_next(command.data);
-}
-
 static void tell(const struct dsdata_settings *settings, const struct dataset_recipe *recipe, const struct vocab *vocab,
                  const struct vocabulary_facts *facts)
 {
@@ -95,7 +80,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
         log_say("held out   nothing: the text is too short, all of it is learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
-        say_next_build(settings->out, recipe);
+        vocab_say_next(settings->out, recipe->cased, recipe->strip_accents);
     if (vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
                  format_count(settings->vocab_size, words));

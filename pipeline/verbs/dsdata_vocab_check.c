@@ -51,6 +51,20 @@ static void print_json(const struct vocab_defects *d, const struct vocab *vocab,
     output_json(facts, 0);
 }
 
+void vocab_say_next(const char *path, bool cased, bool strip_accents)
+{
+    struct buf command = {0};
+    const char *const words[] = {"dsdata", "build", "INPUT", "--vocab", path};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        command_add(&command, words[i]);
+    if (cased)
+        command_add(&command, "--cased");
+    if (cased == strip_accents)
+        buf_addf(&command, " --accents %s", cased ? "strip" : "keep");
+    buf_text(&command);
+    say_next(command.data);
+}
+
 int vocab_check(struct dsdata_settings *settings, struct error *err)
 {
     const char *const path = settings->vocab = settings->check;
@@ -66,9 +80,10 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
             tell_defects(path, &defects);
     }
     struct vocab *vocab = NULL;
+    struct tokenizer_options options = {0};
     int result = published_vocab(settings, &vocab, err);
     if (result == 0) {
-        const struct tokenizer_options options = published_words(settings);
+        options = published_words(settings);
         vocab_unreachable(vocab, &options, &found);
         if (!settings->json) {
             if (vocab->count > ID_16_PIECES_MAX)
@@ -87,5 +102,7 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     vocab_close(vocab);
     if (fflush(stdout) != 0 && result == 0)
         return output_failed(err);
+    if (result == 0)
+        vocab_say_next(path, options.cased, options.strip_accents);
     return result < 0 && settings->json ? (int)err->kind : result; /* the object has reported it */
 }

@@ -55,6 +55,13 @@ expect_exit 0 "$dsdata" show two --seq 64
 case_begin "the next command comes after the facts"
 "$dsdata" show one >both 2>&1
 expect_equal "last line" "$(tail -1 both)" "next       dsdata show one --sample 0"
+expect_exit 0 "$dsdata" export one --out one.jsonl
+expect_equal "after train" "$(tail -1 stderr)" \
+    "next       dsdata export one --seq 32 --split valid --format jsonl --out FILE"
+expect_exit 0 "$dsdata" export one --split valid --out valid.jsonl
+expect_equal "after valid" "$(tail -1 stderr)" "next       dsdata report one"
+expect_exit 0 "$dsdata" extract text.txt
+expect_equal "after extract" "$(tail -1 stderr)" "next       dsdata build text.txt"
 
 case_begin "names that are no files"
 expect_exit 2 "$dsdata" build https://dumps.example.org/x.xml.bz2 --out x

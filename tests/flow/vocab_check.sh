@@ -20,6 +20,7 @@ files() {
     case_begin "a good vocabulary"
     cp "$good" "$scratch/bad.txt"
     found 0 "10 pieces, uncased, accents stripped"
+    expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dsdata build INPUT --vocab $scratch/bad.txt"
     expect_equal "lines said" 1 "$(wc -l <"$scratch/said")"
     case_begin CRLF
     sed 's/$/\r/' "$good" >"$scratch/bad.txt"
@@ -71,7 +72,7 @@ options() {
     { cat "$good"; printf '...\n'; } >"$scratch/bad.txt"
     found 0 "can never come out, the first is ..."
     case_begin "as JSON"
-    expect_equal json 1 "$("$dsdata" vocab --check "$good" --json |
+    expect_equal json 1 "$("$dsdata" vocab --check "$good" --json -q |
         python3 -c 'import json, sys; d = json.load(sys.stdin)
 print(int(d["pieces"] == 10 and d["unreachable"] == 0))')"
     grep -v -e UNK "$good" >"$scratch/bad.txt"
