@@ -1,5 +1,7 @@
 #include "pipeline/provenance.h"
 
+#include "base/output.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +53,7 @@ json_t *provenance_json(const char *path, const struct siteinfo *siteinfo)
     char date[11];
     const char *slash = strrchr(path, '/');
     const struct str wiki = siteinfo->dbname.data ? siteinfo->dbname : STR("");
-    json_t *origin = json_pack("{ss? ss%}", "name", path, "wiki", wiki.data, wiki.size);
+    json_t *origin = json_pack("{so ss%}", "name", json_name(path), "wiki", wiki.data, wiki.size);
     set_text(origin, "site", siteinfo->sitename);
     set_text(origin, "base", siteinfo->base);
     if (siteinfo->base.size > 0 && find_date(slash ? slash + 1 : path, date))

@@ -353,7 +353,7 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
     for (size_t i = 0; i < inputs->count; i++)
         json_array_append_new(sources, provenance_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i])));
     for (int i = 0; i < settings->argc; i++)
-        json_array_append_new(command, json_string(settings->argv[i]));
+        json_array_append_new(command, json_name(settings->argv[i]));
     char date[32];
     const time_t now = time(NULL);
     struct tm utc;

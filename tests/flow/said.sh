@@ -73,6 +73,13 @@ expect_words "hf download bert-base-uncased"
 expect_exit 2 "$dstrain" --shards one --init nowhere
 if grep -q "hf download" stderr; then complain "a name without a dash taken for a model"; fi
 
+case_begin "a name that is not UTF-8"
+cp text.txt $'name\377.txt'
+expect_exit 0 "$dsdata" build $'name\377.txt' "$samples" -q --seq 32 --vocab "$scratch/vocab.txt" --out named --json
+expect_equal "names" "$(json stdout '[source["name"].split("/")[-1] for source in o["sources"]]')" \
+    "['name?.txt', 'samplewiki.xml.bz2']"
+expect_equal "command" "$(json named/build.json 'o["command"][2]')" "name?.txt"
+
 case_begin "short documents"
 python3 -c 'for i in range(400):
     print(f"the water of river {i} is cold . \nthe stone lies near it .\nthe old town {i} is small .\n")' >short.txt
