@@ -114,12 +114,13 @@ static bool is_json_array(struct str text)
     return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]);
 }
 
-/* The number of fields of the first line of `text`, split by separators outside quotes; at least one. */
+/* The number of fields of the first row of `text`, split by separators outside quotes; at least one. A row ends with
+ * its line, unless that is inside quotes. */
 static size_t count_fields(struct str text, char separator)
 {
     size_t count = 1;
     bool quoted = false;
-    for (size_t i = 0; i < text.size && text.data[i] != '\n'; i++) {
+    for (size_t i = 0; i < text.size && (quoted || text.data[i] != '\n'); i++) {
         quoted ^= text.data[i] == '"';
         count += !quoted && text.data[i] == separator;
     }
@@ -142,7 +143,7 @@ static bool are_names(struct str line, char separator)
     return !begins;
 }
 
-/* The separator of a table with a head (CSV): a line of names, then a line with as many fields. 0: not a table. */
+/* The separator of a table with a head (CSV): a line of names, then a row with as many fields. 0: not a table. */
 static char table_separator(struct str text)
 {
     const char *stop = memchr(text.data, '\n', text.size);

@@ -115,6 +115,8 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("[\n {\"text\": \"x\"}]", INPUT_SNIFF, ERR_UNSAFE, "JSON array", "jq -c '.[]' dump-test-"),
     REFUSED("[[1]]", INPUT_JSONL, ERR_UNSAFE, "JSON array", "jq"),
     REFUSED("id,text\n1,\"a, b\"\n", INPUT_SNIFF, ERR_UNSAFE, "a table (CSV)", "csv.DictReader(sys.stdin)"),
+    REFUSED("text,label\n\"One line,\nand another.\",0\n", INPUT_SNIFF, ERR_UNSAFE, "a table (CSV)", "csv.DictReader"),
+    FOUND("text,label\n\"One line,\nand another.\n", INPUT_SNIFF, INPUT_TEXT),
     REFUSED("\"id\"\t\"text\"\r\n1\ta b\r\n", INPUT_JSONL, ERR_UNSAFE, "a table", "delimiter=\"\\t\""),
     REFUSED("%PDF-1.7\n%\xe2\xe3", INPUT_TEXT, ERR_UNSAFE, "PDF", "pdftotext dump-test-"),
     REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in UTF-16", "iconv -f UTF-16 -t UTF-8 dump-test-"),
