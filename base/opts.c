@@ -257,9 +257,11 @@ static int take_option(struct parser *parser, const char *text, struct error *er
         parser->printed = true;
         return 0;
     }
-    if (!is_long) {
-        const struct opt_row *row = text[2] ? NULL : row_lettered(parser, text[1]);
-        return row ? take_row(parser, row, NULL, err) : unknown_option(parser, "-", str_of(text + 1), err);
+    if (!is_long) { /* -j 4, -j4; but -out is a mistyped --out, not -o ut */
+        const struct opt_row *row = row_lettered(parser, text[1]);
+        const bool attached = row && row->type == OPT_COUNT && text[2] >= '0' && text[2] <= '9';
+        return row && (!text[2] || attached) ? take_row(parser, row, attached ? text + 2 : NULL, err)
+                                             : unknown_option(parser, "-", str_of(text + 1), err);
     }
     const char *equals = strchr(text, '=');
     const struct str name = equals ? str_range(text + 2, equals) : str_of(text + 2);

@@ -63,6 +63,13 @@ expect_equal "after valid" "$(tail -1 stderr)" "next       dsdata report one"
 expect_exit 0 "$dsdata" extract text.txt
 expect_equal "after extract" "$(tail -1 stderr)" "next       dsdata build text.txt"
 
+case_begin "a number after a letter, as for make"
+expect_exit 0 "$dsdata" extract text.txt -q -j2
+expect_exit 2 "$dsdata" extract text.txt -q -j0
+expect_words "--threads: 0 is too small"
+expect_exit 2 "$dsdata" extract text.txt -jx
+expect_words "unknown option -jx"
+
 case_begin "names that are no files"
 expect_exit 2 "$dsdata" build https://dumps.example.org/x.xml.bz2 --out x
 expect_words "curl -LO https://dumps.example.org/x.xml.bz2"
