@@ -293,20 +293,17 @@ static int check(const struct dsdata_settings *settings, const struct export_for
 
 /* After the training samples, the command for the held-out ones, if there are some. */
 static void say_next_split(const struct dsdata_settings *settings, const struct export_format *format,
-                           const char *directory, uint32_t seq)
+                           const struct dataset *dataset)
 {
-    struct dataset valid;
-    struct error ignored;
-    bool there = false;
-    if (settings->split == SPLIT_TRAIN && dataset_open(&valid, directory, seq, SPLIT_VALID, &ignored) == 0) {
-        there = valid.samples > 0;
-        dataset_close(&valid);
-    }
+    const uint32_t seq = dataset->layout.seq;
+    const struct manifest_length *valid = manifest_find(&dataset->manifest, seq, SPLIT_VALID);
     char length[16];
     snprintf(length, sizeof length, "%u", seq);
-    say_next(there ? command_of("dsdata", "export", directory, "--seq", length, "--split", "valid", "--format",
-                                format->name, "--out", format->folder ? "DIR" : "FILE", NULL)
-                   : command_of("dsdata", "report", directory, NULL));
+    if (settings->split == SPLIT_TRAIN && valid && valid->samples > 0)
+        say_next(command_of("dsdata", "export", dataset->directory, "--seq", length, "--split", "valid", "--format",
+                            format->name, "--out", format->folder ? "DIR" : "FILE", NULL));
+    else
+        say_next(command_of("dsdata", "report", dataset->directory, NULL));
 }
 
 int dsdata_export(void *data, struct opt_paths bare, struct error *err)
@@ -333,7 +330,7 @@ int dsdata_export(void *data, struct opt_paths bare, struct error *err)
     const char *out = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL;
     const int result = export_all(format, &work, settings, out, err);
     if (result == 0 && out)
-        say_next_split(settings, format, bare.items[0], dataset.layout.seq);
+        say_next_split(settings, format, &dataset);
     dataset_close(&dataset);
     return result;
 }
