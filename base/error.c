@@ -86,18 +86,25 @@ int hint(struct error *err, const char *format, ...)
     return -1;
 }
 
+/* The error with its texts as they may be printed. */
+static struct error cleaned(const struct error *err)
+{
+    struct error clean = *err;
+    log_safe(err->text, clean.text, sizeof clean.text);
+    log_safe(err->file, clean.file, sizeof clean.file);
+    log_safe(err->hint, clean.hint, sizeof clean.hint);
+    return clean;
+}
+
 json_t *error_json(const struct error *err)
 {
-    char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
-    log_safe(err->text, text, sizeof(text));
-    log_safe(err->file, file, sizeof(file));
-    log_safe(err->hint, advice, sizeof(advice));
+    const struct error clean = cleaned(err);
     json_t *object = json_object();
-    json_object_set_new(object, "error", json_string(text));
-    json_object_set_new(object, "file", file[0] ? json_string(file) : json_null());
+    json_object_set_new(object, "error", json_string(clean.text));
+    json_object_set_new(object, "file", clean.file[0] ? json_string(clean.file) : json_null());
     json_object_set_new(object, "offset",
                         err->offset == ERROR_NO_OFFSET ? json_null() : json_integer((json_int_t)err->offset));
-    json_object_set_new(object, "hint", advice[0] ? json_string(advice) : json_null());
+    json_object_set_new(object, "hint", clean.hint[0] ? json_string(clean.hint) : json_null());
     json_object_set_new(object, "exit", json_integer(err->kind));
     return object;
 }
@@ -138,18 +145,15 @@ int error_print(const struct error *err, const char *program, int json)
         return (int)err->kind;
     if (json && print_json(err))
         return (int)err->kind;
-    char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
-    log_safe(err->text, text, sizeof(text));
-    log_safe(err->file, file, sizeof(file));
-    log_safe(err->hint, advice, sizeof(advice));
+    const struct error clean = cleaned(err);
     fprintf(stderr, "%s: ", program);
-    if (file[0])
-        fprintf(stderr, "%s: ", file);
+    if (clean.file[0])
+        fprintf(stderr, "%s: ", clean.file);
     if (err->offset != ERROR_NO_OFFSET)
         fprintf(stderr, "byte %" PRIu64 ": ", err->offset);
-    fprintf(stderr, "%s\n", text);
-    if (advice[0])
-        fprintf(stderr, "  %s\n", advice);
+    fprintf(stderr, "%s\n", clean.text);
+    if (clean.hint[0])
+        fprintf(stderr, "  %s\n", clean.hint);
     return (int)err->kind;
 }
 

@@ -72,8 +72,8 @@ void launch_child_text(const struct launch *launch, char text[LAUNCH_CHILD_BYTES
 /* How many processes the environment announces, and which variable does so: 1 and NULL if none announces several. */
 unsigned long launcher_processes(const char **variable);
 
-/* Did a launcher make this process another rank than 0? What is wrong with the command is then said by rank 0 alone, as
- * all have the same. torchrun is typed once for each machine: there the first rank of every machine says it. */
+/* Whether another process reports that the command is wrong. All processes of a launcher have the same command, so
+ * rank 0 alone reports it. torchrun is typed on each machine, so there the first rank of each machine does. */
 bool launcher_follows(void);
 
 /* For work of one process: several identical ones side by side would waste the machine and compete for one directory.

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     struct opt_result result = {0};
     size_t at = 0;
     int done = opts_parse(&program, argc, argv, &settings, &result, &err);
-    bool said_elsewhere = launcher_follows(); /* what is wrong with the command: every process has the same */
+    bool reported_elsewhere = launcher_follows(); /* until the verb begins: it decides on its own errors */
     if (done == 0 && result.verb) {
         settings.program = &program;
         settings.result = &result;
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
         done = result.verb->run == dsdata_build ? 0 : launcher_refuse("dsdata", &err); /* only a build can use several
                                                                                         * processes */
         if (done == 0) {
-            said_elsewhere = false;
+            reported_elsewhere = false;
             done = result.verb->run(&settings, result.bare, &err);
         }
     }
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     /* A verb may also return its own exit code: the JSON object of verify already says what an error would. */
     int code = done;
     if (done < 0)
-        code = said_elsewhere ? (int)err.kind : error_print(&err, "dsdata", opts_typed(argc, argv, "json"));
+        code = reported_elsewhere ? (int)err.kind : error_print(&err, "dsdata", opts_typed(argc, argv, "json"));
     opts_release(&program, &settings, &result);
     return process_close(code);
 }

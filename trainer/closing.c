@@ -209,7 +209,7 @@ void closing_say(const struct closing *c)
                 format_counted(last, "step", steps));
     mem_free(best);
     const struct tuning *tuning = c->setup->settings->tuning;
-    if (!tuning || !tuning->scored)
+    if (!tuning || !tuning->scored) /* otherwise the verb prints it, after the scores */
         json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (c->setup->settings->json)
         print_json(c, next);

@@ -433,7 +433,8 @@ static void samples_begin(struct training *t)
         t->samples.loader = loader_open(&samples);
 }
 
-/* Estimates how long a step takes; a time limit that is too short for one is refused before anything is recorded. */
+/* Estimates how long a step takes, and records how long opening took, this estimate included. A time limit that is too
+ * short for a step is refused before anything is recorded. */
 static int estimate_begin(struct training *t, double opened, struct error *err)
 {
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;

@@ -790,7 +790,7 @@ static void nobody_meets_himself(void **state)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct places places = {.count = 1, .size = {sizeof at}};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    uint16_t port = 40000; /* an even one, as Linux prefers them for connections, that nobody has */
+    uint16_t port = 40000; /* Linux prefers even ports for connections; the loop finds one that is free */
     do
         at.sin_port = htons(port += 2);
     while (bind(fd, (const struct sockaddr *)&at, sizeof at) < 0);
