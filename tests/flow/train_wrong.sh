@@ -181,6 +181,9 @@ mismatches() {
     expect_words "--resume run to go on from that run with these settings (without --model)"
     expect_exit 5 "${train[@]}" --out run --model tiny
     expect_words "hidden 32 (now 128)" "give another --out, or --fresh"
+    sed 's/"hidden_size"/"pre_layer_norm": true, "hidden_size"/' "$model" >preln.json
+    expect_exit 5 "${train[@]}" --out run --model preln.json
+    expect_words "pre_layer_norm" "give another --out, or --fresh"
     expect_exit 2 "$dstrain" show run/checkpoints
     expect_words "it is part of the run run"
     expect_exit 2 "$dstrain" report .
