@@ -459,7 +459,6 @@ static void absent_processes_are_named(void **state)
     was_said(said, "waiting for rank 1, 3 of 4");
 
     set_up(NULL); /* rank 0 never comes */
-    snprintf(name, sizeof name, "%s/said", directory);
     saved = errors_redirect(name, &said);
     start_with(options, talk);
     errors_restore(saved);
@@ -784,7 +783,7 @@ static void four_that_wait_are_named(void **state)
 
 /* A socket that connects to a port of its own range may get that port, and then is its own other end. Linux tries the
  * ports in turn, so that one of this many does. */
-static void nobody_meets_himself(void **state)
+static void a_process_does_not_meet_itself(void **state)
 {
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -935,7 +934,7 @@ int main(void)
         cmocka_unit_test_setup(who_left_is_not_waited_for, set_up),
         cmocka_unit_test(who_waits_is_not_to_blame),
         cmocka_unit_test(four_that_wait_are_named),
-        cmocka_unit_test(nobody_meets_himself),
+        cmocka_unit_test(a_process_does_not_meet_itself),
         cmocka_unit_test(missing_ranks_are_ranges),
         cmocka_unit_test(a_value_has_a_key_of_its_size),
         cmocka_unit_test(places_are_read),
