@@ -223,9 +223,11 @@ void article_read(struct article_reader *reader, const struct article_options *o
     reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
-    record->size = utf8_repair(group->text.data + record->offset, record->size, &article->ill_formed);
+    uint64_t ill_formed = 0, nul = 0;
+    record->size = utf8_repair(group->text.data + record->offset, record->size, &ill_formed);
     if (group->kind == INPUT_TEXT)
-        record->size = drop_nul(group->text.data + record->offset, record->size, &article->nul_bytes);
+        record->size = drop_nul(group->text.data + record->offset, record->size, &nul);
+    article->repairs |= (uint32_t)(ill_formed > 0) << REPAIR_ENCODING | (uint32_t)(nul > 0) << REPAIR_NUL;
     struct str bytes = {group->text.data + record->offset, record->size};
 
     if (group->kind == INPUT_WIKI)
@@ -263,6 +265,7 @@ void article_count(const struct article_reader *reader, const struct article *ar
         counts->dropped[article->fate] += article->bytes;
         return;
     }
+    counts_repairs(counts, article->repairs);
     for (size_t i = 0; i < FATES; i++)
         counts->fates[i] += facts->bytes[i];
     counts->templates += facts->unknown - facts->sentences;
@@ -285,6 +288,9 @@ void article_count(const struct article_reader *reader, const struct article *ar
     if (!article->is_wiki)
         return;
     counts->holes += facts->holes;
+    counts->leaks += facts->leaks;
+    if (facts->leaks > 0)
+        missing_add(&missing->leaks, article->title, facts->leaks);
     counts->wiki_bytes += article->text.size;
     tally_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
 }

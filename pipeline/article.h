@@ -41,8 +41,7 @@ struct article {
     struct str url, language; /* of a JSON line's members of these names; else "" */
     struct str title;         /* "" if the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; only for kept pages */
-    uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */
-    uint64_t nul_bytes;       /* removed from a record of text */
+    uint32_t repairs;         /* bits of enum repair */
     uint64_t bytes;           /* of page text: wikitext, or the text of other inputs; 0 if it could not be read */
 };
 

@@ -37,6 +37,11 @@ static void fill_counts(const struct build *build, struct manifest *manifest)
                                                   .bytes = counts->template_bytes,
                                                   .characters = counts->template_characters,
                                                   .sentences = counts->template_sentences};
+    manifest->repaired_documents = counts->repaired_documents;
+    for (int repair = 0; repair < REPAIRS; repair++)
+        if (counts->repaired[repair] > 0)
+            manifest_add_repaired(manifest, repair_name((enum repair)repair), counts->repaired[repair]);
+    manifest->leaks = counts->leaks;
     const struct tally *languages = &build->whole.missing.languages;
     for (size_t i = 0; i < languages->count; i++)
         manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,

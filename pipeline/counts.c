@@ -37,6 +37,41 @@ const char *page_fate_words(enum page_fate fate)
     return fates[fate].words;
 }
 
+static const struct {
+    const char *name, *words;
+} repairs_of[] = {
+    [REPAIR_ENCODING] = {"encoding", "with bytes that are not UTF-8"},
+    [REPAIR_SURROGATE] = {"surrogate", "with half a surrogate pair"},
+    [REPAIR_NUL] = {"nul", "with NUL bytes"},
+    [REPAIR_CHARACTER] = {"character", "with characters that are not allowed"},
+    [REPAIR_REFERENCE] = {"reference", "with an & that is no reference of XML"},
+    [REPAIR_TAG] = {"tag", "with tags that do not match"},
+    [REPAIR_ID] = {"id", "with an id that is no number"},
+    [REPAIR_NUMBER] = {"number", "with NaN or Infinity"},
+    [REPAIR_KEY] = {"key", "with a key twice"},
+    [REPAIR_MARK] = {"byte-order-mark", "with a byte order mark inside the file"},
+};
+_Static_assert(sizeof repairs_of / sizeof *repairs_of == REPAIRS, "a row for every repair");
+
+const char *repair_name(enum repair repair)
+{
+    assert(repair < REPAIRS);
+    return repairs_of[repair].name;
+}
+
+const char *repair_words(enum repair repair)
+{
+    assert(repair < REPAIRS);
+    return repairs_of[repair].words;
+}
+
+void counts_repairs(struct counts *counts, uint32_t repairs)
+{
+    counts->repaired_documents += repairs != 0;
+    for (int repair = 0; repair < REPAIRS; repair++)
+        counts->repaired[repair] += repairs >> repair & 1;
+}
+
 void counts_group(struct counts *counts, const struct group *group)
 {
     counts->pages[PAGE_OVERSIZE] += group->oversize;
@@ -56,10 +91,6 @@ void counts_damage(const struct counts *counts, struct buf *out)
     if (counts->sums_wrong > 0)
         buf_addf(out, "%s%s file%s with another SHA-256", out->size ? ", " : "",
                  format_count(counts->sums_wrong, count), counts->sums_wrong == 1 ? "" : "s");
-    if (counts->ill_formed > 0)
-        buf_addf(out, "%s%s bytes that are not UTF-8", out->size ? ", " : "", format_count(counts->ill_formed, count));
-    if (counts->nul_bytes > 0)
-        buf_addf(out, "%s%s NUL bytes dropped", out->size ? ", " : "", format_count(counts->nul_bytes, count));
 }
 
 void counts_dropped(const struct counts *counts, struct buf *out)
@@ -70,4 +101,18 @@ void counts_dropped(const struct counts *counts, struct buf *out)
         if (counts->pages[fate] > 0)
             buf_addf(out, "%s%s %s", out->size > from ? ", " : "", format_count(counts->pages[fate], count),
                      page_fate_words((enum page_fate)fate));
+}
+
+void counts_repaired(const struct counts *counts, struct buf *out)
+{
+    char count[32];
+    bool first = true;
+    if (counts->repaired_documents > 0)
+        buf_addf(out, "%s: ", format_count(counts->repaired_documents, count));
+    for (int repair = 0; repair < REPAIRS; repair++)
+        if (counts->repaired[repair] > 0) {
+            buf_addf(out, "%s%s %s", first ? "" : ", ", format_count(counts->repaired[repair], count),
+                     repair_words((enum repair)repair));
+            first = false;
+        }
 }

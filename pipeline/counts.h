@@ -22,15 +22,16 @@ struct counts {
     uint64_t template_characters;        /* and in code points */
     uint64_t holes;                      /* those of them inside a sentence */
     uint64_t template_sentences;         /* others, which show because their one argument is a sentence */
+    uint64_t leaks;                      /* strings with the form of markup, left out of the text of kept pages */
     uint64_t wiki_bytes;                 /* plain text of the kept pages of wikis */
     uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes skipped there */
     uint64_t sums_right, sums_wrong;     /* files read to their ends and checked by a SHA-256 */
+    uint64_t repaired[REPAIRS];          /* kept documents, by what was ill-formed in them */
+    uint64_t repaired_documents;         /* kept documents in which anything was */
     uint64_t documents;                  /* kept pages, both splits */
     uint64_t documents_valid;            /* of these, held out */
     uint64_t input_bytes;                /* bytes of records read (decompressed) */
     uint64_t text_bytes;                 /* plain text of kept pages */
-    uint64_t ill_formed;                 /* bytes dropped because they were not UTF-8 */
-    uint64_t nul_bytes;                  /* removed from text */
     uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */
     uint64_t pairs_random;               /* nsp: pairs whose second segment is random */
     uint64_t pairs_borrowed;             /* held-out pairs with a training document as random next */
@@ -60,15 +61,21 @@ static inline uint64_t counts_pages(const struct counts *counts)
 
 /* Counts what was left out of a group before its records were read. */
 void counts_group(struct counts *counts, const struct group *group);
-/* Appends what was wrong with the inputs, in words; nothing if nothing was. */
+/* Counts a kept document with a mask of enum repair. */
+void counts_repairs(struct counts *counts, uint32_t repairs);
+
+/* Each appends words for screens, and nothing if there is nothing to say. Damage: what could not be read of the files.
+ * Dropped: "A redirects, B malformed", the documents that were not kept. Repaired: "A: B with bytes that are not UTF-8,
+ * C with …", those that were kept although something in them was ill-formed. */
 void counts_damage(const struct counts *counts, struct buf *out);
-
-/* Appends "A redirects, B malformed": the pages that were not kept. */
 void counts_dropped(const struct counts *counts, struct buf *out);
+void counts_repaired(const struct counts *counts, struct buf *out);
 
-/* The names of reasons: "redirect", "namespace", … as in the manifest; "redirects", "other namespaces", … for
- * screens. */
+/* The names of reasons: "redirect", "encoding", … as in the manifest; "redirects", "with bytes that are not UTF-8", …
+ * for screens. */
 const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);
+const char *repair_name(enum repair repair);
+const char *repair_words(enum repair repair);
 
 #endif

@@ -135,8 +135,6 @@ static void read_documents(struct digest *digest, const struct article_options *
         struct article article;
         counts->input_bytes += group->records[i].size;
         article_read(digest->reader, options, group, i, &article);
-        counts->ill_formed += article.ill_formed;
-        counts->nul_bytes += article.nul_bytes;
         if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, harvest))
             article.fate = PAGE_DUPLICATE;
         if (digest->options.only_hashes)

@@ -195,6 +195,8 @@ static const struct opt_row rows[] = {
      .help = "Check against the SHA-256 sums in FILE; if FILE does not exist, write them to it."},
     {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .verbs = " build vocab show verify doctor ",
      .help = "Print facts as one JSON object on standard output."},
+    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .verbs = " extract ",
+     .help = "Print facts as one JSON object on standard error; the text has standard output."},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet),
      .help = "Print only warnings and errors."},
     {.name = "verbose", .letter = 'v', .type = OPT_FLAG, .field = FIELD(verbose), .help = "Print more details."},

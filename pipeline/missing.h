@@ -1,5 +1,5 @@
-/* What the text of wikis lacks: templates that no row renders. Pages are counted one by one; the result is which
- * templates cost most, and where. Only sums, like counts.h, merged in a fixed order. */
+/* What the text of wikis lacks: templates that no row renders, and strings left out as leaks. Pages are counted one by
+ * one; the result is which templates cost most, and where. Only sums, like counts.h, merged in a fixed order. */
 #ifndef PIPELINE_MISSING_H
 #define PIPELINE_MISSING_H
 
@@ -10,6 +10,7 @@ struct missing {
     struct tally templates; /* by name: how many in kept pages, and their bytes in the page text */
     struct tally holes;     /* by name: how many of them are holes (text/wikitext.h), in both columns */
     struct tally sentences; /* by name: templates without a row of which a sentence was kept, in both columns */
+    struct tally leaks;     /* by "{{template}}" or title of the page: strings left out as leaks, in both columns */
     struct tally languages; /* by code: holes in the pages of its wikis, and bytes of their plain text */
 };
 
@@ -17,8 +18,13 @@ void missing_merge(struct missing *into, const struct missing *from);
 void missing_reset(struct missing *missing); /* forgets everything, keeps the memory */
 void missing_release(struct missing *missing);
 
-/* Appends "{{TA}} 61, {{lang}} 7": the first names of a tally of templates. */
+/* Adds to one of the tallies `count` in both columns, with as much of the name as it takes. */
+void missing_add(struct tally *tally, struct str name, uint64_t count);
+
+/* Appends "{{TA}} 61, {{lang}} 7": the first names of a tally of templates; or "{{TA}} 61, Danube 7": of the leaks,
+ * whose names are templates with their braces and titles without. */
 void missing_worst(const struct tally *templates, struct buf *out);
+void missing_worst_leaks(const struct missing *missing, struct buf *out);
 
 /* For the journal, without loss. missing_read: false if missing_json did not write it; *missing is then empty. */
 json_t *missing_json(const struct missing *missing);

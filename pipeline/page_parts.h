@@ -90,9 +90,26 @@ struct page {
     struct str model;     /* "wikitext" or "" for old dumps */
     struct str timestamp; /* of the revision: "2026-11-01T12:34:56Z", or "" */
     struct str text;      /* wikitext of the last revision, with XML entities decoded */
+    uint32_t repairs;     /* bits of enum repair */
 };
 
-/* Why a page is not in the dataset, in the order of the summary. The names are in the manifest. */
+/* What was ill-formed in a document, which is kept all the same: bits of a mask, in the order of the summary. The names
+ * (counts.h) are in the manifest. */
+enum repair {
+    REPAIR_ENCODING,  /* bytes that are not UTF-8: U+FFFD for each maximal subpart */
+    REPAIR_SURROGATE, /* half of a surrogate pair: U+FFFD */
+    REPAIR_NUL,       /* NUL bytes, left out */
+    REPAIR_CHARACTER, /* a character that the format does not allow: kept in JSON, left out of XML */
+    REPAIR_REFERENCE, /* XML: an '&' that begins no reference, or one that XML does not know */
+    REPAIR_TAG,       /* XML: a '<' that begins no tag, or tags that do not match */
+    REPAIR_ID,        /* XML: an id or namespace that is not a number: as if it were absent */
+    REPAIR_NUMBER,    /* JSON: NaN or Infinity */
+    REPAIR_KEY,       /* JSON: a key twice in an object: the last value counts */
+    REPAIR_MARK,      /* JSON: a byte order mark before the line */
+    REPAIRS
+};
+
+/* Why a document is dropped, in the order of the summary. The names (counts.h) are in the manifest. */
 enum page_fate {
     PAGE_KEPT,
     PAGE_REDIRECT,

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "pipeline/account.h"
 #include "pipeline/advice.h"
 #include "pipeline/provenance.h"
 #include "pipeline/store/seal.h"
@@ -154,27 +155,12 @@ static char *next_command(const char *directory)
     return command_of("dstrain", "--shards", directory, NULL);
 }
 
-static void say_pages(const struct manifest *manifest, const struct counts *counts, bool wikis)
+static void say_templates(const struct counts *counts)
 {
-    struct buf dropped = {0};
-    char count[32], kept[32];
-    counts_dropped(counts, &dropped);
-    log_say("%-10s %s of %s kept%s%s", wikis ? "pages" : "documents", format_count(manifest->pages_kept, kept),
-            format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
-            dropped.size ? buf_text(&dropped) : "");
-    buf_release(&dropped);
-}
-
-static void say_damage(const struct counts *counts)
-{
-    struct buf damage = {0};
-    char characters[32], templates[128] = "none";
-    counts_damage(counts, &damage);
+    char characters[32];
     if (counts->templates > 0)
-        snprintf(templates, sizeof templates, "%s characters (dsdata report lists them)",
-                 format_short(counts->template_characters, characters));
-    log_say("damage     %s · templates unknown: %s", damage.size ? buf_text(&damage) : "none", templates);
-    buf_release(&damage);
+        log_say("templates  %s characters of templates without a rendering (dsdata report lists them)",
+                format_short(counts->template_characters, characters));
 }
 
 /* "holes      21 per MB of wiki text (de 20, fi 212); worst: {{TA}} 61; kept as sentences 2: {{X}} 2" */
@@ -277,11 +263,11 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     if (facts->vocabulary.learned.pieces > 0)
         log_say("vocabulary %s pieces learned from %s words", format_count(facts->vocabulary.learned.pieces, bytes),
                 format_short(facts->vocabulary.words, time));
-    say_pages(manifest, counts, facts->wikis);
+    account_say(counts, missing, facts->wikis);
     if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
         log_say("duplicates %s of the documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
-    say_damage(counts);
+    say_templates(counts);
     say_holes(manifest, missing);
     say_sums(counts);
     say_lengths(manifest);
@@ -333,18 +319,6 @@ static json_t *templates_json(const struct tally *templates)
     return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);
 }
 
-/* [{"name", "count"}, … most first]: of the holes, or of the sentences. */
-static json_t *names_json(const struct tally *tally)
-{
-    uint32_t top[BUILD_TEMPLATES_MAX];
-    const size_t count = tally_top(tally, top, BUILD_TEMPLATES_MAX);
-    json_t *rows = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(tally, &tally->rows[top[i]]), "count",
-                                              (json_int_t)tally->rows[top[i]].count));
-    return rows;
-}
-
 int summary_build_json(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
                        const struct resource_plan *plan, json_t *identity, const struct counts *counts,
                        const struct missing *missing, const struct build_facts *facts, struct error *err)
@@ -360,16 +334,17 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so so}", "sources",
-                               sources, "command", command, "identity", identity, "date", date, "host", host.nodename,
-                               "versions", settings->program->version, "processes", (json_int_t)facts->processes,
-                               "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds",
-                               facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
-                               (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage",
-                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums",
-                               "right", (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong,
-                               "thread_seconds", loads_json(facts), "templates", templates_json(&missing->templates),
-                               "holes", names_json(&missing->holes), "sentences", names_json(&missing->sentences));
+    json_t *object = json_pack(
+        "{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so so so}", "sources", sources, "command",
+        command, "identity", identity, "date", date, "host", host.nodename, "versions", settings->program->version,
+        "processes", (json_int_t)facts->processes, "threads", (json_int_t)plan->threads, "memory",
+        (json_int_t)plan->memory, "seconds", facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(),
+        "xml_bytes", (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage", "places",
+        (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums", "right",
+        (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong, "thread_seconds", loads_json(facts),
+        "templates", templates_json(&missing->templates), "holes", account_names(&missing->holes, BUILD_TEMPLATES_MAX),
+        "sentences", account_names(&missing->sentences, BUILD_TEMPLATES_MAX), "leaks",
+        account_names(&missing->leaks, BUILD_TEMPLATES_MAX));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

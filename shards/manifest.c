@@ -41,6 +41,18 @@ void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_
     manifest->dropped = dropped;
 }
 
+void manifest_add_repaired(struct manifest *manifest, const char *reason, uint64_t documents)
+{
+    struct manifest_repaired *repaired =
+        mem_grow(manifest->repaired, manifest->repaired_count + 1, sizeof(*manifest->repaired));
+    size_t at = manifest->repaired_count++;
+    for (; at > 0 && strcmp(repaired[at - 1].name, reason) > 0; at--)
+        repaired[at] = repaired[at - 1];
+    assert(at == 0 || strcmp(repaired[at - 1].name, reason) != 0);
+    repaired[at] = (struct manifest_repaired){mem_copy_text(reason), documents};
+    manifest->repaired = repaired;
+}
+
 void manifest_add_language(struct manifest *manifest, const char *name, uint64_t holes, uint64_t bytes)
 {
     struct manifest_language *languages =
@@ -112,6 +124,8 @@ void manifest_release(struct manifest *manifest)
     }
     for (size_t i = 0; i < manifest->dropped_count; i++)
         mem_free(manifest->dropped[i].name);
+    for (size_t i = 0; i < manifest->repaired_count; i++)
+        mem_free(manifest->repaired[i].name);
     for (size_t i = 0; i < manifest->fate_count; i++)
         mem_free(manifest->fates[i].name);
     for (size_t i = 0; i < manifest->language_count; i++)
@@ -121,6 +135,7 @@ void manifest_release(struct manifest *manifest)
     mem_free(manifest->sources);
     mem_free(manifest->options);
     mem_free(manifest->dropped);
+    mem_free(manifest->repaired);
     mem_free(manifest->fates);
     mem_free(manifest->languages);
     mem_free(manifest->lengths);

@@ -11,7 +11,8 @@
  *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
  *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
  *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080, "sentences": 2},
- *     "languages": {"fi": {"holes": 3, "bytes": 50310}} */
+ *     "languages": {"fi": {"holes": 3, "bytes": 50310}},
+ *     "repaired": {"documents": 4, "reasons": {"encoding": 3, "id": 1}}, "leaks": 0 */
 #ifndef SHARDS_MANIFEST_H
 #define SHARDS_MANIFEST_H
 
@@ -67,6 +68,12 @@ struct manifest_language {
     uint64_t holes, bytes;
 };
 
+/* What was ill-formed in documents that were kept all the same, and in how many. */
+struct manifest_repaired {
+    char *name;
+    uint64_t documents;
+};
+
 /* The samples of one sequence length and split. */
 struct manifest_length {
     uint32_t seq;
@@ -96,6 +103,10 @@ struct manifest {
     uint64_t pages_kept;
     struct manifest_dropped *dropped; /* sorted by name */
     size_t dropped_count;
+    struct manifest_repaired *repaired; /* sorted by name; only what occurred. None in manifests of text_version 4 */
+    size_t repaired_count;
+    uint64_t repaired_documents; /* documents in which anything was: at most the sum of the above */
+    uint64_t leaks;              /* strings with the form of markup that were left out of the text of kept pages */
     struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has exactly one */
     size_t fate_count;
     struct manifest_unknown unknown;     /* templates without a rendering, in kept pages */
@@ -114,6 +125,7 @@ struct manifest {
 void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
 void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
+void manifest_add_repaired(struct manifest *manifest, const char *reason, uint64_t documents);
 void manifest_add_language(struct manifest *manifest, const char *name, uint64_t holes, uint64_t bytes);
 void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes);
 /* The hashes of the shards are 0 until the caller fills hashes[]. The entry is valid until the next call. */

@@ -210,6 +210,27 @@ static int read_languages(struct reading *r, json_t *root, struct manifest *m)
     return 0;
 }
 
+/* Manifests of text_version 4 and before have neither. */
+static int read_repairs(struct reading *r, json_t *root, struct manifest *m)
+{
+    json_t *repaired = json_object_get(root, "repaired"), *reasons = json_object_get(repaired, "reasons"), *value;
+    const char *name;
+    uint64_t documents;
+    if (json_object_get(root, "leaks"))
+        TRY(read_count(r, root, "leaks", COUNT_MAX, &m->leaks));
+    if (!repaired)
+        return 0;
+    TRY(read_count(r, repaired, "documents", m->documents, &m->repaired_documents));
+    if (!json_is_object(reasons) || json_object_size(reasons) > NAMES_MAX)
+        return refuse(r, "repaired");
+    json_object_foreach(reasons, name, value)
+    {
+        TRY(read_count(r, reasons, name, m->repaired_documents, &documents));
+        manifest_add_repaired(m, name, documents);
+    }
+    return 0;
+}
+
 /* Reads the lengths: ascending, each with both splits. */
 static int read_lengths(struct reading *r, json_t *root, struct manifest *m)
 {
@@ -292,6 +313,7 @@ static int read_all(struct reading *r, struct str text, json_t *root, struct man
     TRY(read_text(r, root, m));
     TRY(read_templates(r, root, m));
     TRY(read_languages(r, root, m));
+    TRY(read_repairs(r, root, m));
     TRY(read_lengths(r, root, m));
     return read_shards(r, root, m);
 }

@@ -113,7 +113,13 @@ static int add_text(const struct manifest *m, struct buf *out, struct error *err
         buf_addf(out, ": {\"holes\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", m->languages[i].holes,
                  m->languages[i].bytes);
     }
-    buf_add_text(out, "},\n");
+    buf_addf(out, "},\n\"repaired\": {\"documents\": %" PRIu64 ", \"reasons\": {", m->repaired_documents);
+    for (size_t i = 0; i < m->repaired_count; i++) {
+        buf_add_text(out, i ? ", " : "");
+        good = add_string(out, m->repaired[i].name) && good;
+        buf_addf(out, ": %" PRIu64, m->repaired[i].documents);
+    }
+    buf_addf(out, "}},\n\"leaks\": %" PRIu64 ",\n", m->leaks);
     return good ? 0 : fail(err, ERR_BUG, "a name in the table of the text is not UTF-8");
 }
 

@@ -19,6 +19,7 @@ struct corpus {
     struct documents documents;
     struct hash *text;       /* of the document's lines, for its id; NULL: none yet */
     uint64_t document_bytes; /* of the same */
+    uint32_t repairs;        /* of the same: bits of enum repair */
     struct buf line;         /* a line that continues in the next window */
     struct ids ids;
     uint64_t bytes_read;
@@ -71,11 +72,14 @@ static void end_document(struct corpus *corpus)
     hash_close(corpus->text);
     corpus->text = NULL;
     const uint64_t bytes = corpus->document_bytes;
+    const uint32_t repairs = corpus->repairs;
     corpus->document_bytes = 0;
+    corpus->repairs = 0;
     if (documents_end(documents)) {
         corpus->counts->documents++;
         corpus->counts->pages[PAGE_KEPT]++;
         corpus->counts->fates[FATE_KEPT] += bytes;
+        counts_repairs(corpus->counts, repairs);
     } else {
         corpus->counts->pages[PAGE_EMPTY]++;
         corpus->counts->dropped[PAGE_EMPTY] += bytes;
@@ -85,7 +89,8 @@ static void end_document(struct corpus *corpus)
 static void take_line(struct corpus *corpus, char *data, size_t size)
 {
     struct counts *counts = corpus->counts;
-    const size_t well_formed = utf8_repair(data, size, &counts->ill_formed);
+    uint64_t ill_formed = 0;
+    const size_t well_formed = utf8_repair(data, size, &ill_formed);
     const struct str line = python_strip((struct str){data, well_formed});
     counts->fates[FATE_MARKUP] += well_formed - line.size;
     if (line.size == 0) {
@@ -96,6 +101,8 @@ static void take_line(struct corpus *corpus, char *data, size_t size)
         corpus->text = hash_open();
         documents_begin(&corpus->documents, 0, false);
     }
+    if (ill_formed > 0)
+        corpus->repairs |= 1u << REPAIR_ENCODING;
     hash_add(corpus->text, line.data, line.size);
     hash_add(corpus->text, "\n", 1);
     corpus->document_bytes += line.size;

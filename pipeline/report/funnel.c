@@ -193,6 +193,32 @@ static void put_text(struct buf *page, const struct manifest *m)
     html_table_end(page);
 }
 
+static const char *words_of_repair(const char *name)
+{
+    for (int repair = 0; repair < REPAIRS; repair++)
+        if (strcmp(repair_name((enum repair)repair), name) == 0)
+            return repair_words((enum repair)repair);
+    return name;
+}
+
+static void put_repaired(struct buf *page, const struct manifest *m)
+{
+    static const char *const columns[] = {"Repaired", "#Number", "#Share", "", NULL};
+    if (m->repaired_count == 0)
+        return;
+    html_table(page, "Documents that were kept although something in them was ill-formed", columns);
+    for (size_t i = 0; i < m->repaired_count && i < ROWS_MAX; i++) {
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        html_name(page, words_of_repair(m->repaired[i].name));
+        buf_add_text(page, "</th>");
+        html_cell_count(page, m->repaired[i].documents);
+        html_cell_share(page, m->repaired[i].documents, m->pages_kept);
+        html_cell_bar(page, m->repaired[i].documents, m->pages_kept);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
 void section_funnel(struct buf *page, const struct corpus_report *report)
 {
     const struct manifest *m = &report->manifest;
@@ -205,5 +231,6 @@ void section_funnel(struct buf *page, const struct corpus_report *report)
     put_steps(page, report, kept, dropped);
     put_pages(page, m);
     put_text(page, m);
+    put_repaired(page, m);
     html_section_end(page);
 }

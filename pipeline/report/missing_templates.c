@@ -63,6 +63,32 @@ static void add_sentences(struct buf *page, const struct corpus_report *report)
     html_table_end(page);
 }
 
+static void add_leaks(struct buf *page, const struct corpus_report *report)
+{
+    static const char *const columns[] = {"Template or page", "#Leaks", "#Share", "", NULL};
+    const uint64_t leaks = report->manifest.leaks;
+    char count[32];
+    struct build_template row, first = {0};
+    if (leaks == 0)
+        return;
+    buf_addf(page,
+             "<p>%s leaks: strings with the form of markup that nothing accounts for. They are not in the text.</p>\n",
+             format_count(leaks, count));
+    if (!build_name(report->build, "leaks", 0, &first))
+        return;
+    html_table(page, "Where the leaks were", columns);
+    for (size_t i = 0; build_name(report->build, "leaks", i, &row); i++) {
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        html_name(page, row.name);
+        buf_add_text(page, "</th>");
+        html_cell_count(page, row.count);
+        html_cell_share(page, row.count, leaks);
+        html_cell_bar(page, row.count, first.count);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
 void section_templates(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Template", "#Times", "#Bytes", "#Share", "", NULL};
@@ -71,6 +97,7 @@ void section_templates(struct buf *page, const struct corpus_report *report)
     html_section(page, "templates", "Templates without a rendering");
     if (m->unknown.count == 0 && m->unknown.sentences == 0) {
         buf_add_text(page, "<p>None: every template in a kept page has a rendering.</p>\n");
+        add_leaks(page, report);
         html_section_end(page);
         return;
     }
@@ -82,6 +109,7 @@ void section_templates(struct buf *page, const struct corpus_report *report)
              format_count(m->unknown.count, count), format_bytes(m->unknown.bytes, bytes));
     add_holes(page, report);
     add_sentences(page, report);
+    add_leaks(page, report);
     html_table(page, "Templates by the bytes left out for them", columns);
     struct build_template row, first = {0};
     build_template(report->build, 0, &first);

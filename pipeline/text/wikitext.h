@@ -33,6 +33,7 @@ struct wikitext_facts {
     size_t unknown;        /* templates that no row renders: see wikitext_unknown */
     size_t holes;          /* those of them that stood in a sentence: words before and after them in a kept paragraph */
     size_t sentences;      /* those of them that were not left out: their one argument is a sentence, which shows */
+    uint64_t leaks;        /* strings with the form of markup that nothing accounts for: left out of the text */
     uint64_t steps;        /* bytes looked at, some of them more than once */
 };
 

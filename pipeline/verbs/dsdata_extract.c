@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/counts.h"
+#include "pipeline/account.h"
 #include "pipeline/dsdata_settings.h"
 #include "pipeline/feed.h"
 #include "pipeline/resource_plan.h"
@@ -113,8 +113,6 @@ static void extract_group(const void *context, void *worker, void *slot)
         struct article article;
         article_read(extractor->reader, options, group, i, &article);
         article_count(extractor->reader, &article, &job->counts, &job->missing);
-        job->counts.ill_formed += article.ill_formed;
-        job->counts.nul_bytes += article.nul_bytes;
         job->counts.text_bytes += article.text.size;
         if (article.fate != PAGE_KEPT)
             continue;
@@ -188,14 +186,34 @@ static void say_holes(const struct extraction *extraction)
     missing_worst(&extraction->missing.holes, &worst);
     missing_worst(&extraction->missing.sentences, &sentences);
     if (extraction->counts.wiki_bytes > 0)
-        log_say("holes: %.0f per MB%s%s",
+        log_say("holes      %.0f per MB%s%s",
                 1e6 * (double)extraction->counts.holes / (double)extraction->counts.wiki_bytes,
                 worst.size ? "; worst: " : "", buf_text(&worst));
     if (sentences.size > 0)
-        log_say("templates without a rendering kept as sentences: %s; most: %s",
+        log_say("sentences  %s templates without a rendering kept as sentences; most: %s",
                 format_count(extraction->counts.template_sentences, count), buf_text(&sentences));
     buf_release(&worst);
     buf_release(&sentences);
+}
+
+/* The text has standard output, so what is said about it goes to the other one, with --json as one object too. */
+static void report(const struct extraction *extraction)
+{
+    const struct counts *counts = &extraction->counts;
+    char bytes[32];
+    if (!extraction->settings->json) {
+        account_say(counts, &extraction->missing, inputs_have_wiki(&extraction->inputs));
+        log_say("text       %s", format_bytes(counts->text_bytes, bytes));
+        say_holes(extraction);
+        return;
+    }
+    json_t *object = json_pack("{sI sI sI}", "documents", (json_int_t)counts->pages[PAGE_KEPT], "read",
+                               (json_int_t)counts_pages(counts), "text_bytes", (json_int_t)counts->text_bytes);
+    account_json(counts, &extraction->missing, object);
+    char *text = json_dumps(object, JSON_REAL_PRECISION(9));
+    fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(object);
 }
 
 int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
@@ -217,19 +235,9 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = explains ? explain(extraction.settings, &extraction.inputs, &plan, err) : run(&extraction, &plan, err);
     if (result == 0 && !explains) {
-        char kept[32], all[32], bytes[32];
-        struct buf damage = {0};
-        counts_damage(&extraction.counts, &damage);
-        if (damage.size)
-            log_warn("damage: %s", buf_text(&damage));
-        buf_release(&damage);
         if (extraction.counts.pages[PAGE_KEPT] == 0)
             result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
-        log_say("%s of %s %s, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
-                format_count(counts_pages(&extraction.counts), all),
-                inputs_have_wiki(&extraction.inputs) ? "pages" : "documents",
-                format_bytes(extraction.counts.text_bytes, bytes));
-        say_holes(&extraction);
+        report(&extraction);
         if (result == 0 && !inputs_pipe(&extraction.inputs))
             say_next(command_of("dsdata", "build", inputs_name(&extraction.inputs, 0), NULL));
     }

@@ -14,6 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define LEAKS_SHOWN 5u
+
 /* ---------------------------------------------------------------------------------------------- a dataset */
 
 static void print_pages(const struct manifest *m)
@@ -26,6 +28,24 @@ static void print_pages(const struct manifest *m)
                      m->dropped[i].name);
     output_line("pages      %s kept%s", format_count(m->pages_kept, count), buf_text(&dropped));
     buf_release(&dropped);
+}
+
+static void print_repairs(const struct manifest *m, const json_t *build)
+{
+    char count[32];
+    struct buf repaired = {0}, worst = {0};
+    struct build_template row;
+    for (size_t i = 0; i < m->repaired_count; i++)
+        buf_addf(&repaired, "%s%s %s", i ? ", " : "", format_count(m->repaired[i].documents, count),
+                 m->repaired[i].name);
+    if (m->repaired_documents > 0)
+        output_line("repaired   %s: %s", format_count(m->repaired_documents, count), buf_text(&repaired));
+    for (size_t i = 0; i < LEAKS_SHOWN && build_name(build, "leaks", i, &row); i++)
+        buf_addf(&worst, "%s%s %" PRIu64, i ? ", " : "; worst: ", row.name, row.count);
+    if (m->leaks > 0)
+        output_line("leaks      %s%s", format_count(m->leaks, count), buf_text(&worst));
+    buf_release(&repaired);
+    buf_release(&worst);
 }
 
 static void print_length(const struct manifest *m, const struct manifest_length *l)
@@ -55,6 +75,7 @@ static void print_dataset(const char *directory, const struct manifest *m, const
                     format_bytes(m->sources[i].bytes, bytes), hash_text(m->sources[i].hash, hash));
     }
     print_pages(m);
+    print_repairs(m, build);
     output_line("documents  %s", format_count(m->documents, count));
     output_line("vocab      %s pieces, %s, accents %s   %s", format_count(m->vocab_size, count),
                 m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));

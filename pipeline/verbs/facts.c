@@ -155,6 +155,34 @@ static json_t *holes_json(const struct manifest *manifest, const json_t *build)
                      worst, "languages", languages);
 }
 
+/* {reason: count}, of the reasons that occurred. */
+static json_t *dropped_json(const struct manifest *manifest)
+{
+    json_t *dropped = json_object();
+    for (size_t i = 0; i < manifest->dropped_count; i++)
+        if (manifest->dropped[i].pages > 0)
+            json_object_set_new(dropped, manifest->dropped[i].name, count_json(manifest->dropped[i].pages));
+    return dropped;
+}
+
+static json_t *repaired_json(const struct manifest *manifest)
+{
+    json_t *repaired = json_object();
+    for (size_t i = 0; i < manifest->repaired_count; i++)
+        json_object_set_new(repaired, manifest->repaired[i].name, count_json(manifest->repaired[i].documents));
+    return repaired;
+}
+
+/* {"count", "worst": [{"name", "count"}, …]} */
+static json_t *leaks_json(const struct manifest *manifest, const json_t *build)
+{
+    json_t *worst = json_array();
+    struct build_template row;
+    for (size_t i = 0; build_name(build, "leaks", i, &row); i++)
+        json_array_append_new(worst, json_pack("{ss sI}", "name", row.name, "count", (json_int_t)row.count));
+    return json_pack("{sI so}", "count", (json_int_t)manifest->leaks, "worst", worst);
+}
+
 static json_t *lengths_json(const struct manifest *manifest)
 {
     json_t *lengths = json_array();
@@ -207,6 +235,10 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "documents", count_json(manifest->documents));
     json_object_set_new(facts, "sources", sources_json(manifest, build));
     json_object_set_new(facts, "pages", pages_json(manifest));
+    json_object_set_new(facts, "dropped", dropped_json(manifest));
+    json_object_set_new(facts, "repaired", repaired_json(manifest));
+    json_object_set_new(facts, "repaired_documents", count_json(manifest->repaired_documents));
+    json_object_set_new(facts, "leaks", leaks_json(manifest, build));
     json_object_set_new(facts, "duplicates", json_integer(json_integer_value(json_object_get(build, "duplicates"))));
     json_object_set_new(facts, "text", text_json(manifest));
     json_object_set_new(facts, "templates", templates_json(build));

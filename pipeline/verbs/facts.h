@@ -20,8 +20,8 @@ struct build_template {
     uint64_t count, bytes;
 };
 bool build_template(const json_t *build, size_t i, struct build_template *out);
-/* The same of the holes, or of the sentences that were kept of such templates: key "holes" or "sentences"; most first,
- * `bytes` is 0. */
+/* The same of the holes, the sentences that were kept of such templates, or the leaks: key "holes", "sentences" or
+ * "leaks"; most first, `bytes` is 0. */
 bool build_name(const json_t *build, const char *key, size_t i, struct build_template *out);
 /* The most that the bytes of such a row may lack. */
 uint64_t build_templates_missed(const json_t *build);

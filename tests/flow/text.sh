@@ -17,7 +17,7 @@ nul_bytes() {
     expect_words "NUL bytes" "--text FILE"
     extracted --text "$scratch/nul.txt"
     expect_equal "sentences" "$(cat "$scratch/stdout")" $'One is here.\nTwo is here.\n\nThree is here.'
-    expect_words "1 NUL bytes dropped"
+    expect_words "repaired   1: 1 with NUL bytes"
 }
 
 languages() {

@@ -1,0 +1,75 @@
+#include "pipeline/account.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+
+#define LEAKS_LISTED 50u /* as build.json lists them */
+
+static void say_documents(const struct counts *counts, bool wikis)
+{
+    struct buf dropped = {0};
+    char count[32], kept[32];
+    counts_dropped(counts, &dropped);
+    log_say("%-10s %s of %s kept%s%s", wikis ? "pages" : "documents", format_count(counts->pages[PAGE_KEPT], kept),
+            format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
+            dropped.size ? buf_text(&dropped) : "");
+    buf_release(&dropped);
+}
+
+static void say_leaks(const struct counts *counts, const struct missing *missing)
+{
+    struct buf worst = {0};
+    char count[32];
+    if (counts->leaks == 0)
+        return;
+    missing_worst_leaks(missing, &worst);
+    log_say("leaks      %s; worst: %s", format_count(counts->leaks, count), buf_text(&worst));
+    buf_release(&worst);
+}
+
+void account_say(const struct counts *counts, const struct missing *missing, bool wikis)
+{
+    struct buf repaired = {0}, damage = {0};
+    say_documents(counts, wikis);
+    counts_repaired(counts, &repaired);
+    if (repaired.size > 0)
+        log_say("repaired   %s", buf_text(&repaired));
+    say_leaks(counts, missing);
+    counts_damage(counts, &damage);
+    if (damage.size > 0)
+        log_say("damage     %s", buf_text(&damage));
+    buf_release(&repaired);
+    buf_release(&damage);
+}
+
+json_t *account_names(const struct tally *tally, size_t max)
+{
+    uint32_t *top = mem_array(max, sizeof *top);
+    const size_t count = tally_top(tally, top, max);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(tally, &tally->rows[top[i]]), "count",
+                                              (json_int_t)tally->rows[top[i]].count));
+    mem_free(top);
+    return rows;
+}
+
+void account_json(const struct counts *counts, const struct missing *missing, json_t *object)
+{
+    json_t *dropped = json_object(), *repaired = json_object();
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        if (counts->pages[fate] > 0)
+            json_object_set_new(dropped, page_fate_name((enum page_fate)fate),
+                                json_integer((json_int_t)counts->pages[fate]));
+    for (int repair = 0; repair < REPAIRS; repair++)
+        if (counts->repaired[repair] > 0)
+            json_object_set_new(repaired, repair_name((enum repair)repair),
+                                json_integer((json_int_t)counts->repaired[repair]));
+    json_object_set_new(object, "dropped", dropped);
+    json_object_set_new(object, "repaired", repaired);
+    json_object_set_new(object, "repaired_documents", json_integer((json_int_t)counts->repaired_documents));
+    json_object_set_new(object, "leaks",
+                        json_pack("{sI so}", "count", (json_int_t)counts->leaks, "worst",
+                                  account_names(&missing->leaks, LEAKS_LISTED)));
+}

@@ -1,0 +1,25 @@
+/* The account of a run for its reader: what was kept, dropped, repaired, left out as leaks and lost to damage. build and
+ * extract print the same lines and the same keys. docs/GLOSSARY.md defines the words. */
+#ifndef PIPELINE_ACCOUNT_H
+#define PIPELINE_ACCOUNT_H
+
+#include "pipeline/counts.h"
+#include "pipeline/missing.h"
+
+#include <jansson.h>
+
+/* Logs a line for each that there is something to say about:
+ *
+ *     documents  16 of 20 kept; dropped 4 malformed
+ *     repaired   5: 3 with bytes that are not UTF-8, 2 with a key twice
+ *     leaks      12; worst: {{TA}} 8, Danube 4
+ *     damage     1 place, 1.2 kB of the file skipped */
+void account_say(const struct counts *counts, const struct missing *missing, bool wikis);
+
+/* [{"name", "count"}, … most first]: at most `max` rows of a tally. */
+json_t *account_names(const struct tally *tally, size_t max);
+
+/* Adds the keys "dropped", "repaired", "repaired_documents" and "leaks", as `show --json` has them. */
+void account_json(const struct counts *counts, const struct missing *missing, json_t *object);
+
+#endif
