@@ -49,6 +49,7 @@ templates = {
     "Vuoto": "&#32;",
     "Vuoti": "&#32;&#32;",
     "Solo": "prima <onlyinclude>dentro</onlyinclude> dopo",
+    "Sicura nota": "{{safesubst<noinclude />:#if:{{{1|}}}|<ref>{{{1}}}</ref>|niente}}<noinclude>{{doc}}</noinclude>",
     "Doppio": "{{TA|1=a|1={{{1}}}}}",
     "Uguale": "a=b",
     "Scelta": "{{#switch:{{{1}}}|x=1|{{Uguale}}}}",
@@ -78,7 +79,7 @@ Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi
 Fa {{chiama km|5}}, {{chiama e chiama|1234}}, {{chiama|km|9}}, {{chiama se|5}}, {{tre lua|uno}} \
 fine{{vuoto}}qui{{vuoti}}ora.
 
-Ecco {{solo}}, {{doppio|b}}, {{scelta|z}} e {{scelta|x}}, {{chiocciola|ada}}."""
+Ecco{{sicura nota|x}} {{solo}}, {{sicura nota}}, {{doppio|b}}, {{scelta|z}} e {{scelta|x}}, {{chiocciola|ada}}."""
 print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
 pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
                               for i in range(40)]
@@ -97,7 +98,7 @@ text_of() {
 
 case_begin "what the templates show"
 expect_exit 0 "$dsdata" extract "$dump"
-expect_words "templates  44 read, 33 can be rendered"
+expect_words "templates  45 read, 34 can be rendered"
 expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
 Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
 Testo e ancora fine.
@@ -108,7 +109,7 @@ Dice ÉCO DI, éco di, ÉCo Di, éCo Di, vero o falso, Uno (Uno), articolo, 2026
  9 m, niente ora.
 È di rosso colore, di rosso vivo colore, di blu|notte colore, rosso, rosso qui.
 Fa 5 km, 1 234 km, fine qui  ora.
-Ecco dentro, b, a=b e 1, @ada."
+Ecco dentro, niente, b, a=b e 1, @ada."
 
 case_begin "without them, and by a file"
 expect_exit 0 "$dsdata" extract "$dump" --templates none
@@ -137,7 +138,7 @@ case_begin "they belong to the dataset"
 expect_exit 0 "$dsdata" vocab "$dump" --vocab-size 300 --out "$scratch/vocab.txt"
 words=("$dump" --vocab "$scratch/vocab.txt" --accents keep --seq 32)
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
-expect_words "templates  44 read"
+expect_words "templates  45 read"
 cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is another file"
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
 expect_words "finished already"

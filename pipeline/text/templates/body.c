@@ -3,67 +3,10 @@
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/templates/pattern.h"
+#include "pipeline/text/templates/transclusion.h"
 #include "pipeline/text/words/links.h"
 
 #define DEPTH_MAX 12u
-
-/* ---------------------------------------------------------------------------------- what is transcluded of a page */
-
-static size_t find_nocase(struct str text, size_t from, const char *word)
-{
-    const size_t size = strlen(word);
-    for (size_t at = from; at + size <= text.size; at++)
-        if ((text.data[at] == word[0]) && str_equal_ascii_nocase((struct str){text.data + at, size}, str_of(word)))
-            return at;
-    return SIZE_MAX;
-}
-
-/* The position after the '>' of the tag at text[at]. */
-static size_t tag_end(struct str text, size_t at)
-{
-    const char *end = memchr(text.data + at, '>', text.size - at);
-    return end ? (size_t)(end - text.data) + 1 : text.size;
-}
-
-/* Without <!-- comments --> and <noinclude>; of <onlyinclude> only that; <includeonly> without its tags. */
-static void take_transcluded(struct str text, struct buf *out)
-{
-    static const char *const only[] = {"<onlyinclude", "</onlyinclude"}, *const no[] = {"<noinclude", "</noinclude"};
-    const bool has_only = find_nocase(text, 0, only[0]) != SIZE_MAX;
-    bool shows = !has_only;
-    buf_reset(out);
-    for (size_t at = 0; at < text.size;) {
-        const struct str rest = {text.data + at, text.size - at};
-        if (text.data[at] != '<') {
-            const char *next = memchr(rest.data, '<', rest.size);
-            const size_t size = next ? (size_t)(next - rest.data) : rest.size;
-            if (shows)
-                buf_add(out, rest.data, size);
-            at += size;
-        } else if (str_starts(rest, STR("<!--"))) {
-            const size_t end = str_find(rest, STR("-->"));
-            at = end == SIZE_MAX ? text.size : at + end + 3;
-        } else if (find_nocase((struct str){rest.data, rest.size < 12 ? rest.size : 12}, 0, no[0]) == 0) {
-            const size_t end = find_nocase(text, at, no[1]);
-            at = end == SIZE_MAX ? text.size : tag_end(text, end);
-        } else if (find_nocase((struct str){rest.data, rest.size < 16 ? rest.size : 16}, 0, only[0]) == 0) {
-            shows = true;
-            at = tag_end(text, at);
-        } else if (find_nocase((struct str){rest.data, rest.size < 16 ? rest.size : 16}, 0, only[1]) == 0) {
-            shows = !has_only;
-            at = tag_end(text, at);
-        } else if (find_nocase((struct str){rest.data, rest.size < 16 ? rest.size : 16}, 0, "<includeonly") == 0 ||
-                   find_nocase((struct str){rest.data, rest.size < 16 ? rest.size : 16}, 0, "</includeonly") == 0) {
-            at = tag_end(text, at);
-        } else {
-            if (shows)
-                buf_add_byte(out, '<');
-            at++;
-        }
-    }
-}
-
-/* -------------------------------------------------------------------------------------------------- its rendering */
 
 struct compiler {
     struct str text;
@@ -606,7 +549,7 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
         return add_target(wikitext, out) ? BODY_ALIAS : BODY_OTHER;
     if (wikitext.size > BODY_BYTES_MAX)
         return BODY_OTHER;
-    take_transcluded(wikitext, &reader->text);
+    transclusion_take(wikitext, &reader->text);
     struct str text = buf_str(&reader->text);
     const bool blank_after = text.size > 1 && text.data[text.size - 1] == ' ';
     if (str_starts(text, STR(":")) || str_starts(text, STR("|")) || str_starts(text, STR("\n|")))
