@@ -279,6 +279,8 @@ static void close_braces(struct finder *finder)
     }
     while (run >= 2 && finder->nearest[OPEN_BRACE] != NONE) {
         const uint32_t index = finder->nearest[OPEN_BRACE];
+        if (finder->spans->is_strict && above(finder->nearest[OPEN_LINK], index))
+            break;
         const uint32_t count = finder->spans->stack[index].count;
         const uint32_t width = run >= 3 && count >= 3 ? 3 : 2;
         finder->at += width;

@@ -54,6 +54,7 @@ struct spans {
     size_t heading_count, heading_capacity;
     struct signs signs; /* bytes at which a construct may begin or end */
     uint64_t steps;     /* bytes examined, to prove that the work is linear */
+    bool is_strict;     /* in an open [[ a }} is text, as in MediaWiki; else the }} counts, and the [[ is text */
 };
 
 /* Replaces the spans by those of `text` (at most 2 GiB). `has_variants`: -{ is markup. */

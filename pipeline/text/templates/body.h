@@ -24,13 +24,14 @@ enum body_kind {
     BODY_NOTE,    /* references, remarks, categories: nothing that shows in a sentence */
     BODY_BOX,     /* a box, a hatnote, or several paragraphs */
     BODY_TABLE,   /* a table, or a part of one */
-    BODY_OTHER,   /* anything else */
+    BODY_OTHER,   /* anything else, also what would leave markup in the text */
 };
 
 /* Scratch of one thread; a zeroed one is ready. */
 struct body_reader {
     struct spans spans;
-    struct buf text; /* the part of the page that is transcluded */
+    struct buf text;           /* the part of the page that is transcluded */
+    struct buf typed, scratch; /* what was taken as text; the attributes of a tag */
 };
 
 #define BODY_BYTES_MAX 65536u /* a longer page has no rendering */

@@ -161,7 +161,13 @@ static bool put_function(struct str inner, const struct args *args, bool in_func
     const struct str name = pattern_part(&rest, ' '), condition = pattern_part(&rest, '|');
     bool good = put(condition, args, true, depth + 1, &first);
     const bool settled = is_constant(buf_str(&first));
-    if (good && settled && str_equal(name, STR("if"))) {
+    const struct str *given = str_equal(name, STR("given")) ? arg_of(args, str_trim(condition)) : NULL;
+    if (good && str_equal(name, STR("given"))) {
+        if (given)
+            buf_add_str(out, *given);
+        else
+            good = put(pattern_part(&rest, '|'), args, in_function, depth + 1, out);
+    } else if (good && settled && str_equal(name, STR("if"))) {
         const struct str then = pattern_part(&rest, '|'), otherwise = pattern_part(&rest, '|');
         good = put(str_trim(buf_str(&first)).size > 0 ? then : otherwise, args, in_function, depth + 1, out);
     } else if (good) {

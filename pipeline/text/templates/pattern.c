@@ -5,6 +5,7 @@
 #include "pipeline/text/templates/expr.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/pattern.h"
+#include "pipeline/text/words/links.h"
 
 /* What the '$' at pattern[*at], which is skipped, asks for: an argument, else a default text, else nothing. */
 struct wanted {
@@ -193,6 +194,13 @@ static bool walk_ifeq(struct pattern_call *p)
     return true;
 }
 
+/* What is not known here, or is long, is taken to be an address: nothing else is computed at the start of a bracket. */
+static bool walk_iflink(struct pattern_call *p)
+{
+    walk_branch(p, p->is_opaque || link_scheme(p->first) > 0);
+    return true;
+}
+
 static bool walk_ifexpr(struct pattern_call *p)
 {
     const struct expr expr = first_expr(p);
@@ -211,6 +219,21 @@ static bool walk_switch(struct pattern_call *p)
 {
     p->sink->failed |= p->is_opaque;
     walk_pattern(p->call, choose_case(p->first, p->rest), p->sink, p->depth + 1);
+    return true;
+}
+
+/* {#given key|text}: an argument that is given counts, even if it is empty. */
+static bool walk_given(struct pattern_call *p)
+{
+    char name[NAME_BYTES_MAX];
+    const size_t size = p->first.size < sizeof name ? p->first.size : sizeof name - 1;
+    memcpy(name, p->first.data, size);
+    name[size] = 0;
+    if (call_has(p->call, name))
+        give_argument(p->call, (struct wanted){.argument = call_argument(p->call, name), .otherwise = STR("")},
+                      p->sink);
+    else
+        walk_pattern(p->call, p->rest, p->sink, p->depth + 1);
     return true;
 }
 
@@ -272,9 +295,10 @@ static const struct {
     const char *name;
     bool (*walk)(struct pattern_call *p);
 } functions[] = {
-    {"expr", walk_expr},    {"if", walk_if},   {"ifeq", walk_ifeq},    {"ifexpr", walk_ifexpr}, {"lc", walk_case},
-    {"lcfirst", walk_case}, {"now", walk_now}, {"num", walk_num},      {"switch", walk_switch}, {"time", walk_time},
-    {"title", walk_title},  {"uc", walk_case}, {"ucfirst", walk_case},
+    {"expr", walk_expr},     {"given", walk_given},   {"if", walk_if},         {"ifeq", walk_ifeq},
+    {"ifexpr", walk_ifexpr}, {"iflink", walk_iflink}, {"lc", walk_case},       {"lcfirst", walk_case},
+    {"now", walk_now},       {"num", walk_num},       {"switch", walk_switch}, {"time", walk_time},
+    {"title", walk_title},   {"uc", walk_case},       {"ucfirst", walk_case},
 };
 
 size_t pattern_function(struct str text)
