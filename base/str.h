@@ -90,6 +90,16 @@ bool utf8_valid(struct str text);
 /* Removes ill-formed bytes in place; returns the new size and adds the removed bytes to *dropped (may be NULL). */
 size_t utf8_repair(char *text, size_t size, uint64_t *dropped);
 
+/* Blank text shows nothing: Unicode's White_Space, and the characters without width (U+200B to U+200F, U+FEFF …). Ill-
+ * formed bytes are not blank. Text may come in parts of any size: `state` is BLANK_SO_FAR at first, then what the part
+ * before gave. The result is BLANK_SO_FAR, or 0 if something shows, or else, below 2^16, an incomplete character. */
+enum { BLANK_SO_FAR = 1 };
+unsigned utf8_blank(unsigned state, struct str part);
+static inline bool str_is_blank(struct str text)
+{
+    return utf8_blank(BLANK_SO_FAR, text) == BLANK_SO_FAR;
+}
+
 /* Figures for people, into a caller's buffer of at least 32 bytes; each returns out. */
 char *format_bytes(uint64_t bytes, char out[32]); /* "1.02 GB": decimal units, three digits */
 char *format_count(uint64_t count, char out[32]); /* "1,412,870" */

@@ -140,3 +140,43 @@ size_t utf8_repair(char *text, size_t size, uint64_t *dropped)
     }
     return to;
 }
+
+static bool is_blank(uint32_t c)
+{
+    if (c < 0x80)
+        return c == ' ' || (c >= '\t' && c <= '\r');
+    switch (c) {
+    case 0x85:
+    case 0xA0:
+    case 0x61C: /* marks of direction: this one, 200E, 200F, 202A to 202E, 2066 to 2069 */
+    case 0x1680:
+    case 0x180E: /* white space until Unicode 6.3 */
+    case 0x205F:
+    case 0x2060:
+    case 0x3000:
+    case 0xFEFF:
+        return true;
+    default:
+        return (c >= 0x2000 && c <= 0x200F) || (c >= 0x2028 && c <= 0x202F) || (c >= 0x2066 && c <= 0x2069);
+    }
+}
+
+unsigned utf8_blank(unsigned state, struct str part)
+{
+    for (size_t i = 0; i < part.size && state; i++) {
+        const unsigned char byte = (unsigned char)part.data[i];
+        if (state == BLANK_SO_FAR && byte < 0x80) {
+            state = is_blank(byte);
+        } else if (state == BLANK_SO_FAR) { /* no blank takes more than three bytes */
+            state = byte >= 0xC2 && byte < 0xF0 && byte != 0xE0 ? byte : 0;
+        } else {
+            const bool second = state < 0x100;
+            state = byte >= 0x80 && byte < 0xC0 ? state << 8 | byte : 0;
+            if (state && second && state < 0xE000)
+                state = is_blank((state >> 8 & 0x1F) << 6 | (byte & 0x3F));
+            else if (state && !second)
+                state = is_blank((state >> 16 & 0x0F) << 12 | (state >> 8 & 0x3F) << 6 | (byte & 0x3F));
+        }
+    }
+    return state;
+}

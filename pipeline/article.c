@@ -130,7 +130,7 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
         if (!stop)
             stop = end;
         struct str line = str_trim(str_range(at, stop));
-        if (line.size > 0) {
+        if (!str_is_blank(line)) {
             bytes[FATE_KEPT] += line.size;
             add_line(reader, line, form);
         }
@@ -240,7 +240,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     if (article->fate != PAGE_KEPT)
         return;
     article->text = buf_str(&reader->text);
-    if (str_trim(article->text).size == 0)
+    if (str_is_blank(article->text))
         article->fate = PAGE_EMPTY;
     else if (!has_words(article->text, options->min_words))
         article->fate = PAGE_SHORT;

@@ -56,7 +56,7 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
         if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena) && member.kind == MEMBER_TEXT) {
             buf_add_str(out, member.text);
             buf_add_byte(out, '\n');
-            count += str_trim(member.text).size > 0;
+            count += !str_is_blank(member.text);
         }
         arena_reset(&arena);
         at = stop + 1;
@@ -155,13 +155,15 @@ const char *look_language(const struct dump *dump, const char *text_key)
 
 /* ------------------------------------------------------------------------------------------------ lines of text */
 
-/* Takes the next line of *rest, without blanks at its ends; false at the end of the text. */
+/* Takes the next line of *rest, without blanks at its ends, empty if it is blank; false at the end of the text. */
 static bool next_line(struct str *rest, struct str *line)
 {
     if (rest->size == 0)
         return false;
     const char *end = rest->data + rest->size, *stop = memchr(rest->data, '\n', rest->size);
     *line = str_trim(str_range(rest->data, stop ? stop : end));
+    if (str_is_blank(*line))
+        line->size = 0;
     *rest = stop ? str_range(stop + 1, end) : (struct str){end, 0};
     return true;
 }

@@ -224,14 +224,34 @@ static size_t blanks_at(const char *from, const char *to)
     return (size_t)(at - from);
 }
 
-/* Ends the record without its trailing blanks. */
+/* Without trailing ASCII blanks, and without a last line that is blank. */
+static struct str without_blank_end(struct str text)
+{
+    for (size_t size = SIZE_MAX; size != text.size;) {
+        size = text.size;
+        while (text.size > 0 && is_blank(text.data[text.size - 1]))
+            text.size--;
+        const char *newline = text.size > 0 ? memrchr(text.data, '\n', text.size) : NULL;
+        const struct str line = str_range(newline ? newline : text.data, text.data + text.size);
+        if (str_is_blank(line))
+            text.size -= line.size;
+    }
+    return text;
+}
+
+/* Ends the record. If all of it is blank, there is none. */
 static void lines_end(struct pages *pages)
 {
-    size_t less = 0;
-    while (!pages->skip && is_blank(pages->group.text.data[pages->group.text.size - 1 - less]))
-        less++;
-    record_end(pages, less);
+    struct buf *text = &pages->group.text;
+    const size_t from = pages->record_from, size = pages->skip ? 0 : text->size - from;
+    const size_t kept = pages->skip ? 0 : without_blank_end((struct str){text->data + from, size}).size;
     pages->match = 0;
+    if (pages->skip || kept > 0) {
+        record_end(pages, size - kept);
+        return;
+    }
+    text->size = from;
+    pages->open = false;
 }
 
 static size_t feed_lines(struct pages *pages, struct str text, struct group *out, bool *full)
@@ -249,21 +269,20 @@ static size_t feed_lines(struct pages *pages, struct str text, struct group *out
                 break;
             from = at;
             *full = record_begin(pages, pages->window, out);
+            pages->match = BLANK_SO_FAR;
             if (*full)
                 return (size_t)(at - text.data);
         }
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const char *line_end = newline ? newline + 1 : end;
-        if (pages->match && at + blanks_at(at, line_end) < line_end)
-            pages->match = 0;
-        at = line_end;
+        pages->match = utf8_blank(pages->match, str_range(at, newline ? newline : end));
+        at = newline ? newline + 1 : end;
         if (!newline)
             break;
-        if (pages->match || pages->lines) {
+        if (pages->match == BLANK_SO_FAR || pages->lines) {
             record_add(pages, str_range(from, at));
             lines_end(pages);
         } else {
-            pages->match = 1;
+            pages->match = BLANK_SO_FAR;
         }
     }
     if (pages->open)
@@ -386,7 +405,7 @@ void pages_state(const struct pages *pages, struct dump_state *state)
 static bool match_is_possible(const struct pages *pages, const struct dump_state *state)
 {
     if (pages->kind != INPUT_WIKI)
-        return state->match <= (pages->open ? 1 : 3);
+        return state->match < (pages->open ? 1u << 16 : 4);
     if (state->match == 0)
         return true;
     unsigned tag = state->match / 16, seen = state->match % 16;

@@ -4,9 +4,9 @@
  *     pages_enter(window) → pages_feed … → pages_leave → pages_enter(next window) → … → pages_end
  *
  * Wiki: a record is <page>…</page>; text between pages is left out. A page interrupted by another <page> or
- * </mediawiki> ends there. Text: a record is a document, from its first to its last byte that is not blank; a blank
- * line ends it. JSONL, and text of options.lines: a record is a line that is not blank, without the blanks at both
- * ends. (The length that is compared with page_bytes_max includes trailing blanks.) */
+ * </mediawiki> ends there. Text: a record is a document, from its first line that is not blank (str_is_blank) to the
+ * next blank line or the end. JSONL, and text of options.lines: a record is a line that is not blank. A record has no
+ * ASCII blanks at its ends. (The length that is compared with page_bytes_max includes trailing blanks.) */
 #ifndef PIPELINE_DUMP_PAGES_H
 #define PIPELINE_DUMP_PAGES_H
 
@@ -31,8 +31,7 @@ struct pages {
     bool closed;         /* wiki: </mediawiki> was the last tag of <mediawiki> and </mediawiki> */
     uint32_t closed_in;  /* the window where it began */
     bool guessed, doubt; /* as in struct dump_head */
-    unsigned
-        match; /* wiki: place in a tag; open document: its line is blank so far; else: bytes of a BOM to pass over */
+    unsigned match; /* wiki: place in a tag; open document: utf8_blank of its line; else: bytes of a BOM to pass over */
     uint32_t tag_window; /* the window of the '<' of that tag */
 
     /* The group that is being filled, if begun. */

@@ -349,7 +349,7 @@ static int recognise(const char *name, struct str head, enum container container
     *kind = INPUT_SNIFF;
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
         return refuse_encoding(name, container, STR("UTF-16"), err);
-    if (text.size == 0)
+    if (str_is_blank(text))
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
     if (head_has_nul(head))
         return recognise_with_nul(name, head, asked, kind, err);

@@ -143,6 +143,43 @@ static void a_character_is_found_at_any_position(void **state)
         }
 }
 
+/* Unicode's White_Space, and the characters that show nothing and have no width. */
+static bool should_be_blank(uint32_t c)
+{
+    static const uint32_t ranges[][2] = {{0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},
+                                         {0x61C, 0x61C},   {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200A},
+                                         {0x200B, 0x200F}, {0x2028, 0x2029}, {0x202A, 0x202E}, {0x202F, 0x202F},
+                                         {0x205F, 0x2060}, {0x2066, 0x2069}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+    for (size_t i = 0; i < COUNT(ranges); i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static void blank_characters_are_known_in_parts_too(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        char text[8] = " ";
+        const unsigned size = 1 + utf8_write(c, text + 1);
+        assert_int_equal(str_is_blank((struct str){text, size}), should_be_blank(c));
+        for (unsigned cut = 0; cut <= size; cut++) {
+            const unsigned so_far = utf8_blank(BLANK_SO_FAR, (struct str){text, cut});
+            assert_true(so_far < 1u << 16);
+            assert_int_equal(utf8_blank(so_far, (struct str){text + cut, size - cut}) == BLANK_SO_FAR,
+                             should_be_blank(c));
+        }
+    }
+    assert_true(str_is_blank(STR("")));
+    assert_true(str_is_blank(STR("\xE3\x80\x80 \xC2\xA0\t\xEF\xBB\xBF")));
+    static const char *const shown[] = {"\xE3\x80", "\xE3",     "\xC2", "\xE3\x80 ",     "\xE3 \x80",
+                                        "\xA0",     "\xC0\xA0", "\xF0", "\xE3\x80\x80.", "\xE0\x82\xA0"};
+    for (size_t i = 0; i < COUNT(shown); i++)
+        assert_false(str_is_blank(str_of(shown[i])));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +188,7 @@ int main(void)
         cmocka_unit_test(every_code_point_reads_back),
         cmocka_unit_test(repair_drops_what_is_ill_formed),
         cmocka_unit_test(a_character_is_found_at_any_position),
+        cmocka_unit_test(blank_characters_are_known_in_parts_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

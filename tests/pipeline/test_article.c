@@ -44,8 +44,36 @@ static void words_are_counted(void **state)
     assert_int_equal(fate_of("word", 0), PAGE_KEPT);
 }
 
+/* The text of a document, `{"text":"…"}` for JSON lines. */
+static void assert_text(enum input_kind kind, enum text_form form, const char *text, const char *expected)
+{
+    struct article_reader *reader = article_open();
+    const struct article_options options = {.language = language_english(), .code = "", .form = form};
+    struct record record = {.size = strlen(text)};
+    struct group group = {.kind = kind, .records = &record, .record_count = 1, .record_capacity = 1};
+    struct article article;
+    buf_add(&group.text, text, strlen(text));
+    article_read(reader, &options, &group, 0, &article);
+    assert_int_equal(article.fate, *expected ? PAGE_KEPT : PAGE_EMPTY);
+    if (*expected)
+        assert_true(str_equal(article.text, str_of(expected)));
+    buf_release(&group.text);
+    article_close(reader);
+}
+
+static void blank_lines_are_left_out(void **state)
+{
+    (void)state;
+    const char *lines = "One.\n\u00a0\nTwo.\n \u3000\t\n\u200b\nThree.\n\u2028";
+    assert_text(INPUT_TEXT, FORM_SENTENCES, lines, "One.\nTwo.\nThree.\n");
+    assert_text(INPUT_TEXT, FORM_PARAGRAPHS, lines, "One.\nTwo.\nThree.\n");
+    assert_text(INPUT_TEXT, FORM_WRAPPED, lines, "One. Two. Three.\n");
+    assert_text(INPUT_JSONL, FORM_SENTENCES, "{\"text\": \"One.\\n\\u00a0\\nTwo.\\n\\ufeff\\n\"}", "One.\nTwo.\n");
+    assert_text(INPUT_JSONL, FORM_SENTENCES, "{\"text\": \"\\u3000\\n\\u00a0\\u200b\"}", "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_counted), cmocka_unit_test(blank_lines_are_left_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,9 @@ static void the_form_of_text_is_recognised(void **state)
                 FORM_SENTENCES);
     assert_form("paragraphs", "One is here. Two are there.\n\nThree came. Four went. Five too.\n", "en",
                 FORM_PARAGRAPHS);
+    assert_form("paragraphs, wide blanks between them",
+                "One is here. Two are there.\n　\nThree came. Four went.\n\u00a0\nFive too. Six too.\n", "en",
+                FORM_PARAGRAPHS);
     assert_form("paragraphs of a document", "One is here. Two are there.\nAnd three. Four.\n\nFive came. Six.\n", "en",
                 FORM_PARAGRAPHS);
     assert_form("documents", "One is here. Two are there.\nThree came. Four went. Five too.\n", "en", FORM_LINES);

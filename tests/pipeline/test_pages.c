@@ -3,9 +3,10 @@
 
 #include "pipeline/dump/pages.h"
 
-/* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Returns what pages_end returns. */
-static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
-               const struct dump_options *options, struct buf *out)
+/* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Where window `restart` begins, another
+ * struct pages continues, if all earlier records were given. Returns what pages_end returns. */
+static int cut_restarting(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes, size_t restart,
+                          const struct dump_options *options, struct buf *out)
 {
     struct pages pages;
     struct group group = {0};
@@ -16,6 +17,13 @@ static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_
     for (size_t at = 0; at < text.size; at += window_bytes) {
         size_t end = text.size - at < window_bytes ? text.size : at + window_bytes;
         entry.next_window = at / window_bytes;
+        if (at > 0 && entry.next_window == restart && pages_settled(&pages, restart)) {
+            struct dump_state state = {.next_window = restart};
+            pages_state(&pages, &state);
+            pages_release(&pages);
+            pages_init(&pages, options, kind, false);
+            assert_int_equal(pages_restore(&pages, &state), 0);
+        }
         pages_enter(&pages, (uint32_t)entry.next_window, &entry);
         for (size_t from = at; from < end;) {
             bool full;
@@ -34,6 +42,12 @@ static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_
     pages_release(&pages);
     group_release(&group);
     return result;
+}
+
+static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
+               const struct dump_options *options, struct buf *out)
+{
+    return cut_restarting(kind, text, window_bytes, span_bytes, SIZE_MAX, options, out);
 }
 
 /* Expects `expected` from one window, with spans of every size. */
@@ -98,6 +112,84 @@ static void documents_end_at_blank_lines(void **state)
     assert_cut(INPUT_TEXT, STR("a\nb\n   c"), &options,
                "== file 3 window 0 part 0 records 1 oversize 0\n-- 8\na\nb\n   c\n");
     assert_cut(INPUT_TEXT, STR(" \n\t\n\n"), &options, "");
+}
+
+/* Cuts for windows and spans of every size, and restarts at every window; the groups expected are computed from whole
+ * lines. */
+static void assert_documents(enum input_kind kind, struct str text, const struct dump_options *options)
+{
+    struct buf out = {0}, expected = {0}, body = {0};
+    for (size_t window = 1; window <= text.size; window++) {
+        size_t last = SIZE_MAX, records = 0, from = SIZE_MAX, to = 0;
+        buf_reset(&expected);
+        buf_reset(&body);
+        for (size_t at = 0; at <= text.size;) {
+            const char *newline = at < text.size ? memchr(text.data + at, '\n', text.size - at) : NULL;
+            const size_t stop = newline ? (size_t)(newline - text.data) : text.size;
+            const bool shows = !str_is_blank((struct str){text.data + at, stop - at});
+            if (shows && from == SIZE_MAX)
+                from = at + strspn(text.data + at, " \t\r");
+            if (shows)
+                for (to = stop; strchr(" \t\r", text.data[to - 1]);)
+                    to--;
+            at = stop + 1;
+            if (from == SIZE_MAX || (shows && !options->lines && kind == INPUT_TEXT && at <= text.size))
+                continue; /* no record, or it may go on */
+            if (from / window != last && records) {
+                buf_addf(&expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
+                buf_add_str(&expected, buf_str(&body));
+                buf_reset(&body);
+                records = 0;
+            }
+            last = from / window;
+            records++;
+            buf_addf(&body, "-- %zu\n%.*s\n", to - from, (int)(to - from), text.data + from);
+            from = SIZE_MAX;
+        }
+        if (records)
+            buf_addf(&expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
+        buf_add_str(&expected, buf_str(&body));
+        for (size_t span = 1; span <= window; span++) {
+            assert_int_equal(cut(kind, text, window, span, options, &out), 0);
+            assert_same(buf_str(&out), buf_str(&expected));
+        }
+        for (size_t restart = 1; restart * window < text.size; restart++) {
+            assert_int_equal(cut_restarting(kind, text, window, window, restart, options, &out), 0);
+            assert_same(buf_str(&out), buf_str(&expected));
+        }
+    }
+    buf_release(&out);
+    buf_release(&expected);
+    buf_release(&body);
+}
+
+static void a_line_that_shows_nothing_is_blank(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    assert_cut(INPUT_TEXT, STR("a\n\xC2\xA0\nb\xC2\xA0\n \xE3\x80\x80\t\r\nc\n\xE2\x80\xA8\n"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 1\na\n-- 3\nb\xC2\xA0\n-- 1\nc\n");
+    static const char *const blanks[] = {"",
+                                         " \t",
+                                         "\xC2\xA0",
+                                         "\xE3\x80\x80\xE3\x80\x80",
+                                         "\xE2\x80\x8B",
+                                         "\xEF\xBB\xBF",
+                                         " \xE2\x80\xA9 ",
+                                         "\xE1\xA0\x8E\r"};
+    static const char *const shown[] = {"a", "\xE3\x81\x82", "\xE2\x80\x94", "\xC2\xAB"}; /* begin like blanks */
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+        for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+            for (unsigned form = 0; form < 3; form++) {
+                struct buf text = {0};
+                const char *blank = blanks[i], *line = shown[k];
+                buf_addf(&text, "%s\n%s%s\n%s\n%s\n%s\n\n%s\n%s%s%s", blank, blank, line, line, blank, blank, line,
+                         line, blank, form == 0 ? "" : "\n");
+                buf_text(&text);
+                options.lines = form == 2;
+                assert_documents(form == 1 ? INPUT_JSONL : INPUT_TEXT, buf_str(&text), &options);
+                buf_release(&text);
+            }
 }
 
 static void a_json_line_is_a_record(void **state)
@@ -194,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_page_that_is_not_closed_spoils_no_other),
         cmocka_unit_test(an_open_wiki_is_truncated),
         cmocka_unit_test(documents_end_at_blank_lines),
+        cmocka_unit_test(a_line_that_shows_nothing_is_blank),
         cmocka_unit_test(a_json_line_is_a_record),
         cmocka_unit_test(long_records_are_skipped_and_counted),
         cmocka_unit_test(a_long_group_is_given_in_parts),
