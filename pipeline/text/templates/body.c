@@ -18,12 +18,12 @@ static void trim(const struct compiler *c, uint32_t *from, uint32_t *to)
         --*to;
 }
 
-size_t body_pieces(const struct compiler *c, uint32_t index, struct piece *pieces)
+size_t body_pieces(const struct compiler *c, uint32_t index, struct body_piece *pieces)
 {
     struct span_walk walk = span_walk(c->text, c->spans, index);
     size_t count = 0;
-    for (bool more = true; more && count < PIECES_MAX;) {
-        struct piece piece = {.from = walk.at, .child = walk.child};
+    for (bool more = true; more && count < BODY_PIECES_MAX;) {
+        struct body_piece piece = {.from = walk.at, .child = walk.child};
         uint32_t equals;
         more = span_walk_to_bar(&walk, &equals);
         piece.to = walk.at;
@@ -56,7 +56,7 @@ void body_compile_branch(struct compiler *c, uint32_t from, uint32_t to, uint32_
 /* {{{name|default}}} */
 static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
 {
-    struct piece pieces[PIECES_MAX];
+    struct body_piece pieces[BODY_PIECES_MAX];
     const size_t count = body_pieces(c, index, pieces);
     const struct str name = str_trim(str_range(c->text.data + pieces[0].from, c->text.data + pieces[0].to));
     bool plain = name.size > 0 && name.size < 64;
@@ -92,7 +92,7 @@ static bool hides_link(const struct compiler *c, struct str word)
 }
 
 /* Does a link show a picture or nothing: [[File:{{{1}}}.svg|20px]], [[{{#if:{{{1|}}}|File:{{{1}}}}}|20px]]? */
-static bool is_hidden_link(const struct compiler *c, struct str target, const struct piece *pieces, size_t count)
+static bool is_hidden_link(const struct compiler *c, struct str target, const struct body_piece *pieces, size_t count)
 {
     const char *const text = c->text.data;
     size_t word = 0;
@@ -117,7 +117,7 @@ static bool is_hidden_link(const struct compiler *c, struct str target, const st
 
 static void compile_link(struct compiler *c, uint32_t index, unsigned depth)
 {
-    struct piece pieces[PIECES_MAX];
+    struct body_piece pieces[BODY_PIECES_MAX];
     const size_t count = body_pieces(c, index, pieces);
     struct str target = str_trim(str_range(c->text.data + pieces[0].from, c->text.data + pieces[0].to));
     const bool is_plain = str_starts(target, STR(":"));

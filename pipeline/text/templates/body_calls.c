@@ -56,7 +56,7 @@ static void compile_invoke(struct compiler *c, struct str module)
 }
 
 /* {{#tag:name|content|…}} shows what the tag would show. */
-static void compile_tag_function(struct compiler *c, uint32_t colon, const struct piece *pieces, size_t count,
+static void compile_tag_function(struct compiler *c, uint32_t colon, const struct body_piece *pieces, size_t count,
                                  unsigned depth)
 {
     const struct tag *tag = tag_find(str_trim(str_range(c->text.data + colon, c->text.data + pieces[0].to)));
@@ -79,14 +79,14 @@ static void compile_tag_function(struct compiler *c, uint32_t colon, const struc
 }
 
 /* {{#if: a | b | c}}: `colon` after the function's name. */
-static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct piece *pieces,
+static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct body_piece *pieces,
                              size_t count, unsigned depth)
 {
     static const struct {
         const char *name, *short_name;
         size_t branches; /* the first piece that is one; of a switch, what follows an '=' */
     } functions[] = {{"#if", "if", 1},         {"#ifeq", "ifeq", 2},      {"#ifexist", "if", 1},
-                     {"#ifexpr", "ifexpr", 1}, {"#expr", "expr", 9},      {"#switch", "switch", PIECES_MAX},
+                     {"#ifexpr", "ifexpr", 1}, {"#expr", "expr", 9},      {"#switch", "switch", BODY_PIECES_MAX},
                      {"#time", "time", 9},     {"formatnum", "num", 9},   {"lc", "lc", 9},
                      {"uc", "uc", 9},          {"lcfirst", "lcfirst", 9}, {"ucfirst", "ucfirst", 9}};
     const bool outer = c->in_function;
@@ -101,7 +101,7 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
         return;
     }
     if (str_equal(name, STR("#iferror"))) { /* nothing here errs */
-        const struct piece *shown = count > 2 ? &pieces[2] : &pieces[0];
+        const struct body_piece *shown = count > 2 ? &pieces[2] : &pieces[0];
         body_compile_branch(c, count > 2 ? shown->from : colon, shown->to, shown->child, depth);
         return;
     }
@@ -114,7 +114,7 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
     }
     c->in_function = true;
     buf_addf(c->out, "{#%s ", functions[index].short_name);
-    const bool is_switch = functions[index].branches == PIECES_MAX;
+    const bool is_switch = functions[index].branches == BODY_PIECES_MAX;
     for (size_t i = 0; i < count; i++) {
         uint32_t from = i == 0 ? colon : pieces[i].from, to = pieces[i].to;
         bool is_branch = i >= functions[index].branches;
@@ -218,8 +218,8 @@ static bool is_function(struct str name)
 
 /* A call of a template, whose name is text[start, end); if that is not all of the first piece, span `child` follows,
  * and the name is computed. */
-static void compile_call(struct compiler *c, uint32_t start, uint32_t end, uint32_t child, const struct piece *pieces,
-                         size_t count, unsigned depth)
+static void compile_call(struct compiler *c, uint32_t start, uint32_t end, uint32_t child,
+                         const struct body_piece *pieces, size_t count, unsigned depth)
 {
     const char *text = c->text.data;
     char canonical[NAME_BYTES_MAX];
@@ -256,7 +256,7 @@ static void compile_call(struct compiler *c, uint32_t start, uint32_t end, uint3
 
 void body_compile_template(struct compiler *c, uint32_t index, unsigned depth)
 {
-    struct piece pieces[PIECES_MAX];
+    struct body_piece pieces[BODY_PIECES_MAX];
     const size_t count = body_pieces(c, index, pieces);
     const char *text = c->text.data;
     char folded[NAME_BYTES_MAX];
@@ -267,7 +267,7 @@ void body_compile_template(struct compiler *c, uint32_t index, unsigned depth)
     if (child < c->spans->count && c->spans->items[child].start < end)
         end = c->spans->items[child].start;
     const struct str typed = str_trim(str_range(text + start, text + end));
-    if (count == PIECES_MAX) {
+    if (count == BODY_PIECES_MAX) {
         body_stop(c, BODY_OTHER);
         return;
     }

@@ -74,12 +74,12 @@ void body_compile(struct compiler *c, uint32_t from, uint32_t to, uint32_t child
 void body_compile_piece(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth);
 void body_compile_branch(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth);
 
-struct piece {
+struct body_piece {
     uint32_t from, to, equals, child; /* equals: of the first '=', or `to` */
 };
-#define PIECES_MAX 64u
+#define BODY_PIECES_MAX 64u
 /* Cuts a span into the pieces between its bars; returns how many. */
-size_t body_pieces(const struct compiler *c, uint32_t index, struct piece *pieces);
+size_t body_pieces(const struct compiler *c, uint32_t index, struct body_piece *pieces);
 
 /* {{…}} */
 void body_compile_template(struct compiler *c, uint32_t index, unsigned depth);

@@ -245,7 +245,7 @@ static bool skip_empty_block(const struct compiler *c, struct cursor *cursor, co
     return true;
 }
 
-/* Elements that we leave out whole: boxes and remarks, extension tags that are no span, because spans are in the tag. */
+/* Elements that are left out whole: boxes, remarks, and extension tags that are no span because spans are in them. */
 static bool leave_out(struct compiler *c, struct cursor *cursor, const struct body_tag *tag)
 {
     const bool is_infobox = str_equal_ascii_nocase(tag->name, STR("infobox"));
