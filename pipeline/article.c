@@ -256,6 +256,16 @@ static size_t count_characters(struct str text)
     return characters;
 }
 
+/* By the template whose rendering it came from, else by the page. */
+static void count_leak(const struct article_reader *reader, const struct article *article, size_t i,
+                       struct missing *missing)
+{
+    char folded[NAME_BYTES_MAX], braced[NAME_BYTES_MAX + 4];
+    const struct str name = wikitext_leak(reader->wikitext, i, folded);
+    const int size = snprintf(braced, sizeof braced, "{{%.*s}}", (int)name.size, name.data);
+    missing_add(&missing->leaks, name.size > 0 ? (struct str){braced, (size_t)size} : article->title, 1);
+}
+
 void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
                    struct missing *missing)
 {
@@ -289,8 +299,8 @@ void article_count(const struct article_reader *reader, const struct article *ar
         return;
     counts->holes += facts->holes;
     counts->leaks += facts->leaks;
-    if (facts->leaks > 0)
-        missing_add(&missing->leaks, article->title, facts->leaks);
+    for (size_t i = 0; i < facts->leaks; i++)
+        count_leak(reader, article, i, missing);
     counts->wiki_bytes += article->text.size;
     tally_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
 }

@@ -87,9 +87,22 @@ static void separate_words(struct wikitext *w, const struct rendering *rendering
         paragraph_blank(&w->paragraphs);
 }
 
+/* Shows a text of a rendering (in w->renders.text) in place of the page's bytes up to `end`. */
+static void show_rendered(struct wikitext *w, uint32_t end, struct str shown, uint32_t span,
+                          const struct rendering *rendering)
+{
+    walk_open_paragraph(w);
+    if (rendering->is_added || memchr(shown.data, '<', shown.size))
+        leaks_watch(w, shown, span, rendering);
+    if (rendering->is_added)
+        renders_say(w->renders.text.data + (shown.data - w->renders.text.data), shown.size);
+    walk_show(w, end, shown);
+}
+
 /* Shows the parts of a rendering from `part` on, up to and including the next argument, which the walk then reads;
  * after the last part the template is finished. */
-void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end)
+void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t span,
+                          uint32_t end)
 {
     struct renders *renders = &w->renders;
     const bool is_block = rendering->is_block;
@@ -100,7 +113,8 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             walk_gap(w);
         } else if (next->kind == PART_TEXT) {
             separate_words(w, rendering, part, next->to > next->from ? renders->text.data[next->from] : ' ');
-            walk_add(w, (struct str){renders->text.data + next->from, next->to - next->from});
+            show_rendered(w, w->at, (struct str){renders->text.data + next->from, next->to - next->from}, span,
+                          rendering);
             at_start = false;
         } else {
             /* A list that a function gives begins a line of its own: {{#if:x|* item}}. */
@@ -117,6 +131,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             struct walk_frame *frame = &w->frames[w->depth - 1];
             frame->rendering = *rendering;
             frame->next_part = part + 1;
+            frame->template_span = span;
             frame->template_end = end;
             return;
         }
@@ -249,7 +264,7 @@ static void show_text(struct wikitext *w, const struct span *span, struct render
     if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
         shown.size--;
     if (shown.size > 0) {
-        walk_show(w, span->end, shown);
+        show_rendered(w, span->end, shown, w->span, rendering);
     } else {
         walk_open_paragraph(w);
         walk_skip(w, span->end, FATE_TEMPLATE);
@@ -293,7 +308,7 @@ static void read_template(struct wikitext *w, const struct span *span)
     if (is_text_alone(&w->renders, &rendering) && !rendering.is_block)
         show_text(w, span, &rendering);
     else
-        construct_show_parts(w, &rendering, rendering.part, span->end);
+        construct_show_parts(w, &rendering, rendering.part, w->span, span->end);
 }
 
 static void read_pre(struct wikitext *w, const struct span *span)

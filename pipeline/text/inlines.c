@@ -94,6 +94,45 @@ static uint32_t find_tag_end(struct wikitext *w, uint32_t end, uint32_t limit)
     return end;
 }
 
+/* The end of what has the form of a tag at `at`, not inside a span; `at` if nothing has. */
+static uint32_t find_leak_end(struct wikitext *w, struct str rest)
+{
+    const uint32_t limit = walk_inner_end(w);
+    const char *text = w->text.data;
+    uint32_t end = w->at + (uint32_t)leak_tag(rest, &w->facts->steps), i = w->span;
+    for (; i < w->spans.count && w->spans.items[i].start < end; i = w->spans.items[i].next)
+        if (w->spans.items[i].end > end)
+            end = w->spans.items[i].end <= limit ? w->spans.items[i].end : w->spans.items[i].start;
+    uint32_t at = end; /* among the attributes there may be templates: <foo a="b" {{c}}> */
+    while (at > w->at && at < limit) {
+        const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
+        if (!span && text[at] != ' ')
+            break;
+        at = span ? span->end : at + 1;
+        i = span ? span->next : i;
+    }
+    w->facts->steps += at - end;
+    return at > end && at < limit && text[at] == '>' && text[end - 1] != '>' ? at + 1 : end;
+}
+
+/* A tag that MediaWiki shows as it stands, because it does not know it or its counterpart is missing. */
+static void skip_leak(struct wikitext *w, uint32_t end)
+{
+    if (end == w->at) {
+        const uint32_t next = w->span;
+        const bool is_broken = next < w->spans.count && w->spans.items[next].start == w->at + 1 &&
+                               w->spans.items[next].kind == SPAN_TAG &&
+                               tags[w->spans.items[next].tag].kind == TAG_LITERAL; /* <<nowiki/>ref> */
+        if (!is_broken)
+            leaks_watch_page(w);
+        walk_keep(w, w->at + 1);
+        return;
+    }
+    leaks_note(w, LEAK_OF_PAGE);
+    walk_skip(w, end, FATE_LEAK);
+    walk_gap(w);
+}
+
 static void read_tag(struct wikitext *w)
 {
     struct tag_found found;
@@ -104,7 +143,7 @@ static void read_tag(struct wikitext *w)
     const struct tag *tag = is_tag ? &tags[found.index] : NULL;
     const uint32_t end = is_tag ? find_tag_end(w, w->at + (uint32_t)found.size, walk_inner_end(w)) : 0;
     if (end == 0 || is_text(w, tag, found.closing, end)) {
-        walk_keep(w, w->at + 1);
+        skip_leak(w, end > 0 ? end : find_leak_end(w, rest));
         return;
     }
     if (tag->kind == TAG_BREAK) {

@@ -58,11 +58,13 @@ static void move_bytes(struct wikitext *w, uint64_t bytes, enum fate fate)
     w->facts->bytes[fate] += bytes;
 }
 
-/* Of `kept` bytes of the page, counts those that tidying removed again; they may include text that a rendering
- * added. */
+/* Of `kept` bytes of the page, counts those that tidying removed again, and those of leaks; they may include text that
+ * a rendering added. */
 static void count_mended(struct wikitext *w, uint64_t kept)
 {
-    move_bytes(w, w->paragraphs.mended < kept ? w->paragraphs.mended : kept, FATE_MENDED);
+    const bool is_all = w->paragraphs.mended == SIZE_MAX;
+    const uint64_t mended = is_all ? kept : w->paragraphs.mended + w->leaks.removed;
+    move_bytes(w, mended < kept ? mended : kept, FATE_MENDED);
 }
 
 /* The fate of what was kept of the paragraph or caption that has ended, as far as a trace can tell. */
@@ -103,6 +105,7 @@ void walk_end_paragraph(struct wikitext *w)
     const enum paragraph_kind kind = w->paragraphs.kind;
     const size_t open = w->open_count;
     find_holes(w, w->paragraphs.start);
+    leaks_remove(w, w->paragraphs.start);
     const size_t start = w->paragraphs.start;
     const bool is_wanted = paragraph_end(&w->paragraphs);
     w->section_has_prose |= is_wanted && kind == PARAGRAPH_PROSE && w->paragraphs.out->size > start;
@@ -110,8 +113,11 @@ void walk_end_paragraph(struct wikitext *w)
         count_mended(w, w->paragraph_bytes);
     else
         move_bytes(w, w->paragraph_bytes, fate_of[kind]);
-    if (!is_wanted)
+    if (!is_wanted) {
         forget_holes(w, open);
+        leaks_forget(w, w->paragraph_leaks);
+    }
+    w->paragraph_leaks = w->facts->leaks;
     if (w->options.trace)
         trace_paragraph_end(w->options.trace, is_wanted ? fate_when_tidied(w) : fate_of[kind]);
     w->paragraph_bytes = 0;
@@ -162,6 +168,7 @@ void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end
                                                 .fate = fate,
                                                 .out_start = w->paragraphs.out->size,
                                                 .kept_start = w->paragraph_bytes,
+                                                .leaks_start = w->facts->leaks,
                                                 .quotes_line_end = w->quotes_line_end,
                                                 .quotes_apostrophe = w->quotes_apostrophe};
     w->inline_depth += is_inline(kind);
@@ -184,6 +191,8 @@ void walk_pop(struct wikitext *w)
     }
     if (frame->kind == FRAME_CAPTION) {
         find_holes(w, frame->out_start);
+        leaks_remove(w, frame->out_start);
+        leaks_settle(w, frame->leaks_start);
         paragraph_cut_caption(&w->paragraphs, frame->out_start);
         assert(w->paragraph_bytes >= frame->kept_start);
         count_mended(w, w->paragraph_bytes - frame->kept_start);
@@ -196,6 +205,6 @@ void walk_pop(struct wikitext *w)
     } else if (frame->kind == FRAME_TERM) {
         walk_begin_paragraph(w, PARAGRAPH_ITEM);
     } else if (frame->kind == FRAME_LINES || frame->kind == FRAME_BLOCK) {
-        construct_show_parts(w, &rendering, frame->next_part, frame->template_end);
+        construct_show_parts(w, &rendering, frame->next_part, frame->template_span, frame->template_end);
     }
 }

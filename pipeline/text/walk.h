@@ -11,6 +11,7 @@
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
 
+#include "pipeline/text/leaks.h"
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h"
 #include "pipeline/text/templates/templates.h"
@@ -37,11 +38,12 @@ struct walk_frame {
     uint32_t start;                              /* where it was pushed */
     size_t out_start;                            /* FRAME_CAPTION: size of the text when it began */
     uint64_t kept_start;                         /* FRAME_CAPTION: kept bytes of the paragraph then */
+    size_t leaks_start;                          /* FRAME_CAPTION: number of leaks then */
     uint32_t quotes_line_end, quotes_apostrophe; /* FRAME_LABEL, FRAME_CAPTION: of the line that goes on after it */
     /* FRAME_LINES, FRAME_BLOCK: what the template shows after this argument. */
     struct rendering rendering;
     size_t next_part;
-    uint32_t template_end;
+    uint32_t template_span, template_end;
 };
 
 /* A template without a rendering. */
@@ -68,6 +70,8 @@ struct wikitext {
     struct unknown *unknown; /* [facts->unknown] from left to right */
     uint32_t *open;          /* [open_count] of these, those in the open paragraph and captions, as a stack */
     size_t unknown_capacity, open_count;
+    struct leaks leaks;
+    size_t paragraph_leaks; /* number of them when the open paragraph began */
 
     /* Of the page that is read. */
     struct wikitext_facts *facts;
@@ -116,7 +120,9 @@ static inline uint32_t walk_inner_end(const struct wikitext *w)
     return w->depth > 0 ? w->frames[w->depth - 1].inner_end : w->size;
 }
 
-void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end);
+/* Shows the rendering of the template `span`, which ends at `end`, from `part` on. */
+void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t span,
+                          uint32_t end);
 void construct_read(struct wikitext *w); /* reads spans.items[span], which begins at `at` */
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);

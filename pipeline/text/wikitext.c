@@ -84,6 +84,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->dropped_section = 0;
     w->line_out = out->size;
     w->open_count = 0;
+    w->leaks.watched_count = w->paragraph_leaks = 0;
     w->break_out = SIZE_MAX;
     w->line_start = true;
     w->line_hides_block = w->is_poem = w->after_hidden = w->in_stray_table = w->stray_table_breaks = false;
@@ -108,6 +109,12 @@ struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_B
     *text = str_range(w->text.data + span->start, w->text.data + span->end);
     *kind = w->unknown[i].kind;
     return template_name(w->text, &w->spans, w->unknown[i].span, name);
+}
+
+struct str wikitext_leak(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX])
+{
+    const uint32_t span = w->leaks.items[i].span;
+    return span == LEAK_OF_PAGE ? STR("") : template_name(w->text, &w->spans, span, name);
 }
 
 int32_t wikitext_namespace(const struct wikitext *w, struct str title)
@@ -145,6 +152,7 @@ void wikitext_close(struct wikitext *w)
     spans_release(&w->spans);
     signs_release(&w->signs);
     renders_release(&w->renders);
+    leaks_release(&w->leaks);
     buf_release(&w->paragraphs.captions);
     mem_free(w->frames);
     mem_free(w->unknown);

@@ -32,8 +32,8 @@ struct wikitext_facts {
     uint64_t bytes[FATES]; /* of the page's text by their fate; they add up to its size */
     size_t unknown;        /* templates that no row renders: see wikitext_unknown */
     size_t holes;          /* those of them that stood in a sentence: words before and after them in a kept paragraph */
+    size_t leaks;          /* strings with the form of markup that were left out: see leaks.h, wikitext_leak */
     size_t sentences;      /* those of them that were not left out: their one argument is a sentence, which shows */
-    uint64_t leaks;        /* strings with the form of markup that nothing accounts for: left out of the text */
     uint64_t steps;        /* bytes looked at, some of them more than once */
 };
 
@@ -49,6 +49,9 @@ enum unknown_kind { UNKNOWN_APART, UNKNOWN_HOLE, UNKNOWN_SENTENCE };
  * know), all of it as it stands in the page, and its kind. */
 struct str wikitext_unknown(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX], struct str *text,
                             enum unknown_kind *kind);
+/* The folded name of the template out of whose rendering leak number i of facts.leaks came; empty where it stands on
+ * the page itself, or has no name that we could know. */
+struct str wikitext_leak(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX]);
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);

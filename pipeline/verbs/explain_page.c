@@ -29,7 +29,7 @@ static const char *const colours[FATES] = {
     [FATE_DELETED] = "\033[31m",   [FATE_INCLUDE] = "\033[35m",   [FATE_URL] = "\033[2m",
     [FATE_MAGIC] = "\033[2m",      [FATE_HEADING] = "\033[31m",   [FATE_SECTION] = "\033[31m",
     [FATE_LIST] = "\033[31m",      [FATE_PRE] = "\033[31m",       [FATE_VARIANT] = "\033[31m",
-    [FATE_CONTROL] = "\033[2m",    [FATE_MENDED] = "\033[31m",
+    [FATE_CONTROL] = "\033[2m",    [FATE_LEAK] = "\033[31m",      [FATE_MENDED] = "\033[31m",
 };
 #define COLOUR_SHOWN   "\033[32m"
 #define COLOUR_HEADING "\033[1m"

@@ -19,7 +19,7 @@ manifest, shown, wanted = json.load(open(sys.argv[1])), json.load(open(sys.argv[
 build = json.load(open(sys.argv[1].replace("manifest.json", "build.json")))
 fates = ["kept", "markup", "template", "table", "reference", "comment", "file", "category", "interwiki", "math", "code",
          "gallery", "extension", "deleted", "include", "url", "magic", "heading", "section", "list", "pre", "variant",
-         "control", "mended"]
+         "control", "leak", "mended"]
 text = manifest["text"]
 assert list(text) == ["bytes"] + fates + ["dropped"], list(text)
 assert list(text["dropped"]) == list(manifest["pages"]["dropped"])

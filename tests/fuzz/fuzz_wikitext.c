@@ -1,11 +1,13 @@
 // room: pipeline
 // bytes: 65536
 /* In: a language, what to keep, and a page of wikitext. Held: the text is well-formed UTF-8 without a gap left in it
- * and no longer than a few times the page; every byte has one fate, in the counts and in the trace; the work is
- * linear; the page reads the same once more. */
+ * and no longer than a few times the page; every byte has one fate, in the counts and in the trace; no tag of the page
+ * stands in it, unless something on the page may say that it is meant; the work is linear; the page reads the same once
+ * more. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
+#include "pipeline/text/leaks.h"
 #include "pipeline/text/tidy.h"
 #include "pipeline/text/trace.h"
 #include "pipeline/text/wikitext.h"
@@ -32,6 +34,29 @@ static void check_trace(const struct trace *trace, const struct wikitext_facts *
             assert(bytes[fate] == facts->bytes[fate] + (fate == FATE_KEPT ? facts->bytes[FATE_MENDED] : 0));
 }
 
+/* Entities, literal text, formulas and templates may say that a tag is to be seen. */
+static bool says_literal(struct str page)
+{
+    static const char *const signs[] = {"&",      "{{",   "nowiki", "NOWIKI", "Nowiki", "pre", "PRE", "syntaxhighlight",
+                                        "source", "math", "chem",   "<ce",    "tex",    "-{"};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (memmem(page.data, page.size, signs[i], strlen(signs[i])))
+            return true;
+    return false;
+}
+
+static void check_leaks(struct str page, struct str text)
+{
+    uint64_t steps = 0;
+    if (says_literal(page))
+        return;
+    for (size_t at = 0; at < text.size; at++) {
+        const struct str rest = {text.data + at, text.size - at};
+        const size_t size = text.data[at] == '<' ? leak_tag(rest, &steps) : 0;
+        assert(size == 0 || !memmem(page.data, page.size, rest.data, size)); /* else tidying made it */
+    }
+}
+
 static void check_page(struct wikitext *wikitext, const struct trace *trace, struct str text)
 {
     const struct page page = {
@@ -44,6 +69,7 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
     assert(utf8_valid(buf_str(&out)));
     assert(out.size == 0 || (!memchr(out.data, GAP, out.size) && out.data[out.size - 1] == '\n'));
     assert(out.size <= 4 * text.size + 64);
+    check_leaks(text, buf_str(&out));
     assert(facts.steps <= (uint64_t)WIKITEXT_STEPS_PER_BYTE_MAX * text.size + STEPS_FREE);
     for (int fate = 0; fate < FATES; fate++)
         sum += facts.bytes[fate];

@@ -155,6 +155,53 @@ static void shows(const char *file, const char *wikitext, const char *text)
     templates_free(templates);
 }
 
+static void markup_in_renderings_is_left_out(void **state)
+{
+    (void)state;
+    shows("a = <span lang=\"$1\">$2</span>", "b ({{a|fr|mot}}) c", "b (mot) c\n"); /* complete with an argument */
+    shows("a = <span lang=\"$1", "b {{a|fr}} c", "b c\n");
+    shows("a = <foo>$1</foo><br/>", "b {{a|fr}} c", "b fr c\n");
+    shows("a = \\<$1\\>", "b {{a|ref}} c", "b <ref> c\n"); /* it is meant */
+    shows("a = \\<$1\\>", "b {{uc:{{a|ref}}}} c", "b <REF> c\n");
+    shows("a = \\{\\{safesubst", "b{{a}} c", "b c\n");
+    shows("a = \\{\\{$1\\}\\}, \\}\\}", "b {{a|{{c}}}} d", "b, d\n");
+    shows("a = \\{\\{$1\\}\\}, \\[http://x", "b {{a|c}} d", "b {{c}}, [http://x d\n"); /* they are meant */
+    shows("a = [http://e.org/$1 $2] d", "b {{a|x|y}} c", "b y d c\n");
+    shows("a = [[$1] [b] 1 < 2", "{{a|x}} c", "[[x] [b] 1 < 2 c\n");
+    shows("a = $1", "b {{a|<foo>x</foo>}} c <3 {{uc:&lt;}}br>", "b x c <3 <br>\n");
+    shows("a = {#uc $1}", "b {{a|<foo>x</foo>}} c", "b X c\n");
+    shows("a = <span $1>x</span>", "* {{a|=== b}}", ""); /* of an item that is not kept */
+}
+
+static void leaks_are_counted(void **state)
+{
+    (void)state;
+    struct templates *templates;
+    struct error err = {0};
+    struct wikitext_facts facts;
+    struct buf out = {0};
+    char name[NAME_BYTES_MAX];
+    assert_int_equal(read_file(STR("a = <i>$1\nb = <i>c"), &templates, &err), 0);
+    struct wikitext *reader = wikitext_open(&(struct wikitext_options){
+        .language = language_find(STR("en")), .keep = KEEP_CAPTIONS, .templates = templates});
+    const struct page page = {.title = STR("X"),
+                              .text = STR("<foo>{{a|x}}</ref> y\n* {{a|<foo>z}}\n* [[File:a.jpg|b {{b}} <bar>c]]")};
+    wikitext_read(reader, &page, &out, &facts);
+    assert_string_equal(buf_text(&out), "x y\nb c c\n");
+    assert_int_equal(facts.leaks, 5); /* without those of the first item */
+    assert_int_equal(facts.bytes[FATE_LEAK], strlen("<foo></ref><foo><bar>"));
+    size_t of_templates = 0;
+    for (size_t i = 0; i < facts.leaks; i++) {
+        const struct str from = wikitext_leak(reader, i, name);
+        of_templates += from.size > 0;
+        assert_true(from.size == 0 || str_equal(from, STR("A")) || str_equal(from, STR("B")));
+    }
+    assert_int_equal(of_templates, 2);
+    buf_release(&out);
+    wikitext_close(reader);
+    templates_free(templates);
+}
+
 static void a_file_adds_renderings(void **state)
 {
     (void)state;
@@ -261,6 +308,8 @@ int main(void)
         cmocka_unit_test(local_tables_are_in_order),
         cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),
+        cmocka_unit_test(markup_in_renderings_is_left_out),
+        cmocka_unit_test(leaks_are_counted),
         cmocka_unit_test(mistakes_are_reported_with_their_line),
         cmocka_unit_test(the_hash_is_the_files),
         cmocka_unit_test(local_units_are_sorted_and_lead_to_units),

@@ -28,6 +28,7 @@ static const struct {
     [FATE_PRE] = {"pre", "preformatted text"},
     [FATE_VARIANT] = {"variant", "spellings that do not show"},
     [FATE_CONTROL] = {"control", "control characters"},
+    [FATE_LEAK] = {"leak", "tags that are none: of unknown names, or without their counterpart"},
     [FATE_MENDED] = {"mended", "blanks, commas and empty brackets around a gap"},
 };
 _Static_assert(sizeof fates / sizeof *fates == FATES, "a row for every fate");

@@ -27,6 +27,7 @@ enum fate {
     FATE_PRE,       /* preformatted text that is not kept */
     FATE_VARIANT,   /* -{…}-: spellings that are not shown */
     FATE_CONTROL,   /* control characters */
+    FATE_LEAK,      /* has the form of a tag, but is none: <foo>, </ref> (leaks.h) */
     FATE_MENDED,    /* kept, then removed beside a gap: blanks, commas, empty brackets (counted in the text) */
     FATES
 };

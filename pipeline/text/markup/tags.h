@@ -1,4 +1,4 @@
-/* The tags that MediaWiki and its extensions know. Any other is text, for MediaWiki and for us. */
+/* The tags that MediaWiki and its extensions know. */
 #ifndef PIPELINE_TEXT_MARKUP_TAGS_H
 #define PIPELINE_TEXT_MARKUP_TAGS_H
 
@@ -13,6 +13,8 @@ enum tag_kind {
     TAG_BREAK,   /* br */
     TAG_QUOTE,   /* q: quotation marks */
     TAG_POEM,    /* its lines stay separate */
+    TAG_TABS,    /* tabber: "label=content", separated by |-| */
+    TAG_TAB,     /* tab: a part of the same, whose label is an attribute */
     TAG_TABLE,   /* table */
     TAG_DROP,    /* it is dropped with its content, which we do not read as wikitext: ref, math */
     TAG_CODE,    /* the same, except <syntaxhighlight inline> */
@@ -20,7 +22,7 @@ enum tag_kind {
     TAG_PRE,     /* the same, line by line */
 };
 
-#define TAG_NAME_BYTES 16u
+#define TAG_NAME_BYTES 32u
 
 struct tag {
     char name[TAG_NAME_BYTES]; /* padded with zeros */
@@ -29,7 +31,7 @@ struct tag {
     bool ends_paragraph;
 };
 
-#define TAG_COUNT 96u
+#define TAG_COUNT 214u
 extern const struct tag tags[TAG_COUNT]; /* sorted bytewise */
 
 /* The tag of that name, in any letters; NULL: neither MediaWiki nor an extension knows it. */

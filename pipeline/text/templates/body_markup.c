@@ -8,25 +8,31 @@
 
 #define BLOCK_MARK "¶"
 
-void body_add_literal(struct compiler *c, struct str text)
+/* `meant`: what of the signs of markup is escaped, because it is no markup (leaks.h). */
+static void add_escaped(struct compiler *c, struct str text, const char *meant)
 {
     for (size_t at = 0; at < text.size; at++) {
         const char byte = text.data[at];
         if ((unsigned char)byte < ' ' && byte != '\t')
             continue;
         const bool first = c->out->size == c->start;
-        if (strchr("${}\\", byte) || (c->in_function && (byte == '|' || byte == '=')) ||
+        if (strchr("${}\\", byte) || strchr(meant, byte) || (c->in_function && (byte == '|' || byte == '=')) ||
             (first && (byte == '@' || byte == ' ' || byte == '>')))
             buf_add_byte(c->out, '\\');
         buf_add_byte(c->out, byte);
     }
 }
 
+void body_add_literal(struct compiler *c, struct str text)
+{
+    add_escaped(c, text, "<[");
+}
+
 /* Text as it was typed. */
 static void add_typed(struct compiler *c, struct str text)
 {
     buf_add_str(c->typed, text);
-    body_add_literal(c, text);
+    add_escaped(c, text, "");
 }
 
 static void add_shown(struct compiler *c, struct str text)

@@ -33,6 +33,7 @@ struct call {
     uint32_t shown; /* the page has been shown up to here */
     bool is_block, is_poem;
     bool is_opaque;   /* opaque: a value asked for contains a template, or is too long */
+    bool is_added;    /* the rendering is none of our tables' */
     bool has_pattern; /* a pattern, rather than a renderer, says what is shown */
     size_t count;
     struct argument arguments[ARGUMENTS_MAX];

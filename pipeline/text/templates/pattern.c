@@ -351,7 +351,14 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
         } else if (byte == '}') {
             at++;
         } else {
-            size_t end = byte == '\\' && at + 1 < pattern.size ? ++at + 1 : at;
+            const bool is_escaped = byte == '\\' && at + 1 < pattern.size;
+            size_t end = is_escaped ? ++at + 1 : at;
+            if (is_escaped && strchr("<[", pattern.data[at]) && !sink->value) {
+                const char meant = pattern.data[at] == '<' ? MEANT_TAG : MEANT_BRACKET;
+                show(call, (struct str){&meant, 1});
+                at++;
+                continue;
+            }
             while (end < pattern.size && !strchr("${}\\", pattern.data[end]))
                 end++;
             end += end == at;

@@ -219,6 +219,7 @@ static bool render_call(struct call *call, uint32_t index)
     }
     call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
     call->has_pattern = said || (row && !row->render);
+    call->is_added = added != NULL;
     if (added) {
         call->parameter = added->pattern;
         return added->render ? added->render(call) : show_pattern(call, added->pattern);
@@ -229,6 +230,23 @@ static bool render_call(struct call *call, uint32_t index)
         return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
     call->parameter = str_of(row->pattern);
     return row->render ? row->render(call) : show_pattern(call, call->parameter);
+}
+
+/* Do the texts shown have more {{ than }}, or fewer? */
+static bool has_loose_braces(const struct call *call)
+{
+    const struct renders *renders = call->out;
+    long open = 0;
+    for (size_t i = call->first_part; i < renders->count; i++) {
+        const struct part *part = &renders->parts[i];
+        for (uint32_t at = part->from; part->kind == PART_TEXT && at + 1 < part->to; at++) {
+            const char *text = renders->text.data + at;
+            const bool is_pair = (*text == '{' || *text == '}') && text[1] == *text;
+            open += is_pair ? (*text == '{' ? 1 : -1) : 0;
+            at += is_pair;
+        }
+    }
+    return open != 0;
 }
 
 static struct rendering render_again(const struct template_page *page, uint32_t index, struct renders *renders,
@@ -243,7 +261,7 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     call.parameter = STR("");
     call.first_part = renders->count;
     call.shown = 0;
-    call.is_block = call.is_poem = call.is_opaque = false;
+    call.is_block = call.is_poem = call.is_opaque = call.is_added = false;
     call.count = 0;
     call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
@@ -254,6 +272,8 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     rendering.is_function = call.count > 0 && str_equal(call.arguments[0].name, STR("0"));
     rendering.is_block = call.is_block;
     rendering.is_poem = call.is_poem;
+    rendering.is_added = call.is_added;
+    rendering.has_braces = call.is_added && has_loose_braces(&call);
     if (rendering.dropped)
         renders_pop(renders, &rendering);
     *steps += call.steps;
@@ -271,6 +291,18 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     return render_again(page, index, renders, steps);
 }
 
+void renders_say(char *text, size_t size)
+{
+    for (size_t at = 0; at < size; at++)
+        text[at] = (char)(text[at] == MEANT_TAG ? '<' : text[at] == MEANT_BRACKET ? '[' : text[at]);
+}
+
+static void add_said(struct buf *out, struct str text)
+{
+    buf_add_str(out, text);
+    renders_say(out->data + out->size - text.size, text.size);
+}
+
 bool call_add_template(struct call *call, uint32_t index, struct buf *out)
 {
     struct renders *renders = call->out;
@@ -286,7 +318,7 @@ bool call_add_template(struct call *call, uint32_t index, struct buf *out)
         const struct part part = renders->parts[i];
         known = out->size + (part.to - part.from) <= out->capacity;
         if (known && part.kind == PART_TEXT)
-            buf_add(out, renders->text.data + part.from, part.to - part.from);
+            add_said(out, (struct str){renders->text.data + part.from, part.to - part.from});
         else if (known && part.kind == PART_ARGUMENT)
             known = plain_add(call->page, call, part.from, part.to, index + 1, out);
         known &= out->size - from <= (size_t)VALUE_GROWTH_MAX * (span->end - span->start);

@@ -9,7 +9,7 @@
  *     ${key}     the argument of that name; ${lit|3}: the first of them that is there
  *     {, $3}     shown only if one of its arguments is there
  *     ¶          at the beginning: what follows is a paragraph of its own
- *     \          takes the next character as it is
+ *     \          takes the next character as it is; \< and \[ are no markup (leaks.h)
  *     ${key=text}          the text where no such argument is there
  *     {#if a|b|c}          b where a shows something, else c; {#ifeq a|b|c|d}, {#switch a|b=c|d=e|f}, {#expr a},
  *                          {#ifexpr a|b|c}, {#num a}: as MediaWiki's functions, #num writes a number as the wiki does
@@ -38,6 +38,12 @@ int templates_read(struct templates **templates, const char *path, char hash[17]
 /* The same from the file's text. */
 int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
 void templates_free(struct templates *templates);
+
+/* A '<' or '[' in renders->text that is meant to be seen. No text can contain these bytes. */
+#define MEANT_TAG     '\x02'
+#define MEANT_BRACKET '\x03'
+/* Replaces them by what they stand for. */
+void renders_say(char *text, size_t size);
 
 /* One part of what a template shows. */
 struct part {
@@ -76,6 +82,8 @@ struct rendering {
     bool is_function; /* of the parser: its arguments have no blanks around them */
     bool is_block;    /* it is one or more paragraphs */
     bool is_poem;     /* and so are its lines */
+    bool is_added;    /* by the dump's own templates or a file, not by our tables */
+    bool has_braces;  /* and its texts have {{ without }}, or the other way round: half a template */
     size_t part;      /* the first of its parts in renders; the last is on top */
     size_t text;      /* size of renders->text before it */
 };
