@@ -5,6 +5,8 @@
 #include "base/output.h"
 #include "base/random.h"
 
+#include <string.h>
+
 #define DOCUMENTS_MIN 20u /* with fewer documents, the beginnings of inputs prove nothing */
 #define PAIRS_MIN     50u
 
@@ -19,6 +21,31 @@ static char *command_with(const struct dsdata_settings *settings, const char *co
         command_add(&command, settings->argv[i]);
     for (; *options; options++)
         command_add(&command, *options);
+    buf_text(&command);
+    return command.data;
+}
+
+#define WORDS_MAX 24 /* of a command that is printed whole */
+
+char *advice_command(const struct dsdata_settings *settings, const char *option, const char *value, bool fresh)
+{
+    struct buf command = {0};
+    const size_t size = strlen(option);
+    const bool whole = settings->argc <= WORDS_MAX;
+    buf_add_text(&command, whole ? "" : "the same command with");
+    if (whole)
+        command_add(&command, "dsdata");
+    for (int i = 1; whole && i < settings->argc; i++) {
+        const char *word = settings->argv[i];
+        const bool same = strncmp(word, "--", 2) == 0 && strncmp(word + 2, option, size) == 0;
+        if (same && word[2 + size] == '\0')
+            i++; /* its value */
+        else if (!same || word[2 + size] != '=')
+            command_add(&command, word);
+    }
+    buf_addf(&command, " --%s %s", option, value);
+    if (fresh && strcmp(settings->result->verb->name, "build") == 0 && !settings->fresh)
+        buf_add_text(&command, " --fresh");
     buf_text(&command);
     return command.data;
 }

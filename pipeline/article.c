@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "pipeline/json_line.h"
 #include "pipeline/text/wikitext.h"
+#include "pipeline/text/words/count.h"
 #include "pipeline/text/xml/xml.h"
+#include "pipeline/text_layout.h"
 
 #include <assert.h>
 
@@ -107,10 +109,11 @@ static bool joins(struct str before, struct str after)
     return left >= 0x3000 && left <= 0x9FFF && right >= 0x3000 && right <= 0x9FFF;
 }
 
-static void add_line(struct article_reader *reader, struct str line, enum text_form form)
+/* `continues`: the line continues the paragraph of the line before. */
+static void add_line(struct article_reader *reader, struct str line, bool continues)
 {
     struct buf *text = &reader->text;
-    if (form == FORM_WRAPPED && text->size > 0) {
+    if (continues) {
         text->size--; /* remove the newline */
         if (!joins(buf_str(text), line))
             buf_add_byte(text, ' ');
@@ -119,21 +122,24 @@ static void add_line(struct article_reader *reader, struct str line, enum text_f
     buf_add_byte(text, '\n');
 }
 
-/* Reads text line by line, without blanks at the ends; the lines of wrapped text become one. */
-static enum page_fate read_text(struct article_reader *reader, struct str lines, enum text_form form,
-                                struct article *article)
+/* Reads text line by line, without blanks at the ends. The lines of a wrapped paragraph become one; it ends at a blank
+ * line, or before a line that is indented by U+3000. */
+static enum page_fate read_text(struct article_reader *reader, struct str lines, bool wrapped, struct article *article)
 {
     uint64_t *bytes = reader->facts.bytes;
+    bool continues = false;
     article->bytes = lines.size;
     for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             stop = end;
         struct str line = str_trim(str_range(at, stop));
-        if (!str_is_blank(line)) {
+        const bool blank = str_is_blank(line);
+        if (!blank) {
             bytes[FATE_KEPT] += line.size;
-            add_line(reader, line, form);
+            add_line(reader, line, continues && !line_is_indented(str_range(at, stop)));
         }
+        continues = wrapped && !blank;
         at = stop + 1;
     }
     assert(bytes[FATE_KEPT] <= lines.size);
@@ -176,7 +182,7 @@ static enum page_fate read_json(struct article_reader *reader, const struct arti
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].member->kind == MEMBER_TEXT)
             *texts[i].into = texts[i].member->text;
-    return read_text(reader, members[TEXT].text, FORM_PARAGRAPHS, article);
+    return read_text(reader, members[TEXT].text, false, article);
 }
 
 /* Removes NUL bytes in place; returns the new size. */
@@ -191,25 +197,6 @@ static size_t drop_nul(char *data, size_t size, uint64_t *dropped)
             data[kept++] = data[at];
     *dropped += size - kept;
     return kept;
-}
-
-/* Does the text have at least `least` words? Runs between blanks are words, and so is each ideograph or kana. */
-static bool has_words(struct str text, uint64_t least)
-{
-    uint64_t words = 0;
-    bool inside = false;
-    for (size_t at = 0; at < text.size && words < least;) {
-        uint32_t code_point = 0;
-        unsigned skip = 1;
-        const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
-        at += length ? length : skip;
-        const bool blank = code_point <= ' ' || code_point == 0x3000;
-        const bool alone =
-            (code_point >= 0x3040 && code_point <= 0x30FF) || (code_point >= 0x3400 && code_point <= 0x9FFF);
-        words += alone || (!blank && !inside);
-        inside = !blank && !alone;
-    }
-    return words >= least;
 }
 
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
@@ -235,14 +222,14 @@ void article_read(struct article_reader *reader, const struct article_options *o
     else if (group->kind == INPUT_JSONL)
         article->fate = read_json(reader, options, bytes, article);
     else
-        article->fate = read_text(reader, bytes, options->form, article);
+        article->fate = read_text(reader, bytes, options->wrapped, article);
 
     if (article->fate != PAGE_KEPT)
         return;
     article->text = buf_str(&reader->text);
     if (str_is_blank(article->text))
         article->fate = PAGE_EMPTY;
-    else if (!has_words(article->text, options->min_words))
+    else if (words_count(article->text, options->min_words) < options->min_words)
         article->fate = PAGE_SHORT;
     if (!article->has_id)
         article->id = hash64(article->text.data, article->text.size) >> (64 - ID_BITS);

@@ -23,6 +23,7 @@ struct article_options {
     const char *code;                  /* of the language; "": not known */
     const char *variant;               /* of the wiki's spellings; NULL: none */
     enum text_form form;               /* of text; not FORM_AUTO */
+    bool wrapped;                      /* of text: lines are broken anywhere, so those of a paragraph are joined */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */

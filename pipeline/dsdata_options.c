@@ -36,9 +36,11 @@ static const struct opt_row rows[] = {
      .verbs = " build vocab extract ",
      .help = "Key of the page id in JSON lines; its value is an integer or a string."},
     {.name = "text-form", .type = OPT_CHOICE, .field = FIELD(text_form), .default_text = "auto",
-     .choices = "auto|sentences|paragraphs|lines|wrapped", .verbs = " build vocab extract ",
+     .choices = "auto|sentences|paragraphs|lines|wrapped|file|sections", .verbs = " build vocab extract ",
      .help = "What a line of plain text is: a sentence, a paragraph, a whole document (lines), or part of a paragraph "
-             "(wrapped); except with lines, empty lines separate documents. auto: detected from the beginning."},
+             "(wrapped); except with lines, empty lines separate documents. file: each file is one document, of at "
+             "most 16 MiB; sections: two empty lines or more separate documents. auto: detected from the beginnings "
+             "of all text files together."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " build ",
      .default_help = "the first input's name without its extensions; NAME-shards if that is the input itself",
      .help = "Dataset directory to create."},

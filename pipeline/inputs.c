@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "pipeline/input_names.h"
+#include "pipeline/inputs_form.h"
 #include "pipeline/text/variants.h"
 #include "pipeline/text/words/guess.h"
 
@@ -85,20 +86,6 @@ static const struct language *tables_of(const struct input_language *language)
     return language_find(language->code[0] ? str_of(language->code) : unclear ? STR(UNDETERMINED) : STR("en"));
 }
 
-/* Determines the form of the last input opened. Google's program knows one form only. */
-static void settle_form(struct inputs *inputs, const struct dsdata_settings *settings)
-{
-    const size_t n = inputs->count - 1;
-    struct look *look = &inputs->looks[n];
-    if (settings->compat != COMPAT_GOOGLE)
-        look_read(inputs->dumps[n], tables_of(&inputs->languages[n]), (enum text_form)settings->text_form,
-                  settings->text_key, look);
-    else
-        look->form = FORM_SENTENCES;
-    if (look->form == FORM_LINES)
-        dump_take_lines(inputs->dumps[n]);
-}
-
 /* The names of a folder's parts say that they are of one wiki; checks that their contents say so too. */
 static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
@@ -147,12 +134,12 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     named->path = NULL; /* moved */
     memcpy(inputs->languages[n].code, named->code, sizeof named->code);
     TRY(check_wiki(inputs, n, err));
-    settle_language(&inputs->languages[n], settings, dump, inputs->lang); /* its tables tell a form from another */
-    settle_form(inputs, settings);
+    settle_language(&inputs->languages[n], settings, dump, inputs->lang);
+    look_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->looks[n]);
+    dump_let_head_go(dump);
     inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
                                                    .code = inputs->languages[n].code,
-                                                   .form = inputs->looks[n].form,
                                                    .text_key = settings->text_key,
                                                    .id_key = settings->id_key,
                                                    .variant = settings->variant,
@@ -222,6 +209,7 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->looks = mem_clear(names->count, sizeof *inputs->looks);
     for (size_t i = 0; i < names->count; i++)
         TRY(open_input(inputs, settings, &names->items[i], err));
+    TRY(inputs_settle_forms(inputs, settings, err));
     note_languages(inputs);
     note_forms(inputs);
     return 0;

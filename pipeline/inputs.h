@@ -24,8 +24,10 @@ struct inputs {
     size_t *parts;       /* [count] parts of its folder from this input on, including itself; 0: not in a folder */
     struct input_language *languages; /* [count] */
     struct look *looks;               /* [count] what their beginnings look like */
-    char *forms;                      /* "-,lines": of text that is not FORM_SENTENCES; NULL: none */
-    char *named; /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
+    struct text_layout layout;        /* of all text */
+    size_t too_long; /* 1 + the index of a text file that is too long to be a document, if that mattered; else 0 */
+    char *forms;     /* "-,lines": of text that is not FORM_SENTENCES; NULL: none */
+    char *named;     /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
     struct article_options *articles; /* [count] options for reading each input */
     size_t count;
     const char *spool;           /* from the settings, if "-" is among the inputs; else NULL */
@@ -72,8 +74,9 @@ bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
 /* Are all in English (or dumps that do not state a language)? */
 bool inputs_english(const struct inputs *inputs);
 
-/* Logs what the inputs are, in a line for each or for each folder: kind, language, size. `directory`: where the dataset
- * will be. */
+/* Logs what the inputs are: kind, language, size; in a line for each or for each folder, or, of more than a few files,
+ * one line for all of a kind (under -v a line for each); and what a document is. `directory`: where the dataset will
+ * be. */
 void inputs_say(const struct inputs *inputs, const char *directory);
 /* The same for inputs of which something was guessed. */
 void inputs_say_guesses(const struct inputs *inputs);

@@ -12,13 +12,11 @@
 #include <string.h>
 
 const char *const text_form_names[] = {
-    [FORM_AUTO] = "auto",   [FORM_SENTENCES] = "sentences", [FORM_PARAGRAPHS] = "paragraphs",
-    [FORM_LINES] = "lines", [FORM_WRAPPED] = "wrapped",
+    [FORM_AUTO] = "auto",         [FORM_SENTENCES] = "sentences", [FORM_PARAGRAPHS] = "paragraphs",
+    [FORM_LINES] = "lines",       [FORM_WRAPPED] = "wrapped",     [FORM_FILE] = "file",
+    [FORM_SECTIONS] = "sections",
 };
 _Static_assert(sizeof text_form_names / sizeof *text_form_names == TEXT_FORMS, "a name for every form");
-
-#define WIDTH_MIN 30u /* of wrapped lines, in characters */
-#define WIDTH_MAX 200u
 
 /* The complete lines of the head, without ill-formed UTF-8, NUL bytes and a byte order mark; and the fraction of bytes
  * that were ill-formed (or NULL). */
@@ -153,150 +151,41 @@ const char *look_language(const struct dump *dump, const char *text_key)
     return language;
 }
 
-/* ------------------------------------------------------------------------------------------------ lines of text */
-
-/* Takes the next line of *rest, without blanks at its ends, empty if it is blank; false at the end of the text. */
-static bool next_line(struct str *rest, struct str *line)
+/* The sentences of the texts of JSON lines. */
+static uint64_t count_sentences(struct str texts, const struct language *language)
 {
-    if (rest->size == 0)
-        return false;
-    const char *end = rest->data + rest->size, *stop = memchr(rest->data, '\n', rest->size);
-    *line = str_trim(str_range(rest->data, stop ? stop : end));
-    if (str_is_blank(*line))
-        line->size = 0;
-    *rest = stop ? str_range(stop + 1, end) : (struct str){end, 0};
-    return true;
-}
-
-static size_t characters(struct str text)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < text.size; i++)
-        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+    struct sentences sentences = {0};
+    sentences_split(language, texts, &sentences);
+    const uint64_t count = sentences.count;
+    sentences_release(&sentences);
     return count;
 }
 
-/* The width, in characters, that the preceding line would have needed for this line's first word. */
-static size_t first_word(struct str line)
-{
-    size_t size = 0;
-    while (size < line.size && line.data[size] != ' ')
-        size++;
-    const size_t count = characters((struct str){line.data, size});
-    return count > 0 && size >= 3 * count - count / 4 ? 1 : count; /* characters of three bytes: no blanks between
-                                                                    * words */
-}
-
-/* Does the line end like a sentence? Quotes and brackets may follow the mark. */
-static bool ends_sentence(struct str line)
-{
-    static const char *const marks[] = {".", "!", "?", "…", "。", "！", "？", "؟", "۔", "।", ":"};
-    static const char *const closing[] = {"\"", "'", ")", "]", "”", "’", "»", "“", "」", "』", "）"};
-    for (bool again = true; again;) {
-        again = false;
-        for (size_t i = 0; i < sizeof closing / sizeof *closing; i++)
-            if (str_ends(line, str_of(closing[i]))) {
-                line.size -= strlen(closing[i]);
-                again = true;
-            }
-    }
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (str_ends(line, str_of(marks[i])))
-            return true;
-    return false;
-}
-
-/* Finds the next two consecutive lines that are not blank. */
-static bool next_pair(struct str *rest, struct str *line, struct str *after)
-{
-    *line = *after;
-    while (next_line(rest, after)) {
-        if (line->size > 0 && after->size > 0)
-            return true;
-        *line = *after;
-    }
-    return false;
-}
-
-/* The width exceeded by one in 20 of the lines that another line follows, at most WIDTH_MAX + 1. */
-static size_t width_of(struct str text)
-{
-    uint64_t lines[WIDTH_MAX + 2] = {0}, count = 0, beyond = 0;
-    struct str line = {0}, after = {0};
-    while (next_pair(&text, &line, &after)) {
-        const size_t width = characters(line);
-        lines[width < WIDTH_MAX ? width : WIDTH_MAX + 1]++;
-        count++;
-    }
-    size_t width = WIDTH_MAX + 1;
-    while (width > 0 && 20 * (beyond + lines[width]) <= count)
-        beyond += lines[width--];
-    return width;
-}
-
-static bool is_wrapped(struct str text)
-{
-    const size_t width = width_of(text);
-    uint64_t count = 0, full = 0, ends = 0;
-    struct str rest = text, line = {0}, after = {0};
-    while (next_pair(&rest, &line, &after)) {
-        count++;
-        full += characters(line) + 1 + first_word(after) > width;
-        ends += ends_sentence(line);
-    }
-    return width >= WIDTH_MIN && width <= WIDTH_MAX && count >= 3 && full * 8 >= count * 7 && ends * 2 < count;
-}
-
-/* Counts non-blank lines, the blocks between blank lines, and the sentences of the lines. */
-static void count_lines(struct str text, const struct language *language, uint64_t *lines, uint64_t *blocks,
-                        uint64_t *in_lines)
-{
-    struct sentences sentences = {0};
-    struct str line;
-    bool blank = true;
-    *lines = *blocks = *in_lines = 0;
-    while (next_line(&text, &line)) {
-        if (line.size > 0) {
-            *blocks += blank;
-            ++*lines;
-            sentences.count = 0;
-            sentences_split(language, line, &sentences);
-            *in_lines += sentences.count;
-        }
-        blank = line.size == 0;
-    }
-    sentences_release(&sentences);
-}
-
-void look_read(const struct dump *dump, const struct language *language, enum text_form asked, const char *text_key,
-               struct look *look)
+void look_read(const struct dump *dump, const struct language *language, const char *text_key, struct look *look)
 {
     struct buf head = {0}, texts = {0};
-    uint64_t lines, blocks, in_lines;
     *look = (struct look){.form = FORM_SENTENCES};
     if (dump_kind(dump) == INPUT_WIKI)
         return;
     head_lines(dump, &head, &look->ill_formed);
+    look->bytes = head.size;
     if (dump_kind(dump) == INPUT_JSONL) {
         look->documents = add_texts(buf_str(&head), text_key, &texts);
         describe_object(buf_str(&head), text_key, look);
-        count_lines(buf_str(&texts), language, &lines, &blocks, &look->sentences);
+        look->sentences = count_sentences(buf_str(&texts), language);
     } else {
-        const struct str text = buf_str(&head);
-        const bool all = dump_head(dump).size < DUMP_HEAD_BYTES;
-        count_lines(text, language, &lines, &blocks, &in_lines);
-        look->recognised = asked == FORM_AUTO;
-        if (asked != FORM_AUTO)
-            look->form = asked;
-        else if (is_wrapped(text))
-            look->form = FORM_WRAPPED;
-        else if (10 * in_lines >= 13 * lines)
-            look->form = blocks > 1 ? FORM_PARAGRAPHS : FORM_LINES;
-        else
-            look->form = blocks > 1 || all ? FORM_SENTENCES : FORM_LINES;
-        look->documents = look->form == FORM_LINES ? lines : blocks;
-        look->sentences = look->form == FORM_SENTENCES ? lines : in_lines;
+        text_layout_read(buf_str(&head), dump_head(dump).size < DUMP_HEAD_BYTES, language, &look->layout);
     }
     buf_release(&head);
     buf_release(&texts);
+}
+
+void look_take_form(struct look *look, enum text_form form, const struct text_layout *sum)
+{
+    const struct text_layout *layout = &look->layout;
+    const bool by_rule = form == FORM_FILE || form == FORM_SECTIONS;
+    look->form = form;
+    look->wrapped = form == FORM_WRAPPED || (by_rule && text_layout_is_wrapped(layout->followed >= 3 ? layout : sum));
+    look->documents = layout->documents[text_form_cut(form)];
+    look->sentences = form == FORM_SENTENCES ? layout->documents[CUT_LINES] : layout->sentences;
 }

@@ -4,12 +4,14 @@
 #define PIPELINE_LOOK_H
 
 #include "pipeline/dump/dump.h"
-#include "pipeline/text/words/languages.h"
+#include "pipeline/text_layout.h"
 
 struct look {
-    enum text_form form; /* of text: as requested, or recognised; of other inputs FORM_SENTENCES */
-    bool recognised;     /* it was not requested */
-    /* In the part examined (0 for a wiki): */
+    enum text_form form;       /* of text; of other inputs FORM_SENTENCES */
+    bool recognised;           /* it was not requested */
+    bool wrapped;              /* its lines are broken anywhere */
+    struct text_layout layout; /* of text */
+    uint64_t bytes;            /* of the part examined (0 for a wiki); in it: */
     uint64_t documents, sentences;
     /* Of the first JSON line: its keys ("id, content"); what the key of the text holds instead of a string ("an
      * array"), NULL where it is a string or absent; a key whose object has the key of the text, or "". */
@@ -24,14 +26,10 @@ extern const char *const text_form_names[];
 /* The language of an input, or NULL if none is clear. A wiki's is that of the first paragraphs of its pages. */
 const char *look_language(const struct dump *dump, const char *text_key);
 
-/* How the form of text is recognised (`asked` FORM_AUTO), in this order:
- *
- *     wrapped     of the lines that another one follows, seven in eight are so long that its first word did not fit
- *                 (the width is what one line in 20 passes), and most of them do not end as a sentence
- *     paragraphs  lines hold 1.3 sentences and more on average, and there are empty lines
- *     lines       the same without empty lines; or no empty line in all of DUMP_HEAD_BYTES
- *     sentences   all others */
-void look_read(const struct dump *dump, const struct language *language, enum text_form asked, const char *text_key,
-               struct look *look);
+/* Examines the beginning of an input; its form is settled by look_take_form, when all inputs were seen. */
+void look_read(const struct dump *dump, const struct language *language, const char *text_key, struct look *look);
+/* Settles the form of a text file, which is that of all of them. Whether the lines of FORM_FILE and FORM_SECTIONS are
+ * wrapped is decided for each file, or, if it is very short, by `sum`, the layouts of all. */
+void look_take_form(struct look *look, enum text_form form, const struct text_layout *sum);
 
 #endif

@@ -28,8 +28,17 @@ enum text_form {
     FORM_PARAGRAPHS, /* one paragraph of sentences per line; a blank line ends a document */
     FORM_LINES,      /* one document per line */
     FORM_WRAPPED,    /* lines are broken anywhere; a blank line ends a document */
+    FORM_FILE,       /* one document per file; a blank line ends a paragraph */
+    FORM_SECTIONS,   /* two blank lines or more end a document, a single one a paragraph */
     TEXT_FORMS,
 };
+
+/* How many blank lines end a document of text: 0: every line is one; WHOLE_FILE: none does. */
+#define WHOLE_FILE UINT32_MAX
+static inline uint32_t text_form_blank_lines(enum text_form form)
+{
+    return form == FORM_LINES ? 0 : form == FORM_FILE ? WHOLE_FILE : form == FORM_SECTIONS ? 2 : 1;
+}
 
 /* The compression around it; also recognised by content. */
 enum container {

@@ -70,8 +70,7 @@ static uint32_t bucket_bits(const struct resource_plan *plan, uint64_t spilled, 
     return bits;
 }
 
-/* Decompressed bytes, estimated if unknown. */
-static uint64_t text_bytes(const struct dump *dump)
+uint64_t resource_plan_text_bytes(const struct dump *dump)
 {
     const uint64_t text = dump_bytes(dump), stored = dump_stored_bytes(dump);
     const unsigned expansion = expansion_percent[dump_container(dump)];
@@ -83,8 +82,11 @@ static uint64_t count_documents(const struct inputs *inputs)
 {
     uint64_t documents = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        const uint64_t text = text_bytes(inputs->dumps[i]), seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
-        if (seen > 0)
+        const uint64_t text = resource_plan_text_bytes(inputs->dumps[i]),
+                       seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
+        if (inputs->looks[i].form == FORM_FILE)
+            documents++;
+        else if (seen > 0)
             documents += (uint64_t)((double)text / (double)seen * (double)inputs->looks[i].documents);
     }
     return documents;
@@ -97,7 +99,7 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
     TRY(resource_plan_threads(settings, inputs, plan, err));
     uint64_t pieces = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        const uint64_t text = text_bytes(inputs->dumps[i]);
+        const uint64_t text = resource_plan_text_bytes(inputs->dumps[i]);
         plan->xml_bytes += text;
         pieces += text / (dump_kind(inputs->dumps[i]) == INPUT_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
     }

@@ -56,6 +56,7 @@ struct dump_options dump_defaults(void)
                                  .group_bytes_max = GROUP_BYTES_MAX,
                                  .page_bytes_max = PAGE_BYTES_MAX,
                                  .piece_bytes_max = PIECE_BYTES_MAX,
+                                 .blank_lines = 1,
                                  .ratio_max = RATIO_MAX,
                                  .ratio_text_min = RATIO_TEXT_MIN};
 }
@@ -78,6 +79,11 @@ const struct siteinfo *dump_siteinfo(const struct dump *dump)
 struct str dump_head(const struct dump *dump)
 {
     return buf_str(&dump->head);
+}
+
+void dump_let_head_go(struct dump *dump)
+{
+    buf_release(&dump->head);
 }
 
 uint64_t dump_bytes(const struct dump *dump)
@@ -601,11 +607,34 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
     return 0;
 }
 
-void dump_take_lines(struct dump *dump)
+void dump_cut_at(struct dump *dump, uint32_t blank_lines)
 {
     assert(dump->next_window == 0 && !dump->inside);
-    dump->options.lines = true;
+    dump->options.blank_lines = blank_lines;
     dump_rewind(dump);
+}
+
+int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err)
+{
+    struct dump_piece piece = {0};
+    struct str text;
+    uint64_t seen = 0;
+    int more = 1;
+    assert(dump->next_window == 0 && !dump->inside);
+    if (!dump->compressed && dump_bytes(dump) > 0)
+        return dump_bytes(dump) > bytes;
+    for (uint64_t window = 0; more > 0 && seen <= bytes; window++) {
+        more = read_window(dump, window, &piece, err);
+        int next = more;
+        while (next > 0 && seen <= bytes && (next = text_next(dump, &piece, &text, err)) > 0)
+            seen += next == CHAIN_TEXT ? text.size : 0;
+        more = next < 0 ? -1 : more;
+    }
+    piece_release(&piece);
+    byte_source_rewind(&dump->source);
+    dump->expanded = 0;
+    dump_rewind(dump);
+    return more < 0 ? -1 : seen > bytes;
 }
 
 void dump_close(struct dump *dump)

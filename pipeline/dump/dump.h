@@ -38,7 +38,7 @@ struct dump_options {
     size_t group_bytes_max;    /* a longer group is closed at the next record, and continues as its next part */
     size_t page_bytes_max;     /* longer records are skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
-    bool lines;                /* of text: every line is a record, rather than every document */
+    uint32_t blank_lines;      /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
     bool salvage;              /* damage after the head is skipped and counted in the groups, instead of an error */
     const char *sha256;        /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
     /* The most that one window may expand to: exceeding both is ERR_UNSAFE. Applied per window, so that the verdict
@@ -56,16 +56,20 @@ struct dump_options dump_defaults(void); /* the constants of page_parts.h, INPUT
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump);           /* NULL is fine */
 bool dump_is_summed(const struct dump *dump); /* options.sha256 was given */
-/* Sets options.lines after opening. Call it before anything is read. */
-void dump_take_lines(struct dump *dump);
+/* Sets options.blank_lines after opening. Call it before anything is read. */
+void dump_cut_at(struct dump *dump, uint32_t blank_lines);
+/* Has the text more than `bytes`? 1, 0, or < 0: it cannot be read. Reads as much as it needs to know that; call it
+ * before anything else is read. */
+int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err);
 
 enum input_kind dump_kind(const struct dump *dump);
 enum container dump_container(const struct dump *dump);
 const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless INPUT_WIKI; lives as long as the dump */
 /* The first DUMP_HEAD_BYTES of text or JSON lines, or all if there are fewer; of a wiki, the XML after the first
- * <page>, as much of it as one block or window has. Lives as long as the dump. */
+ * <page>, as much of it as one block or window has. Lives until dump_let_head_go, which frees it. */
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
+void dump_let_head_go(struct dump *dump);
 /* The size of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe,
  * or such text before it was measured). */
 uint64_t dump_bytes(const struct dump *dump);

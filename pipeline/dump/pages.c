@@ -30,7 +30,7 @@ void group_release(struct group *group)
 void pages_init(struct pages *pages, const struct dump_options *options, enum input_kind kind, bool bom)
 {
     *pages = (struct pages){.kind = kind,
-                            .lines = kind == INPUT_JSONL || (kind == INPUT_TEXT && options->lines),
+                            .blank_lines = kind == INPUT_JSONL ? 0 : options->blank_lines,
                             .group_bytes_max = options->group_bytes_max,
                             .page_bytes_max = options->page_bytes_max,
                             .match = bom && kind != INPUT_WIKI ? 3 : 0,
@@ -211,6 +211,8 @@ static size_t feed_wiki(struct pages *pages, struct str text, struct group *out,
 
 /* ------------------------------------------------------------------------------------------- text and JSONL */
 
+#define BLANK_LINE (1u << 16) /* pages.match counts the blank lines before an open document's line in units of this */
+
 static bool is_blank(char byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
@@ -274,15 +276,18 @@ static size_t feed_lines(struct pages *pages, struct str text, struct group *out
                 return (size_t)(at - text.data);
         }
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        pages->match = utf8_blank(pages->match, str_range(at, newline ? newline : end));
+        const unsigned state = utf8_blank(pages->match % BLANK_LINE, str_range(at, newline ? newline : end));
+        unsigned blank_lines = pages->match / BLANK_LINE;
         at = newline ? newline + 1 : end;
+        pages->match = state + blank_lines * BLANK_LINE;
         if (!newline)
             break;
-        if (pages->match == BLANK_SO_FAR || pages->lines) {
+        blank_lines = state == BLANK_SO_FAR ? blank_lines + 1 : 0;
+        if (pages->blank_lines == 0 || blank_lines == pages->blank_lines) {
             record_add(pages, str_range(from, at));
             lines_end(pages);
         } else {
-            pages->match = BLANK_SO_FAR;
+            pages->match = BLANK_SO_FAR + (pages->blank_lines == WHOLE_FILE ? 0 : blank_lines * BLANK_LINE);
         }
     }
     if (pages->open)
@@ -376,16 +381,32 @@ int pages_end(struct pages *pages, const char *name, uint64_t end, struct group 
     return 0;
 }
 
+/* The complete lines of a window's text. */
+static struct str complete_lines(struct str text, bool first, bool last)
+{
+    const char *from = text.data, *end = text.data + text.size;
+    const char *newline = text.size > 0 ? memchr(from, '\n', text.size) : NULL;
+    if (!first)
+        from = newline ? newline + 1 : end;
+    while (!last && end > from && end[-1] != '\n')
+        end--;
+    return str_range(from, end);
+}
+
 void pages_peek(struct pages *pages, struct str text, bool first, bool last, struct group *out)
 {
     bool full = false;
     group_reset(out);
-    pages->open = pages->skip = !first && pages->kind != INPUT_WIKI; /* skip the end of another window's record */
+    const bool takes_parts = pages->kind == INPUT_TEXT && pages->blank_lines > 1;
+    if (takes_parts)
+        text = complete_lines(text, first, last);
+    else /* skip the end of another window's record */
+        pages->open = pages->skip = !first && pages->kind != INPUT_WIKI;
     pages_enter(pages, 0, &(struct dump_state){0});
     pages_feed(pages, text, out, &full);
     if (full)
         return;
-    if (pages->open && last && pages->kind != INPUT_WIKI)
+    if (pages->open && (last || takes_parts) && pages->kind != INPUT_WIKI)
         lines_end(pages);
     if (pages->begun)
         group_hand_out(pages, out);
@@ -405,7 +426,7 @@ void pages_state(const struct pages *pages, struct dump_state *state)
 static bool match_is_possible(const struct pages *pages, const struct dump_state *state)
 {
     if (pages->kind != INPUT_WIKI)
-        return state->match < (pages->open ? 1u << 16 : 4);
+        return pages->open ? state->match / BLANK_LINE <= pages->blank_lines : state->match < 4;
     if (state->match == 0)
         return true;
     unsigned tag = state->match / 16, seen = state->match % 16;

@@ -5,8 +5,9 @@
  *
  * Wiki: a record is <page>…</page>; text between pages is left out. A page interrupted by another <page> or
  * </mediawiki> ends there. Text: a record is a document, from its first line that is not blank (str_is_blank) to the
- * next blank line or the end. JSONL, and text of options.lines: a record is a line that is not blank. A record has no
- * ASCII blanks at its ends. (The length that is compared with page_bytes_max includes trailing blanks.) */
+ * next options.blank_lines blank lines or the end; WHOLE_FILE: to the end. JSONL, and text of which no blank lines are
+ * needed: a record is a line that is not blank. A record has no ASCII blanks at its ends. (The length that is compared
+ * with page_bytes_max includes trailing blanks.) */
 #ifndef PIPELINE_DUMP_PAGES_H
 #define PIPELINE_DUMP_PAGES_H
 
@@ -21,7 +22,7 @@
 
 struct pages {
     enum input_kind kind;
-    bool lines; /* every line is a record */
+    uint32_t blank_lines; /* that end a record */
     size_t group_bytes_max, page_bytes_max;
     uint32_t window;
 
@@ -31,7 +32,9 @@ struct pages {
     bool closed;         /* wiki: </mediawiki> was the last tag of <mediawiki> and </mediawiki> */
     uint32_t closed_in;  /* the window where it began */
     bool guessed, doubt; /* as in struct dump_head */
-    unsigned match; /* wiki: place in a tag; open document: utf8_blank of its line; else: bytes of a BOM to pass over */
+    unsigned
+        match; /* wiki: place in a tag; open document: utf8_blank of its line, and 2^16 times the blank lines before
+                     * it; else: bytes of a BOM to pass over */
     uint32_t tag_window; /* the window of the '<' of that tag */
 
     /* The group that is being filled, if begun. */
@@ -67,8 +70,9 @@ bool pages_complete(const struct pages *pages);
  * NULL. 0, or < 0. */
 int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err);
 
-/* The complete records of one window's text, without its neighbours, for a look at a window out of order. `last`: the
- * input ends with it. Uses up the struct pages, which must be its own. */
+/* The complete records of one window's text, without its neighbours, for a look at a window out of order; of records
+ * that more than one blank line ends, which may be longer than windows, also the complete lines of incomplete ones.
+ * `last`: the input ends with it. Uses up the struct pages, which must be its own. */
 void pages_peek(struct pages *pages, struct str text, bool first, bool last, struct group *out);
 
 /* The cutter's part of a struct dump_state. */

@@ -54,7 +54,7 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
 
     case_begin "a language for each input"
     expect_exit 0 "$dsdata" build --text "fi=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
-    expect_words "overrides), Finnish," "English (guessed"
+    expect_words "text, Finnish," "English (guessed"
     expect_equal "languages" "$(json "$scratch/each/manifest.json" 'o["options"]["languages"]')" "fi,-"
     expect_exit 5 "$dsdata" build --text "sv=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
     expect_words languages
@@ -98,7 +98,7 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
 form() {
     case_begin "text, $1"
     extracted "$2"
-    expect_words "$1 (detected"
+    expect_words "$1" "(detected; --text-form"
     expect_equal "sentences" "$(cat "$scratch/stdout")" "$4"
     extracted --text "$2" --text-form "$3"
     expect_equal "sentences" "$(cat "$scratch/stdout")" "$4"
@@ -109,29 +109,34 @@ forms() {
     local text=$'The ship was built in the north.\nIt was the largest of its time.\n\n'
     text+=$'The village is small.\nIt has been seen since.'
     printf '%s\n' "$text" >"$scratch/sentences.txt"
-    form "one sentence per line" "$scratch/sentences.txt" sentences "$text"
-    printf '%s\n\n%s\n' 'The ship was built in the north. It was the largest of its time.' \
-        'The village is small. It has been seen since.' \
-        >"$scratch/paragraphs.txt"
-    form "one paragraph per line" "$scratch/paragraphs.txt" paragraphs "$text"
+    form "one sentence per line with blank lines between: 2 documents" "$scratch/sentences.txt" sentences "$text"
+    printf '%s\n%s\n\n%s\n' 'The ship was built in the north. It was the largest of its time.' \
+        'It was sold. It sank.' 'The village is small. It has been seen since.' >"$scratch/paragraphs.txt"
+    form "one paragraph per line with blank lines between: 2 documents" "$scratch/paragraphs.txt" paragraphs \
+        "${text/$'time.\n'/$'time.\nIt was sold.\nIt sank.\n'}"
     printf '%s\n%s\n' 'The ship was built in the north. It was the largest of its time.' \
         'The village is small. It has been seen since.' \
         >"$scratch/lines.txt"
-    form "one document per line" "$scratch/lines.txt" lines "$text"
+    form "one document per line: 2 documents" "$scratch/lines.txt" lines "$text"
     printf '%s\n\n' "The ship was built in the north of the country, in a well-known yard by the river. It is the \
 largest of its kind that was ever seen. The men who built it lived in a village near the river, which is under water \
 now." \
         "The village is under water. Nobody has seen it since the year in which the dam was built, and it will not be \
 seen for as long as the dam stands. It was small, and had no church of its own." >"$scratch/long.txt"
     extracted --text "$scratch/long.txt" --text-form paragraphs
-    text=$(cat "$scratch/stdout")
+    text=$(grep . "$scratch/stdout")
+    form "one paragraph per line with blank lines between: 1 document, a file is a document" "$scratch/long.txt" file \
+        "$text"
     fold -s -w 50 "$scratch/long.txt" >"$scratch/wrapped.txt"
-    form "wrapped lines" "$scratch/wrapped.txt" wrapped "$text"
+    form "wrapped paragraphs with blank lines between: 1 document, a file is a document" "$scratch/wrapped.txt" file \
+        "$text"
+    expect_equal "lines" "$(wc -l <"$scratch/stdout")" 7
+    extracted --text "$scratch/wrapped.txt" --text-form wrapped
     expect_equal "lines" "$(wc -l <"$scratch/stdout")" 8
 
     case_begin "the form is part of what a dataset is"
     expect_exit 0 "$dsdata" build "$scratch/wrapped.txt" "${small[@]}" --out "$scratch/form"
-    expect_equal "form" "$(json "$scratch/form/manifest.json" 'o["options"]["text-form"]')" wrapped
+    expect_equal "form" "$(json "$scratch/form/manifest.json" 'o["options"]["text-form"]')" file
     expect_exit 5 "$dsdata" build "$scratch/wrapped.txt" --text-form sentences "${small[@]}" --out "$scratch/form"
     expect_words text-form
 

@@ -655,11 +655,47 @@ static void text_and_jsonl_restart_too(void **state)
             struct dump_options options = small_options(window);
             options.kind = shape < 2 ? INPUT_TEXT : INPUT_JSONL;
             options.group_bytes_max = 150;
-            assert_restarts(path, &options);
+            static const uint32_t blank_lines[] = {1, 0, 2, WHOLE_FILE};
+            for (size_t i = 0; i < (shape < 2 ? sizeof blank_lines / sizeof *blank_lines : 1); i++) {
+                options.blank_lines = blank_lines[i];
+                assert_restarts(path, &options);
+            }
         }
     }
     buf_release(&text);
     buf_release(&file);
+}
+
+/* Asking for the length reads ahead, and leaves the input at its beginning. */
+static void a_length_is_compared_before_reading(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, before = {0}, after = {0};
+    struct error err;
+    for (unsigned i = 0; i < 60; i++)
+        buf_addf(&text, "Line %u.\n%s", i, i % 3 ? "" : "\n");
+    for (int shape = 0; shape < 2; shape++) {
+        struct dump *dump;
+        struct dump_options options = small_options(50);
+        buf_reset(&file);
+        if (shape == 1)
+            add_stream(&file, buf_str(&text), 1, 13);
+        else
+            buf_add_str(&file, buf_str(&text));
+        assert_int_equal(read_bytes(buf_str(&file), &options, &before, &err), 0);
+        assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+        assert_int_equal(dump_exceeds(dump, 0, &err), 1);
+        assert_int_equal(dump_exceeds(dump, text.size - 1, &err), 1);
+        assert_int_equal(dump_exceeds(dump, text.size, &err), 0);
+        buf_reset(&after);
+        assert_int_equal(read_groups(dump, 0, true, NULL, &after, &err), 0);
+        assert_same(buf_str(&after), buf_str(&before));
+        dump_close(dump);
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&before);
+    buf_release(&after);
 }
 
 /* Salvage also restarts from any state: gaps begin at, span, or end at a window's border. */
@@ -946,6 +982,7 @@ int main(void)
         cmocka_unit_test(a_sum_is_made_up_for),
         cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
         cmocka_unit_test(text_and_jsonl_restart_too),
+        cmocka_unit_test(a_length_is_compared_before_reading),
         cmocka_unit_test(salvage_restarts),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_pipe_is_as_a_file),

@@ -133,7 +133,7 @@ static void assert_documents(enum input_kind kind, struct str text, const struct
                 for (to = stop; strchr(" \t\r", text.data[to - 1]);)
                     to--;
             at = stop + 1;
-            if (from == SIZE_MAX || (shows && !options->lines && kind == INPUT_TEXT && at <= text.size))
+            if (from == SIZE_MAX || (shows && options->blank_lines == 1 && kind == INPUT_TEXT && at <= text.size))
                 continue; /* no record, or it may go on */
             if (from / window != last && records) {
                 buf_addf(&expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
@@ -186,10 +186,66 @@ static void a_line_that_shows_nothing_is_blank(void **state)
                 buf_addf(&text, "%s\n%s%s\n%s\n%s\n%s\n\n%s\n%s%s%s", blank, blank, line, line, blank, blank, line,
                          line, blank, form == 0 ? "" : "\n");
                 buf_text(&text);
-                options.lines = form == 2;
+                options.blank_lines = form != 2;
                 assert_documents(form == 1 ? INPUT_JSONL : INPUT_TEXT, buf_str(&text), &options);
                 buf_release(&text);
             }
+}
+
+static void a_document_ends_at_as_many_blank_lines_as_asked_for(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    const struct str text = STR("\n\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n\n");
+    options.blank_lines = 2;
+    assert_cut(INPUT_TEXT, text, &options,
+               "== file 3 window 0 part 0 records 2 oversize 0\n-- 6\na\nb\n\nc\n-- 4\nd\n\ne\n");
+    options.blank_lines = 3;
+    assert_cut(INPUT_TEXT, text, &options,
+               "== file 3 window 0 part 0 records 2 oversize 0\n-- 6\na\nb\n\nc\n-- 4\nd\n\ne\n");
+    options.blank_lines = 4;
+    assert_cut(INPUT_TEXT, text, &options,
+               "== file 3 window 0 part 0 records 1 oversize 0\n-- 19\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n");
+    options.blank_lines = WHOLE_FILE;
+    assert_cut(INPUT_TEXT, text, &options,
+               "== file 3 window 0 part 0 records 1 oversize 0\n-- 19\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n");
+    assert_cut(INPUT_TEXT, STR("\n \n\u3000\n"), &options, "");
+    options.blank_lines = 0;
+    assert_cut(INPUT_TEXT, STR("a\nb\n\n\u3000\nc"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 1\na\n-- 1\nb\n-- 1\nc\n");
+}
+
+/* Of documents that may span windows, a look at one window takes the lines that are complete in it. */
+static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t blank_lines;
+        bool first, last;
+        const char *records; /* each ended by '|' */
+    } cases[] = {{WHOLE_FILE, true, true, "ne\ntwo\n\n\nthree\nfo|"},
+                 {WHOLE_FILE, false, false, "two\n\n\nthree|"},
+                 {WHOLE_FILE, true, false, "ne\ntwo\n\n\nthree|"},
+                 {2, false, true, "two|three\nfo|"},
+                 {2, false, false, "two|three|"},
+                 {1, false, true, "three\nfo|"},
+                 {1, true, false, "ne\ntwo|"},
+                 {0, false, false, "two|three|"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dump_options options = small_options(1);
+        struct pages pages;
+        struct group group = {0};
+        struct buf out = {0};
+        options.blank_lines = cases[i].blank_lines;
+        pages_init(&pages, &options, INPUT_TEXT, false);
+        pages_peek(&pages, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
+        for (size_t k = 0; k < group.record_count; k++)
+            buf_addf(&out, "%.*s|", (int)group.records[k].size, group.text.data + group.records[k].offset);
+        assert_string_equal(buf_text(&out), cases[i].records);
+        pages_release(&pages);
+        group_release(&group);
+        buf_release(&out);
+    }
 }
 
 static void a_json_line_is_a_record(void **state)
@@ -286,6 +342,8 @@ int main(void)
         cmocka_unit_test(a_page_that_is_not_closed_spoils_no_other),
         cmocka_unit_test(an_open_wiki_is_truncated),
         cmocka_unit_test(documents_end_at_blank_lines),
+        cmocka_unit_test(a_document_ends_at_as_many_blank_lines_as_asked_for),
+        cmocka_unit_test(a_look_at_a_window_takes_parts_of_long_documents),
         cmocka_unit_test(a_line_that_shows_nothing_is_blank),
         cmocka_unit_test(a_json_line_is_a_record),
         cmocka_unit_test(long_records_are_skipped_and_counted),
