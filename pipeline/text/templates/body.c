@@ -10,18 +10,11 @@
 
 #define DEPTH_MAX 12u
 
-static void trim(const struct compiler *c, uint32_t *from, uint32_t *to)
-{
-    while (*from < *to && body_is_blank(c->text.data[*from]))
-        ++*from;
-    while (*from < *to && body_is_blank(c->text.data[*to - 1]))
-        --*to;
-}
-
 size_t body_pieces(const struct compiler *c, uint32_t index, struct body_piece *pieces)
 {
     struct span_walk walk = span_walk(c->text, c->spans, index);
     size_t count = 0;
+    walk.takes_bars = c->spans->items[index].kind == SPAN_LINK;
     for (bool more = true; more && count < BODY_PIECES_MAX;) {
         struct body_piece piece = {.from = walk.at, .child = walk.child};
         uint32_t equals;
@@ -29,20 +22,21 @@ size_t body_pieces(const struct compiler *c, uint32_t index, struct body_piece *
         piece.to = walk.at;
         piece.equals = equals < walk.at ? equals : walk.at;
         pieces[count++] = piece;
-        walk.at += more;
+        if (more)
+            walk.at = walk.bar_end;
     }
     return count;
 }
 
 void body_compile_piece(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth)
 {
-    trim(c, &from, &to);
+    body_trim(c, &from, &to);
     body_compile(c, from, to, child, depth + 1);
 }
 
 void body_compile_branch(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth)
 {
-    trim(c, &from, &to);
+    body_trim(c, &from, &to);
     const char first = from < to ? c->text.data[from] : ' ';
     if (first == '*' || first == '#')
         body_stop(c, BODY_BOX);
@@ -67,7 +61,7 @@ static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
         return;
     }
     uint32_t from = count > 1 ? pieces[1].from : 0, to = count > 1 ? pieces[1].to : 0;
-    trim(c, &from, &to);
+    body_trim(c, &from, &to);
     if (from == to) {
         buf_addf(c->out, "${%.*s}", (int)name.size, name.data);
         return;
@@ -78,61 +72,6 @@ static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
     body_compile(c, from, to, pieces[1].child, depth + 1);
     c->in_function = outer;
     buf_add_byte(c->out, '}');
-}
-
-/* Is the word before a colon in a link's target the namespace of files or categories? */
-static bool hides_link(const struct compiler *c, struct str word)
-{
-    char folded[NAME_BYTES_MAX];
-    const struct str prefix = name_fold(word, folded);
-    return prefix.size > 0 &&
-           (words_have(file_namespaces, prefix) || words_have(category_namespaces, prefix) ||
-            words_have(c->language->files, prefix) || words_have(c->language->categories, prefix) ||
-            str_equal(prefix, STR("file")) || str_equal(prefix, STR("image")) || str_equal(prefix, STR("category")));
-}
-
-/* Does a link show a picture or nothing: [[File:{{{1}}}.svg|20px]], [[{{#if:{{{1|}}}|File:{{{1}}}}}|20px]]? */
-static bool is_hidden_link(const struct compiler *c, struct str target, const struct body_piece *pieces, size_t count)
-{
-    const char *const text = c->text.data;
-    size_t word = 0;
-    for (size_t at = 0; at < target.size; at++) {
-        if (target.data[at] == ':' && hides_link(c, (struct str){target.data + word, at - word}))
-            return true;
-        if (strchr("|{}[]=:\n", target.data[at]))
-            word = at + 1;
-    }
-    if (target.size > 0 && target.data[0] != '{')
-        return false;
-    for (size_t i = 1; i < count; i++) { /* a computed target; are there options of a picture? */
-        const struct str option = str_trim(str_range(text + pieces[i].from, text + pieces[i].to));
-        if (str_equal(option, STR("thumb")) || str_equal(option, STR("frameless")) ||
-            str_starts(option, STR("link=")) || str_starts(option, STR("alt=")) ||
-            (option.size > 2 && str_ends(option, STR("px")) &&
-             (option.data[0] == '{' || option.data[option.size - 3] <= '9')))
-            return true;
-    }
-    return false;
-}
-
-static void compile_link(struct compiler *c, uint32_t index, unsigned depth)
-{
-    struct body_piece pieces[BODY_PIECES_MAX];
-    const size_t count = body_pieces(c, index, pieces);
-    struct str target = str_trim(str_range(c->text.data + pieces[0].from, c->text.data + pieces[0].to));
-    const bool is_plain = str_starts(target, STR(":"));
-    const char *colon = memchr(target.data, ':', target.size);
-    char folded[NAME_BYTES_MAX];
-    if (!is_plain && is_hidden_link(c, target, pieces, count))
-        return;
-    if (!is_plain && colon && language_is_code(name_fold(str_range(target.data, colon), folded)))
-        return; /* to another Wikipedia */
-    if (count > 1) {
-        body_compile(c, pieces[1].from, c->spans->items[index].inner_end, pieces[1].child, depth + 1);
-        return;
-    }
-    pieces[0].from += is_plain;
-    body_compile(c, pieces[0].from, pieces[0].to, pieces[0].child, depth + 1);
 }
 
 /* An element whose content is not read. */
@@ -163,7 +102,7 @@ static void compile_span(struct compiler *c, uint32_t index, unsigned depth)
         compile_argument(c, index, depth);
         break;
     case SPAN_LINK:
-        compile_link(c, index, depth);
+        links_compile(c, index, depth);
         break;
     case SPAN_TABLE:
         body_stop(c, BODY_TABLE);

@@ -78,17 +78,26 @@ static void compile_tag_function(struct compiler *c, uint32_t colon, const struc
         body_add_literal(c, STR("\""));
 }
 
+/* A condition, or the key of a case: nobody sees it, so markup may be left in it. */
+static void compile_hidden(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth)
+{
+    const size_t typed = c->typed->size;
+    body_compile_piece(c, from, to, child, depth);
+    c->typed->size = typed;
+}
+
 /* {{#if: a | b | c}}: `colon` after the function's name. */
 static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct body_piece *pieces,
                              size_t count, unsigned depth)
 {
+    enum { ALL = BODY_PIECES_MAX, CASES };
     static const struct {
         const char *name, *short_name;
-        size_t branches; /* the first piece that is one; of a switch, what follows an '=' */
-    } functions[] = {{"#if", "if", 1},         {"#ifeq", "ifeq", 2},      {"#ifexist", "if", 1},
-                     {"#ifexpr", "ifexpr", 1}, {"#expr", "expr", 9},      {"#switch", "switch", BODY_PIECES_MAX},
-                     {"#time", "time", 9},     {"formatnum", "num", 9},   {"lc", "lc", 9},
-                     {"uc", "uc", 9},          {"lcfirst", "lcfirst", 9}, {"ucfirst", "ucfirst", 9}};
+        size_t branches; /* the first piece that is one: ALL, of functions of a text; CASES, what follows an '=' */
+    } functions[] = {{"#if", "if", 1},         {"#ifeq", "ifeq", 2},        {"#ifexist", "if", 1},
+                     {"#ifexpr", "ifexpr", 1}, {"#expr", "expr", ALL},      {"#switch", "switch", CASES},
+                     {"#time", "time", ALL},   {"formatnum", "num", ALL},   {"lc", "lc", ALL},
+                     {"uc", "uc", ALL},        {"lcfirst", "lcfirst", ALL}, {"ucfirst", "ucfirst", ALL}};
     const bool outer = c->in_function;
     if (str_starts(name, STR("#invoke")) || str_equal(name, STR("#invoque"))) {
         compile_invoke(c, str_range(c->text.data + colon, c->text.data + pieces[0].to));
@@ -114,19 +123,23 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
     }
     c->in_function = true;
     buf_addf(c->out, "{#%s ", functions[index].short_name);
-    const bool is_switch = functions[index].branches == BODY_PIECES_MAX;
+    const bool is_switch = functions[index].branches == CASES;
+    const size_t hidden = is_switch ? count - 1 : functions[index].branches == ALL ? 0 : functions[index].branches;
     for (size_t i = 0; i < count; i++) {
         uint32_t from = i == 0 ? colon : pieces[i].from, to = pieces[i].to;
-        bool is_branch = i >= functions[index].branches;
+        bool is_branch = functions[index].branches != ALL && i > 0 && i >= hidden;
         if (i > 0)
             buf_add_byte(c->out, '|');
         if (is_switch && i > 0 && pieces[i].equals < to) {
-            body_compile_piece(c, from, pieces[i].equals, pieces[i].child, depth);
+            compile_hidden(c, from, pieces[i].equals, pieces[i].child, depth);
             buf_add_byte(c->out, '=');
             from = pieces[i].equals + 1;
             is_branch = true;
         }
-        (is_branch ? body_compile_branch : body_compile_piece)(c, from, to, pieces[i].child, depth);
+        if (is_branch)
+            body_compile_branch(c, from, to, pieces[i].child, depth);
+        else
+            (i < hidden ? compile_hidden : body_compile_piece)(c, from, to, pieces[i].child, depth);
     }
     buf_add_byte(c->out, '}');
     c->in_function = outer;

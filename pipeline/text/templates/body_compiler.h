@@ -3,8 +3,10 @@
  * external link is found although parameters, functions and templates stand in it. Each byte of a piece is passed once;
  * what a construct hides is not read again.
  *
- *     body.c         spans: arguments, links, elements that are not read; the result
- *     body_markup.c  what is no span: tags, external links, apostrophes, entities, beginnings of lines
+ *     body.c         spans: arguments, elements that are not read; the result
+ *     body_markup.c  what is no span: apostrophes, entities, beginnings of lines; what is left of markup
+ *     body_links.c   links, internal and external
+ *     body_tags.c    tags, and elements that are left out
  *     body_calls.c   {{…}}: functions, variables, modules, other templates */
 #ifndef PIPELINE_TEXT_TEMPLATES_BODY_COMPILER_H
 #define PIPELINE_TEXT_TEMPLATES_BODY_COMPILER_H
@@ -61,11 +63,30 @@ static inline bool body_is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
+static inline bool body_is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+/* Of the name of a tag or a class. */
+static inline bool body_is_name_byte(char byte)
+{
+    return body_is_letter(byte) || (byte >= '0' && byte <= '9') || byte == '-';
+}
+
 /* The rendering is not a pattern; of several reasons the first counts. */
 static inline void body_stop(struct compiler *c, enum body_kind kind)
 {
     if (c->kind == BODY_PATTERN)
         c->kind = kind;
+}
+
+static inline void body_trim(const struct compiler *c, uint32_t *from, uint32_t *to)
+{
+    while (*from < *to && body_is_blank(c->text.data[*from]))
+        ++*from;
+    while (*from < *to && body_is_blank(c->text.data[*to - 1]))
+        --*to;
 }
 
 /* Appends the rendering of text[from, to); `child` is the first span at or after `from`, or before it. */
@@ -81,6 +102,11 @@ struct body_piece {
 /* Cuts a span into the pieces between its bars; returns how many. */
 size_t body_pieces(const struct compiler *c, uint32_t index, struct body_piece *pieces);
 
+/* A SPAN_LINK. */
+void links_compile(struct compiler *c, uint32_t index, unsigned depth);
+/* [https://example.org label]; false if there is none at the cursor. */
+bool links_compile_bracket(struct compiler *c, struct cursor *cursor, unsigned depth);
+
 /* {{…}} */
 void body_compile_template(struct compiler *c, uint32_t index, unsigned depth);
 
@@ -88,6 +114,8 @@ void body_compile_template(struct compiler *c, uint32_t index, unsigned depth);
 void body_add_literal(struct compiler *c, struct str text);
 /* Reads what begins at the cursor, which is no span, and moves past it. */
 void markup_compile(struct compiler *c, struct cursor *cursor, unsigned depth);
+/* The same for a tag; false: what begins with '<' is none. */
+bool markup_compile_tag(struct compiler *c, struct cursor *cursor);
 /* What the line of text that begins at `at` is instead of prose; BODY_PATTERN: prose. */
 enum body_kind markup_kind_of_line(const struct compiler *c, uint32_t at, uint32_t to);
 /* A block begins: it is shown as a paragraph if it is all of the rendering. */
