@@ -3,10 +3,10 @@
 #include "trainer/evaluate.h"
 
 static const struct metric metrics[] = {
-    {"mlm_loss", "mlm", METRIC_LOSS, HEAD_MASKED},
-    {"nsp_loss", "nsp", METRIC_LOSS, HEAD_NEXT},
-    {"mlm_accuracy", "mlm", METRIC_ACCURACY, HEAD_MASKED},
-    {"nsp_accuracy", "nsp", METRIC_ACCURACY, HEAD_NEXT},
+    {"mlm_loss", "mlm", METRIC_LOSS, HEAD_MASKED, NULL},
+    {"nsp_loss", "nsp", METRIC_LOSS, HEAD_NEXT, NULL},
+    {"mlm_accuracy", "mlm", METRIC_ACCURACY, HEAD_MASKED, BASELINE_COMMONEST},
+    {"nsp_accuracy", "nsp", METRIC_ACCURACY, HEAD_NEXT, BASELINE_MAJORITY},
 };
 _Static_assert(sizeof metrics / sizeof *metrics <= METRICS_MAX, "room for every metric");
 const struct metric_table pretraining_metrics = {metrics, sizeof metrics / sizeof *metrics};

@@ -173,6 +173,9 @@ static size_t list_metrics(const struct metric_table *metrics, const struct eval
         const double value = kind == METRIC_LOSS ? means->values[i] : 100 * means->values[i];
         used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, kind == METRIC_LOSS ? "%s%s %.3f" : "%s%s %.1f %%",
                                  count++ > 0 ? ", " : "", metrics->rows[i].column, value);
+        if (means->baselines[i] > 0 && used < LOSS_TEXT_SIZE)
+            used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, " (%s %.1f %%)", metrics->rows[i].baseline,
+                                     100 * means->baselines[i]);
     }
     return count;
 }
@@ -278,9 +281,13 @@ static json_t *real_or_null(double value)
 
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)
 {
+    char key[METRIC_KEY_BYTES];
     json_t *facts = json_pack("{s:o}", "loss", real_or_null(means->loss));
     for (size_t i = 0; i < metrics->count; i++)
         json_object_set_new(facts, metrics->rows[i].key, real_or_null(means->values[i]));
+    for (size_t i = 0; i < metrics->count; i++)
+        if (means->baselines[i] > 0)
+            json_object_set_new(facts, metric_baseline_key(&metrics->rows[i], key), json_real(means->baselines[i]));
     return facts;
 }
 

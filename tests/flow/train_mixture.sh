@@ -119,7 +119,8 @@ low, high = sorted(d["mlm_loss"] for d in each)
 assert low < found["mlm_loss"] < high, found
 line = [json.loads(l) for l in open("whole/metrics.jsonl")][-1]
 assert line["split"] == "valid" and abs(line["loss"] - found["loss"]) < 1e-5, (line, found)
-keys = "loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy"
+keys = ("loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy", "mlm_accuracy_commonest",
+        "nsp_accuracy_majority")
 assert [d["valid_samples"] for d in line["datasets"]] == held and list(line["datasets"][1])[1:] == list(keys), line
 for in_training, now in zip(line["datasets"], each):
     assert all(abs(in_training[key] - now[key]) < 1e-5 for key in keys), (in_training, now)

@@ -62,9 +62,13 @@ static void add_scalar(struct buf *out, const char *prefix, const char *key, dou
 static void add_means(struct buf *out, const char *prefix, const struct metric_table *metrics,
                       const struct evaluation *means)
 {
+    char key[METRIC_KEY_BYTES];
     add_scalar(out, prefix, "loss", means->loss);
     for (size_t i = 0; i < metrics->count; i++)
         add_scalar(out, prefix, metrics->rows[i].key, means->values[i]);
+    for (size_t i = 0; i < metrics->count; i++)
+        if (metrics->rows[i].baseline && means->baselines[i] > 0)
+            add_scalar(out, prefix, metric_baseline_key(&metrics->rows[i], key), means->baselines[i]);
 }
 
 static void add_summary(struct buf *out, const struct metrics_line *line)

@@ -119,11 +119,22 @@ static void add_means(struct buf *text, const struct metric_table *metrics, cons
         add_real(text, metrics->rows[i].key, means->values[i], formats[metrics->rows[i].kind]);
 }
 
+/* Beside the accuracies of an evaluation: always guessing the commonest label. */
+static void add_baselines(struct buf *text, const struct metric_table *metrics, const struct evaluation *means)
+{
+    char key[METRIC_KEY_BYTES];
+    for (size_t i = 0; i < metrics->count; i++)
+        if (metrics->rows[i].baseline)
+            add_real(text, metric_baseline_key(&metrics->rows[i], key),
+                     means->baselines[i] > 0 ? means->baselines[i] : (double)NAN, "%.6g");
+}
+
 static void add_each(struct buf *text, const struct metrics_line *line)
 {
     for (uint32_t d = 0; d < line->datasets; d++) {
         buf_addf(text, "%s{\"valid_samples\":%" PRIu64, d == 0 ? ",\"datasets\":[" : ",", line->each[d].samples);
         add_means(text, line->metrics, &line->each[d]);
+        add_baselines(text, line->metrics, &line->each[d]);
         buf_add_text(text, d + 1 == line->datasets ? "}]" : "}");
     }
 }
@@ -141,7 +152,9 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     if (line->valid)
         buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->means->samples);
     add_means(&text, line->metrics, line->means);
-    if (!line->valid)
+    if (line->valid)
+        add_baselines(&text, line->metrics, line->means);
+    else
         add_interval(&text, line);
     add_real(&text, "learning_rate", line->learning_rate, "%.9g");
     add_real(&text, "grad_norm", line->grad_norm, "%.7g");

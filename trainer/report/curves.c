@@ -3,6 +3,7 @@
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"
+#include "trainer/metric.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -16,9 +17,10 @@
 /* One plot: a value over steps. */
 struct curve {
     const struct report *report;
-    const char *key;  /* of evaluations, and of training if there is no mean */
-    const char *mean; /* of training: the mean since the previous line; NULL: none */
-    struct str part;  /* of the loss, as "mlm"; untrusted text */
+    const char *key;      /* of evaluations, and of training if there is no mean */
+    const char *mean;     /* of training: the mean since the previous line; NULL: none */
+    const char *baseline; /* of evaluations: always guessing the commonest label; NULL: none */
+    struct str part;      /* of the loss, as "mlm"; untrusted text */
     const char *title;
     double scale;
     bool from_zero, spikes;
@@ -62,9 +64,10 @@ static bool find_frame(const struct curve *c, struct frame *frame)
             const struct history_line *line = &h->lines[i];
             const double value = c->scale * history_value(h, line, key_of(c, h, line->valid));
             frame->steps = line->step > frame->steps ? line->step : frame->steps;
+            const double base = c->baseline ? c->scale * history_value(h, line, c->baseline) : (double)NAN;
             if (isfinite(value)) {
                 frame->low = fmin(frame->low, value);
-                frame->high = fmax(frame->high, value);
+                frame->high = fmax(frame->high, isfinite(base) ? fmax(value, base) : value);
             }
         }
     }
@@ -143,6 +146,15 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
     buf_release(&path);
 }
 
+/* A level line over the whole plot, at the baseline of the last evaluation; they all read the same samples. */
+static void put_baseline(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)
+{
+    const struct history *h = &c->report->runs[run].history;
+    const double value = c->baseline ? history_value(h, history_last(h, true), c->baseline) : (double)NAN;
+    if (isfinite(value))
+        buf_addf(page, "<path class=\"baseline r%zu\" d=\"M0 %.1fH1000\"/>\n", run + 1, y_of(frame, c->scale * value));
+}
+
 static void put_starts(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)
 {
     const json_t *starts = json_object_get(c->report->runs[run].record, "starts"), *start;
@@ -190,6 +202,9 @@ static void put_caption(struct buf *page, const struct curve *c)
                 buf_addf(page, " · %s %s", valid ? "held-out" : "last",
                          section_number(c->scale * last, "%.4g", number));
         }
+    const double baseline = c->baseline ? history_value(h, history_last(h, true), c->baseline) : (double)NAN;
+    if (c->report->count == 1 && isfinite(baseline))
+        buf_addf(page, " · always the commonest %s", section_number(c->scale * baseline, "%.4g", number));
     buf_add_text(page, "</figcaption>\n");
 }
 
@@ -214,6 +229,7 @@ static void put_curve(struct buf *page, const struct curve *c)
     put_grid(page, &frame);
     for (size_t r = 0; r < c->report->count; r++) {
         put_starts(page, c, &frame, r);
+        put_baseline(page, c, &frame, r);
         put_path(page, c, &frame, r, false, false);
         put_path(page, c, &frame, r, true, false);
         put_path(page, c, &frame, r, true, true);
@@ -252,6 +268,19 @@ static size_t find_keys(const struct report *report, const char *end, const char
     return count;
 }
 
+/* The key of an accuracy's baseline, written to out; NULL: no run has it. */
+static const char *baseline_key(const struct report *report, const char *accuracy, char out[HISTORY_KEY_BYTES + 8])
+{
+    static const char *const names[] = {BASELINE_COMMONEST, BASELINE_MAJORITY};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(out, HISTORY_KEY_BYTES + 8, "%.30s_%s", accuracy, names[i]);
+        for (size_t r = 0; r < report->count; r++)
+            if (history_key(&report->runs[r].history, out) != SIZE_MAX)
+                return out;
+    }
+    return NULL;
+}
+
 static void put_metrics(struct buf *page, const struct report *report)
 {
     const char *keys[HISTORY_KEYS];
@@ -273,6 +302,7 @@ static void put_metrics(struct buf *page, const struct report *report)
     for (size_t i = 0; i < accuracies; i++)
         put_curve(page, &(struct curve){.report = report,
                                         .key = keys[i],
+                                        .baseline = baseline_key(report, keys[i], mean),
                                         .title = "Accuracy in %",
                                         .scale = 100,
                                         .from_zero = true,
@@ -369,7 +399,9 @@ void section_curves(struct buf *page, const struct report *report)
     buf_addf(
         page,
         "<p class=\"soft\">Thin lines: training, where it is known the mean since the line before. Thick lines with "
-        "dots: held-out samples. Dashes: the run was started again. Red dots: a loss six deviations above the 128 "
+        "dots: held-out samples. Dashes across: always "
+        "guessing the commonest label. Dashes upright: the run was started again. Red dots: a loss six deviations "
+        "above the 128 "
         "logged before it.</p>\n<div class=\"figures %s\">\n",
         report->count == 1 ? "one" : "several");
     put_metrics(page, report);

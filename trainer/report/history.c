@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/metric.h"
 #include "trainer/spikes.h"
 
 #include <assert.h>
@@ -14,7 +15,8 @@
 static const char *const kept[] = {"loss",         "loss_mean", "learning_rate", "grad_norm", "sequences_per_second",
                                    "seconds",      "samples",   "tokens",        "epoch",     "skipped",
                                    "valid_samples"};
-static const char *const kept_ends[] = {"_loss", "_loss_mean", "_accuracy"};
+static const char *const kept_ends[] = {"_loss", "_loss_mean", "_accuracy", "_" BASELINE_COMMONEST,
+                                        "_" BASELINE_MAJORITY};
 
 static bool is_kept(const char *key)
 {

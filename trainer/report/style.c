@@ -16,6 +16,7 @@ const char report_style[] =
     "svg path{fill:none;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}"
     ".grid{stroke:var(--line);stroke-width:1px}"
     ".start{stroke:var(--run);stroke-width:1px;stroke-dasharray:2 4;opacity:.7}"
+    ".baseline{stroke:var(--soft);stroke-width:1px;stroke-dasharray:6 4}"
     ".train{stroke:var(--run);stroke-width:1.5px}"
     ".valid{stroke:var(--run);stroke-width:2px}.points{stroke:var(--run);stroke-width:7px}"
     ".spike{stroke:var(--r6);stroke-width:8px}"

@@ -17,11 +17,11 @@
 /* ---- what is trained on ---- */
 
 static const struct metric class_metrics[] = {
-    {"class_loss", "class", METRIC_LOSS, HEAD_CLASS},
-    {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS},
+    {"class_loss", "class", METRIC_LOSS, HEAD_CLASS, NULL},
+    {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS, BASELINE_MAJORITY},
 };
 static const struct metric number_metrics[] = {
-    {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS},
+    {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS, NULL},
 };
 
 static char *file_of(const struct glue *g, const char *name)

@@ -15,8 +15,8 @@
 #include "trainer/tune/squad_scores.h"
 
 static const struct metric metrics[] = {
-    {"span_loss", "span", METRIC_LOSS, HEAD_SPAN},
-    {"span_accuracy", "span", METRIC_ACCURACY, HEAD_SPAN},
+    {"span_loss", "span", METRIC_LOSS, HEAD_SPAN, NULL},
+    {"span_accuracy", "span", METRIC_ACCURACY, HEAD_SPAN, NULL},
 };
 
 struct squad squad_asked(const struct settings *settings)

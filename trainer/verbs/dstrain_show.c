@@ -12,6 +12,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/settings.h"
@@ -125,9 +126,11 @@ static const char *text_of(const json_t *facts, const char *name)
     return text ? text : "?";
 }
 
-/* Lists the keys that end in `end`: "mlm 2.251, nsp 0.063". Returns their number. */
+/* Lists the keys that end in `end`, each with its baseline if there is one: "mlm 2.251, nsp 0.063". Returns their
+ * number. */
 static int list_means(const json_t *line, const char *end, double scale, const char *format, struct buf *out)
 {
+    static const char *const baselines[] = {BASELINE_COMMONEST, BASELINE_MAJORITY, NULL};
     const char *key;
     json_t *value;
     int count = 0;
@@ -137,6 +140,13 @@ static int list_means(const json_t *line, const char *end, double scale, const c
             continue;
         buf_addf(out, "%s%.*s ", count++ ? ", " : "", (int)(strlen(key) - strlen(end)), key);
         buf_addf(out, format, scale * json_number_value(value));
+        for (const char *const *name = baselines; *name; name++) {
+            char beside[METRIC_KEY_BYTES];
+            snprintf(beside, sizeof beside, "%.40s_%s", key, *name);
+            const json_t *baseline = json_object_get(line, beside);
+            if (json_is_number(baseline))
+                buf_addf(out, " (%s %.1f %%)", *name, 100 * json_number_value(baseline));
+        }
     }
     return count;
 }

@@ -13,7 +13,7 @@ from tfrecord_reader import records, varint
 
 TRAIN = """loss mlm_loss nsp_loss mlm_accuracy nsp_accuracy learning_rate grad_norm sequences_per_second
            loss_scale""".split()
-VALID = TRAIN[:5]
+VALID = TRAIN[:5] + ["mlm_accuracy_commonest", "nsp_accuracy_majority"]
 
 
 def fields(data):
