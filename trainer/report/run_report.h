@@ -5,7 +5,7 @@
 #define TRAINER_REPORT_RUN_REPORT_H
 
 #include "base/str.h"
-#include "trainer/report/history.h"
+#include "trainer/keep/history.h"
 
 #define REPORT_NAME     "report.html"
 #define REPORT_RUNS_MAX 8u /* more colours could not be told apart */

@@ -1,6 +1,6 @@
 /* The history of a run: the lines of its metrics.jsonl as numbers, with loss spikes marked. */
-#ifndef TRAINER_REPORT_HISTORY_H
-#define TRAINER_REPORT_HISTORY_H
+#ifndef TRAINER_KEEP_HISTORY_H
+#define TRAINER_KEEP_HISTORY_H
 
 #include "base/error.h"
 

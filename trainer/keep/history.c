@@ -1,4 +1,4 @@
-#include "trainer/report/history.h"
+#include "trainer/keep/history.h"
 
 #include "base/json.h"
 #include "base/mem.h"
