@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/config.h"
+#include "trainer/health.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 
@@ -106,7 +107,7 @@ static double watts_of(const struct closing *c)
 }
 
 /* Prints the facts as one object on stdout. Takes ownership of `next`. */
-static void print_json(const struct closing *c, json_t *next)
+static void print_json(const struct closing *c, const struct health *health, json_t *next)
 {
     const struct screen *screen = c->screen;
     const struct metric_table *metrics = &c->setup->task.metrics;
@@ -141,6 +142,7 @@ static void print_json(const struct closing *c, json_t *next)
         json_object_set_new(facts, "best",
                             json_pack("{s:I, s:o}", "step", (json_int_t)c->best, "loss",
                                       c->position ? json_real(c->best_loss) : json_null()));
+    json_object_set(facts, "health", health->findings);
     json_object_set_new(facts, "next", next);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
@@ -156,7 +158,15 @@ static char *spikes_text(const struct spikes *spikes, char out[96])
     return out;
 }
 
-static void say_all(const struct closing *c)
+static void say_findings(const json_t *findings)
+{
+    size_t i;
+    const json_t *finding;
+    json_array_foreach(findings, i, finding) log_warn("%s: %s", json_string_value(json_object_get(finding, "kind")),
+                                                      json_string_value(json_object_get(finding, "text")));
+}
+
+static void say_all(const struct closing *c, const struct health *health)
 {
     char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
         spikes[96], speed[32], energy[64], who[64];
@@ -193,26 +203,32 @@ static void say_all(const struct closing *c)
     log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
             format_counted(state->step - state->updates, "step", skipped), spikes_text(&screen->spikes, spikes),
             state->norm_max, format_count(state->norm_max_step, step));
+    say_findings(health->findings);
 }
 
 void closing_say(const struct closing *c)
 {
     const uint64_t last = steps_of(c);
     char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
-    json_t *next = next_commands(c->setup, c->run->directory, best), *command;
+    struct health health = health_read(c->run->directory, c->run->record);
+    json_t *next = health.command ? json_pack("[s]", health.command) : next_commands(c->setup, c->run->directory, best);
+    json_t *command;
     size_t i;
     char steps[56];
-    if (c->position)
-        say_all(c);
-    else
+    if (c->position) {
+        say_all(c, &health);
+    } else {
         log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", c->run->directory,
                 format_counted(last, "step", steps));
+        say_findings(health.findings);
+    }
     mem_free(best);
     const struct tuning *tuning = c->setup->settings->tuning;
     if (!tuning || !tuning->scored) /* otherwise the verb prints it, after the scores */
         json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (c->setup->settings->json)
-        print_json(c, next);
+        print_json(c, &health, next);
     else
         json_decref(next);
+    health_release(&health);
 }

@@ -183,7 +183,9 @@ static size_t list_metrics(const struct metric_table *metrics, const struct eval
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE])
 {
     char parts[LOSS_TEXT_SIZE];
-    if (list_metrics(metrics, means, METRIC_LOSS, parts) < 2)
+    if (!isfinite(means->loss))
+        snprintf(out, LOSS_TEXT_SIZE, "loss not finite");
+    else if (list_metrics(metrics, means, METRIC_LOSS, parts) < 2)
         snprintf(out, LOSS_TEXT_SIZE, "loss %.3f", means->loss);
     else
         snprintf(out, LOSS_TEXT_SIZE, "loss %.3f (%.120s)", means->loss, parts);

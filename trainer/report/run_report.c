@@ -29,6 +29,7 @@ int report_add(struct report *report, const char *directory, struct error *err)
         json_decref(run.record);
         return -1;
     }
+    run.health = health_of(&run.history, run.record);
     report->runs[report->count++] = run;
     return 0;
 }
@@ -37,6 +38,7 @@ void report_release(struct report *report)
 {
     for (size_t r = 0; r < report->count; r++) {
         history_release(&report->runs[r].history);
+        health_release(&report->runs[r].health);
         json_decref(report->runs[r].record);
     }
     json_decref(report->guesses);
@@ -164,6 +166,25 @@ static void put_runs(struct buf *page, const struct report *report)
     html_table_end(page);
 }
 
+/* What is wrong with the runs; nothing if they are healthy. */
+static void put_health(struct buf *page, const struct report *report)
+{
+    size_t i;
+    const json_t *finding;
+    for (size_t r = 0; r < report->count; r++)
+        json_array_foreach(report->runs[r].health.findings, i, finding)
+        {
+            buf_add_text(page, "<p class=\"finding\">");
+            if (report->count > 1) {
+                section_run_name(page, report, r);
+                buf_add_text(page, " ");
+            }
+            buf_addf(page, "<b>%s</b>: ", json_string_value(json_object_get(finding, "kind")));
+            html_text(page, str_of(json_string_value(json_object_get(finding, "text"))), HEALTH_TEXT_BYTES);
+            buf_add_text(page, "</p>\n");
+        }
+}
+
 void section_headline(struct buf *page, const struct report *report)
 {
     buf_add_text(page, "<header>\n<h1>");
@@ -183,6 +204,7 @@ void section_headline(struct buf *page, const struct report *report)
         put_tiles(page, &report->runs[0]);
     else
         put_runs(page, report);
+    put_health(page, report);
     buf_add_text(page,
                  "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a><a href=\"#guesses\">Samples with "
                  "guesses</a><a href=\"#settings\">Settings</a><a href=\"#starts\">Starts</a></nav>\n</header>\n");

@@ -5,6 +5,7 @@
 #define TRAINER_REPORT_RUN_REPORT_H
 
 #include "base/str.h"
+#include "trainer/health.h"
 #include "trainer/keep/history.h"
 
 #define REPORT_NAME     "report.html"
@@ -14,6 +15,7 @@ struct report_run {
     const char *directory; /* as the user named it; borrowed */
     json_t *record;        /* run.json */
     struct history history;
+    struct health health;
 };
 
 struct report {

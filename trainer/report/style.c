@@ -19,6 +19,7 @@ const char report_style[] =
     ".baseline{stroke:var(--soft);stroke-width:1px;stroke-dasharray:6 4}"
     ".train{stroke:var(--run);stroke-width:1.5px}"
     ".valid{stroke:var(--run);stroke-width:2px}.points{stroke:var(--run);stroke-width:7px}"
+    ".finding{border-left:4px solid var(--r6);padding-left:.6rem}"
     ".spike{stroke:var(--r6);stroke-width:8px}"
     ".several .train{stroke-width:1px;opacity:.6}"
     ".one .valid,.one .points{stroke:var(--r2)}\n"

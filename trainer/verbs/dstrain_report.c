@@ -56,7 +56,9 @@ static void say(const struct settings *settings, const struct report *report, co
     log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
             format_bytes(bytes, size));
     if (!settings->json)
-        say_next(command_of("dstrain", "export", report->runs[0].directory, "--out", "bert", NULL));
+        say_next(report->runs[0].health.command
+                     ? mem_copy_text(report->runs[0].health.command)
+                     : command_of("dstrain", "export", report->runs[0].directory, "--out", "bert", NULL));
 }
 
 int dstrain_report(void *context, struct opt_paths bare, struct error *err)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/config.h"
+#include "trainer/health.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
@@ -41,7 +42,7 @@ static void add_checkpoints(const char *run, json_t *facts)
     mem_free(directory);
 }
 
-static int add_run(const char *directory, json_t *facts, struct error *err)
+static int add_run(const char *directory, json_t *facts, struct health *health, struct error *err)
 {
     json_t *record = NULL;
     TRY(read_beside(directory, RUN_NAME, RUN_BYTES_MAX, &record, err));
@@ -55,6 +56,8 @@ static int add_run(const char *directory, json_t *facts, struct error *err)
     json_object_set(facts, "settings", json_object_get(record, "settings"));
     add_checkpoints(directory, facts);
     metrics_last(directory, UINT64_MAX, facts);
+    *health = health_read(directory, record);
+    json_object_set(facts, "health", health->findings);
     json_decref(record);
     return 0;
 }
@@ -254,6 +257,8 @@ static void say_work(const json_t *facts)
     const double seconds = real_of(train, "seconds");
     const double own = real_of(train, "samples") - real_of(json_object_get(facts, "identity"), "resumed_samples");
     char samples[32], tokens[32], time[32], step[32], speed[32];
+    size_t i;
+    const json_t *finding;
     if (json_object_get(facts, "samples"))
         output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
                     format_count(count_of(facts, "tokens"), tokens));
@@ -265,6 +270,9 @@ static void say_work(const json_t *facts)
         output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
                     count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
                     format_count(count_of(facts, "largest_grad_norm_step"), step));
+    json_array_foreach(json_object_get(facts, "health"), i, finding)
+        output_line("%-10s %s: %s", i == 0 && !json_object_get(facts, "updates") ? "health" : "",
+                    text_of(finding, "kind"), text_of(finding, "text"));
     if (names && checkpoints == 0)
         output_line("%-10s none yet", "saved");
     else if (names)
@@ -291,6 +299,13 @@ static char *next_of(const json_t *facts, const char *name, bool begun)
 {
     if (!begun)
         return command_of("dstrain", "show", name, NULL);
+    const uint64_t best = json_array_size(json_object_get(facts, "health")) > 0 ? checkpoint_best(name) : 0;
+    if (best > 0) {
+        char *path = checkpoint_path(name, best),
+             *command = command_of("dstrain", "export", path, "--out", "DIR", NULL);
+        mem_free(path);
+        return command;
+    }
     if (json_object_get(json_object_get(facts, "settings"), "shards"))
         return command_of("dstrain", "eval", name, NULL);
     if (json_object_get(facts, "identity"))
@@ -306,7 +321,8 @@ int dstrain_show(void *context, struct opt_paths bare, struct error *err)
     TRY(checkpoint_locate(bare.items[0], &source, &files, err));
     json_t *facts = json_pack("{s:o, s:s}", "path", json_name(bare.items[0]), "kind",
                               source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
-    int result = add_run(bare.items[0], facts, err);
+    struct health health = {0};
+    int result = add_run(bare.items[0], facts, &health, err);
     const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
     if (result == 0 && begun) /* a run that was stopped before its first checkpoint has no model and no state */
         result = add_model(files, facts, err);
@@ -316,8 +332,9 @@ int dstrain_show(void *context, struct opt_paths bare, struct error *err)
         output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     } else if (result == 0) {
         say(facts);
-        say_next(next_of(facts, bare.items[0], begun));
+        say_next(health.command ? mem_copy_text(health.command) : next_of(facts, bare.items[0], begun));
     }
+    health_release(&health);
     json_decref(facts);
     mem_free(files);
     return result;
