@@ -44,7 +44,7 @@ static inline uint32_t text_form_blank_lines(enum text_form form)
 enum container {
     CONTAINER_NONE,
     CONTAINER_BZIP2,
-    CONTAINER_GZIP, /* this one and those after it have a row in dump/codecs.c */
+    CONTAINER_GZIP, /* this one and those after it are always read as streams (dump/unpack.h) */
     CONTAINER_ZSTD,
     CONTAINER_XZ,
     CONTAINERS,

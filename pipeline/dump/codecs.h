@@ -1,4 +1,4 @@
-/* gzip, Zstandard and xz behind one interface. A decoder turns compressed bytes into text in small steps. It decodes
+/* bzip2, gzip, Zstandard and xz behind one interface. A decoder turns compressed bytes into text in small steps. It decodes
  * one unit of its format (a gzip member, a Zstandard frame, an xz stream); a file is a sequence of units. */
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H
@@ -44,6 +44,6 @@ struct codec {
     void (*close)(void *decoder);          /* NULL is fine */
 };
 
-const struct codec *codec_of(enum container container); /* NULL: not one of these */
+const struct codec *codec_of(enum container container); /* NULL: CONTAINER_NONE */
 
 #endif

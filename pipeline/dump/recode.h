@@ -1,0 +1,28 @@
+/* Bytes in another encoding as a stream of UTF-8, from the first byte on. It sits behind unpack, so compressed files
+ * can be read in any encoding too. One thread at a time. */
+#ifndef PIPELINE_DUMP_RECODE_H
+#define PIPELINE_DUMP_RECODE_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "pipeline/dump/encodings.h"
+
+struct recode_options {
+    const char *name; /* of the input, for messages; the caller's */
+    struct encoding encoding;
+    bool packed; /* what it reads was decompressed, and bytes are counted in that */
+};
+/* Reads the next bytes, fewer than requested only at the end. */
+typedef int64_t recode_reader(void *context, void *out, size_t bytes, struct error *err);
+
+struct recode;
+/* What `read` gives comes after `start` (copied). */
+int recode_open(struct recode **recode, const struct recode_options *options, struct str start, recode_reader *read,
+                void *context, struct error *err);
+void recode_close(struct recode *recode); /* NULL is fine */
+
+/* The next bytes of the text; fewer than requested only at its end. ERR_UNSAFE: bytes that are ill-formed in the
+ * encoding, with their place but without a hint; and what the reader reports. */
+int64_t recode_read(struct recode *recode, void *out, size_t bytes, struct error *err);
+
+#endif
