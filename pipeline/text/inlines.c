@@ -71,6 +71,8 @@ static bool is_text(struct wikitext *w, const struct tag *tag, bool closing, uin
     }
     if (tag->kind == TAG_POEM)
         return w->poem_end == UINT32_MAX;
+    if (tag->kind == TAG_TABS)
+        return closing ? w->tabs == 0 : !tabs_close(w, end);
     return tag->kind >= TAG_DROP && tag->kind != TAG_PRE && tag->fate != FATE_DELETED;
 }
 
@@ -103,8 +105,8 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
     for (; i < w->spans.count && w->spans.items[i].start < end; i = w->spans.items[i].next)
         if (w->spans.items[i].end > end)
             end = w->spans.items[i].end <= limit ? w->spans.items[i].end : w->spans.items[i].start;
-    uint32_t at = end; /* among the attributes there may be templates: <foo a="b" {{c}}> */
-    while (at > w->at && at < limit) {
+    uint32_t at = end; /* among the attributes there may be templates: <foo a="b" {{c}}>; few, so the work is linear */
+    for (unsigned steps = 0; at > w->at && at < limit && steps < 8; steps++) {
         const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
         if (!span && text[at] != ' ')
             break;
@@ -138,6 +140,11 @@ static void read_tag(struct wikitext *w)
     struct tag_found found;
     size_t looked;
     const struct str rest = str_range(w->text.data + w->at, w->text.data + walk_inner_end(w));
+    if (w->in_tvar && str_starts(rest, STR("</>"))) {
+        w->in_tvar = false;
+        walk_skip(w, w->at + 3, FATE_MARKUP);
+        return;
+    }
     const bool is_tag = tag_read(rest, &found, &looked);
     w->facts->steps += looked;
     const struct tag *tag = is_tag ? &tags[found.index] : NULL;
@@ -148,6 +155,8 @@ static void read_tag(struct wikitext *w)
     }
     if (tag->kind == TAG_BREAK) {
         read_break(w, end);
+    } else if (tag->kind == TAG_TAB && !found.closing) {
+        tab_open(w, found.attributes, end);
     } else if (tag->kind == TAG_QUOTE) {
         walk_show(w, end, STR("\""));
     } else {
@@ -156,6 +165,9 @@ static void read_tag(struct wikitext *w)
             w->is_poem = !found.closing;
         if (tag->ends_paragraph)
             walk_break_paragraph(w);
+        if (tag->kind == TAG_TABS && !found.self_closing)
+            (found.closing ? tabs_end : tabs_open)(w);
+        w->in_tvar |= str_starts(found.attributes, STR("|"));
     }
 }
 
@@ -287,6 +299,10 @@ void inline_read(struct wikitext *w)
         break;
     case '~':
         read_tildes(w);
+        break;
+    case '|':
+        if (!tabs_read_separator(w))
+            walk_keep(w, w->at + 1);
         break;
     case '>':
     case '{':

@@ -94,6 +94,9 @@ struct wikitext {
     bool line_hides_block;          /* the line has a hidden template or picture */
     bool is_poem;                   /* inside <poem> */
     unsigned poems;                 /* open {{#tag:poem}} */
+    unsigned tabs;                  /* open <tabber> */
+    uint32_t tabs_end;              /* no <tabber> closes before this */
+    bool in_tvar;                   /* inside <tvar|name>, which </> closes */
     bool section_has_prose;         /* a paragraph of the open section has ended */
 };
 
@@ -126,9 +129,14 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
 void construct_read(struct wikitext *w); /* reads spans.items[span], which begins at `at` */
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);
-bool construct_skip_comment(struct wikitext *w); /* moves past the comment that begins at `at`, if there is one */
-void inline_read(struct wikitext *w);            /* reads a byte of `stops` that begins no span and ends no line */
-void line_begin(struct wikitext *w);             /* reads the first bytes of a line */
-void line_end(struct wikitext *w);               /* reads the '\n' at `at` */
+bool construct_skip_comment(struct wikitext *w);    /* moves past the comment that begins at `at`, if there is one */
+bool tabs_close(struct wikitext *w, uint32_t from); /* does a <tabber> whose content begins there end? */
+void tabs_open(struct wikitext *w);                 /* after <tabber> */
+void tabs_end(struct wikitext *w);                  /* after </tabber> */
+bool tabs_read_separator(struct wikitext *w);       /* |-| with the label after it, if one begins at `at` */
+void tab_open(struct wikitext *w, struct str attributes, uint32_t end); /* <tab name="…">, which ends at `end` */
+void inline_read(struct wikitext *w); /* reads a byte of `stops` that begins no span and ends no line */
+void line_begin(struct wikitext *w);  /* reads the first bytes of a line */
+void line_end(struct wikitext *w);    /* reads the '\n' at `at` */
 
 #endif

@@ -272,6 +272,8 @@ void line_begin(struct wikitext *w)
         walk_skip(w, w->at + (uint32_t)include, FATE_MARKUP);
         return;
     }
+    if (byte == '|' && tabs_read_separator(w))
+        return;
     w->line_start = false;
     w->line_hides_block = false;
     w->line_out = w->paragraphs.out->size;

@@ -67,6 +67,16 @@ static bool decode_title(struct str title, struct buf *out)
     return any;
 }
 
+/* Where the value begins in [[property::value]], as Semantic MediaWiki has it; 0: it is none. [[std::vector]] is not. */
+static size_t value_start(struct str target)
+{
+    size_t start = 0;
+    for (size_t at = 1; at + 2 < target.size; at++)
+        if (target.data[at] == ':' && target.data[at + 1] == ':' && target.data[at + 2] != ':')
+            start = at + 2;
+    return target.data[0] == ':' || str_starts(target, STR("std::")) ? 0 : start;
+}
+
 /* The label of [[target|label]], or the target itself. bar_end: after the bar, or 0. */
 static void read_label(struct wikitext *w, const struct span *span, struct str target, uint32_t bar_end)
 {
@@ -85,6 +95,8 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
         to--;
     while (!has_label && from < to && w->text.data[from] == ' ')
         from++;
+    if (!has_label && from < to)
+        from += (uint32_t)value_start(str_range(w->text.data + from, w->text.data + to));
     from += !has_label && from < to && w->text.data[from] == ':';
     walk_open_paragraph(w);
     walk_skip(w, from, FATE_MARKUP);

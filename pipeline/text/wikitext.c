@@ -89,7 +89,9 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->line_start = true;
     w->line_hides_block = w->is_poem = w->after_hidden = w->in_stray_table = w->stray_table_breaks = false;
     w->section_has_prose = false;
-    w->poems = 0;
+    w->poems = w->tabs = 0;
+    w->tabs_end = 0;
+    w->in_tvar = false;
     w->renders.read_end = 0;
     walk(w);
 

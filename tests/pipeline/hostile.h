@@ -44,7 +44,9 @@ static const char *const hostile[] = {
     "\n{{{!}}", "\n{{!}}}", "\n{{(!}}", "\n{{!)}}", "{{uc:{{uc:{{uc:{{uc:{{a}}}}}}}}}}", "{{#if:{{a}}}}",
     "{{date|{{date|{{date|{{date|x}}}}}}}}", "{{convert|{{lc:5}}|km}}", "{{#expr:{{lc:1}}+{{lc:1}}+{{lc:1}}}}",
     "{{#tag:poem|{{#tag:poem|a\nb}}}}", "{{#titleparts:a/b/c/d/e/f|1|-1}}", "{{plural:1|1=a|2=b|3=c}}",
-    "{{urlencode: /&}}", "{{#formatdate:1 May 2000|mdy}}",
+    "<foo", "<foo>", "</foo", "<foo a=\"", "<foo a='b' ", "<<foo>a", "<foo:", "<a {{b}}", "<tabber>", "</tabber>",
+    "<tabber>a=b|-|", "|-|", "|-|a=", "|-|<a ", "\n|-|\n", "<tabber>a|-|b</tabber>", "<tab name=\"a\">", "<tvar|a>",
+    "</>", "[[a::b]]", "[[a::", "{{urlencode: /&}}", "{{#formatdate:1 May 2000|mdy}}",
 };
 
 /* A page is the head, the unit as often as there is room, the middle, the closing as often as the unit, the tail. */
