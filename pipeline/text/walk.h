@@ -56,6 +56,7 @@ struct unknown {
 struct wikitext {
     struct wikitext_options options;
     struct str code;                     /* of the wiki's language */
+    struct magic magic;                  /* its switches and words for REDIRECT */
     const struct variant_wiki *variants; /* its spellings, or NULL */
     const char *variant;                 /* the one wanted, or "" */
     const struct number_style *style;

@@ -60,12 +60,12 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->timestamp = page->timestamp;
     w->text = page->text;
     w->size = (uint32_t)page->text.size;
-    if (link_is_redirect(page->text, w->options.language)) { /* it shows nothing, so its spans are not needed */
+    if (link_is_redirect(page->text, &w->magic)) { /* it shows nothing, so its spans are not needed */
         facts->is_redirect = true;
         facts->bytes[FATE_MARKUP] = page->text.size;
         return;
     }
-    spans_find(&w->spans, w->options.language, w->variants != NULL, page->text);
+    spans_find(&w->spans, &w->magic, w->variants != NULL, page->text);
     facts->kinds = kinds_of(&(struct kind_page){.title = page->title,
                                                 .text = page->text,
                                                 .spans = &w->spans,
@@ -74,6 +74,9 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
                             w->options.kinds);
 
     signs_find(&w->signs, &w->stops, page->text);
+    for (size_t i = 0; i < w->spans.count && w->magic.wide; i++)
+        if (w->spans.items[i].kind == SPAN_MAGIC)
+            signs_add(&w->signs, w->spans.items[i].start);
     w->paragraphs.out = out;
     w->paragraphs.start = out->size;
     w->paragraphs.steps = 0;
@@ -131,6 +134,7 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     w->code = str_of(options->code && options->code[0] ? options->code : options->language->code);
     if (options->language == language_english())
         w->code = STR("en"); /* of which simple is one */
+    w->magic = magic_find(options->language, w->code);
     w->variants = variant_wiki_find(w->code);
     w->variant = options->variant ? options->variant : "";
     w->style = number_style_find(w->code);

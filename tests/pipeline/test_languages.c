@@ -1,7 +1,7 @@
 /* The tables of languages.c, tags.c and entities.c: their sort order, which every lookup needs, and the lookups. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
-#include "pipeline/text/words/languages.h"
+#include "pipeline/text/words/magic_words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,8 +33,7 @@ static void all_lists_are_folded_and_sorted(void **state)
         const struct {
             const char *name;
             struct words words;
-        } lists[] = {{"redirects", each->redirects},
-                     {"sections", each->sections},
+        } lists[] = {{"sections", each->sections},
                      {"files", each->files},
                      {"categories", each->categories},
                      {"disambiguations", each->disambiguations},
@@ -57,6 +56,60 @@ static void all_lists_are_folded_and_sorted(void **state)
             assert_true(words_have(each->magic, str_of(each->disambiguation_magic.items[k])));
         assert_ptr_equal(language_find(str_of(each->code)), each);
     }
+}
+
+/* The generated rows are in order. */
+static void magic_words_are_sorted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < magic_language_count; i++) {
+        const struct magic_language *row = &magic_languages[i];
+        const struct words lists[] = {row->switches, row->redirects};
+        const struct magic magic = magic_find(language_english(), str_of(row->code));
+        assert_true(magic.of[0] == row && magic.count < MAGIC_LANGUAGES_MAX);
+        assert_true(i == 0 || strcmp(magic_languages[i - 1].code, row->code) < 0);
+        for (size_t list = 0; list < 2; list++)
+            for (size_t k = 0; k < lists[list].count; k++) {
+                const struct str word = str_of(lists[list].items[k]);
+                char folded[NAME_BYTES_MAX];
+                assert_true(k == 0 || strcmp(lists[list].items[k - 1], lists[list].items[k]) < 0);
+                assert_true(list == 0 || str_equal(magic_fold(word, folded), word));
+                assert_true(list == 0 ? magic_is_switch(&magic, word) : magic_redirect(&magic, word) == word.size);
+            }
+    }
+}
+
+static struct magic magic_of(const char *code)
+{
+    return magic_find(language_find(str_of(code)), str_of(code));
+}
+
+static bool is_switch(const char *code, const char *word)
+{
+    const struct magic magic = magic_of(code);
+    return magic_is_switch(&magic, str_of(word));
+}
+
+/* As MediaWiki has it: fallback languages, English everywhere, and the case of some words matters. */
+static void magic_words_are_those_of_mediawiki(void **state)
+{
+    (void)state;
+    assert_true(is_switch("ru", "БЕЗ_ОГЛАВЛЕНИЯ") && is_switch("ru", "без_оглавления"));
+    assert_true(is_switch("ru", "БЕЗ_ИНДЕКСА") && !is_switch("ru", "без_индекса"));
+    assert_true(is_switch("tt", "БЕЗ_ОГЛ"));  /* of ru */
+    assert_true(is_switch("sah", "БЕЗ_ОГЛ")); /* of ru, beside its own */
+    assert_false(is_switch("bg", "БЕЗ_ОГЛ"));
+    assert_true(is_switch("zh-tw", "无目录") && is_switch("zh", "無目錄") && is_switch("yue", "NOTOC"));
+    assert_true(is_switch("be-x-old", "бязь_зьместу") && is_switch("be_tarask", "БЯЗЬ_ЗЬМЕСТУ"));
+    assert_false(is_switch("be", "бязь_зьместу"));
+    assert_true(is_switch("gl", "FORÇARTDC") && is_switch("pt-br", "FORÇARTDC")); /* all of pt */
+    assert_true(is_switch("de-AT", "KEIN_INHALTSVERZEICHNIS") && is_switch("ksh", "KEIN_INHALTSVERZEICHNIS"));
+    assert_true(is_switch("ga", "NOTOC") && is_switch("xx", "NoToc") && !is_switch("xx", "noindex"));
+    assert_true(is_switch("ar", "لا_وصلة_قسم_جديد") && is_switch("arz", "لا_وصلة_قسم_جديد"));
+    assert_true(is_switch("ko", "동음이의") && is_switch("xx", "DISAMBIG"));
+    assert_false(is_switch("en", "KEIN_INHALTSVERZEICHNIS"));
+    assert_true(is_switch("", "KEIN_INHALTSVERZEICHNIS")); /* of a wiki whose language is not known */
+    assert_true(magic_of("ja").wide && magic_of("").wide && !magic_of("zh").wide);
 }
 
 static void languages_are_found_by_any_of_their_names(void **state)
@@ -174,7 +227,6 @@ static void every_language_knows_its_sections_and_disambiguations(void **state)
         assert_true(words_have(language->disambiguations, name_fold(str_of(rows[i].disambiguation), folded)));
         assert_true(words_have(language->files, name_fold(str_of(rows[i].file), folded)));
         assert_true(words_have(language->categories, name_fold(str_of(rows[i].category), folded)));
-        assert_true(words_have(language->redirects, STR("redirect")));
     }
 }
 
@@ -351,6 +403,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_lists_are_folded_and_sorted),
+        cmocka_unit_test(magic_words_are_sorted),
+        cmocka_unit_test(magic_words_are_those_of_mediawiki),
         cmocka_unit_test(languages_are_found_by_any_of_their_names),
         cmocka_unit_test(every_language_knows_its_sections_and_disambiguations),
         cmocka_unit_test(codes_of_wikipedias_are_known),

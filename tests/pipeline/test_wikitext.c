@@ -164,6 +164,23 @@ static void redirects_are_known_in_every_language(void **state)
     assert_true(facts_of("#重定向 [[X]]", "zh").is_redirect);
     assert_true(facts_of("#تحويل [[X]]", "ar").is_redirect);
     assert_true(facts_of("#REDIRECT [[X]]", "xx").is_redirect);
+    assert_true(facts_of("#넘겨주기 [[X]]", "ko").is_redirect);
+    assert_true(facts_of("#넘겨주기[[:분류:X|x]] {{넘겨주기 틀}}", "ko").is_redirect);
+    assert_true(facts_of("#ΑΝΑΚΑΤΕΥΘΥΝΣΗ: [[X]]", "el").is_redirect);
+    assert_true(facts_of("#ανακατευθυνση :\n[[X]]", "el").is_redirect);
+    assert_true(facts_of("#تغییرمسیر [[X]]", "fa").is_redirect);
+    assert_true(facts_of("#Ohjaus [[X]]\n[[Luokka:Y]]", "fi").is_redirect);
+    assert_true(facts_of("#पुनर्प्रेषित [[X]]", "hi").is_redirect);
+    assert_true(facts_of("#перенаправление [[X]]", "tt").is_redirect); /* of ru */
+    assert_false(facts_of("＃перенаправление [[X]]", "ru").is_redirect);
+    assert_false(facts_of("#перенаправление [[X]]", "bg").is_redirect);
+    assert_false(facts_of("# REDIRECT [[X]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECTION [[X]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT to [[X]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[X", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[X\n]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[{{X}}]]", "en").is_redirect);
     assert_false(facts_of("#WEITERLEITUNG [[X]]", "en").is_redirect);
     assert_false(facts_of("# REDIRECTED to [[X]]", "en").is_redirect);
     assert_false(facts_of("#REDIRECT", "en").is_redirect);

@@ -21,6 +21,12 @@ struct signs {
 void signs_find(struct signs *signs, const struct sign_set *set, struct str text);
 void signs_release(struct signs *signs);
 
+/* Adds one byte to those found. */
+static inline void signs_add(struct signs *signs, uint32_t at)
+{
+    signs->bits[at / 64] |= (uint64_t)1 << at % 64;
+}
+
 /* The first byte of the set in [at, end) of the text, or `end`. */
 static inline uint32_t signs_next(const struct signs *signs, uint32_t at, uint32_t end)
 {

@@ -23,7 +23,7 @@ struct opening {
 
 struct finder {
     struct spans *spans;
-    const struct language *language;
+    const struct magic *magic;
     const char *text;
     uint32_t size, at;
     uint32_t nearest[OPEN_KINDS];        /* top-most opening of the kind on the stack, or NONE */
@@ -526,31 +526,30 @@ static void read_tag(struct finder *finder)
     finder->at = has_value && !has_markup ? end : finder->at + 1;
 }
 
-/* __WORD__ from the language's list or the English one. */
+/* __WORD__ or ＿＿word＿＿, if it is a switch of the wiki. */
 static void read_magic(struct finder *finder)
 {
     const char *text = finder->text;
     const uint32_t start = finder->at;
+    const struct str mark = text[start] == '_' ? STR("__") : STR("＿＿");
+    const uint32_t from = start + (uint32_t)mark.size;
     finder->at++;
-    if (start + 4 >= finder->size || text[start + 1] != '_' || text[start + 2] == '_')
+    if (!str_starts((struct str){text + start, finder->size - start}, mark) || from >= finder->size ||
+        text[from] == '_')
         return;
-    uint32_t end = start + 2;
+    uint32_t end = from;
     const uint32_t limit = finder->size - start > NAME_BYTES_MAX ? start + NAME_BYTES_MAX : finder->size;
-    while (end + 1 < limit && (unsigned char)text[end] > ' ' && !(text[end] == '_' && text[end + 1] == '_'))
+    while (end + mark.size <= limit && (unsigned char)text[end] >= ' ' && memcmp(text + end, mark.data, mark.size) != 0)
         end++;
     finder->spans->steps += end - start;
-    if (end + 1 >= limit || text[end] != '_' || text[end + 1] != '_')
+    if (end + mark.size > limit || (unsigned char)text[end] < ' ' ||
+        !magic_is_switch(finder->magic, str_range(text + from, text + end)))
         return;
-    char folded[NAME_BYTES_MAX];
-    const struct str word = name_fold(str_range(text + start + 2, text + end), folded);
-    if (!words_have(finder->language->magic, word) && !words_have(language_english()->magic, word))
-        return;
-    finder->at = end + 2;
+    finder->at = end + (uint32_t)mark.size;
     if (finder->spans->count < SPAN_COUNT_MAX)
-        add_span(
-            finder,
-            (struct span){
-                .kind = SPAN_MAGIC, .start = start, .end = finder->at, .inner_start = start + 2, .inner_end = end});
+        add_span(finder,
+                 (struct span){
+                     .kind = SPAN_MAGIC, .start = start, .end = finder->at, .inner_start = from, .inner_end = end});
 }
 
 /* Removes unused slots, and links each span to the first one after it. */
@@ -569,7 +568,7 @@ static void tidy_up(struct spans *spans)
     }
 }
 
-static void find_signs(struct spans *spans, bool has_variants, struct str text)
+static void find_signs(struct spans *spans, const struct magic *magic, bool has_variants, struct str text)
 {
     struct sign_set set = {{0}};
     for (const char *sign = "{}[]<_"; *sign; sign++)
@@ -577,9 +576,14 @@ static void find_signs(struct spans *spans, bool has_variants, struct str text)
     if (has_variants)
         sign_set_add(&set, '-');
     signs_find(&spans->signs, &set, text);
+    const char *end = text.data + text.size, *wide = magic->wide ? text.data : end;
+    while (wide < end && (wide = memmem(wide, (size_t)(end - wide), "＿＿", 6)) != NULL) {
+        signs_add(&spans->signs, (uint32_t)(wide - text.data));
+        wide += 3;
+    }
 }
 
-void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text)
+void spans_find(struct spans *spans, const struct magic *magic, bool has_variants, struct str text)
 {
     assert(text.size <= INT32_MAX);
     spans->count = 0;
@@ -587,7 +591,7 @@ void spans_find(struct spans *spans, const struct language *language, bool has_v
     spans->heading_count = 0;
     spans->steps = text.size;
     struct finder finder = {.spans = spans,
-                            .language = language,
+                            .magic = magic,
                             .text = text.data,
                             .size = (uint32_t)text.size,
                             .nearest = {NONE, NONE, NONE, NONE, NONE},
@@ -599,7 +603,7 @@ void spans_find(struct spans *spans, const struct language *language, bool has_v
      * the text whatever is left open. */
     for (unsigned i = 0; i < TAG_COUNT; i++)
         finder.closes[i] = true;
-    find_signs(spans, has_variants, text);
+    find_signs(spans, magic, has_variants, text);
     while ((finder.at = signs_next(&spans->signs, finder.at, finder.size)) < finder.size) {
         switch (text.data[finder.at]) {
         case '{':
@@ -617,11 +621,11 @@ void spans_find(struct spans *spans, const struct language *language, bool has_v
         case '<':
             read_tag(&finder);
             break;
-        case '_':
-            read_magic(&finder);
+        case '-':
+            open_variant(&finder);
             break;
         default:
-            open_variant(&finder);
+            read_magic(&finder);
         }
     }
     abandon(&finder, 0, finder.size); /* what the page never closes is text */

@@ -14,7 +14,7 @@
 
 #include "base/str.h"
 #include "pipeline/text/markup/signs.h"
-#include "pipeline/text/words/languages.h"
+#include "pipeline/text/words/magic_words.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ enum span_kind {
     SPAN_ARGUMENT, /* {{{…}}} */
     SPAN_LINK,     /* [[…]] */
     SPAN_TABLE,    /* {|…|} and <table>…</table> */
-    SPAN_MAGIC,    /* __WORD__ */
+    SPAN_MAGIC,    /* __WORD__, ＿＿word＿＿ */
     SPAN_VARIANT,  /* -{…}- */
 };
 
@@ -58,7 +58,7 @@ struct spans {
 };
 
 /* Replaces the spans by those of `text` (at most 2 GiB). `has_variants`: -{ is markup. */
-void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text);
+void spans_find(struct spans *spans, const struct magic *magic, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
 /* Reads the part of a span outside its inner spans, from left to right: finds the bars of a link or template without

@@ -190,7 +190,8 @@ static bool begins_cell(struct str text)
 enum body_kind body_read(struct body_reader *reader, const struct language *language, struct str wikitext,
                          bool is_redirect, struct buf *out)
 {
-    if (is_redirect || link_is_redirect(wikitext, language))
+    const struct magic magic = magic_find(language, str_of(language->code));
+    if (is_redirect || link_is_redirect(wikitext, &magic))
         return add_target(wikitext, out) ? BODY_ALIAS : BODY_OTHER;
     if (wikitext.size > BODY_BYTES_MAX)
         return BODY_OTHER;
@@ -201,7 +202,7 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
         if (text.data[at] == '-' && text.data[at + 1] == '{' && text.data[at + 2] != '{')
             return BODY_OTHER;      /* a choice of spellings */
     reader->spans.is_strict = true; /* a template that MediaWiki cannot read is not used */
-    spans_find(&reader->spans, language, false, text);
+    spans_find(&reader->spans, &magic, false, text);
     buf_reset(&reader->typed);
     struct compiler c = {.text = text,
                          .spans = &reader->spans,

@@ -14,11 +14,11 @@
 /* All words are folded (name_fold) and sorted. */
 struct language {
     const char *code;                  /* of the wiki: "en" */
-    struct words redirects;            /* #REDIRECT, without the # */
     struct words sections;             /* headings of sections without prose: References, External links … */
     struct words files, categories;    /* names of these namespaces, in addition to those of siteinfo */
     struct words disambiguations;      /* templates that mark disambiguation pages */
-    struct words magic;                /* __NOTOC__ and the like, without the underscores */
+    struct words magic;                /* behaviour switches of extensions and of old versions, without the underscores;
+                                        * those of MediaWiki: magic_words.h */
     struct words disambiguation_magic; /* of these, those that mark a disambiguation page */
     /* Kinds of pages, as patterns: a '*' at one end matches anything; entries after a '!' are exceptions. */
     struct words list_titles, list_categories;

@@ -7,8 +7,7 @@
 
 #define NAMESPACE_FILE     6
 #define NAMESPACE_CATEGORY 14
-#define SCHEME_BYTES_MAX   12u  /* including its colon */
-#define REDIRECT_BYTES_MAX 256u /* from the # to the brackets */
+#define SCHEME_BYTES_MAX   12u /* including its colon */
 
 struct namespace_name {
     int32_t key;
@@ -174,18 +173,27 @@ size_t link_scheme(struct str address)
     return 0;
 }
 
-bool link_is_redirect(struct str text, const struct language *language)
+/* As MediaWiki reads it: ^\s*#WORD\s*:?\s*\[\[title(|…)?\]\], the link on one line. */
+bool link_is_redirect(struct str text, const struct magic *magic)
 {
     text = str_trim(text);
-    const size_t hash = str_starts(text, STR("#")) ? 1 : str_starts(text, STR("＃")) ? strlen("＃") : 0;
+    const size_t hash = str_starts(text, STR("#")) ? 1 : magic->wide && str_starts(text, STR("＃")) ? strlen("＃") : 0;
     if (hash == 0)
         return false;
-    const char *bracket = memmem(text.data, text.size < REDIRECT_BYTES_MAX ? text.size : REDIRECT_BYTES_MAX, "[[", 2);
-    if (!bracket)
+    struct str rest = {text.data + hash, text.size - hash};
+    const size_t word = magic_redirect(magic, rest);
+    if (word == 0)
         return false;
-    char folded[NAME_BYTES_MAX];
-    struct str word = name_fold(str_range(text.data + hash, bracket), folded);
-    if (str_ends(word, STR(":")))
-        word = str_trim((struct str){word.data, word.size - 1});
-    return words_have(language->redirects, word) || words_have(language_english()->redirects, word);
+    rest = str_trim((struct str){rest.data + word, rest.size - word});
+    if (str_starts(rest, STR(":")))
+        rest = str_trim((struct str){rest.data + 1, rest.size - 1});
+    if (!str_starts(rest, STR("[[")))
+        return false;
+    size_t size = 2;
+    while (size < rest.size && !strchr("|]\n", rest.data[size]))
+        size++;
+    const struct str title = str_trim((struct str){rest.data + 2, size - 2});
+    const char *line_end = memchr(rest.data, '\n', rest.size);
+    const struct str line = line_end ? str_range(rest.data, line_end) : rest;
+    return title.size > 0 && !memchr(title.data, '{', title.size) && str_find(line, STR("]]")) != SIZE_MAX;
 }

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "pipeline/page_parts.h"
-#include "pipeline/text/words/languages.h"
+#include "pipeline/text/words/magic_words.h"
 
 extern const struct words file_namespaces, category_namespaces; /* of all languages: namespaces.c */
 
@@ -40,7 +40,7 @@ struct str link_pipe_trick(const struct namespaces *namespaces, struct str targe
 /* The size of the scheme ("https://", "//", "mailto:") at the start of an external link's address; 0: it is none. */
 size_t link_scheme(struct str address);
 
-/* Does a page's text begin with #REDIRECT [[…]], in the language's words? */
-bool link_is_redirect(struct str text, const struct language *language);
+/* Does a page's text begin with #REDIRECT [[…]], in the wiki's words? */
+bool link_is_redirect(struct str text, const struct magic *magic);
 
 #endif

@@ -1,0 +1,46 @@
+/* The words by which MediaWiki knows behaviour switches (__NOTOC__) and redirects (#REDIRECT [[…]]) in each language.
+ * As in MediaWiki, the words of a wiki are those of its language, of the fallback languages that its message file names
+ * (of those no further ones), and the English ones. Where no language is known, all of them are known. */
+#ifndef PIPELINE_TEXT_WORDS_MAGIC_WORDS_H
+#define PIPELINE_TEXT_WORDS_MAGIC_WORDS_H
+
+#include "base/str.h"
+#include "pipeline/text/words/languages.h"
+#include "pipeline/text/words/word_lists.h"
+
+/* A row of the table that scripts/make_magic_words.py writes: words that the rows of its fallbacks need not have too.
+ * MediaWiki says of each word whether its case matters; the words for which it does not are in lower case
+ * (magic_fold). */
+struct magic_language {
+    const char *code;       /* MediaWiki's, as "be-tarask" */
+    const char *fallbacks;  /* codes separated by a blank, or NULL */
+    struct words switches;  /* without the underscores at both ends */
+    struct words redirects; /* without the # */
+    bool wide;              /* ＿＿ and ＃ are written too */
+};
+extern const struct magic_language magic_languages[]; /* by code */
+extern const size_t magic_language_count;
+
+#define MAGIC_LANGUAGES_MAX 12u
+
+/* The words of one wiki. */
+struct magic {
+    const struct language *language; /* has the switches of extensions */
+    const struct magic_language *of[MAGIC_LANGUAGES_MAX];
+    size_t count;
+    bool wide, is_any; /* is_any: of all languages */
+};
+
+/* `code`: "de", "de-AT", "be_x_old"; "": not known. */
+struct magic magic_find(const struct language *language, struct str code);
+
+/* Is the word, as typed between the underscores, a switch? */
+bool magic_is_switch(const struct magic *magic, struct str word);
+/* Does the text, as typed after the #, begin with a word for REDIRECT? The word ends before a blank, a colon or a '['.
+ * Returns its bytes, or 0. */
+size_t magic_redirect(const struct magic *magic, struct str text);
+
+/* In lower case, letter by letter; empty if it does not fit. */
+struct str magic_fold(struct str word, char out[NAME_BYTES_MAX]);
+
+#endif
