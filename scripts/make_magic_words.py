@@ -11,9 +11,10 @@ from pathlib import Path
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/mediawiki")
 
-SWITCHES = """expectunusedcategory forcetoc hiddencat index newsectionlink nocontentconvert noeditsection nogallery noindex
-nonewsectionlink notitleconvert notoc staticredirect toc""".split()
-TOKEN = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\d+)|(=>|array\s*\(|[\[\](),;])|#.*|//.*|/\*[\s\S]*?\*/""")
+SWITCHES = """expectunusedcategory forcetoc hiddencat index newsectionlink nocontentconvert noeditsection nogallery
+noindex nonewsectionlink notitleconvert notoc staticredirect toc""".split()
+TOKEN = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(\d+)|(=>|array\s*\(|[\[\](),;])"""
+                   r"""|#.*|//.*|/\*[\s\S]*?\*/""")
 
 
 def tokens_from(source, start):
@@ -130,7 +131,8 @@ def main():
                 items = [f'"{word}"' for word in sorted(words, key=lambda word: word.encode())]
                 rows[-1] += ",\n" + fill(f"     .{name} = WORDS(", items, ")")
         rows[-1] += "},"
-    print("/* Made by scripts/make_magic_words.py of the facts in Debian's package mediawiki; not to be changed by hand. */")
+    print("/* Made by scripts/make_magic_words.py of the facts in Debian's package mediawiki; "
+          "not to be changed by hand. */")
     print('#include "pipeline/text/words/magic_words.h"\n')
     print("// clang-format off\nconst struct magic_language magic_languages[] = {")
     print("\n".join(rows))

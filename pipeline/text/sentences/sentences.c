@@ -1,6 +1,7 @@
 #include "pipeline/text/sentences/sentences.h"
 
 #include "base/mem.h"
+#include "pipeline/text/sentences/sayings.h"
 #include "pipeline/text/sentences/sentences_dots.h"
 #include "pipeline/text/sentences/sentences_items.h"
 #include "pipeline/text/sentences/sentences_marks.h"
@@ -247,6 +248,15 @@ static size_t quotation_close(const struct splitter *splitter)
 
 static bool may_begin(const struct splitter *splitter, size_t at);
 
+/* Does a sentence go on at `at`, after a quotation? */
+static bool goes_on(const struct splitter *splitter, size_t at)
+{
+    const struct quotation *open = &splitter->quotation;
+    const bool is_whole =
+        open->at != SIZE_MAX ? open->begins : skip_openings(splitter, splitter->start) > splitter->start;
+    return word_continues(splitter->language, rest_of(splitter, at)) || saying_follows(rest_of(splitter, at), is_whole);
+}
+
 /* Does a quotation continue the sentence at the stop? One that was opened inside the sentence does, up to its end; one
  * that begins the sentence does if the sentence continues after it: "Go. Now," she said. */
 static bool in_quotation(struct splitter *splitter, const struct stop *stop)
@@ -263,14 +273,14 @@ static bool in_quotation(struct splitter *splitter, const struct stop *stop)
     size_t size;
     code_point_at(splitter->line, open->close, &size);
     const size_t next = skip_blanks(splitter, open->close + size);
-    return next < splitter->line.size && (!may_begin(splitter, skip_openings(splitter, next)) ||
-                                          word_continues(splitter->language, rest_of(splitter, next)));
+    return next < splitter->line.size &&
+           (!may_begin(splitter, skip_openings(splitter, next)) || goes_on(splitter, next));
 }
 
 /* Does a quotation close at the stop while its sentence continues? For scripts without case. */
 static bool goes_on_after_quote(const struct splitter *splitter, const struct stop *stop)
 {
-    return stop->after > stop->end && word_continues(splitter->language, rest_of(splitter, stop->next));
+    return stop->after > stop->end && goes_on(splitter, stop->next);
 }
 
 static bool is_hiragana(uint32_t code_point)

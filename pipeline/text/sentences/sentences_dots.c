@@ -162,18 +162,23 @@ bool word_starts(const struct language *language, struct str text)
     return words_have(language->starters, name_fold((struct str){text.data, end}, folded));
 }
 
-bool word_continues(const struct language *language, struct str text)
+bool word_is_one(struct words words, struct str text)
 {
-    for (size_t i = 0; i < language->continuers.count; i++) {
-        struct str word = str_of(language->continuers.items[i]);
+    for (size_t i = 0; i < words.count; i++) {
+        struct str word = str_of(words.items[i]);
         const bool prefix = str_ends(word, STR("*"));
         word.size -= prefix;
         size_t size;
         if (str_starts(text, word) && (prefix || word.size == text.size || blank_at(text, word.size) ||
-                                       marks_of(code_point_at(text, word.size, &size)) & MARK_GOES_ON))
+                                       marks_of(code_point_at(text, word.size, &size)) & (MARK_GOES_ON | MARKS_STOP)))
             return true;
     }
     return false;
+}
+
+bool word_continues(const struct language *language, struct str text)
+{
+    return word_is_one(language->continuers, text);
 }
 
 bool ellipsis_continues(const struct language *language, struct str text)

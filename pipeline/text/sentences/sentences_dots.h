@@ -37,6 +37,9 @@ bool mark_is_name(const struct language *language, struct str text);
 /* Does text.data begin with a word that begins sentences? Initials do not: "A. Smith". */
 bool word_starts(const struct language *language, struct str text);
 
+/* Is the first word of the text one of the words? "x*" stands for words that begin with x. */
+bool word_is_one(struct words words, struct str text);
+
 /* Is the first word of the text one that continues a sentence after a quotation? */
 bool word_continues(const struct language *language, struct str text);
 
