@@ -1,5 +1,5 @@
-/* UTF-8 to the letter of the Unicode standard: table 3-7 says what is well-formed. An ill-formed sequence is dropped by
- * its "maximal subpart" (section 3.9, table 3-8), where other programs write one U+FFFD. */
+/* UTF-8 to the letter of the Unicode standard: table 3-7 says what is well-formed. Ill-formed sequences are dropped, or
+ * replaced by U+FFFD, by their "maximal subparts" (section 3.9, table 3-8). */
 #include "base/str.h"
 
 #include <assert.h>
@@ -123,6 +123,19 @@ bool utf8_valid(struct str text)
 {
     unsigned skip;
     return valid_bytes(text.data, text.size, &skip) == text.size;
+}
+
+void utf8_replace(struct str text, struct buf *out)
+{
+    unsigned skip;
+    while (text.size > 0) {
+        const size_t good = valid_bytes(text.data, text.size, &skip);
+        buf_add(out, text.data, good);
+        if (good == text.size)
+            return;
+        buf_add_text(out, "\xef\xbf\xbd");
+        text = str_range(text.data + good + skip, text.data + text.size);
+    }
 }
 
 size_t utf8_repair(char *text, size_t size, uint64_t *dropped)

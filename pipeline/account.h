@@ -1,5 +1,5 @@
-/* The account of a run for its reader: what was kept, dropped, repaired, left out as leaks and lost to damage. build and
- * extract print the same lines and the same keys. docs/GLOSSARY.md defines the words. */
+/* The account of a run: what was kept, dropped, repaired, left out as leaks and lost to damage. build and extract print
+ * the same lines and the same keys. docs/GLOSSARY.md defines the words. */
 #ifndef PIPELINE_ACCOUNT_H
 #define PIPELINE_ACCOUNT_H
 

@@ -21,6 +21,7 @@ struct article_reader {
     struct arena arena;          /* the parsed page */
     struct json_line json;
     struct buf text;
+    struct buf mended; /* a record of text that was ill-formed */
     struct buf folded; /* the same with white space folded */
 };
 
@@ -40,6 +41,7 @@ void article_close(struct article_reader *reader)
     arena_release(&reader->arena);
     json_line_release(&reader->json);
     buf_release(&reader->text);
+    buf_release(&reader->mended);
     buf_release(&reader->folded);
     mem_free(reader);
 }
@@ -70,13 +72,27 @@ static enum page_fate fate_of_kinds(uint32_t kinds)
     return kinds & KIND_STUB ? PAGE_STUB : PAGE_KEPT;
 }
 
+/* An id that is no number below 2^52 is its text; an empty one is none. */
+static void set_text_id(struct article *article, struct str text)
+{
+    article->has_id = text.size > 0;
+    article->id = text.size > 0 ? hash64(text.data, text.size) >> (64 - ID_BITS) : 0;
+    article->source_id = text;
+}
+
 static enum page_fate read_wiki(struct article_reader *reader, struct str fragment, struct article *article)
 {
     struct page page;
     if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0)
         return PAGE_MALFORMED;
-    article->has_id = article->is_wiki = true;
-    article->id = page.id;
+    article->is_wiki = true;
+    article->repairs |= page.repairs;
+    if (page.id > 0 && page.id < (1ull << ID_BITS)) {
+        article->has_id = true;
+        article->id = page.id;
+    } else {
+        set_text_id(article, page.id == 0 && (page.repairs >> REPAIR_ID & 1) == 0 ? STR("") : page.id_text);
+    }
     article->revision_id = page.revision_id;
     article->title = page.title;
     article->timestamp = page.timestamp;
@@ -160,15 +176,15 @@ static enum page_fate read_json(struct article_reader *reader, const struct arti
                                            [ID].name = options->id_key ? options->id_key : ID_KEY,
                                            [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
     const struct json_member *id = &members[ID], *revision = &members[REVISION];
-    if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena) || members[TEXT].kind != MEMBER_TEXT)
+    if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena, &article->repairs))
         return PAGE_MALFORMED;
+    if (members[TEXT].kind != MEMBER_TEXT)
+        return PAGE_KEYLESS;
     if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
         article->has_id = true;
         article->id = (uint64_t)id->integer;
-    } else if (id->kind == MEMBER_TEXT && id->text.size > 0) {
-        article->has_id = true;
-        article->id = hash64(id->text.data, id->text.size) >> (64 - ID_BITS);
-        article->source_id = id->text;
+    } else if (id->kind == MEMBER_TEXT || id->kind == MEMBER_INTEGER || id->kind == MEMBER_DIGITS) {
+        set_text_id(article, id->text);
     }
     if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
         article->revision_id = (uint64_t)revision->integer;
@@ -185,18 +201,21 @@ static enum page_fate read_json(struct article_reader *reader, const struct arti
     return read_text(reader, members[TEXT].text, false, article);
 }
 
-/* Removes NUL bytes in place; returns the new size. */
-static size_t drop_nul(char *data, size_t size, uint64_t *dropped)
+/* A record of text with U+FFFD for bytes that are not UTF-8, and without NUL bytes. */
+static struct str well_formed(struct article_reader *reader, struct str bytes, struct article *article)
 {
-    char *nul = memchr(data, 0, size);
-    if (!nul)
-        return size;
-    size_t kept = (size_t)(nul - data);
-    for (size_t at = kept; at < size; at++)
-        if (data[at])
-            data[kept++] = data[at];
-    *dropped += size - kept;
-    return kept;
+    const bool nul = memchr(bytes.data, 0, bytes.size), ill_formed = !utf8_valid(bytes);
+    struct buf *mended = &reader->mended;
+    if (!nul && !ill_formed)
+        return bytes;
+    article->repairs |= (uint32_t)ill_formed << REPAIR_ENCODING | (uint32_t)nul << REPAIR_NUL;
+    buf_reset(mended);
+    utf8_replace(bytes, mended);
+    size_t size = 0;
+    for (size_t at = 0; at < mended->size; at++)
+        if (mended->data[at])
+            mended->data[size++] = mended->data[at];
+    return (struct str){mended->data, size};
 }
 
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
@@ -210,19 +229,14 @@ void article_read(struct article_reader *reader, const struct article_options *o
     reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
-    uint64_t ill_formed = 0, nul = 0;
-    record->size = utf8_repair(group->text.data + record->offset, record->size, &ill_formed);
-    if (group->kind == INPUT_TEXT)
-        record->size = drop_nul(group->text.data + record->offset, record->size, &nul);
-    article->repairs |= (uint32_t)(ill_formed > 0) << REPAIR_ENCODING | (uint32_t)(nul > 0) << REPAIR_NUL;
-    struct str bytes = {group->text.data + record->offset, record->size};
+    const struct str bytes = {group->text.data + record->offset, record->size};
 
     if (group->kind == INPUT_WIKI)
         article->fate = read_wiki(reader, bytes, article);
     else if (group->kind == INPUT_JSONL)
         article->fate = read_json(reader, options, bytes, article);
     else
-        article->fate = read_text(reader, bytes, options->wrapped, article);
+        article->fate = read_text(reader, well_formed(reader, bytes, article), options->wrapped, article);
 
     if (article->fate != PAGE_KEPT)
         return;

@@ -50,7 +50,7 @@ struct article {
 struct article_reader;
 struct article_reader *article_open(void);
 /* Reads record `index` by the options of the group's input (which must live as long as the reader). The views in
- * *article are valid until the next call. May repair the group's bytes in place. */
+ * *article are valid until the next call. */
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article);
 /* Counts the last article read as a page of its fate, with what became of its bytes and the templates it lacked. */

@@ -19,6 +19,7 @@ static const struct {
     [PAGE_EMPTY] = {"empty", "without text"},
     [PAGE_DUPLICATE] = {"duplicate", "duplicates"},
     [PAGE_SHORT] = {"short", "with too few words"},
+    [PAGE_KEYLESS] = {"no-text-key", "without a text under the key"},
     [PAGE_MALFORMED] = {"malformed", "malformed"},
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
     [PAGE_DAMAGED] = {"damaged", "broken off by damage"},

@@ -28,6 +28,8 @@ static void advise_keys(const char *key, const struct look *look, struct buf *ou
 {
     if (look->text_is && strcmp(look->text_is, "an array") == 0)
         buf_addf(out, "jq -c '.[\"%s\"] |= join(\" \")' makes one text of an array", key);
+    else if (look->text_is && strcmp(look->text_is, "an empty string") == 0)
+        buf_add_text(out, "if another key has the text, --text-key NAME says which");
     else if (look->nested[0])
         buf_addf(out, "jq -c '.[\"%s\"]' takes the object that holds it", look->nested);
     else
@@ -43,8 +45,8 @@ static void warn_keys(const struct inputs *inputs)
         return;
     advise_keys(text_key(inputs), look, &advice);
     if (look->text_is)
-        log_warn("%s: in the first lines the key %s has no text, but %s (%s)", path, text_key(inputs), look->text_is,
-                 buf_text(&advice));
+        log_warn("%s: none of the first lines has a text under the key %s; in the first it is %s (%s)", path,
+                 text_key(inputs), look->text_is, buf_text(&advice));
     else
         log_warn("%s: none of the first lines has a text under the key %s; their keys are %s (%s)", path,
                  text_key(inputs), look->keys, buf_text(&advice));
@@ -129,8 +131,11 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
         buf_release(&advice);
         return -1;
     }
-    if (look)
+    if (look && !look->object)
         return hint(err, "%s: its first line is not a JSON object; JSON lines have one in every line", path);
+    if (look)
+        return hint(err, "JSON lines need a text under the key %s; the first line of %s has no keys", text_key(inputs),
+                    path);
     if (counts && counts->pages[PAGE_OVERSIZE] > 0 && inputs->articles[0].form == FORM_FILE)
         return hint(err, "a document has 16 MiB at most; let a blank line end a document: --text-form %s",
                     inputs->articles[0].wrapped ? "wrapped" : "paragraphs");

@@ -1,40 +1,47 @@
-/* Checks that a line is a JSON object and extracts the members asked for, in one pass with a stack of open containers
- * instead of recursion. An object's keys are compared when it closes: heapsorted by hash, in place, so that neither
- * many keys nor many equal hashes take more than n log n steps, and no memory besides the list is needed. */
+/* Scans the line with a stack of open containers instead of recursion. */
 #include "pipeline/json_line.h"
 
-#include "base/mem.h"
+#include "pipeline/page_parts.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-
-#define DEPTH_MAX      2048 /* as jansson */
-#define KEYS_KEPT_MAX  (64u << 10)
-#define REAL_TENS_SAFE 308 /* 10^308 is still a double */
-#define IS_ARRAY       UINT32_MAX
-
-struct json_key {
-    uint32_t hash, at; /* hash of the decoded key; offset of its first byte in the line */
-};
+#define SCRATCH_KEPT_MAX (1u << 20)
+#define REPLACEMENT      0xFFFDu
+#define MARK             "\xef\xbb\xbf"
 
 struct scan {
-    const char *line, *at, *end;
-    struct json_line *scratch;
+    const char *at, *end;
+    struct buf *open;
     struct arena *arena;
-    struct json_member *members, *wanted; /* wanted: the member whose value is next, or NULL */
+    uint32_t repairs;
+    /* Of the member of the top level whose value is next or was just taken: */
+    bool in_member;
+    struct str key; /* as in the line */
+    struct json_member value;
+    /* Where it goes: one of the two. */
+    struct json_member *members;
     size_t member_count;
+    json_member_fn *each;
+    void *context;
 };
 
+static void repair(struct scan *s, enum repair reason)
+{
+    s->repairs |= 1u << reason;
+}
+
+/* NUL bytes, which crashed writers leave at the ends of lines, count as blanks. */
 static void skip_blanks(struct scan *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
-        s->at++;
+    for (; s->at < s->end; s->at++)
+        if (*s->at == '\0')
+            repair(s, REPAIR_NUL);
+        else if (*s->at != ' ' && *s->at != '\t' && *s->at != '\n' && *s->at != '\r')
+            return;
 }
 
 void json_line_release(struct json_line *scratch)
 {
-    mem_free(scratch->keys);
+    buf_release(&scratch->open);
+    buf_release(&scratch->mended);
     *scratch = (struct json_line){0};
 }
 
@@ -63,7 +70,7 @@ static int32_t escaped_unit(const char *at, const char *end)
     return value;
 }
 
-/* The length of the escape at `at`, and its character; 0 if it is invalid. */
+/* The length of the escape at `at`, and its character, half a surrogate pair as it is; 0 if it is invalid. */
 static unsigned escape_read(const char *at, const char *end, uint32_t *character)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -75,34 +82,41 @@ static unsigned escape_read(const char *at, const char *end, uint32_t *character
         return 2;
     }
     const int32_t unit = escaped_unit(at, end);
-    if (unit < 0 || (unit >= 0xDC00 && unit <= 0xDFFF))
+    if (unit < 0)
         return 0;
     *character = (uint32_t)unit;
-    if (unit < 0xD800 || unit > 0xDFFF)
+    if (unit < 0xD800 || unit > 0xDBFF)
         return 6;
     const int32_t low = escaped_unit(at + 6, end);
     if (low < 0xDC00 || low > 0xDFFF)
-        return 0;
+        return 6;
     *character = 0x10000 + ((uint32_t)(unit - 0xD800) << 10) + (uint32_t)(low - 0xDC00);
     return 12;
+}
+
+static bool is_surrogate(uint32_t character)
+{
+    return character >= 0xD800 && character <= 0xDFFF;
 }
 
 /* Takes a string after its opening quotation mark: *inside is the text up to the closing one. */
 static bool take_string(struct scan *s, struct str *inside, bool *escaped)
 {
     const char *from = s->at;
-    uint32_t character;
     *escaped = false;
     while (s->at < s->end && *s->at != '"') {
         if ((unsigned char)*s->at < ' ')
-            return false;
+            repair(s, *s->at == '\0' ? REPAIR_NUL : REPAIR_CHARACTER);
         if (*s->at != '\\') {
             s->at++;
             continue;
         }
+        uint32_t character;
         const unsigned size = escape_read(s->at, s->end, &character);
         if (size == 0)
             return false;
+        if (is_surrogate(character))
+            repair(s, REPAIR_SURROGATE);
         s->at += size;
         *escaped = true;
     }
@@ -110,7 +124,7 @@ static bool take_string(struct scan *s, struct str *inside, bool *escaped)
     return s->at++ < s->end;
 }
 
-/* Decodes the next character of a string; advances *at. */
+/* Decodes the next character of a string that was taken; advances *at. */
 static unsigned string_step(const char **at, const char *end, char out[4])
 {
     uint32_t character;
@@ -119,7 +133,7 @@ static unsigned string_step(const char **at, const char *end, char out[4])
         return 1;
     }
     *at += escape_read(*at, end, &character);
-    return utf8_write(character, out);
+    return utf8_write(is_surrogate(character) ? REPLACEMENT : character, out);
 }
 
 static struct str decode(struct arena *arena, struct str inside)
@@ -135,111 +149,16 @@ static struct str decode(struct arena *arena, struct str inside)
     return (struct str){out, size};
 }
 
-/* ------------------------------------------------------------------------------------------------------- keys */
-
-/* Compares two decoded keys like memcmp. Both were read before, so they end with a quotation mark. */
-static int compare_text(const char *a, const char *b, const char *end)
-{
-    char left[4], right[4];
-    unsigned left_size = 0, right_size = 0, i = 0, j = 0;
-    for (;;) {
-        if (i == left_size) {
-            left_size = *a == '"' ? 0 : string_step(&a, end, left);
-            i = 0;
-        }
-        if (j == right_size) {
-            right_size = *b == '"' ? 0 : string_step(&b, end, right);
-            j = 0;
-        }
-        if (left_size == 0 || right_size == 0)
-            return (left_size > 0) - (right_size > 0);
-        if (left[i] != right[j])
-            return (unsigned char)left[i] < (unsigned char)right[j] ? -1 : 1;
-        i++, j++;
-    }
-}
-
-static int compare_keys(const struct scan *s, struct json_key a, struct json_key b)
-{
-    if (a.hash != b.hash)
-        return a.hash < b.hash ? -1 : 1;
-    return compare_text(s->line + a.at, s->line + b.at, s->end);
-}
-
-/* Sifts keys[at] down the heap keys[0, count). */
-static void sift(const struct scan *s, struct json_key *keys, size_t at, size_t count)
-{
-    const struct json_key key = keys[at];
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && compare_keys(s, keys[child], keys[child + 1]) < 0)
-            child++;
-        if (compare_keys(s, key, keys[child]) >= 0)
-            break;
-        keys[at] = keys[child];
-    }
-    keys[at] = key;
-}
-
-/* Closes an object whose keys begin at `first`: false if two of them are equal. Heapsort, because it needs no
- * memory. */
-static bool close_object(struct scan *s, uint32_t first)
-{
-    struct json_key *keys = s->scratch->keys + first;
-    const size_t count = s->scratch->count - first;
-    s->scratch->count = first;
-    for (size_t i = count / 2; i-- > 0;)
-        sift(s, keys, i, count);
-    for (size_t rest = count; rest-- > 1;) {
-        const struct json_key largest = keys[0];
-        keys[0] = keys[rest];
-        sift(s, keys, 0, rest);
-        keys[rest] = largest;
-    }
-    for (size_t i = 1; i < count; i++)
-        if (compare_keys(s, keys[i - 1], keys[i]) == 0)
-            return false;
-    return true;
-}
-
 static bool key_says(struct str key, const char *name)
 {
     for (const char *at = key.data, *end = at + key.size; at < end;) {
         char bytes[4];
         const unsigned count = string_step(&at, end, bytes);
-        if (strncmp(name, bytes, count) != 0)
+        if (bytes[0] == '\0' || strncmp(name, bytes, count) != 0)
             return false;
         name += count;
     }
     return *name == '\0';
-}
-
-/* Takes a key and its colon. Keys of the outer object are compared with the names asked for. */
-static bool take_key(struct scan *s, bool outer)
-{
-    struct json_line *scratch = s->scratch;
-    struct str key;
-    bool escaped;
-    if (s->at == s->end || *s->at++ != '"' || !take_string(s, &key, &escaped))
-        return false;
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (const char *at = key.data, *end = at + key.size; at < end;) {
-        char bytes[4];
-        const unsigned count = string_step(&at, end, bytes);
-        if (bytes[0] == '\0')
-            return false;
-        for (unsigned i = 0; i < count; i++)
-            hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
-    }
-    if (scratch->count == scratch->capacity) {
-        scratch->capacity = scratch->capacity ? 2 * scratch->capacity : 64;
-        scratch->keys = mem_grow(scratch->keys, scratch->capacity, sizeof *scratch->keys);
-    }
-    scratch->keys[scratch->count++] = (struct json_key){hash, (uint32_t)(key.data - s->line)};
-    for (size_t i = 0; outer && i < s->member_count; i++)
-        if (key_says(key, s->members[i].name))
-            s->wanted = &s->members[i];
-    skip_blanks(s);
-    return s->at < s->end && *s->at++ == ':';
 }
 
 /* ----------------------------------------------------------------------------------------------------- values */
@@ -266,32 +185,26 @@ static bool integer_read(struct str digits, int64_t *out)
     return true;
 }
 
-/* Is it a finite double? Numbers with few digits and a small exponent need no parsing. */
-static bool real_fits(struct str number, size_t whole_digits, struct str exponent)
+static bool take_word(struct scan *s, struct str word)
 {
-    int64_t tens = 0;
-    if (exponent.size == 0 || exponent.data[0] == '-' ||
-        integer_read(exponent.data[0] == '+' ? str_range(exponent.data + 1, exponent.data + exponent.size) : exponent,
-                     &tens))
-        if (whole_digits <= REAL_TENS_SAFE && (tens <= 0 || (uint64_t)tens <= REAL_TENS_SAFE - whole_digits))
-            return true;
-    char *text = mem_alloc(number.size + 1);
-    memcpy(text, number.data, number.size);
-    text[number.size] = '\0';
-    const bool fits = isfinite(strtod(text, NULL));
-    mem_free(text);
-    return fits;
+    if (!str_starts(str_range(s->at, s->end), word))
+        return false;
+    s->at += word.size;
+    return true;
 }
 
-static bool take_number(struct scan *s, struct json_member *member)
+static bool take_number(struct scan *s)
 {
     const char *from = s->at;
-    struct str exponent = {0};
+    s->value.kind = MEMBER_REAL;
     s->at += *s->at == '-';
+    if (take_word(s, STR("Infinity"))) {
+        repair(s, REPAIR_NUMBER);
+        return true;
+    }
     const char *digits = s->at;
     if (!take_digits(s) || (*digits == '0' && s->at > digits + 1))
         return false;
-    const size_t whole_digits = (size_t)(s->at - digits);
     bool real = false;
     if (s->at < s->end && *s->at == '.') {
         real = true;
@@ -301,108 +214,172 @@ static bool take_number(struct scan *s, struct json_member *member)
     }
     if (s->at < s->end && (*s->at | 0x20) == 'e') {
         real = true;
-        exponent.data = ++s->at;
+        s->at++;
         s->at += s->at < s->end && (*s->at == '+' || *s->at == '-');
         if (!take_digits(s))
             return false;
-        exponent = str_range(exponent.data, s->at);
     }
-    if (real)
-        return real_fits(str_range(from, s->at), whole_digits, exponent);
-    int64_t value;
-    if (!integer_read(str_range(from, s->at), &value))
-        return false;
-    if (member) {
-        member->kind = MEMBER_INTEGER;
-        member->integer = value;
-    }
+    if (!real)
+        s->value.kind = integer_read(str_range(from, s->at), &s->value.integer) ? MEMBER_INTEGER : MEMBER_DIGITS;
     return true;
 }
 
-static bool take_word(struct scan *s, struct str word)
+/* Takes a value other than an object or array into s->value. */
+static bool take_scalar(struct scan *s)
 {
-    if (!str_starts(str_range(s->at, s->end), word))
-        return false;
-    s->at += word.size;
-    return true;
-}
-
-/* Takes a value other than an object or array. */
-static bool take_scalar(struct scan *s, struct json_member *member)
-{
-    struct str inside;
+    static const struct {
+        struct str word;
+        enum member_kind kind;
+    } words[] = {{{"true", 4}, MEMBER_TRUE}, {{"false", 5}, MEMBER_FALSE}, {{"null", 4}, MEMBER_NULL}};
+    const char *from = s->at;
     bool escaped;
-    if (*s->at != '"')
-        return *s->at == '-' || (*s->at >= '0' && *s->at <= '9')
-                   ? take_number(s, member)
-                   : take_word(s, STR("true")) || take_word(s, STR("false")) || take_word(s, STR("null"));
-    s->at++;
-    if (!take_string(s, &inside, &escaped))
-        return false;
-    if (member) {
-        member->kind = MEMBER_TEXT;
-        member->text = escaped ? decode(s->arena, inside) : inside;
+    if (*s->at == '"') {
+        s->at++;
+        s->value.kind = MEMBER_TEXT;
+        if (!take_string(s, &s->value.text, &escaped))
+            return false;
+        if (escaped && s->in_member && s->open->size == 1)
+            s->value.text = decode(s->arena, s->value.text);
+        return true;
     }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (take_word(s, words[i].word)) {
+            s->value.kind = words[i].kind;
+            s->value.text = str_range(from, s->at);
+            return true;
+        }
+    if (take_word(s, STR("NaN"))) {
+        repair(s, REPAIR_NUMBER);
+        s->value.kind = MEMBER_REAL;
+    } else if ((*s->at != '-' && *s->at != 'I' && (*s->at < '0' || *s->at > '9')) || !take_number(s)) {
+        return false;
+    }
+    s->value.text = str_range(from, s->at);
     return true;
 }
 
 /* ------------------------------------------------------------------------------------------------------- flow */
 
+static bool wanted(const struct scan *s)
+{
+    for (size_t i = 0; i < s->member_count; i++)
+        if (key_says(s->key, s->members[i].name))
+            return true;
+    return s->each != NULL;
+}
+
+/* Takes a key and its colon. A key of the top level is kept if its value is wanted. */
+static bool take_key(struct scan *s)
+{
+    struct str key;
+    bool escaped;
+    if (s->at == s->end || *s->at++ != '"' || !take_string(s, &key, &escaped))
+        return false;
+    if (s->open->size == 1) {
+        s->key = key;
+        s->in_member = wanted(s);
+    }
+    skip_blanks(s);
+    return s->at < s->end && *s->at++ == ':';
+}
+
+/* The value of a member of the top level has ended, and is in s->value. */
+static void give(struct scan *s)
+{
+    s->in_member = false;
+    if (s->each) {
+        const struct str key = decode(s->arena, s->key);
+        char *name = arena_alloc(s->arena, key.size + 1);
+        memcpy(name, key.data, key.size);
+        name[key.size] = '\0';
+        s->value.name = name;
+        s->each(s->context, &s->value);
+    }
+    for (size_t i = 0; i < s->member_count; i++) {
+        struct json_member *member = &s->members[i];
+        if (!key_says(s->key, member->name))
+            continue;
+        if (member->kind != MEMBER_MISSING)
+            repair(s, REPAIR_KEY);
+        const char *name = member->name;
+        *member = s->value;
+        member->name = name;
+    }
+}
+
 /* Takes one value with everything it contains; nothing may follow it. */
 static bool scan(struct scan *s)
 {
-    uint32_t open[DEPTH_MAX]; /* containers: the first key of an object, or IS_ARRAY */
-    size_t depth = 0;
+    const char *from = s->at; /* of the member of the top level that is being taken */
     for (;;) {
-        struct json_member *member = depth == 1 ? s->wanted : NULL;
-        s->wanted = NULL;
         skip_blanks(s);
-        if (s->at == s->end || depth == DEPTH_MAX)
+        if (s->at == s->end)
             return false;
+        if (s->open->size == 1)
+            from = s->at;
         bool begins = *s->at == '{' || *s->at == '['; /* a container was opened, and nothing in it was taken yet */
         if (begins)
-            open[depth++] = *s->at++ == '{' ? (uint32_t)s->scratch->count : IS_ARRAY;
-        else if (!take_scalar(s, member))
+            buf_add_byte(s->open, *s->at++);
+        else if (!take_scalar(s))
             return false;
         for (;; begins = false) { /* close the containers that end here, up to a comma or a first value */
+            if (!begins && s->in_member && s->open->size == 1)
+                give(s);
             skip_blanks(s);
-            if (depth == 0 || s->at == s->end)
-                return depth == 0 && s->at == s->end;
-            const bool object = open[depth - 1] != IS_ARRAY;
+            if (s->open->size == 0 || s->at == s->end)
+                return s->open->size == 0 && s->at == s->end;
+            const bool object = s->open->data[s->open->size - 1] == '{';
             if (*s->at == (object ? '}' : ']')) {
                 s->at++;
-                if (object && !close_object(s, open[depth - 1]))
-                    return false;
-                depth--;
+                s->open->size--;
+                s->value.kind = object ? MEMBER_OBJECT : MEMBER_ARRAY;
+                s->value.text = str_range(from, s->at);
                 continue;
             }
             if (!begins && *s->at++ != ',')
                 return false;
             skip_blanks(s);
-            if (object && !take_key(s, depth == 1))
+            if (object && !take_key(s))
                 return false;
             break;
         }
     }
 }
 
+static bool read_line(struct json_line *scratch, struct str line, struct scan *s)
+{
+    if (!utf8_valid(line)) {
+        buf_reset(&scratch->mended);
+        utf8_replace(line, &scratch->mended);
+        line = buf_str(&scratch->mended);
+        repair(s, REPAIR_ENCODING);
+    }
+    buf_reset(&scratch->open);
+    s->open = &scratch->open;
+    s->at = line.data;
+    s->end = line.data + line.size;
+    for (skip_blanks(s); take_word(s, STR(MARK)); skip_blanks(s))
+        repair(s, REPAIR_MARK);
+    const bool taken = s->at < s->end && *s->at == '{' && scan(s);
+    if (scratch->open.capacity > SCRATCH_KEPT_MAX)
+        buf_release(&scratch->open);
+    return taken;
+}
+
 bool json_line_read(struct json_line *scratch, struct str line, struct json_member *members, size_t member_count,
+                    struct arena *arena, uint32_t *repairs)
+{
+    struct scan s = {.arena = arena, .members = members, .member_count = member_count};
+    for (size_t i = 0; i < member_count; i++)
+        members[i].kind = MEMBER_MISSING;
+    const bool taken = read_line(scratch, line, &s);
+    *repairs |= s.repairs;
+    return taken;
+}
+
+bool json_line_each(struct json_line *scratch, struct str line, json_member_fn *each, void *context,
                     struct arena *arena)
 {
-    struct scan s = {.line = line.data,
-                     .at = line.data,
-                     .end = line.data + line.size,
-                     .scratch = scratch,
-                     .arena = arena,
-                     .members = members,
-                     .member_count = member_count};
-    assert(line.size < IS_ARRAY);
-    for (size_t i = 0; i < member_count; i++)
-        members[i].kind = MEMBER_OTHER;
-    scratch->count = 0;
-    skip_blanks(&s);
-    const bool taken = s.at < s.end && *s.at == '{' && scan(&s);
-    if (scratch->capacity > KEYS_KEPT_MAX)
-        json_line_release(scratch);
-    return taken;
+    struct scan s = {.arena = arena, .each = each, .context = context};
+    return read_line(scratch, line, &s);
 }

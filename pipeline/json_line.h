@@ -1,8 +1,8 @@
-/* A line that holds one JSON object → the members asked for. No tree is built: a line needs 8 bytes per key of the
- * objects that are open (their names must differ), and the decoded texts asked for. A line is accepted or refused
- * exactly as jansson does with JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL (RFC 8259; integers of 64 bits, finite reals, at
- * most 2048 levels), with two exceptions, which jansson accepts: an array as the line, and a NUL byte after a number or
- * a word. tests/fuzz/fuzz_json_line.c compares the two. */
+/* A line that holds one JSON object → the members asked for, in one pass without a tree. What Python's json.loads takes
+ * with strict=False is taken: RFC 8259, numbers of any size, NaN and Infinity, control characters in strings, halves of
+ * surrogate pairs, the last of several values of a key. Beyond that, bytes that are not UTF-8 (U+FFFD for each maximal
+ * subpart), byte order marks before the object, NUL bytes between tokens, and any depth. What RFC 8259 does not allow
+ * is reported as a repair. tests/fuzz/fuzz_json_line.c compares with jansson, tests/flow/json_lines.py with Python. */
 #ifndef PIPELINE_JSON_LINE_H
 #define PIPELINE_JSON_LINE_H
 
@@ -13,24 +13,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum member_kind { MEMBER_OTHER, MEMBER_TEXT, MEMBER_INTEGER }; /* OTHER: of any other kind, or missing */
+enum member_kind {
+    MEMBER_MISSING,
+    MEMBER_TEXT,    /* a string */
+    MEMBER_INTEGER, /* of 64 bits */
+    MEMBER_DIGITS,  /* a larger integer */
+    MEMBER_REAL,    /* any other number, NaN and Infinity too */
+    MEMBER_TRUE,
+    MEMBER_FALSE,
+    MEMBER_NULL,
+    MEMBER_ARRAY,
+    MEMBER_OBJECT,
+};
 
 struct json_member {
     const char *name; /* the member to find, at the top level */
     enum member_kind kind;
-    struct str text; /* a view of the line or, if it has escapes, in the arena; may contain NUL */
+    struct str text; /* TEXT: decoded; it may contain NUL. All others: as in the line. Valid as long as the line, the
+                      * scratch until its next call, and the arena. */
     int64_t integer;
 };
 
 /* Scratch of one thread; a zeroed one is ready to use. */
 struct json_line {
-    struct json_key *keys; /* of the open objects, outer ones first */
-    size_t count, capacity;
+    struct buf open; /* the containers that are open, outer ones first: '{' or '[' each */
+    struct buf mended;
 };
 void json_line_release(struct json_line *scratch);
 
-/* Fills in the members; false if the line is not such an object. The line must be well-formed UTF-8 below 4 GB. */
+/* Fills in the members, and adds bits of enum repair; false if the line is not such an object. */
 bool json_line_read(struct json_line *scratch, struct str line, struct json_member *members, size_t member_count,
+                    struct arena *arena, uint32_t *repairs);
+
+/* The same for all members of the top level, in the order of the line; member->name is the decoded key, in the arena.
+ * What they hold is valid during the call. */
+typedef void json_member_fn(void *context, const struct json_member *member);
+bool json_line_each(struct json_line *scratch, struct str line, json_member_fn *each, void *context,
                     struct arena *arena);
 
 #endif

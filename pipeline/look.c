@@ -7,7 +7,6 @@
 #include "pipeline/text/words/guess.h"
 
 #include <ctype.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +50,8 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         struct json_member member = {.name = text_key};
-        if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena) && member.kind == MEMBER_TEXT) {
+        uint32_t repairs = 0;
+        if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena, &repairs) && member.kind == MEMBER_TEXT) {
             buf_add_str(out, member.text);
             buf_add_byte(out, '\n');
             count += !str_is_blank(member.text);
@@ -64,44 +64,62 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
     return count;
 }
 
-/* Lists the keys of an object, as far as they fit. */
-static void name_keys(json_t *object, char *out, size_t room)
+/* Describes one line, for a user whose key of the text is another one. */
+struct description {
+    struct look *look;
+    const char *text_key;
+    size_t size; /* of look->keys */
+};
+
+/* Adds a key to the list, as far as it fits. */
+static void name_key(struct description *d, const char *key)
 {
-    const char *key;
-    json_t *value;
-    size_t size = 0;
-    json_object_foreach(object, key, value)
-    {
-        const size_t more = strlen(key) + (size > 0 ? 2 : 0);
-        if (size + more + sizeof ", …" > room) {
-            strcpy(out + size, ", …");
-            break;
-        }
-        size += (size_t)snprintf(out + size, room - size, "%s%s", size > 0 ? ", " : "", key);
+    const size_t room = sizeof d->look->keys, more = strlen(key) + (d->size > 0 ? 2 : 0);
+    char *end = d->look->keys + d->size;
+    if (d->size == room)
+        return;
+    if (d->size + more + sizeof ", …" > room) {
+        strcpy(end, ", …");
+        d->size = room;
+    } else {
+        d->size += (size_t)snprintf(end, room - d->size, "%s%s", d->size > 0 ? ", " : "", key);
     }
 }
 
-/* Describes the first line, if it is an object, for a user whose key of the text is another one. */
-static void describe_object(struct str lines, const char *text_key, struct look *look)
+static void describe_member(void *context, const struct json_member *member)
 {
     static const char *const kinds[] = {
-        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = NULL,   [JSON_INTEGER] = "a number",
-        [JSON_REAL] = "a number",    [JSON_TRUE] = "true",      [JSON_FALSE] = "false", [JSON_NULL] = "null"};
+        [MEMBER_INTEGER] = "a number", [MEMBER_DIGITS] = "a number",  [MEMBER_REAL] = "a number",
+        [MEMBER_TRUE] = "true",        [MEMBER_FALSE] = "false",      [MEMBER_NULL] = "null",
+        [MEMBER_ARRAY] = "an array",   [MEMBER_OBJECT] = "an object", [MEMBER_TEXT] = NULL};
+    struct description *d = context;
+    struct json_member inner = {.name = d->text_key};
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    uint32_t repairs = 0;
+    name_key(d, member->name);
+    if (strcmp(member->name, d->text_key) == 0)
+        d->look->text_is =
+            member->kind == MEMBER_TEXT && str_trim(member->text).size == 0 ? "an empty string" : kinds[member->kind];
+    if (member->kind == MEMBER_OBJECT && !d->look->nested[0] && strlen(member->name) < sizeof d->look->nested &&
+        json_line_read(&scratch, member->text, &inner, 1, &arena, &repairs) && inner.kind == MEMBER_TEXT)
+        strcpy(d->look->nested, member->name);
+    json_line_release(&scratch);
+    arena_release(&arena);
+}
+
+/* Describes the first line that is not blank; `whole`: the lines are all that there are. */
+static void describe_first(struct str lines, bool whole, const char *text_key, struct look *look)
+{
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    struct description description = {.look = look, .text_key = text_key};
+    lines = str_trim(lines);
     const char *stop = memchr(lines.data, '\n', lines.size);
-    json_t *object = json_loadb(lines.data, stop ? (size_t)(stop - lines.data) : lines.size, JSON_ALLOW_NUL, NULL);
-    const json_t *text = json_object_get(object, text_key);
-    const char *key;
-    json_t *value;
-    name_keys(object, look->keys, sizeof look->keys);
-    if (text)
-        look->text_is = kinds[json_typeof(text)];
-    json_object_foreach(object, key, value)
-    {
-        const bool has_text = json_is_string(json_object_get(value, text_key));
-        if (has_text && !look->nested[0] && strlen(key) < sizeof look->nested)
-            strcpy(look->nested, key);
-    }
-    json_decref(object);
+    const struct str line = stop ? str_range(lines.data, stop) : lines;
+    look->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
+    json_line_release(&scratch);
+    arena_release(&arena);
 }
 
 /* The end of what begins at `at` with `open` and ends with `close`, the line's end if it does not; `at` if nothing
@@ -171,7 +189,7 @@ void look_read(const struct dump *dump, const struct language *language, const c
     look->bytes = head.size;
     if (dump_kind(dump) == INPUT_JSONL) {
         look->documents = add_texts(buf_str(&head), text_key, &texts);
-        describe_object(buf_str(&head), text_key, look);
+        describe_first(buf_str(&head), dump_head(dump).size < DUMP_HEAD_BYTES, text_key, look);
         look->sentences = count_sentences(buf_str(&texts), language);
     } else {
         text_layout_read(buf_str(&head), dump_head(dump).size < DUMP_HEAD_BYTES, language, &look->layout);

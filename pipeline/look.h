@@ -13,8 +13,10 @@ struct look {
     struct text_layout layout; /* of text */
     uint64_t bytes;            /* of the part examined (0 for a wiki); in it: */
     uint64_t documents, sentences;
-    /* Of the first JSON line: its keys ("id, content"); what the key of the text holds instead of a string ("an
-     * array"), NULL where it is a string or absent; a key whose object has the key of the text, or "". */
+    /* Of the first JSON line: is it an object, as far as the part has it; its keys ("id, content"); what the key of the
+     * text holds instead of a text ("an array", "an empty string"), NULL where it is a text or absent; a key whose
+     * object has the key of the text, or "". */
+    bool object;
     char keys[256];
     const char *text_is;
     char nested[64];

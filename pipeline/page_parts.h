@@ -91,7 +91,8 @@ struct siteinfo {
 
 /* One page, parsed. Views into the arena of the job. */
 struct page {
-    uint64_t id, revision_id;
+    uint64_t id, revision_id; /* 0 where they are absent or no numbers */
+    struct str id_text;       /* of <id>, "" where it is absent or empty */
     int32_t ns;
     bool has_ns;          /* dumps before schema 0.6 have no <ns> */
     bool is_redirect;     /* a <redirect> element */
@@ -130,6 +131,7 @@ enum page_fate {
     PAGE_EMPTY,          /* no text is left */
     PAGE_DUPLICATE,      /* an earlier page has the same text (--duplicates drop) */
     PAGE_SHORT,          /* fewer words than --min-words */
+    PAGE_KEYLESS,        /* JSON without a text under the key of the text */
     PAGE_MALFORMED,      /* its XML or JSON cannot be read */
     PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
     PAGE_DAMAGED,        /* cut off by damage of the file (--salvage) */

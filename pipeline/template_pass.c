@@ -87,14 +87,11 @@ static void read_group(const void *context, void *reader, void *slot)
     buf_reset(&job->text);
     job->count = 0;
     for (size_t i = 0; i < group->record_count && group->kind == INPUT_WIKI; i++) {
-        struct record *record = &group->records[i];
+        const struct record *record = &group->records[i];
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (!is_template(bytes))
             continue;
-        uint64_t ill_formed = 0;
-        record->size = utf8_repair(group->text.data + record->offset, record->size, &ill_formed);
-        read_template(reader, &pass->inputs->articles[job->feed.file],
-                      (struct str){group->text.data + record->offset, record->size}, job);
+        read_template(reader, &pass->inputs->articles[job->feed.file], bytes, job);
     }
 }
 

@@ -57,10 +57,9 @@ static void find(const void *context, void *worker, void *slot)
         return;
     const struct siteinfo *siteinfo = explanation->inputs->articles[job->feed.file].siteinfo;
     for (size_t i = 0; i < group->record_count && job->index == NOT_HERE; i++) {
-        struct record *record = &group->records[i];
+        const struct record *record = &group->records[i];
         struct page page;
         arena_reset(&finder->arena);
-        record->size = utf8_repair(group->text.data + record->offset, record->size, NULL);
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (page_parse(finder->parser, bytes, &finder->arena, &page) == 0 &&
             is_title(siteinfo, explanation->title, page.title))

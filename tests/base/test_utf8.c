@@ -121,6 +121,35 @@ static void repair_drops_what_is_ill_formed(void **state)
     }
 }
 
+/* As Python's bytes.decode("utf-8", "replace"). */
+static void replace_writes_one_mark_for_each_part(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str from;
+        const char *to; /* "?" for U+FFFD */
+    } cases[] = {
+        {STR(""), ""},
+        {STR("plain"), "plain"},
+        {STR("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), "????????A"},
+        {STR("\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"), "????????A"},
+        {STR("\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"), "?????A??B"},
+        {STR("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), "????A"},
+        {STR("caf\xC3"), "caf?"},
+        {STR("\xE2\x82\xC3\xA9"), "?\xC3\xA9"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0}, expected = {0};
+        for (const char *at = cases[i].to; *at; at++)
+            buf_add(&expected, *at == '?' ? "\xEF\xBF\xBD" : at, *at == '?' ? 3 : 1);
+        buf_add_byte(&out, '<');
+        utf8_replace(cases[i].from, &out);
+        assert_true(str_equal((struct str){out.data + 1, out.size - 1}, buf_str(&expected)));
+        buf_release(&out);
+        buf_release(&expected);
+    }
+}
+
 /* A well-formed character between letters, and the same without its last byte. */
 static void a_character_is_found_at_any_position(void **state)
 {
@@ -187,6 +216,7 @@ int main(void)
         cmocka_unit_test(corners_of_four_bytes),
         cmocka_unit_test(every_code_point_reads_back),
         cmocka_unit_test(repair_drops_what_is_ill_formed),
+        cmocka_unit_test(replace_writes_one_mark_for_each_part),
         cmocka_unit_test(a_character_is_found_at_any_position),
         cmocka_unit_test(blank_characters_are_known_in_parts_too),
     };

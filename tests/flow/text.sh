@@ -205,7 +205,7 @@ for i in range(50):
     print(json.dumps({"name": f"doc-{i}", "content": f"The ship of the year {i} is in the north. It was sold."}))' \
         >"$scratch/keys.jsonl"
     expect_exit 3 "$dsdata" build "$scratch/keys.jsonl" "${small[@]}" --out "$scratch/keys"
-    expect_words "50 malformed" "keys name, content" --text-key
+    expect_words "50 without a text under the key" "keys name, content" --text-key
     expect_absent '*' "$scratch/keys/seq32"
     expect_exit 3 "$dsdata" extract "$scratch/keys.jsonl"
     expect_words "keys name, content"

@@ -1,6 +1,7 @@
 #include "pipeline/text/xml/xml.h"
 
 #include "base/mem.h"
+#include "pipeline/text/xml/xml_mend.h"
 #include "pipeline/text/xml/xml_scan.h"
 
 #include <assert.h>
@@ -24,7 +25,56 @@ struct page_parser {
     char *out; /* in the arena: fields one after the other; text outside fields is overwritten by the next field */
     size_t size, capacity;
     size_t field_start; /* of the open field, in out */
+    struct buf mended;  /* the fragment, if it was not UTF-8 */
 };
+
+/* Parses a whole number without blanks; a sign only with `negative_ok`. False if it is not one. */
+static bool parse_number(struct str text, bool negative_ok, uint64_t max, uint64_t *value, bool *negative)
+{
+    *negative = negative_ok && text.size > 0 && text.data[0] == '-';
+    size_t at = *negative ? 1 : 0;
+    *value = 0;
+    if (at == text.size)
+        return false;
+    for (; at < text.size; at++) {
+        const unsigned digit = (unsigned)(text.data[at] - '0');
+        if (digit > 9 || *value > (max - digit) / 10)
+            return false;
+        *value = *value * 10 + digit;
+    }
+    return true;
+}
+
+/* Each takes the content of its element. What is no number is as if it were absent, and a repair; of revisions, only in
+ * the one that counts. */
+static void set_id(struct page *page, struct str text)
+{
+    bool negative;
+    page->id_text = text;
+    if (!parse_number(text, false, INT64_MAX, &page->id, &negative)) {
+        page->id = 0;
+        page->repairs |= 1u << REPAIR_ID;
+    }
+}
+
+static void set_ns(struct page *page, struct str text)
+{
+    uint64_t value;
+    bool negative;
+    page->has_ns = parse_number(text, true, INT32_MAX, &value, &negative);
+    page->ns = !page->has_ns ? 0 : negative ? -(int32_t)value : (int32_t)value;
+    if (!page->has_ns)
+        page->repairs |= 1u << REPAIR_ID;
+}
+
+static void set_revision_id(struct page *page, struct str text)
+{
+    bool negative;
+    if (!parse_number(text, false, INT64_MAX, &page->revision_id, &negative)) {
+        page->revision_id = 0;
+        page->repairs |= 1u << REPAIR_ID;
+    }
+}
 
 /* The field that an element inside page or page/revision holds. */
 static enum field field_of(const struct page_parser *parser, const char *name)
@@ -87,23 +137,6 @@ static void XMLCALL on_characters(void *data, const char *characters, int count)
     parser->size += (size_t)count;
 }
 
-/* Parses a whole number without blanks; a sign only with `negative_ok`. False if it is not one. */
-static bool parse_number(struct str text, bool negative_ok, uint64_t max, uint64_t *value, bool *negative)
-{
-    *negative = negative_ok && text.size > 0 && text.data[0] == '-';
-    size_t at = *negative ? 1 : 0;
-    *value = 0;
-    if (at == text.size)
-        return false;
-    for (; at < text.size; at++) {
-        const unsigned digit = (unsigned)(text.data[at] - '0');
-        if (digit > 9 || *value > (max - digit) / 10)
-            return false;
-        *value = *value * 10 + digit;
-    }
-    return true;
-}
-
 static void XMLCALL on_end(void *data, const char *name)
 {
     (void)name;
@@ -117,8 +150,6 @@ static void XMLCALL on_end(void *data, const char *name)
     if (parser->field == FIELD_NONE || depth != parser->field_depth)
         return;
     struct page *page = parser->page;
-    uint64_t value = 0;
-    bool negative = false, good = true;
     switch (parser->field) {
     case FIELD_TITLE:
         page->title = content;
@@ -133,20 +164,17 @@ static void XMLCALL on_end(void *data, const char *name)
         page->text = content;
         break;
     case FIELD_NS:
-        good = parse_number(str_trim(content), true, INT32_MAX, &value, &negative);
-        page->ns = negative ? -(int32_t)value : (int32_t)value;
-        page->has_ns = true;
+        set_ns(page, str_trim(content));
         break;
     case FIELD_ID:
-        good = parse_number(str_trim(content), false, UINT64_MAX, &page->id, &negative);
+        set_id(page, str_trim(content));
         break;
     case FIELD_REVISION_ID:
-        good = parse_number(str_trim(content), false, UINT64_MAX, &page->revision_id, &negative);
+        set_revision_id(page, str_trim(content));
         break;
     case FIELD_NONE:
         break;
     }
-    parser->malformed |= !good;
     parser->field = FIELD_NONE;
 }
 
@@ -205,16 +233,66 @@ static bool parse_known(struct page_parser *parser, struct str fragment)
     return false;
 }
 
+/* The way for what is not well-formed. */
+static bool parse_mended(struct page_parser *parser, struct str fragment)
+{
+    struct mended_page mended;
+    struct page *page = parser->page;
+    if (!xml_mend(fragment, parser->out, &mended))
+        return false;
+    const struct {
+        struct str from, *to;
+    } texts[] = {{mended.title, &page->title},
+                 {mended.timestamp, &page->timestamp},
+                 {mended.model, &page->model},
+                 {mended.text, &page->text}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].from.data)
+            *texts[i].to = texts[i].from;
+    if (mended.id.data)
+        set_id(page, str_trim(mended.id));
+    if (mended.ns.data)
+        set_ns(page, str_trim(mended.ns));
+    if (mended.revision_id.data)
+        set_revision_id(page, str_trim(mended.revision_id));
+    page->is_redirect = mended.is_redirect;
+    page->repairs |= mended.repairs ? mended.repairs : 1u << REPAIR_TAG;
+    return true;
+}
+
 static void begin(struct page_parser *parser, struct page *page, char *out, size_t capacity)
 {
-    *page = (struct page){.title = STR(""), .timestamp = STR(""), .model = STR(""), .text = STR("")};
-    *parser = (struct page_parser){.expat_alone = parser->expat_alone, .page = page, .out = out, .capacity = capacity};
+    const uint32_t repairs = page->repairs;
+    *page = (struct page){.id_text = STR(""),
+                          .title = STR(""),
+                          .timestamp = STR(""),
+                          .model = STR(""),
+                          .text = STR(""),
+                          .repairs = repairs};
+    *parser = (struct page_parser){
+        .expat_alone = parser->expat_alone, .page = page, .out = out, .capacity = capacity, .mended = parser->mended};
+}
+
+static bool begins_page(struct str fragment)
+{
+    static const char after[] = " \t\r\n>/";
+    const struct str tag = STR("<page");
+    return str_starts(fragment, tag) && fragment.size > tag.size && fragment.data[tag.size] &&
+           strchr(after, fragment.data[tag.size]);
 }
 
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page)
 {
-    const struct str trimmed = str_trim(fragment);
-    if (!str_starts(trimmed, STR("<page")) || trimmed.size > INT_MAX) {
+    struct str trimmed = str_trim(fragment);
+    page->repairs = 0;
+    if (!utf8_valid(trimmed)) {
+        buf_reset(&parser->mended);
+        utf8_replace(trimmed, &parser->mended);
+        trimmed = buf_str(&parser->mended);
+        page->repairs = 1u << REPAIR_ENCODING;
+    }
+    const uint32_t repairs = page->repairs;
+    if (!begins_page(trimmed) || trimmed.size > INT_MAX) {
         begin(parser, page, NULL, 0);
         return -1;
     }
@@ -222,11 +300,17 @@ int page_parse(struct page_parser *parser, struct str fragment, struct arena *ar
     begin(parser, page, out, trimmed.size);
     bool good = !parser->expat_alone && parse_known(parser, trimmed);
     if (!good) {
+        page->repairs = repairs;
         begin(parser, page, out, trimmed.size);
         good = parse_any(parser, trimmed);
     }
     assert(parser->size <= parser->capacity); /* no field is longer than the XML that it is from */
-    return good && !parser->malformed ? 0 : -1;
+    if (!good || parser->malformed) {
+        page->repairs = repairs;
+        begin(parser, page, out, trimmed.size);
+        good = parse_mended(parser, trimmed);
+    }
+    return good ? 0 : -1;
 }
 
 void page_parser_use_expat(struct page_parser *parser)
@@ -236,5 +320,7 @@ void page_parser_use_expat(struct page_parser *parser)
 
 void page_parser_close(struct page_parser *parser)
 {
+    if (parser)
+        buf_release(&parser->mended);
     mem_free(parser);
 }

@@ -1,0 +1,292 @@
+#include "pipeline/text/xml/xml_mend.h"
+
+#define FIELD_BYTES_MAX 4096u /* of a field other than text, in which its end tag is sought */
+#define CDATA_BEGIN     STR("<![CDATA[")
+#define CDATA_END       STR("]]>")
+
+struct mending {
+    struct str xml;
+    size_t at;
+    char *out;
+    struct mended_page *page;
+    bool in_revision;
+    size_t sought; /* up to here the end tag of an earlier field was sought in vain; so no byte is passed over twice */
+};
+
+static struct str rest_of(const struct mending *m, size_t at)
+{
+    return str_range(m->xml.data + at, m->xml.data + m->xml.size);
+}
+
+static bool is_name(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+}
+
+/* Does the tag <name or </name begin the text? */
+static bool begins(struct str text, struct str mark, struct str name)
+{
+    if (!str_starts(text, mark))
+        return false;
+    text = str_range(text.data + mark.size, text.data + text.size);
+    return str_starts(text, name) && (text.size == name.size || !is_name(text.data[name.size]));
+}
+
+static bool is_end(struct str text, struct str name)
+{
+    return begins(text, STR("</"), name);
+}
+
+/* The position of the next '<' at or after `at`; the end of the fragment if there is none. */
+static size_t next_tag(const struct mending *m, size_t at)
+{
+    const char *found = at < m->xml.size ? memchr(m->xml.data + at, '<', m->xml.size - at) : NULL;
+    return found ? (size_t)(found - m->xml.data) : m->xml.size;
+}
+
+/* The position after the tag at `at`; *empty: it ends with "/>". A '>' in a quoted value does not end it. */
+static size_t after_tag(const struct mending *m, size_t at, bool *empty)
+{
+    char quote = '\0';
+    const size_t from = at, limit = m->xml.size - at < FIELD_BYTES_MAX ? m->xml.size : at + FIELD_BYTES_MAX;
+    for (; at < limit && (quote || m->xml.data[at] != '>'); at++)
+        if (m->xml.data[at] == '"' || m->xml.data[at] == '\'')
+            quote = !quote ? m->xml.data[at] : quote == m->xml.data[at] ? '\0' : quote;
+    if (at == limit) /* an open quotation mark */
+        for (at = from; at < limit && m->xml.data[at] != '>'; at++)
+            ;
+    *empty = at < limit && m->xml.data[at - 1] == '/';
+    return at < limit ? at + 1 : limit;
+}
+
+/* ------------------------------------------------------------------------------------------------- characters */
+
+static bool allowed(uint32_t character)
+{
+    return character == '\t' || character == '\n' || character == '\r' || (character >= ' ' && character < 0xD800) ||
+           (character >= 0xE000 && character < 0xFFFE) || (character >= 0x10000 && character <= 0x10FFFF);
+}
+
+/* The size of "&#123;" or "&#x7b;" at the start of the text, and its value, at most 0x110000; 0 if there is none. */
+static size_t read_number(struct str text, uint32_t *value)
+{
+    const bool hex = text.size > 2 && text.data[2] == 'x';
+    const size_t first = hex ? 3 : 2;
+    size_t at = first;
+    *value = 0;
+    for (; at < text.size && text.data[at] != ';'; at++) {
+        const char lower = (char)(text.data[at] | 0x20);
+        unsigned digit = 16;
+        if (text.data[at] >= '0' && text.data[at] <= '9')
+            digit = (unsigned)(text.data[at] - '0');
+        else if (hex && lower >= 'a' && lower <= 'f')
+            digit = (unsigned)(lower - 'a') + 10;
+        if (digit == 16)
+            return 0;
+        *value = *value * (hex ? 16 : 10) + digit;
+        if (*value > 0x110000)
+            *value = 0x110000;
+    }
+    return at > first && at < text.size ? at + 1 : 0;
+}
+
+/* Decodes the reference at the start of the text to `out`; returns its size, 0 if there is none. */
+static size_t read_reference(struct str text, char out[4], unsigned *written, uint32_t *repairs)
+{
+    static const struct {
+        struct str name;
+        char character;
+    } five[] = {
+        {{"&lt;", 4}, '<'}, {{"&gt;", 4}, '>'}, {{"&amp;", 5}, '&'}, {{"&quot;", 6}, '"'}, {{"&apos;", 6}, '\''}};
+    for (size_t i = 0; i < sizeof five / sizeof *five; i++)
+        if (str_starts(text, five[i].name)) {
+            *out = five[i].character;
+            *written = 1;
+            return five[i].name.size;
+        }
+    uint32_t value;
+    const size_t size = str_starts(text, STR("&#")) ? read_number(text, &value) : 0;
+    if (size == 0 || !allowed(value))
+        *repairs |= 1u << REPAIR_REFERENCE;
+    if (size > 0) /* "&#0;" is no shorter than U+FFFD */
+        *written = utf8_write(allowed(value) ? value : 0xFFFD, out);
+    return size;
+}
+
+/* Appends the content of a field, decoded; returns it. */
+static struct str decode(struct mending *m, struct str content)
+{
+    struct str field = {m->out, 0};
+    size_t cdata = 0; /* up to here, references are none */
+    for (size_t at = 0; at < content.size;) {
+        const struct str rest = str_range(content.data + at, content.data + content.size);
+        char bytes[4];
+        unsigned written = 0;
+        size_t taken = 0;
+        if (at >= cdata && rest.data[0] == '<' && str_starts(rest, CDATA_BEGIN)) {
+            const size_t end = str_find(rest, CDATA_END);
+            cdata = end == SIZE_MAX ? content.size : at + end;
+            at += CDATA_BEGIN.size;
+            continue;
+        }
+        if (cdata > 0 && at == cdata && str_starts(rest, CDATA_END)) {
+            at += CDATA_END.size;
+            continue;
+        }
+        if (at >= cdata && rest.data[0] == '<')
+            m->page->repairs |= 1u << REPAIR_TAG;
+        if (at >= cdata && rest.data[0] == '&')
+            taken = read_reference(rest, bytes, &written, &m->page->repairs);
+        if (taken == 0) {
+            uint32_t character;
+            unsigned skip;
+            taken = written = utf8_decode(rest.data, rest.size, &character, &skip);
+            memcpy(bytes, rest.data, taken);
+            if (character == '\r') { /* line ends of XML */
+                bytes[0] = '\n';
+                written = rest.size < 2 || rest.data[1] != '\n';
+            } else if (!allowed(character)) {
+                m->page->repairs |= 1u << (character ? REPAIR_CHARACTER : REPAIR_NUL);
+                written = 0;
+            }
+        }
+        memcpy(m->out, bytes, written);
+        m->out += written;
+        at += taken;
+    }
+    field.size = (size_t)(m->out - field.data);
+    return field;
+}
+
+/* --------------------------------------------------------------------------------------------------- elements */
+
+/* Takes the content of a short field up to its end tag. */
+static struct str take_field(struct mending *m, struct str name)
+{
+    const size_t from = m->at, limit = m->xml.size - from < FIELD_BYTES_MAX ? m->xml.size : from + FIELD_BYTES_MAX;
+    const size_t end = next_tag(m, from);
+    for (size_t at = end; from >= m->sought && at < limit; at = next_tag(m, at + 1))
+        if (is_end(rest_of(m, at), name)) {
+            bool empty;
+            m->at = after_tag(m, at, &empty);
+            return str_range(m->xml.data + from, m->xml.data + at);
+        }
+    m->page->repairs |= 1u << REPAIR_TAG;
+    m->sought = m->sought > limit ? m->sought : limit;
+    m->at = end;
+    return str_range(m->xml.data + from, m->xml.data + end);
+}
+
+/* Does an element of the export, or the end of one, follow the end tag at `at`? Then it is no text about XML. */
+static bool is_followed(const struct mending *m, size_t at)
+{
+    static const struct str names[] = {{"sha1", 4}, {"model", 5}, {"format", 6}, {"content", 7}, {"text", 4}};
+    bool empty;
+    struct str rest = rest_of(m, after_tag(m, at, &empty));
+    while (rest.size > 0 && (*rest.data == ' ' || *rest.data == '\t' || *rest.data == '\n' || *rest.data == '\r'))
+        rest = str_range(rest.data + 1, rest.data + rest.size);
+    bool followed = rest.size == 0 || is_end(rest, STR("revision")) || is_end(rest, STR("page"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        followed |= begins(rest, STR("<"), names[i]);
+    return followed;
+}
+
+/* Takes the content of <text>; false if it has no end. */
+static bool take_text(struct mending *m, struct str *content)
+{
+    size_t end = SIZE_MAX, at = next_tag(m, m->at);
+    for (; at < m->xml.size; at = next_tag(m, at + 1)) {
+        const struct str rest = rest_of(m, at);
+        if (is_end(rest, STR("revision")) || is_end(rest, STR("page")) || begins(rest, STR("<"), STR("revision")))
+            break;
+        if (is_end(rest, STR("text"))) {
+            end = at;
+            if (is_followed(m, at))
+                break;
+        }
+    }
+    if (end == SIZE_MAX)
+        return false;
+    *content = str_range(m->xml.data + m->at, m->xml.data + end);
+    m->at = end + 1;
+    return true;
+}
+
+static void begin_revision(struct mending *m)
+{
+    struct mended_page *page = m->page;
+    m->in_revision = true;
+    page->revision_id = page->timestamp = page->model = page->text = (struct str){0};
+}
+
+/* The field that an element holds, or NULL. */
+static struct str *field_of(const struct mending *m, struct str tag, struct str *name)
+{
+    struct mended_page *page = m->page;
+    const struct {
+        struct str name;
+        bool in_revision;
+        struct str *field;
+    } fields[] = {{{"title", 5}, false, &page->title},
+                  {{"ns", 2}, false, &page->ns},
+                  {{"id", 2}, false, &page->id},
+                  {{"id", 2}, true, &page->revision_id},
+                  {{"timestamp", 9}, true, &page->timestamp},
+                  {{"model", 5}, true, &page->model}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].in_revision == m->in_revision && begins(tag, STR("<"), fields[i].name)) {
+            *name = fields[i].name;
+            return fields[i].field;
+        }
+    return NULL;
+}
+
+/* Elements that are passed over with all that they hold. */
+static bool is_opaque(struct str tag, struct str *name)
+{
+    static const struct str names[] = {{"contributor", 11}, {"comment", 7}, {"upload", 6}, {"sha1", 4}, {"origin", 6}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (begins(tag, STR("<"), names[i])) {
+            *name = names[i];
+            return true;
+        }
+    return false;
+}
+
+/* Takes the tag at m->at with what belongs to it; false if the page is malformed. */
+static bool take_tag(struct mending *m)
+{
+    const struct str tag = rest_of(m, m->at);
+    struct mended_page *page = m->page;
+    struct str name, content;
+    struct str *field = field_of(m, tag, &name);
+    const bool is_text = begins(tag, STR("<"), STR("text")), opaque = is_opaque(tag, &name);
+    bool empty;
+    if (begins(tag, STR("<"), STR("revision")))
+        begin_revision(m);
+    else if (is_end(tag, STR("revision")))
+        m->in_revision = false;
+    else if (begins(tag, STR("<"), STR("redirect")))
+        page->is_redirect |= !m->in_revision;
+    m->at = after_tag(m, m->at, &empty);
+    if (opaque && !empty) {
+        take_field(m, name);
+    } else if (field && !field->data) { /* the first one counts */
+        *field = empty ? STR("") : decode(m, take_field(m, name));
+    } else if (is_text && !page->text.data) {
+        if (!empty && !take_text(m, &content))
+            return false;
+        page->text = empty ? STR("") : decode(m, content);
+    }
+    return true;
+}
+
+bool xml_mend(struct str fragment, char *out, struct mended_page *page)
+{
+    struct mending m = {.xml = fragment, .out = out, .page = page};
+    *page = (struct mended_page){0};
+    while ((m.at = next_tag(&m, m.at)) < m.xml.size)
+        if (!take_tag(&m))
+            return false;
+    return page->text.data != NULL;
+}
