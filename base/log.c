@@ -69,7 +69,7 @@ static size_t fitting_bytes(const char *text, size_t columns)
     return at;
 }
 
-static size_t characters(const char *text)
+size_t log_columns_of(const char *text)
 {
     size_t count = 0;
     for (; *text; text++)
@@ -77,20 +77,44 @@ static size_t characters(const char *text)
     return count;
 }
 
-void log_status(const char *text, const char *end)
+size_t log_columns(void)
 {
     struct winsize window = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        return (size_t)window.ws_col - 1; /* a full last column would wrap on some terminals */
+    return 79;
+}
+
+#define SEPARATOR " │ "
+
+/* The bytes of text that are shown in `columns`: as many whole fields as fit. Of a first field that is too long, what
+ * fits of it, without the beginning of a number. */
+static size_t shown_bytes(const char *text, size_t columns)
+{
+    size_t cut = fitting_bytes(text, columns), fields = 0;
+    if (text[cut] == '\0')
+        return cut;
+    for (const char *at = text; (at = strstr(at, SEPARATOR)) && (size_t)(at - text) <= cut; at += strlen(SEPARATOR))
+        fields = (size_t)(at - text);
+    if (fields > 0)
+        return fields;
+    size_t word = cut;
+    while (word > 0 && text[word - 1] != ' ')
+        word--;
+    return strcspn(text + word, "0123456789") < strcspn(text + word, " ") ? word : cut;
+}
+
+void log_status(const char *text, const char *end)
+{
     char safe[LINE_BYTES_MAX];
-    size_t columns = 79;
-    if (text && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
-        columns = (size_t)window.ws_col - 1; /* a full last column would wrap on some terminals */
+    const size_t columns = text ? log_columns() : 0;
     pthread_mutex_lock(&lock);
     clear_status();
     if (text) {
         text = log_safe(text, safe, sizeof(safe));
-        const size_t end_columns = characters(end);
-        const size_t cut = fitting_bytes(text, columns > end_columns ? columns - end_columns : 0);
-        fprintf(stderr, "%.*s%.*s", (int)cut, text, (int)fitting_bytes(end, columns), end);
+        const size_t end_columns = log_columns_of(end);
+        const size_t cut = shown_bytes(text, columns > end_columns ? columns - end_columns : 0);
+        fprintf(stderr, "%.*s%.*s", (int)cut, text, (int)shown_bytes(end, columns), end);
         status_stands = true;
     }
     fflush(stderr);

@@ -4,6 +4,7 @@
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
@@ -25,8 +26,11 @@ __attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
 void log_progress_json(const char *text, double share, double left);
 
 /* The line that stays at the bottom of a terminal until the next output: NULL clears it, text and its end replace it
- * (the text is cut so that both fit the terminal's width). Only if log_terminal(). progress.h makes the text. */
+ * (the text is cut so that both fit the terminal's width: after one of its fields, which " │ " separates, and never
+ * inside a number). Only if log_terminal(). progress.h makes the text. */
 bool log_terminal(void);
+size_t log_columns(void);                /* that fit in a line of the terminal; 79 if it is not known */
+size_t log_columns_of(const char *text); /* one per character */
 void log_status(const char *text, const char *end);
 
 /* Copies text, replacing control characters (C0, C1, DEL), bidirectional overrides and ill-formed UTF-8 by '?'. Writes

@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -72,28 +73,58 @@ static double time_left(struct progress *progress, double share)
     return (left > 0 ? left : 0) + progress->after;
 }
 
-void progress_show(struct progress *progress, double share, const char *format, ...)
+#define TEXT_BYTES 512
+
+/* Joins the fields whose rank is at most `rank`. */
+static char *join(const struct progress_field *fields, size_t count, int rank, char out[TEXT_BYTES])
 {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].rank <= rank && used < TEXT_BYTES)
+            used += (size_t)snprintf(out + used, TEXT_BYTES - used, "%s", fields[i].text);
+    return out;
+}
+
+/* Joins as many fields as fit in `columns`. */
+static void join_fitting(const struct progress_field *fields, size_t count, size_t columns, char out[TEXT_BYTES])
+{
+    int rank = 0;
+    for (size_t i = 0; i < count; i++)
+        rank = fields[i].rank > rank ? fields[i].rank : rank;
+    while (log_columns_of(join(fields, count, rank, out)) > columns && rank > 0)
+        rank--;
+}
+
+void progress_show_fields(struct progress *progress, double share, const struct progress_field *fields, size_t count)
+{
+    char text[TEXT_BYTES], clock[32], end[64] = "";
     if (log_level_now() == LOG_QUIET)
         return;
-    char text[512];
+    progress->shown = clock_now();
+    const double left = time_left(progress, share);
+    if (left >= 0)
+        snprintf(end, sizeof end, " │ %s left", format_seconds(left, clock));
+    join(fields, count, INT_MAX, text);
+    if (log_is_json()) {
+        log_progress_json(text, share, left);
+    } else if (rewrites()) {
+        const size_t columns = log_columns(), taken = log_columns_of(end);
+        join_fitting(fields, count, columns > taken ? columns - taken : 0, text);
+        log_status(text, end);
+    } else {
+        log_say("%s%s", text, end);
+    }
+}
+
+void progress_show(struct progress *progress, double share, const char *format, ...)
+{
+    char text[TEXT_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    progress->shown = clock_now();
-    const double left = time_left(progress, share);
-    if (log_is_json()) {
-        log_progress_json(text, share, left);
-        return;
-    }
-    char clock[32], end[64] = "";
-    if (left >= 0)
-        snprintf(end, sizeof end, " │ %s left", format_seconds(left, clock));
-    if (rewrites())
-        log_status(text, end);
-    else
-        log_say("%s%s", text, end);
+    progress_show_fields(progress, share, &(struct progress_field){.text = text}, 1);
 }
 
 void progress_close(struct progress *progress)

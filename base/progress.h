@@ -7,6 +7,7 @@
 #define BASE_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct progress {
     double started;     /* clock_now at progress_open */
@@ -26,6 +27,13 @@ bool progress_due(struct progress *progress);
 /* Shows `text` and the time left computed from `share` (of the stage, 0 to 1); a negative share omits the time. */
 __attribute__((format(printf, 3, 4))) void progress_show(struct progress *progress, double share, const char *format,
                                                          ...);
+/* The same for a text of fields, joined as they stand. Where a terminal is too narrow for all of them, those of the
+ * highest rank are left out whole, one after the other; rank 0 stays. */
+struct progress_field {
+    const char *text; /* with the separator before it: " │ 12.3 seq/s" */
+    int rank;
+};
+void progress_show_fields(struct progress *progress, double share, const struct progress_field *fields, size_t count);
 void progress_close(struct progress *progress); /* clears the line */
 
 double clock_now(void); /* monotonic seconds */

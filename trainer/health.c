@@ -24,7 +24,7 @@ static const struct margin {
 #define FLAT_NOISES  3.0 /* or less than this many deviations of the means */
 #define FLAT_UPDATES 100 /* fewer cannot tell */
 #define FAR          1.0 /* nats above chance that no healthy run has, even for a time */
-/* This far below chance a model knows how frequent pieces are. A healthy run may know nothing else for as many updates. */
+/* This far below chance a model knows how frequent pieces are; a healthy run may know nothing else for so long. */
 #define PLATEAU       2000
 #define CLIPPED       0.95  /* part of the steps */
 #define CLIPPED_TIMES 5.0   /* the median norm over the limit, if the loss does not fall */

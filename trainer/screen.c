@@ -226,6 +226,35 @@ double screen_share_of_peak(const struct screen *screen)
     return 100 * screen->rate * screen->estimate.flops / screen->estimate.products;
 }
 
+/* The fields of the progress line, in their order there; the least useful have the highest rank. */
+static void show_line(struct screen *screen, const struct step_facts *facts, const struct evaluation *means)
+{
+    enum { STEP, LOSS, PARTS, THIS, ACCURACY, RATE, NORM, SPEED, TOKENS, SHARE, DATA, FIELDS };
+    static const int ranks[FIELDS] = {[LOSS] = 1, [ACCURACY] = 2, [SPEED] = 3, [RATE] = 4,   [PARTS] = 5,
+                                      [NORM] = 6, [THIS] = 7,     [SHARE] = 8, [TOKENS] = 9, [DATA] = 10};
+    struct progress_field fields[FIELDS];
+    char texts[FIELDS][LOSS_TEXT_SIZE + 8], step[32], steps[32], parts[LOSS_TEXT_SIZE], number[32];
+    const size_t size = sizeof texts[0];
+    const bool several = list_metrics(screen->metrics, means, METRIC_LOSS, parts) > 1;
+    snprintf(texts[STEP], size, "step %s/%s", format_count(facts->number, step),
+             format_count(screen->run_steps, steps));
+    snprintf(texts[LOSS], size, " │ loss %.3f", means->loss);
+    texts[PARTS][0] = '\0';
+    if (several)
+        snprintf(texts[PARTS], size, " (%s)", parts);
+    snprintf(texts[THIS], size, ", this step %.3f", facts->means.loss);
+    snprintf(texts[ACCURACY], size, "%s", accuracy_text(screen->metrics, means, number));
+    snprintf(texts[RATE], size, " │ lr %.2g", facts->rate);
+    snprintf(texts[NORM], size, " │ |g| %.2f", facts->norm);
+    snprintf(texts[SPEED], size, " │ %s seq/s", rate_text(screen->rate, number));
+    snprintf(texts[TOKENS], size, " │ %s tok/s", rate_text(screen->rate * screen->estimate.mean_length, number));
+    snprintf(texts[SHARE], size, " │ MFU %.0f %%", screen_share_of_peak(screen));
+    snprintf(texts[DATA], size, " │ data %.1f %%", 100 * screen->waited / screen->busy);
+    for (int i = 0; i < FIELDS; i++)
+        fields[i] = (struct progress_field){texts[i], ranks[i]};
+    progress_show_fields(&screen->progress, (double)facts->number / (double)screen->run_steps, fields, FIELDS);
+}
+
 void screen_step(struct screen *screen, const struct step_facts *facts)
 {
     watch_loss(screen, facts->number, facts->means.loss);
@@ -243,15 +272,7 @@ void screen_step(struct screen *screen, const struct step_facts *facts)
         return;
     const struct evaluation means = interval_means(&screen->shown, screen->metrics);
     screen->shown = (struct interval){0};
-    char step[32], steps[32], loss[LOSS_TEXT_SIZE], accuracy[32], speed[32], tokens[32];
-    progress_show(
-        &screen->progress, (double)facts->number / (double)screen->run_steps,
-        "step %s/%s │ %s, this step %.3f%s │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
-        format_count(facts->number, step), format_count(screen->run_steps, steps),
-        loss_text(screen->metrics, &means, loss), facts->means.loss, accuracy_text(screen->metrics, &means, accuracy),
-        facts->rate, facts->norm, rate_text(screen->rate, speed),
-        rate_text(screen->rate * screen->estimate.mean_length, tokens), screen_share_of_peak(screen),
-        100 * screen->waited / screen->busy);
+    show_line(screen, facts, &means);
 }
 
 static void print_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,

@@ -111,30 +111,46 @@ screen() {
     expect_exit 0 "${train[@]}" --out half
     expect_words "from here"
 
-    case_begin "the line on a terminal"
-    python3 - "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out terminal \
-        --time-limit 3s >"$scratch/stdout" <<'PYTHON' || complain "it lacks something"
-import os, pty, re, sys
+    case_begin "the line on a terminal: whole fields only, whatever its width"
+    python3 - "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --eval-samples 0 \
+        >"$scratch/stdout" <<'PYTHON' || complain "$(tail -3 "$scratch/stdout")"
+import fcntl, os, pty, re, struct, sys, termios
 
-os.environ["TERM"] = "xterm"
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-import fcntl, struct, termios
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 250, 0, 0))
-seen = b""
-try:
-    while chunk := os.read(terminal, 65536):
-        seen += chunk
-except OSError:
-    pass
-os.waitpid(pid, 0)
-text = seen.decode()
-print(text[-400:])
-line = re.compile(r"step [\d,]+/1,000,000 │ loss \d\.\d{3} \(mlm \d\.\d{3}, nsp \d\.\d{3}\), this step \d\.\d{3} │ "
-                  r"acc \d+\.\d % │ lr \S+ │ \|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ "
-                  r"MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
-sys.exit(line.search(text) is None)
+FIELDS = [r"step [\d,]+/1,000,000", r" │ loss \d\.\d{3}", r" \(mlm \d\.\d{3}, nsp \d\.\d{3}\)",
+          r", this step \d\.\d{3}", r" │ acc \d+\.\d %", r" │ lr \d(\.\d)?e-\d\d", r" │ \|g\| \d+\.\d\d",
+          r" │ [\d,.]+ seq/s", r" │ [\d,.]+ tok/s", r" │ MFU \d+ %", r" │ data \d+\.\d %"]
+LEFT = r"( │ [\d:]+ left)?"
+
+
+def lines(width):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm"
+        fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        os.execvp(sys.argv[1], [*sys.argv[1:], "--time-limit", "3s" if width in (80, 250) else "1s", "--out",
+                                f"terminal-{width}"])
+    seen = b""
+    try:
+        while chunk := os.read(terminal, 65536):
+            seen += chunk
+    except OSError:
+        pass
+    os.waitpid(pid, 0)
+    return [line for line in re.split(r"\r\x1b\[K|\r\n", seen.decode()) if re.match(r"step [\d,]+/", line)]
+
+
+before = 0
+for width in 34, 40, 60, 80, 100, 120, 160, 250:
+    found = lines(width)
+    assert len(found) > 3, (width, found)
+    for line in found:
+        print(width, line)
+        whole = re.fullmatch("".join(f"({field})?" for field in FIELDS) + LEFT, line)
+        assert whole and len(line) < width, (width, line)
+    number = max(sum(re.search(field, line) is not None for field in FIELDS) for line in found)
+    assert number >= before, (width, number, before)
+    before = number
+assert before == len(FIELDS) and any(" left" in line for line in found), found
 PYTHON
 
     case_begin "a loss spike"
