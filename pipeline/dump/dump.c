@@ -551,7 +551,7 @@ static int open_source(struct dump *dump, struct error *err)
     if (result == 0)
         result = sniff_container(source->name, buf_str(&start), &dump->container, err);
     dump->compressed = dump->container == CONTAINER_BZIP2;
-    if (result == 0 && codec_of(dump->container))
+    if (result == 0 && dump->container != CONTAINER_NONE && !dump->compressed)
         byte_source_unpack(source, &(struct unpack_options){.name = source->name,
                                                             .container = dump->container,
                                                             .salvage = dump->options.salvage,
