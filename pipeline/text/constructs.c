@@ -111,6 +111,9 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
         const struct part *next = &renders->parts[part];
         if (next->kind == PART_GAP) {
             walk_gap(w);
+        } else if (next->kind == PART_BREAK) {
+            walk_break_paragraph(w);
+            at_start = true;
         } else if (next->kind == PART_TEXT) {
             separate_words(w, rendering, part, next->to > next->from ? renders->text.data[next->from] : ' ');
             show_rendered(w, w->at, (struct str){renders->text.data + next->from, next->to - next->from}, span,

@@ -243,6 +243,15 @@ def templates():
         yield b"convert = $1$2\nlang = ${2}\n\0" + text.encode()
 
 
+def bodies():
+    for case in cases("bodies.cases"):
+        seed = b""
+        for part in ("\n" + case).split("\n@@")[1:]:
+            name, _, body = part.partition("\n")
+            seed += name.strip().encode() + b"\0" + body.encode() + b"\0" if name.strip() else b""
+        yield seed
+
+
 def report():
     yield b"lang\0<script>alert(1)</script>\0\" onmouseover=\"a\0]]></style>\0\xe2\x80\xaeevil\0&#x3c;"
     yield b"##\0##s\0\x01\0-->"
@@ -450,6 +459,7 @@ TARGETS = {
         manifest,
         vocab,
         templates,
+        bodies,
         report,
         article,
         json_line,

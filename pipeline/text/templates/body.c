@@ -64,6 +64,7 @@ static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
     body_trim(c, &from, &to);
     if (from == to) {
         buf_addf(c->out, "${%.*s}", (int)name.size, name.data);
+        c->shows = true;
         return;
     }
     const bool outer = c->in_function;
@@ -71,6 +72,7 @@ static void compile_argument(struct compiler *c, uint32_t index, unsigned depth)
     buf_addf(c->out, "{#given %.*s|", (int)name.size, name.data);
     body_compile(c, from, to, pieces[1].child, depth + 1);
     c->in_function = outer;
+    c->shows = true;
     buf_add_byte(c->out, '}');
 }
 
@@ -167,7 +169,7 @@ static enum body_kind kind_of_start(struct compiler *c, uint32_t *from, uint32_t
     }
     if (first != '*' && first != '#')
         return markup_kind_of_line(c, *from, to);
-    markup_begin_block(c);
+    markup_begin_block(c, false);
     while (*from < to && strchr("*#: ", c->text.data[*from]))
         ++*from;
     return BODY_PATTERN;
@@ -185,6 +187,18 @@ static bool begins_cell(struct str text)
             return true;
     }
     return false;
+}
+
+/* A block that ends with the body. */
+static void drop_last_breaks(struct compiler *c)
+{
+    const size_t mark = PATTERN_BREAK.size;
+    while (c->out->size > c->start + mark) {
+        const struct str shown = {c->out->data + c->start, c->out->size - c->start};
+        if (!str_ends(shown, PATTERN_BREAK) || shown.data[shown.size - mark - 1] == '\\')
+            break;
+        c->out->size -= mark;
+    }
 }
 
 enum body_kind body_read(struct body_reader *reader, const struct language *language, struct str wikitext,
@@ -219,6 +233,7 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
         to--;
     body_stop(&c, begins_cell(str_range(text.data + from, text.data + to)) ? BODY_TABLE : kind_of_start(&c, &from, to));
     body_compile(&c, from, to, 0, 0);
+    drop_last_breaks(&c);
     const size_t size = out->size - c.start;
     if (c.kind == BODY_PATTERN && (size > 2 * PATTERN_BYTES_MAX || markup_remains(buf_str(c.typed))))
         c.kind = BODY_OTHER;

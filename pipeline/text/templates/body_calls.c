@@ -67,7 +67,7 @@ static void compile_tag_function(struct compiler *c, uint32_t colon, const struc
     if (tag->kind >= TAG_DROP && tag->kind != TAG_LITERAL)
         return;
     if (tag->kind == TAG_BLOCK)
-        markup_begin_block(c);
+        markup_begin_block(c, false);
     if (tag->kind == TAG_BREAK)
         body_add_literal(c, STR(" "));
     if (tag->kind == TAG_QUOTE)
@@ -82,8 +82,10 @@ static void compile_tag_function(struct compiler *c, uint32_t colon, const struc
 static void compile_hidden(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth)
 {
     const size_t typed = c->typed->size;
+    const bool shows = c->shows;
     body_compile_piece(c, from, to, child, depth);
     c->typed->size = typed;
+    c->shows = shows;
 }
 
 /* {{#if: a | b | c}}: `colon` after the function's name. */
@@ -121,6 +123,8 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
         body_stop(c, BODY_OTHER);
         return;
     }
+    const bool before = c->shows;
+    bool shows = before || functions[index].branches == ALL;
     c->in_function = true;
     buf_addf(c->out, "{#%s ", functions[index].short_name);
     const bool is_switch = functions[index].branches == CASES;
@@ -140,9 +144,12 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
             body_compile_branch(c, from, to, pieces[i].child, depth);
         else
             (i < hidden ? compile_hidden : body_compile_piece)(c, from, to, pieces[i].child, depth);
+        shows |= c->shows;
+        c->shows = before; /* another branch is another text */
     }
     buf_add_byte(c->out, '}');
     c->in_function = outer;
+    c->shows = shows;
 }
 
 /* {{PAGENAME}}, {{NAMESPACE}}, {{CURRENTYEAR}} and the like, for an article; false if the name is not one of them. */
@@ -288,8 +295,10 @@ void body_compile_template(struct compiler *c, uint32_t index, unsigned depth)
         body_add_literal(c, str_equal(typed, STR("!")) ? STR("|") : STR("="));
         return;
     }
-    if (end == pieces[0].to && count == 1 && compile_variable(c, typed))
+    if (end == pieces[0].to && count == 1 && compile_variable(c, typed)) {
+        c->shows = true;
         return;
+    }
     const char *colon = memchr(text + start, ':', end - start);
     if (colon) {
         const struct str name = name_fold(str_range(text + start, colon), folded);
@@ -302,4 +311,5 @@ void body_compile_template(struct compiler *c, uint32_t index, unsigned depth)
             start = after;
     }
     compile_call(c, start, end, child, pieces, count, depth);
+    c->shows = true;
 }

@@ -23,6 +23,8 @@ struct compiler {
     size_t start;          /* start of the rendering in *out */
     enum body_kind kind;   /* what was found that is not a pattern; BODY_PATTERN: nothing so far */
     enum body_kind hidden; /* BODY_BOX: an element that is a box was left out; else BODY_NOTE */
+    bool shows;            /* something was shown so far */
+    unsigned quotations;   /* open <blockquote>s */
     bool in_function;      /* bars and equals signs are escaped */
     struct str bound;      /* the module that the whole template calls */
     uint32_t bracket_from, bracket_stop,
@@ -118,8 +120,8 @@ void markup_compile(struct compiler *c, struct cursor *cursor, unsigned depth);
 bool markup_compile_tag(struct compiler *c, struct cursor *cursor);
 /* What the line of text that begins at `at` is instead of prose; BODY_PATTERN: prose. */
 enum body_kind markup_kind_of_line(const struct compiler *c, uint32_t at, uint32_t to);
-/* A block begins: it is shown as a paragraph if it is all of the rendering. */
-void markup_begin_block(struct compiler *c);
+/* A block begins. After something was shown, a paragraph of a quotation; any other makes a box of it all. */
+void markup_begin_block(struct compiler *c, bool is_quotation);
 
 #define MARKUP_GAP '\x01'
 /* Does text that was taken as such hold markup? Tags, braces and brackets in pairs, the beginning of an external link,

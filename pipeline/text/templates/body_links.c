@@ -3,24 +3,16 @@
 #include "pipeline/text/templates/pattern.h"
 #include "pipeline/text/words/links.h"
 
-/* Is the word before a colon in a link's target the namespace of files or categories? */
-static bool hides_link(const struct compiler *c, struct str word)
-{
-    char folded[NAME_BYTES_MAX];
-    const struct str prefix = name_fold(word, folded);
-    return prefix.size > 0 &&
-           (words_have(file_namespaces, prefix) || words_have(category_namespaces, prefix) ||
-            words_have(c->language->files, prefix) || words_have(c->language->categories, prefix) ||
-            str_equal(prefix, STR("file")) || str_equal(prefix, STR("image")) || str_equal(prefix, STR("category")));
-}
-
 /* Does a link show a picture or nothing: [[File:{{{1}}}.svg|20px]], [[{{#if:{{{1|}}}|File:{{{1}}}}}|20px]]? */
 static bool is_hidden_link(const struct compiler *c, struct str target, const struct body_piece *pieces, size_t count)
 {
     const char *const text = c->text.data;
+    char folded[NAME_BYTES_MAX];
     size_t word = 0;
     for (size_t at = 0; at < target.size; at++) {
-        if (target.data[at] == ':' && hides_link(c, (struct str){target.data + word, at - word}))
+        const struct str prefix = {target.data + word, at - word};
+        if (target.data[at] == ':' && link_is_hidden(c->language, (struct str){prefix.data, prefix.size + 1}) &&
+            (word == 0 || !language_is_code(name_fold(prefix, folded)))) /* a language only at the beginning */
             return true;
         if (strchr("|{}[]=:\n", target.data[at]))
             word = at + 1;
@@ -96,12 +88,8 @@ void links_compile(struct compiler *c, uint32_t index, unsigned depth)
     const size_t count = body_pieces(c, index, pieces);
     struct str target = str_trim(str_range(c->text.data + pieces[0].from, c->text.data + pieces[0].to));
     const bool is_plain = str_starts(target, STR(":"));
-    const char *colon = memchr(target.data, ':', target.size);
-    char folded[NAME_BYTES_MAX];
     if (!is_plain && is_hidden_link(c, target, pieces, count))
         return;
-    if (!is_plain && colon && language_is_code(name_fold(str_range(target.data, colon), folded)))
-        return; /* to another Wikipedia */
     if (count > 1) {
         body_compile(c, pieces[1].from, c->spans->items[index].inner_end, pieces[1].child, depth + 1);
         return;
@@ -111,7 +99,16 @@ void links_compile(struct compiler *c, uint32_t index, unsigned depth)
         compile_link_with_choice(c, &pieces[0], depth);
         return;
     }
+    if (is_plain || !str_starts(target, STR("{{"))) {
+        body_compile(c, pieces[0].from, pieces[0].to, pieces[0].child, depth + 1);
+        return;
+    }
+    const bool outer = c->in_function; /* the target is computed */
+    c->in_function = true;
+    buf_add_text(c->out, "{#link ");
     body_compile(c, pieces[0].from, pieces[0].to, pieces[0].child, depth + 1);
+    buf_add_byte(c->out, '}');
+    c->in_function = outer;
 }
 
 /* External links. */

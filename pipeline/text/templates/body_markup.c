@@ -3,6 +3,7 @@
 #include "pipeline/text/markup/quotes.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/templates/body_compiler.h"
+#include "pipeline/text/templates/pattern.h"
 #include "pipeline/text/words/links.h"
 
 /* `meant`: what of the signs of markup is escaped, because it is no markup (leaks.h). */
@@ -13,7 +14,9 @@ static void add_escaped(struct compiler *c, struct str text, const char *meant)
         if ((unsigned char)byte < ' ' && byte != '\t')
             continue;
         const bool first = c->out->size == c->start;
-        if (strchr("${}\\", byte) || strchr(meant, byte) || (c->in_function && (byte == '|' || byte == '=')) ||
+        c->shows |= byte != ' ' && byte != '\t';
+        if (strchr("${}\\", byte) || str_starts((struct str){text.data + at, text.size - at}, PATTERN_BREAK) ||
+            strchr(meant, byte) || (c->in_function && (byte == '|' || byte == '=')) ||
             (first && (byte == '@' || byte == ' ' || byte == '>')))
             buf_add_byte(c->out, '\\');
         buf_add_byte(c->out, byte);
@@ -88,8 +91,10 @@ void markup_compile(struct compiler *c, struct cursor *cursor, unsigned depth)
             cursor_step(c, cursor);
         }
     } else if (byte != '[' || !links_compile_bracket(c, cursor, depth)) {
-        add_typed(c, (struct str){rest.data, 1});
-        cursor_step(c, cursor);
+        const size_t size = str_starts(rest, PATTERN_BREAK) ? PATTERN_BREAK.size : 1; /* the sign itself */
+        add_typed(c, (struct str){rest.data, size});
+        for (const uint32_t end = cursor->at + (uint32_t)size; cursor->at < end;)
+            cursor_step(c, cursor);
     }
 }
 

@@ -1,22 +1,21 @@
 /* Tags in a template's body. Their attributes may hold spans. */
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/templates/body_compiler.h"
+#include "pipeline/text/templates/pattern.h"
 
-#define BLOCK_MARK "¶"
-
-/* Is nothing shown so far, except for the beginning of a block? */
-static bool is_at_start(const struct compiler *c)
+static void add_break(struct compiler *c)
 {
     const struct str shown = {c->out->data + c->start, c->out->size - c->start};
-    return shown.size == 0 || str_equal(shown, STR(BLOCK_MARK));
+    if (shown.size == 0 || !str_ends(shown, PATTERN_BREAK))
+        buf_add_str(c->out, PATTERN_BREAK);
 }
 
-void markup_begin_block(struct compiler *c)
+void markup_begin_block(struct compiler *c, bool is_quotation)
 {
-    if (c->in_function || !is_at_start(c))
+    if (c->shows && !is_quotation)
         body_stop(c, BODY_BOX);
-    else if (c->out->size == c->start)
-        buf_add_text(c->out, BLOCK_MARK);
+    else
+        add_break(c);
 }
 
 struct body_tag {
@@ -149,15 +148,18 @@ static enum body_kind kind_of_tag(const struct compiler *c, const struct body_ta
         "infobox",  "navbox",     "ambox",      "mbox",     "hatnote",         "dablink",        "sidebar",
         "metadata", "wikitable",  "toccolours", "thumb",    "sistersite",      "bandeau",        "homonymie",
         "rellink",  "messagebox", "taxobox",    "navframe", "vertical-navbox", "succession-box", "portable-infobox"};
-    static const char *const notes[] = {"noprint", "inline-template", "need_ref_tag", "navigation-not-searchable"};
+    static const char *const notes[] = {"noprint", "inline-template", "need_ref_tag", "navigation-not-searchable",
+                                        "reference"}; /* the last of <sup> */
+    static const char *const roles[] = {"role=\"note", "role=\"navigation", "role=\"complementary"};
     static const char *const styles[] = {"display:none", "visibility:hidden"};
     if (tag->attributes.at == tag->attributes.to)
         return BODY_PATTERN;
     struct str attributes = attributes_of(c, tag, true);
-    if (has_word(attributes, boxes, sizeof boxes / sizeof *boxes))
+    if (has_word(attributes, boxes, sizeof boxes / sizeof *boxes) ||
+        has_word(attributes, roles, sizeof roles / sizeof *roles))
         return BODY_BOX;
     attributes = attributes_of(c, tag, false);
-    if (has_word(attributes, notes, sizeof notes / sizeof *notes))
+    if (has_word(attributes, notes, str_equal_ascii_nocase(tag->name, STR("sup")) ? 5 : 4))
         return BODY_NOTE;
     c->scratch->size = 0; /* in place: without blanks */
     for (size_t i = 0; i < attributes.size; i++)
@@ -216,6 +218,17 @@ static bool leave_out(struct compiler *c, struct cursor *cursor, const struct bo
     return true;
 }
 
+static void compile_block(struct compiler *c, const struct body_tag *tag)
+{
+    const bool is_quotation = str_equal_ascii_nocase(tag->name, STR("blockquote"));
+    if (!tag->closing)
+        markup_begin_block(c, is_quotation || c->quotations > 0 || str_equal_ascii_nocase(tag->name, STR("p")));
+    else if (c->shows)
+        add_break(c);
+    c->quotations += is_quotation && !tag->closing;
+    c->quotations -= is_quotation && tag->closing && c->quotations > 0;
+}
+
 bool markup_compile_tag(struct compiler *c, struct cursor *cursor)
 {
     struct body_tag tag;
@@ -231,12 +244,11 @@ bool markup_compile_tag(struct compiler *c, struct cursor *cursor)
         body_add_literal(c, STR("\""));
     else if (kind == TAG_TABLE || is_table_part(tag.name))
         body_stop(c, BODY_TABLE);
-    else if (kind == TAG_BLOCK && !tag.closing && (c->in_function || !is_at_start(c)) &&
-             skip_empty_block(c, cursor, &tag)) {
-        body_add_literal(c, STR(" "));
+    else if (kind == TAG_BLOCK && c->shows && !tag.closing && skip_empty_block(c, cursor, &tag)) {
+        add_break(c);
         return true;
-    } else if (kind == TAG_BLOCK && !tag.closing)
-        markup_begin_block(c);
+    } else if (kind == TAG_BLOCK)
+        compile_block(c, &tag);
     while (cursor->at < tag.end)
         cursor_step(c, cursor);
     return true;

@@ -337,14 +337,13 @@ static enum body_kind expand_named(struct dictionary *d, struct str name, struct
     }
     for (size_t i = 0; i < args.count; i++)
         args.values[i] = buf_str(&values[i]);
-    if (str_starts(pattern, STR("¶"))) { /* a paragraph, which can be all of another one only */
-        if (out->size > 0 || in_function)
-            kind = BODY_BOX;
-    }
+    const bool is_block = str_starts(pattern, PATTERN_BREAK) && (out->size > 0 || in_function);
     if (kind == BODY_PATTERN && waiting.size > 0)
         kind = expand_waiting(d, waiting, &args, in_function, depth, out);
     else if (kind == BODY_PATTERN && !put(pattern, &args, in_function, depth, out))
         kind = BODY_OTHER;
+    if (is_block && !str_equal(pattern, PATTERN_BREAK))
+        buf_add_str(out, PATTERN_BREAK);
     for (size_t i = 0; i < args.count; i++)
         buf_release(&values[i]);
     return kind;

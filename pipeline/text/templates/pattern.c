@@ -108,6 +108,14 @@ static void give_text(struct call *call, struct str text, struct sink *sink)
         sink->failed = true;
 }
 
+static void give_break(struct call *call, struct sink *sink)
+{
+    if (sink->value)
+        give_text(call, STR(" "), sink);
+    else
+        renders_push(call->out, (struct part){PART_BREAK, 0, 0});
+}
+
 static void give_argument(struct call *call, struct wanted wanted, struct sink *sink)
 {
     sink->asked = true;
@@ -237,6 +245,15 @@ static bool walk_given(struct pattern_call *p)
     return true;
 }
 
+/* {#link target|label}: nothing for pictures, categories and other Wikipedias. Without a label the target is shown. */
+static bool walk_link(struct pattern_call *p)
+{
+    const struct str target = p->first, rest = p->rest;
+    if (p->is_opaque || !link_is_hidden(p->call->page->language, target))
+        walk_pattern(p->call, rest.size > 0 ? rest : p->part, p->sink, p->depth + 1);
+    return true;
+}
+
 static bool walk_title(struct pattern_call *p)
 {
     give_text(p->call, p->call->page->title, p->sink);
@@ -295,10 +312,10 @@ static const struct {
     const char *name;
     bool (*walk)(struct pattern_call *p);
 } functions[] = {
-    {"expr", walk_expr},     {"given", walk_given},   {"if", walk_if},         {"ifeq", walk_ifeq},
-    {"ifexpr", walk_ifexpr}, {"iflink", walk_iflink}, {"lc", walk_case},       {"lcfirst", walk_case},
-    {"now", walk_now},       {"num", walk_num},       {"switch", walk_switch}, {"time", walk_time},
-    {"title", walk_title},   {"uc", walk_case},       {"ucfirst", walk_case},
+    {"expr", walk_expr},     {"given", walk_given},   {"if", walk_if},   {"ifeq", walk_ifeq},
+    {"ifexpr", walk_ifexpr}, {"iflink", walk_iflink}, {"lc", walk_case}, {"lcfirst", walk_case},
+    {"link", walk_link},     {"now", walk_now},       {"num", walk_num}, {"switch", walk_switch},
+    {"time", walk_time},     {"title", walk_title},   {"uc", walk_case}, {"ucfirst", walk_case},
 };
 
 size_t pattern_function(struct str text)
@@ -331,6 +348,11 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
     buf_release(&value);
 }
 
+static bool is_break(struct str pattern, size_t at)
+{
+    return str_starts((struct str){pattern.data + at, pattern.size - at}, PATTERN_BREAK);
+}
+
 static void walk_pattern(struct call *call, struct str pattern, struct sink *sink, unsigned depth)
 {
     call->steps += pattern.size;
@@ -350,6 +372,9 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
             at = wanted ? at + 1 : after;
         } else if (byte == '}') {
             at++;
+        } else if (is_break(pattern, at)) {
+            give_break(call, sink);
+            at += PATTERN_BREAK.size;
         } else {
             const bool is_escaped = byte == '\\' && at + 1 < pattern.size;
             size_t end = is_escaped ? ++at + 1 : at;
@@ -359,7 +384,7 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
                 at++;
                 continue;
             }
-            while (end < pattern.size && !strchr("${}\\", pattern.data[end]))
+            while (end < pattern.size && !strchr("${}\\", pattern.data[end]) && !is_break(pattern, end))
                 end++;
             end += end == at;
             give_text(call, (struct str){pattern.data + at, end - at}, sink);
@@ -370,10 +395,9 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
 
 bool show_pattern(struct call *call, struct str pattern)
 {
-    const size_t mark = strlen("¶");
     struct sink sink = {0};
-    call->is_block = str_starts(pattern, STR("¶"));
-    const size_t from = call->is_block ? mark : 0;
+    call->is_block = is_break(pattern, 0);
+    const size_t from = call->is_block ? PATTERN_BREAK.size : 0;
     walk_pattern(call, (struct str){pattern.data + from, pattern.size - from}, &sink, 0);
     call->has_pattern &= !sink.failed;
     return pattern.size > 0 && (sink.found || !sink.asked) && !sink.failed;

@@ -9,6 +9,7 @@
 #define PATTERN_DEPTH_MAX 8u   /* functions in functions */
 #define PATTERN_VALUE_MAX 512u /* bytes of a text to compute with */
 #define PATTERN_PAGE_MAX  4u   /* titles and times, which may be longer than the call */
+#define PATTERN_BREAK     STR("¶")
 #define PATTERN_TIME_MAX  256u /* bytes of a time */
 
 /* The position after the '}' that matches the '{' at pattern[at]. */

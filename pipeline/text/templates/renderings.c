@@ -116,7 +116,8 @@ const char *pattern_mistake(struct str pattern)
                 return "the rendering asks more than 4 times for the page's title or time";
             const size_t name = pattern_function(function);
             if (name == 0)
-                return "{# must be followed by expr, given, if, ifeq, ifexpr, iflink, lc, lcfirst, now, num, switch, "
+                return "{# must be followed by expr, given, if, ifeq, ifexpr, iflink, lc, lcfirst, link, now, num, "
+                       "switch, "
                        "time, "
                        "title, uc "
                        "or ucfirst, and a blank";

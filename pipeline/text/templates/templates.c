@@ -319,6 +319,8 @@ bool call_add_template(struct call *call, uint32_t index, struct buf *out)
         known = out->size + (part.to - part.from) <= out->capacity;
         if (known && part.kind == PART_TEXT)
             add_said(out, (struct str){renders->text.data + part.from, part.to - part.from});
+        else if (known && part.kind == PART_BREAK && out->size < out->capacity)
+            buf_add_byte(out, ' ');
         else if (known && part.kind == PART_ARGUMENT)
             known = plain_add(call->page, call, part.from, part.to, index + 1, out);
         known &= out->size - from <= (size_t)VALUE_GROWTH_MAX * (span->end - span->start);

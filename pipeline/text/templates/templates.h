@@ -8,13 +8,14 @@
  *     $1 … $99   the argument without a name at that position; what is missing leaves a gap (tidy.h)
  *     ${key}     the argument of that name; ${lit|3}: the first of them that is there
  *     {, $3}     shown only if one of its arguments is there
- *     ¶          at the beginning: what follows is a paragraph of its own
+ *     ¶          a paragraph begins here; at the beginning: the template is one or more paragraphs of its own
  *     \          takes the next character as it is; \< and \[ are no markup (leaks.h)
  *     ${key=text}          the text where no such argument is there
  *     {#if a|b|c}          b where a shows something, else c; {#ifeq a|b|c|d}, {#switch a|b=c|d=e|f}, {#expr a},
  *                          {#ifexpr a|b|c}, {#num a}: as MediaWiki's functions, #num writes a number as the wiki does
  *     {#given key|text}    the argument of that name if the call gives it, even empty; else the text
  *     {#iflink a|b|c}      b where a is a web address, else c
+ *     {#link a|b}          b (or a), but nothing where a is the target of a picture, a category or another Wikipedia
  *     {#lc a}              also uc, lcfirst, ucfirst: in small or capital letters
  *     {#title }            of the page; {#now Y}, {#time format|date}: the revision's time (call_revision_time)
  *
@@ -47,7 +48,7 @@ void renders_say(char *text, size_t size);
 
 /* One part of what a template shows. */
 struct part {
-    enum part_kind { PART_TEXT, PART_ARGUMENT, PART_GAP } kind;
+    enum part_kind { PART_TEXT, PART_ARGUMENT, PART_GAP, PART_BREAK } kind; /* PART_BREAK: of the paragraph */
     uint32_t from, to; /* a text's place in renders->text, or an argument's in the page */
 };
 

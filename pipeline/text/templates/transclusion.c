@@ -155,6 +155,7 @@ void transclusion_take(struct str page, struct buf *out)
     for (unsigned i = 0; i < TAG_COUNT; i++)
         t.closes[i] = true;
     buf_reset(out);
+    buf_reserve(out, 1); /* so that an empty text has an address */
     while (t.at < page.size) {
         const char *next = memchr(page.data + t.at, '<', page.size - t.at);
         const size_t size = next ? (size_t)(next - page.data) - t.at : page.size - t.at;

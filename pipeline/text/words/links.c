@@ -117,6 +117,18 @@ enum link_kind link_kind_of(const struct namespaces *namespaces, struct str targ
     return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
 }
 
+bool link_is_hidden(const struct language *language, struct str target)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct str prefix = prefix_of(target, folded);
+    const struct words lists[] = {file_namespaces, category_namespaces, language->files, language->categories};
+    bool is_hidden = str_equal(prefix, STR("file")) || str_equal(prefix, STR("image")) ||
+                     str_equal(prefix, STR("category")) || (prefix.size > 0 && language_is_code(prefix));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        is_hidden |= prefix.size > 0 && words_have(lists[i], prefix);
+    return is_hidden;
+}
+
 bool link_is_title(const struct namespaces *namespaces, struct str target)
 {
     target = str_trim(target);
