@@ -61,18 +61,39 @@ static bool random_document(struct cursor *c, uint32_t *picked)
     return false;
 }
 
-/* Adds a pair whose B is from another document: from a random sentence on, until `budget` pieces are reached. */
+/* Picks a sentence of the document itself at least PAIR_FAR sentences away from [a_from, a_to), and where what follows
+ * it must end; false if it has none. */
+static bool far_sentence(struct cursor *c, size_t a_from, size_t a_to, size_t *from, size_t *last)
+{
+    const struct document *document = &c->documents->items[c->index];
+    const size_t first = document->sentence, end = first + document->sentence_count;
+    const size_t before = a_from - first > PAIR_FAR ? a_from - first - PAIR_FAR : 0;
+    const size_t after = end - a_to > PAIR_FAR ? end - a_to - PAIR_FAR : 0;
+    if (before + after == 0)
+        return false;
+    const size_t at = draw_below(&c->draws, before + after);
+    *from = at < before ? first + at : a_to + PAIR_FAR + (at - before);
+    *last = at < before ? a_from : end;
+    return true;
+}
+
+/* Adds a pair whose B is from another document, or from a distant part of this one: from a random sentence on, until
+ * `budget` pieces are reached. */
 static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
 {
     const struct documents *documents = c->documents;
-    uint32_t other;
-    if (!random_document(c, &other))
+    uint32_t other = c->index;
+    size_t from, last;
+    if (random_document(c, &other)) {
+        const struct document *document = &documents->items[other];
+        last = document->sentence + document->sentence_count;
+        from = document->sentence + draw_below(&c->draws, document->sentence_count);
+    } else if (!far_sentence(c, a_from, a_to, &from, &last)) {
         return false;
-    const struct document *document = &documents->items[other];
+    }
     size_t a_size = ids_between(documents, a_from, a_to);
     size_t budget = c->target > a_size ? c->target - a_size : 0;
-    size_t last = document->sentence + document->sentence_count;
-    size_t from = document->sentence + draw_below(&c->draws, document->sentence_count), to = from + 1;
+    size_t to = from + 1;
     while (to < last && ids_between(documents, from, to) < budget)
         to++;
     emit(c, (struct sample_pair){.a = documents_sentence_start(documents, a_from),

@@ -8,13 +8,16 @@
  *
  * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md, section
  * 3). A random next comes from another document of the same split of the group. A held-out pair falls back to training
- * documents (counted). Without any partner the true next is used. A lone sentence is split at a random piece, and a
+ * documents (counted). Without any partner, as of a book that is a file of its own, it comes from the document itself, at least PAIR_FAR
+ * sentences away; in a shorter document the true next is used. A lone sentence is split at a random piece, and a
  * single piece is dropped (counted). */
 #ifndef PIPELINE_PAIRS_PAIRS_H
 #define PIPELINE_PAIRS_PAIRS_H
 
 #include "pipeline/pairs/documents.h"
 #include "shards/format.h"
+
+#define PAIR_FAR 100u /* sentences */
 
 /* One pair: two ranges of documents.ids, already cut to fit. A packed A continues in the following documents of its
  * split until it has all its ids. */

@@ -182,6 +182,43 @@ static void a_group_of_one_document_takes_the_true_next(void **state)
     documents_release(&documents);
 }
 
+/* A book that is a file of its own: about half of the pairs are random, each from far away. */
+static void a_long_document_alone_takes_distant_parts_of_itself(void **state)
+{
+    (void)state;
+    for (size_t count = PAIR_FAR; count <= 4 * PAIR_FAR; count += PAIR_FAR) {
+        struct documents documents = {0};
+        struct pairs pairs = {0};
+        size_t sizes[4 * PAIR_FAR], random = 0, before = 0;
+        for (size_t i = 0; i < count; i++)
+            sizes[i] = 1 + i * 7 % 19;
+        add(&documents, 1, false, sizes, count);
+        pairs_of_document(&documents, 0, &plain, &pairs);
+        for (size_t i = 0; i < pairs.count; i++) {
+            const struct sample_pair *pair = &pairs.items[i];
+            if (!pair->is_random_next) {
+                assert_true(pair->b >= pair->a + pair->a_size && pair->b <= pair->a + pair->a_size + 128);
+                continue;
+            }
+            random++;
+            before += pair->b < pair->a;
+            assert_int_equal(pair->document_b, 0);
+            assert_true(lies_in(&documents, 0, pair->b, pair->b_size));
+            size_t sentences = 0, low = pair->b < pair->a ? pair->b : pair->a,
+                   high = pair->b < pair->a ? pair->a : pair->b;
+            for (size_t s = 0; s < documents.sentence_count; s++)
+                sentences += documents.ends[s] > low && documents.ends[s] <= high;
+            assert_true(pair->b < pair->a || sentences >= PAIR_FAR);
+            assert_true(pair->b + pair->b_size <= pair->a || pair->b >= pair->a + pair->a_size);
+        }
+        assert_true(count > PAIR_FAR || random == 0);
+        if (count == 4 * PAIR_FAR)
+            assert_true(3 * random >= pairs.count && 3 * random <= 2 * pairs.count && before > 0 && before < random);
+        pairs_release(&pairs);
+        documents_release(&documents);
+    }
+}
+
 static void a_held_out_document_alone_borrows_from_training(void **state)
 {
     (void)state;
@@ -513,6 +550,7 @@ int main(void)
         cmocka_unit_test(half_of_the_pairs_are_random),
         cmocka_unit_test(short_targets_come_at_their_rate),
         cmocka_unit_test(a_group_of_one_document_takes_the_true_next),
+        cmocka_unit_test(a_long_document_alone_takes_distant_parts_of_itself),
         cmocka_unit_test(a_held_out_document_alone_borrows_from_training),
         cmocka_unit_test(a_lone_sentence_is_split_and_a_lone_piece_dropped),
         cmocka_unit_test(sentences_that_fit_exactly_are_not_cut),
