@@ -12,20 +12,24 @@
 
 #define UNKNOWN_PERCENT_MAX 5.0 /* of pieces; a vocabulary of the same language and case gives below 1 */
 
+#define WORDS_MAX 24 /* of a command that is printed whole */
+
 /* The command of this build with further options. Freed with mem_free. */
 static char *command_with(const struct dsdata_settings *settings, const char *const *options)
 {
     struct buf command = {0};
-    command_add(&command, "dsdata");
-    for (int i = 1; i < settings->argc; i++)
+    const bool whole = settings->argc <= WORDS_MAX;
+    if (whole)
+        command_add(&command, "dsdata");
+    else
+        buf_add_text(&command, "the same command with");
+    for (int i = 1; whole && i < settings->argc; i++)
         command_add(&command, settings->argv[i]);
     for (; *options; options++)
         command_add(&command, *options);
     buf_text(&command);
     return command.data;
 }
-
-#define WORDS_MAX 24 /* of a command that is printed whole */
 
 char *advice_command(const struct dsdata_settings *settings, const char *option, const char *value, bool fresh)
 {
@@ -127,7 +131,7 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
             100.0 * (double)random / (double)pairs, command);
     else
         log_warn(
-            "%.0f %% of the pairs have a random second segment, because there are so few documents: predicting the "
+            "%.0f %% of the pairs have a random second segment, because a file has so few documents: predicting the "
             "next sentence teaches nothing here; better: %s",
             100.0 * (double)random / (double)pairs, command);
     mem_free(command);

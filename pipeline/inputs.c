@@ -102,6 +102,14 @@ static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
     return hint(err, "a folder is one dump: name the files of one");
 }
 
+/* May an input that is blank be left out? Not a wiki's, where it is a download that failed; and in Google's program its
+ * blank lines end the document before. */
+static bool may_be_left_out(const struct dsdata_settings *settings, const struct input_name *named)
+{
+    return named->kind != INPUT_WIKI && settings->compat != COMPAT_GOOGLE;
+}
+
+/* 0, < 0, or DUMP_BLANK: it is left out. */
 static int open_input(struct inputs *inputs, const struct dsdata_settings *settings, struct input_name *named,
                       struct error *err)
 {
@@ -123,7 +131,14 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     options.file = (uint32_t)n;
     options.sha256 = named->sha256[0] ? named->sha256 : NULL;
     struct dump *dump = NULL;
-    if (dump_open(&dump, named->path, &options, err) < 0) {
+    const int opened = dump_open(&dump, named->path, &options, err);
+    if (opened == DUMP_BLANK && may_be_left_out(settings, named)) {
+        log_detail("%s is blank, and is left out", standard ? "standard input" : named->path);
+        if (inputs->blank++ == 0)
+            inputs->first_blank = mem_copy_text(standard ? "standard input" : named->path);
+        return DUMP_BLANK;
+    }
+    if (opened != 0) {
         hint_language(named, err);
         return -1;
     }
@@ -208,7 +223,11 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
     inputs->looks = mem_clear(names->count, sizeof *inputs->looks);
     for (size_t i = 0; i < names->count; i++)
-        TRY(open_input(inputs, settings, &names->items[i], err));
+        if (open_input(inputs, settings, &names->items[i], err) < 0)
+            return -1;
+    if (inputs->count == 0)
+        return -1; /* all are blank, and the error says so of the last */
+    *err = (struct error){0};
     TRY(inputs_settle_forms(inputs, settings, err));
     note_languages(inputs);
     note_forms(inputs);
@@ -256,6 +275,7 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->looks);
     mem_free(inputs->named);
     mem_free(inputs->forms);
+    mem_free(inputs->first_blank);
     *inputs = (struct inputs){0};
 }
 

@@ -30,6 +30,8 @@ struct inputs {
     char *named;     /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
     struct article_options *articles; /* [count] options for reading each input */
     size_t count;
+    size_t blank;                /* further inputs that were left out because nothing on them shows */
+    char *first_blank;           /* the first of them; or NULL */
     const char *spool;           /* from the settings, if "-" is among the inputs; else NULL */
     struct templates *templates; /* of --templates, or NULL */
     char templates_hash[17];     /* of that file, or "" */

@@ -63,15 +63,28 @@ static void warn_encoding(const struct inputs *inputs)
                      inputs_name(inputs, i), 100 * inputs->looks[i].ill_formed);
 }
 
+static void warn_blank(const struct inputs *inputs)
+{
+    if (inputs->blank == 1)
+        log_warn("%s is blank, and is left out", inputs->first_blank);
+    else if (inputs->blank > 1)
+        log_warn("%s and %zu more are blank, and are left out (-v lists them)", inputs->first_blank, inputs->blank - 1);
+}
+
 static void warn_repeated(const struct inputs *inputs)
 {
+    size_t first = 0, count = 0;
     for (size_t i = 1; i < inputs->count; i++)
         for (size_t before = 0; before < i; before++)
             if (dump_stored_bytes(inputs->dumps[i]) == dump_stored_bytes(inputs->dumps[before]) &&
                 path_same(inputs->paths[i], inputs->paths[before])) {
-                log_warn("%s is named twice, and is read twice", inputs_name(inputs, i));
+                first = count++ == 0 ? i : first;
                 break;
             }
+    if (count == 1)
+        log_warn("%s is named twice, and is read twice", inputs_name(inputs, first));
+    else if (count > 1)
+        log_warn("%s and %zu more are named twice, and are read twice", inputs_name(inputs, first), count - 1);
 }
 
 static bool have_kind(const struct inputs *inputs, enum input_kind kind)
@@ -105,6 +118,7 @@ void inputs_warn(const struct dsdata_settings *settings, const struct inputs *in
 {
     warn_keys(inputs);
     warn_encoding(inputs);
+    warn_blank(inputs);
     warn_repeated(inputs);
     inputs_warn_form(settings, inputs);
     note_idle_options(settings, inputs);

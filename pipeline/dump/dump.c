@@ -28,6 +28,7 @@ struct dump {
     enum container container;
     bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
+    bool blank;      /* nothing shows in all of it */
     struct buf head; /* see dump_head */
     uint32_t level;  /* of the first stream: the guess for windows inside a stream */
 
@@ -546,6 +547,7 @@ static int open_source(struct dump *dump, struct error *err)
     if (dump->options.name)
         source->name = dump->options.name;
     int result = byte_source_read(source, 0, SNIFF_BYTES, &start, err);
+    dump->blank = result == 0 && start.size == 0;
     if (result == 0 && start.size == 0)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
     if (result == 0)
@@ -569,6 +571,7 @@ static int open_text(struct dump *dump, struct error *err)
     enum container nested; /* bzip2 inside bzip2 is not text either */
     const char *name = dump->source.name;
     int result = read_head(dump, &head, err);
+    dump->blank = result == 0 && head.size < HEAD_BYTES_MAX && str_is_blank(buf_str(&head));
     if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
     if (result == 0)
@@ -596,8 +599,9 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
     opened->path = mem_copy_text(path);
     opened->source.file = FILE_CLOSED;
     if (open_source(opened, err) < 0 || open_text(opened, err) < 0) {
+        const int result = opened->blank ? DUMP_BLANK : -1;
         dump_close(opened);
-        return -1;
+        return result;
     }
     opened->chain.salvage = options->salvage;
     opened->sum.is = sha256_begin();

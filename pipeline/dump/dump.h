@@ -50,9 +50,11 @@ struct dump_options dump_defaults(void); /* the constants of page_parts.h, INPUT
 #define RATIO_MAX      10000u
 #define RATIO_TEXT_MIN 1000000000u
 
-/* Opens `path` ("-": standard input), recognises it by its content and reads its head up to the first record.
+/* Opens `path` ("-": standard input), recognises it by its content and reads its head up to the first record. 0; or
+ * DUMP_BLANK, with the error (ERR_INPUT) and without a dump: it is empty, or nothing on it shows; else < 0.
  * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the requested kind, without records, or damaged
  * at its beginning. ERR_UNSAFE: a container that we do not read; the hint has the pipe to type. */
+#define DUMP_BLANK 1
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump);           /* NULL is fine */
 bool dump_is_summed(const struct dump *dump); /* options.sha256 was given */

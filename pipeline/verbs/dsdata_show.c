@@ -14,7 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LEAKS_SHOWN 5u
+#define LEAKS_SHOWN   5u
+#define SOURCES_SHOWN 3u
 
 /* ---------------------------------------------------------------------------------------------- a dataset */
 
@@ -60,7 +61,31 @@ static void print_length(const struct manifest *m, const struct manifest_length 
                 format_count(l->samples, samples), filled);
 }
 
-static void print_dataset(const char *directory, const struct manifest *m, const json_t *build)
+static void print_source(const struct manifest *m, const json_t *build, size_t i, const char *label)
+{
+    char hash[17], bytes[32];
+    const char *name = build_source_name(build, i);
+    output_line("%-10s %s   %s   %s", label, name ? name : "(name not known)", format_bytes(m->sources[i].bytes, bytes),
+                hash_text(m->sources[i].hash, hash));
+}
+
+/* A line for each, or one for all if there are many. */
+static void print_sources(const struct manifest *m, const json_t *build, bool all)
+{
+    char count[32], bytes[32];
+    uint64_t sum = 0;
+    const char *name = build_source_name(build, 0);
+    for (size_t i = 0; i < m->source_count; i++) {
+        sum += m->sources[i].bytes;
+        if (all || m->source_count <= SOURCES_SHOWN)
+            print_source(m, build, i, i ? "" : "sources");
+    }
+    if (!all && m->source_count > SOURCES_SHOWN)
+        output_line("%-10s %s and %s more   %s   (-v lists them)", "sources", name ? name : "(name not known)",
+                    format_count(m->source_count - 1, count), format_bytes(sum, bytes));
+}
+
+static void print_dataset(const char *directory, const struct manifest *m, const json_t *build, bool all)
 {
     char hash[17], count[32], bytes[32];
     uint64_t total = 0;
@@ -69,11 +94,7 @@ static void print_dataset(const char *directory, const struct manifest *m, const
     output_line("%s   %s", directory, format_bytes(total, bytes));
     output_line("root       %s   format_version %u   text_version %u", hash_text(m->root_hash, hash), m->format_version,
                 m->text_version);
-    for (size_t i = 0; i < m->source_count; i++) {
-        const char *name = build_source_name(build, i);
-        output_line("%-10s %s   %s   %s", i ? "" : "sources", name ? name : "(name not known)",
-                    format_bytes(m->sources[i].bytes, bytes), hash_text(m->sources[i].hash, hash));
-    }
+    print_sources(m, build, all);
     print_pages(m);
     print_repairs(m, build);
     output_line("documents  %s", format_count(m->documents, count));
@@ -99,7 +120,7 @@ static int show_dataset(const struct dsdata_settings *settings, const char *dire
     if (settings->json) {
         result = facts_print(facts_json(&manifest, build), err);
     } else {
-        print_dataset(directory, &manifest, build);
+        print_dataset(directory, &manifest, build, settings->verbose);
         say_next(command_of("dsdata", "show", directory, "--sample", "0", NULL));
     }
     json_decref(build);

@@ -149,8 +149,72 @@ short_ones() {
     if grep -q "half of the documents" "$scratch/stderr"; then complain "a warning about what was asked for"; fi
 }
 
+blank_files() {
+    case_begin "blank files among others"
+    printf 'The ship was built in the north.\nIt was sold.\n' >"$scratch/ship.txt"
+    : >"$scratch/empty.txt"
+    printf ' \n\t\r\n\343\200\200\n\302\240\n' >"$scratch/blanks.txt"
+    printf '\357\273\277' >"$scratch/mark.txt"
+    gzip -c "$scratch/blanks.txt" >"$scratch/blanks.gz"
+    bzip2 -c "$scratch/empty.txt" >"$scratch/empty.bz2"
+    local alone all=("$scratch/empty.txt" "$scratch/ship.txt" "$scratch/blanks.txt" "$scratch/mark.txt"
+        "$scratch/blanks.gz" "$scratch/empty.bz2") options=(--vocab-size 300 --seq 32 --valid 0)
+    expect_exit 0 "$dsdata" build "$scratch/ship.txt" "${options[@]}" --out "$scratch/ship"
+    expect_exit 0 "$dsdata" build "${all[@]}" "${options[@]}" --out "$scratch/with-blanks"
+    expect_words "warning: $scratch/empty.txt and 4 more are blank, and are left out"
+    expect_equal "root" "$(root_hash "$scratch/with-blanks")" "$(root_hash "$scratch/ship")"
+    for verb in "extract -v" "vocab -v --vocab-size 300 --out $scratch/v.txt"; do
+        # shellcheck disable=SC2086
+        expect_exit 0 "$dsdata" $verb "${all[@]}"
+        expect_words "empty.txt and 4 more are blank" "blanks.gz is blank, and is left out"
+    done
+    expect_exit 0 "$dsdata" build "${all[@]}" "${options[@]}" --dry-run --out "$scratch/dry"
+    expect_words "and 4 more are blank"
+    expect_exit 0 "$dsdata" extract "$scratch/ship.txt" - </dev/null
+    expect_words "standard input is blank, and is left out"
+
+    case_begin "only blank files"
+    for alone in "${all[@]}"; do
+        [ "$alone" = "$scratch/ship.txt" ] && continue
+        expect_exit 3 "$dsdata" extract "$alone"
+        expect_words "$alone"
+        expect_exit 3 "$dsdata" build "$alone" "$scratch/empty.txt" "${options[@]}" --dry-run --out "$scratch/dry"
+        expect_words "is empty"
+    done
+    expect_exit 3 "$dsdata" extract --wiki "$scratch/empty.txt"
+    expect_exit 3 "$dsdata" extract --wiki "$scratch/empty.txt" --text "$scratch/ship.txt"
+}
+
+# Many files are one line on every screen.
+many_files() {
+    case_begin "a thousand files"
+    mkdir "$scratch/many"
+    for i in $(seq 1000 1999); do printf 'Letter %s came late. It was opened in May.\n' "$i" >"$scratch/many/$i.txt"; done
+    : >"$scratch/many/3000.txt"
+    local line=("$scratch"/many/*.txt --vocab-size 300 --seq 32 --out "$scratch/thousand")
+    for verb in "build --dry-run" build; do
+        # shellcheck disable=SC2086
+        expect_exit 0 "$dsdata" $verb "${line[@]}"
+        expect_words "1000.txt and 999 more   text, " "1,000 files, " \
+            "1,000 documents, a file is a document"
+        [ "$(wc -l <"$scratch/stderr")" -lt 25 ] || complain "too many lines"
+        [ "$(wc -c <"$scratch/stderr")" -lt 4000 ] || complain "too long lines"
+    done
+    expect_exit 0 "$dsdata" show "$scratch/thousand"
+    grep -q "1000.txt and 999 more" "$scratch/stdout" || complain "the sources are not one line"
+    [ "$(wc -l <"$scratch/stdout")" -lt 25 ] || complain "too many lines"
+    expect_exit 0 "$dsdata" show "$scratch/thousand" -v
+    grep -q "1999.txt" "$scratch/stdout" || complain "-v does not list the sources"
+    expect_exit 0 "$dsdata" show "$scratch/thousand" --json
+    expect_equal "sources" "$(json "$scratch/stdout" 'len(o["sources"])')" 1000
+    expect_exit 0 "$dsdata" extract "$scratch"/many/*.txt
+    [ "$(wc -l <"$scratch/stderr")" -lt 25 ] || complain "too many lines"
+}
+
 said_and_built
 across_windows
 too_long
 short_ones
+blank_files
+many_files
 flow_end
