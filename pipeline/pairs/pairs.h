@@ -6,11 +6,11 @@
  *     sop    A and what follows it, swapped half of the time       (Lan et al. 2019, section 3.1)
  *     none   one segment that fills the length; packed: it continues over the ends of documents
  *
- * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md, section
- * 3). A random next comes from another document of the same split of the group. A held-out pair falls back to training
- * documents (counted). Without any partner, as of a book that is a file of its own, it comes from the document itself, at least PAIR_FAR
- * sentences away; in a shorter document the true next is used. A lone sentence is split at a random piece, and a
- * single piece is dropped (counted). */
+ * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md,
+ * section 3). A random next comes from another document of the same split of the group. A held-out pair falls back
+ * to training documents (counted). Without any partner, as of a book that is a file of its own, it comes from the
+ * document itself, at least PAIR_FAR sentences away; in a shorter document the true next is used. A lone sentence is
+ * split at a random piece, and a single piece is dropped (counted). */
 #ifndef PIPELINE_PAIRS_PAIRS_H
 #define PIPELINE_PAIRS_PAIRS_H
 

@@ -189,7 +189,9 @@ blank_files() {
 many_files() {
     case_begin "a thousand files"
     mkdir "$scratch/many"
-    for i in $(seq 1000 1999); do printf 'Letter %s came late. It was opened in May.\n' "$i" >"$scratch/many/$i.txt"; done
+    for i in $(seq 1000 1999); do
+        printf 'Letter %s came late. It was opened in May.\n' "$i" >"$scratch/many/$i.txt"
+    done
     : >"$scratch/many/3000.txt"
     local line=("$scratch"/many/*.txt --vocab-size 300 --seq 32 --out "$scratch/thousand")
     for verb in "build --dry-run" build; do
