@@ -192,7 +192,8 @@ static int check_fit(const struct engine *e, enum engine_memory kind, struct err
     if (host) { /* Linux grants it all the same, and ends the process when the memory is used */
         fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(bytes, needed),
              format_bytes(room, rest));
-        return hint(err, "a smaller --micro-batch or a smaller model; dstrain plan counts what is needed");
+        return hint(err, "%sa smaller model; dstrain plan counts what is needed",
+                    e->micro_batch > 1 ? "a smaller --micro-batch or " : "");
     }
     fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
          e->micro_batch, format_bytes(bytes, needed), format_bytes(e->ops->rest, rest),

@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/str.h"
 #include "trainer/metric.h"
+#include "trainer/optim/schedule.h"
 
 /* Margins, in nats and in parts of the loss that is compared with; the larger one counts. They are beyond what healthy
  * runs of a few steps and small batches show: tests/flow/train_health.sh. */
@@ -412,6 +413,10 @@ static char *changed(const json_t *record, const struct option options[OPTIONS_M
 static char *other_rate(const struct judged *j, const json_t *record, double factor)
 {
     char rate[32];
+    const char *schedule = json_string_value(json_object_get(j->identity, "schedule"));
+    const struct schedule_type *type = schedule ? schedule_type(schedule) : NULL;
+    if (type && type->own_rate)
+        return NULL;                                                      /* --lr has no effect */
     snprintf(rate, sizeof rate, "%.1e", factor * identity_real(j, "lr")); /* two digits */
     snprintf(rate, sizeof rate, "%g", strtod(rate, NULL));
     return changed(record, (const struct option[OPTIONS_MAX]){{"lr", rate}});

@@ -210,19 +210,37 @@ static json_t *real_or_text(double value)
     return isfinite(value) ? json_real(value) : json_string(isnan(value) ? "nan" : "inf");
 }
 
-/* Makes the error, with a hint where to continue from. */
-static int fail_not_finite(const char *text, const char *directory, uint64_t saved, struct error *err)
+/* What may help: "a lower --lr, a longer --warmup or --precision fp32", without what is set already. */
+static void add_remedies(const struct engine *engine, struct buf *out)
 {
+    const struct schedule_type *type = &schedule_types[engine->recipe->schedule.kind];
+    const enum precision precision = engine->ops->precision;
+    buf_add_text(out, type->own_rate ? "a lower rate in scheduler.params" : "a lower --lr");
+    if (type->ours)
+        buf_add_text(out, ", a longer --warmup");
+    if (precision == PRECISION_FP16 || precision == PRECISION_BF16)
+        buf_add_text(out, ", or --precision fp32");
+}
+
+/* Makes the error, with a hint where to continue from. */
+static int fail_not_finite(const struct engine *engine, const char *text, const char *directory, uint64_t saved,
+                           struct error *err)
+{
+    struct buf remedies = {0};
+    add_remedies(engine, &remedies);
     if (directory)
         fail_at(err, ERR_NUMERIC, directory, ERROR_NO_OFFSET, "%.500s", text);
     else
         fail(err, ERR_NUMERIC, "%.500s", text);
     if (!directory || saved == 0)
-        return hint(err, "nothing was changed by this step; try a lower --lr, a longer --warmup, or --precision fp32");
-    return hint(err,
-                "nothing was changed by this step, the checkpoint of step %" PRIu64
-                " is intact; try a lower --lr or --precision fp32, with --resume %.200s",
-                saved, directory);
+        hint(err, "nothing was changed by this step; try %s", buf_text(&remedies));
+    else
+        hint(err,
+             "nothing was changed by this step, the checkpoint of step %" PRIu64
+             " is intact; try %s, with --resume %.200s",
+             saved, buf_text(&remedies), directory);
+    buf_release(&remedies);
+    return -1;
 }
 
 int diagnose_nonfinite(struct engine *engine, struct team *team, const struct loader_options *samples,
@@ -249,7 +267,7 @@ int diagnose_nonfinite(struct engine *engine, struct team *team, const struct lo
     char *path = directory ? path_join(directory, NONFINITE_NAME) : NULL;
     if (path && json_file_write(path, all, &ignored) == 0)
         buf_addf(&text, " (all in %s)", NONFINITE_NAME);
-    fail_not_finite(buf_text(&text), directory, saved, err);
+    fail_not_finite(engine, buf_text(&text), directory, saved, err);
     if (gathered < 0)
         *err = lost;
     mem_free(path);

@@ -93,16 +93,17 @@ void screen_mixture(const char *text)
         log_say("mixture    %s", text);
 }
 
-void screen_epochs(double epochs)
+static void warn_epochs(const struct recipe *recipe, double epochs)
 {
+    const bool same = recipe->masks == MASKS_STORED || (recipe->masks == MASKS_AUTO && !recipe->shuffled);
     char text[40];
     if (epochs > EPOCHS_MANY)
-        log_warn("%s: the model may memorise the samples; BERT's authors read theirs about %d times. More text, fewer "
-                 "--steps, or --masks fresh help; the held-out loss shows it",
-                 epochs_text(epochs, text), EPOCHS_MANY);
+        log_warn("%s: the model may memorise the samples; BERT's authors read theirs about %d times. More text%s help; "
+                 "the held-out loss shows it",
+                 epochs_text(epochs, text), EPOCHS_MANY, same ? ", fewer steps, or --masks fresh" : " or fewer steps");
 }
 
-void screen_schedule(const struct schedule *schedule)
+static void warn_schedule(const struct schedule *schedule)
 {
     double peak = 0;
     char steps[32];
@@ -111,8 +112,30 @@ void screen_schedule(const struct schedule *schedule)
     for (uint64_t update = 1; update <= schedule->steps && peak < 0.9 * schedule->rate; update++)
         peak = fmax(peak, schedule_rate(schedule, update));
     if (peak < 0.9 * schedule->rate)
-        log_warn("the learning rate rises to %.3g only, not to --lr %g: --warmup or --decay is too long for %s steps",
-                 peak, schedule->rate, format_count(schedule->steps, steps));
+        log_warn("the learning rate rises to %.3g only, not to --lr %g: %s is too long for %s steps", peak,
+                 schedule->rate, schedule->kind == SCHEDULE_WSD ? "--warmup or --decay" : "--warmup",
+                 format_count(schedule->steps, steps));
+}
+
+/* Second moments are means over 1 / (1 - beta2) updates, and grow until then (1-bit Adam has no bias correction). */
+static void warn_freeze(const struct recipe *recipe)
+{
+    const struct optimizer *optimizer = &recipe->optimizer;
+    const double settled = 1 / (1 - optimizer->beta2);
+    char frozen[32], needed[32];
+    if (optimizer_kinds[optimizer->kind].compresses && optimizer->freeze_step > 0 && optimizer->freeze_step < settled &&
+        optimizer->freeze_step < (double)recipe->schedule.steps)
+        log_warn(
+            "freeze_step %s: second moments settle after about %s updates, 1 / (1 - beta2); frozen before that, "
+            "such runs learned a tenth of what Adam learns. --set optimizer.params.freeze_step=auto waits for them",
+            format_count((uint64_t)optimizer->freeze_step, frozen), format_count((uint64_t)llround(settled), needed));
+}
+
+void screen_recipe(const struct recipe *recipe, double epochs)
+{
+    warn_epochs(recipe, epochs);
+    warn_schedule(&recipe->schedule);
+    warn_freeze(recipe);
 }
 
 void screen_open(struct screen *screen, const struct screen_opening *opening)
@@ -150,10 +173,8 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
     screen_mixture(opening->mixture);
-    if (opening->step == 0) { /* a run that goes on was warned at its first start */
-        screen_epochs(opening->epochs);
-        screen_schedule(&recipe->schedule);
-    }
+    if (opening->step == 0) /* a run that goes on was warned at its first start */
+        screen_recipe(recipe, opening->epochs);
     if (!opening->evaluates)
         log_say("note       no held-out samples of this length: there will be no evaluation");
     progress_open(&screen->progress);

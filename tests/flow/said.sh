@@ -109,6 +109,32 @@ expect_words "nothing can be read before the damage"
 case_begin "a run that reads its samples too often"
 expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 10000
 expect_words "may memorise" "epochs"
+if grep -q -e "--masks" stderr; then complain "masks are fresh after the first epoch already"; fi
+for set in "--masks stored" --no-shuffle; do
+    # shellcheck disable=SC2086
+    expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 10000 $set
+    expect_words "--masks fresh help"
+done
+expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 10000 --masks fresh --no-shuffle
+if grep -q -e "--masks fresh help" stderr; then complain "it advises what is set"; fi
 expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 5
 if grep -q "may memorise" stderr; then complain "a warning about five steps"; fi
+
+case_begin "1-bit Adam that freezes its second moments early"
+onebit=("$dstrain" plan --shards one --model "$model" --steps 2000 --optimizer onebit_adam)
+expect_exit 0 "${onebit[@]}" --set optimizer.params.freeze_step=100
+expect_words "freeze_step 100: second moments settle after about 1,000 updates" "freeze_step=auto"
+expect_exit 0 "${onebit[@]}" --set optimizer.params.freeze_step=100 "optimizer.params.betas=[0.9,0.9]"
+if grep -q "second moments settle" stderr; then complain "ten updates suffice"; fi
+for freeze in auto 1000 5000; do
+    expect_exit 0 "${onebit[@]}" --set optimizer.params.freeze_step=$freeze
+    if grep -q "second moments settle" stderr; then complain "a warning about $freeze"; fi
+done
+
+case_begin "a rate that never reaches its peak"
+late=("$dstrain" plan --shards one --model "$model" --steps 50)
+expect_exit 0 "${late[@]}" --warmup 100
+expect_words "--warmup is too long"
+expect_exit 0 "${late[@]}" --schedule wsd --decay 100
+expect_words "--warmup or --decay is too long"
 flow_end

@@ -247,8 +247,7 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
     screen_mixture(buf_text(&mixture));
-    screen_epochs(setup_epochs(setup));
-    screen_schedule(&recipe->schedule);
+    screen_recipe(recipe, setup_epochs(setup));
     buf_release(&mixture);
 }
 
