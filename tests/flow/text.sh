@@ -193,9 +193,9 @@ sys.exit(not planned / 2 < made < 2 * planned)' "$scratch/plan.json" "$scratch/s
         complain "the plan is off by more than a factor of 2"
 
     case_begin "one document"
-    grep . "$scratch/single.txt" | head -90 |
-        sed 's/the ships/the ships, the boats, the men and all the other things that there are/' >"$scratch/one.txt"
-    expect_exit 0 "$dsdata" build --text "$scratch/one.txt" --text-form sentences "${small[@]}" --out "$scratch/one"
+    grep . "$scratch/single.txt" | head -90 >"$scratch/one.txt"
+    expect_exit 0 "$dsdata" build --text "$scratch/one.txt" --text-form sentences "${small[@]}" --copies 2 \
+        --out "$scratch/one"
     expect_words "so few documents"
 }
 
