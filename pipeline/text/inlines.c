@@ -249,9 +249,10 @@ static void read_bracket(struct wikitext *w)
         w->bracket_from = w->at;
         w->bracket = find_on_line(w, w->at, limit, ']');
     }
-    uint32_t label = find_address_end(w, address + (uint32_t)scheme, w->bracket);
+    const bool closes = w->bracket < limit && w->text.data[w->bracket] == ']';
+    uint32_t label = closes ? find_address_end(w, address + (uint32_t)scheme, w->bracket) : address;
     w->facts->steps += label - address;
-    if (w->bracket >= limit || w->text.data[w->bracket] != ']' || (label == address + scheme && from_template == 0)) {
+    if (!closes || (label == address + scheme && from_template == 0)) {
         walk_keep(w, address);
         return;
     }

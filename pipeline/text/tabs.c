@@ -7,6 +7,11 @@
 #define SEPARATOR       "|-|"
 #define CLOSING         "</tabber"
 
+void tab_begin(struct wikitext *w)
+{
+    w->line_start |= w->inline_depth == 0 && w->at < w->size && strchr("*#:", w->text.data[w->at]);
+}
+
 /* Makes the separators in [from, to) bytes at which the walk stops. */
 static void mark_separators(struct wikitext *w, uint32_t from, uint32_t to)
 {
@@ -62,18 +67,17 @@ static void read_label(struct wikitext *w)
     uint32_t end = equals + 1;
     while (end < limit && text[end] == ' ')
         end++;
-    w->line_start = w->inline_depth == 0;
     w->section_has_prose = false;
     if (equals == 0)
         return;
     walk_skip(w, from, FATE_MARKUP);
     if (!(w->options.keep & KEEP_HEADINGS)) {
         walk_skip(w, end, FATE_HEADING);
+        tab_begin(w);
         return;
     }
     walk_begin_paragraph(w, PARAGRAPH_HEADING);
     walk_push(w, FRAME_HEADING, equals, end, FATE_MARKUP);
-    w->line_start = false; /* until the heading has ended */
 }
 
 void tabs_open(struct wikitext *w)
@@ -127,5 +131,5 @@ void tab_open(struct wikitext *w, struct str attributes, uint32_t end)
         walk_show(w, end, label);
         walk_end_paragraph(w);
     }
-    w->line_start = w->inline_depth == 0;
+    tab_begin(w);
 }

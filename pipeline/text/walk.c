@@ -202,7 +202,7 @@ void walk_pop(struct wikitext *w)
         walk_gap(w);
     } else if (frame->kind == FRAME_HEADING) {
         walk_break_paragraph(w);
-        w->line_start = w->at < w->size && w->text.data[w->at] != '\n'; /* after the label of a tab */
+        tab_begin(w);
     } else if (frame->kind == FRAME_TERM) {
         walk_begin_paragraph(w, PARAGRAPH_ITEM);
     } else if (frame->kind == FRAME_LINES || frame->kind == FRAME_BLOCK) {

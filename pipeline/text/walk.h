@@ -135,6 +135,7 @@ bool tabs_close(struct wikitext *w, uint32_t from); /* does a <tabber> whose con
 void tabs_open(struct wikitext *w);                 /* after <tabber> */
 void tabs_end(struct wikitext *w);                  /* after </tabber> */
 bool tabs_read_separator(struct wikitext *w);       /* |-| with the label after it, if one begins at `at` */
+void tab_begin(struct wikitext *w);                 /* after a label: a list may begin in the middle of a line */
 void tab_open(struct wikitext *w, struct str attributes, uint32_t end); /* <tab name="…">, which ends at `end` */
 void inline_read(struct wikitext *w); /* reads a byte of `stops` that begins no span and ends no line */
 void line_begin(struct wikitext *w);  /* reads the first bytes of a line */
