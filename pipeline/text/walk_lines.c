@@ -215,12 +215,20 @@ static bool is_table_end(const struct wikitext *w)
            str_ends(name, STR("fin"));
 }
 
-/* Does a table's line begin at `at` without a {| before it? It does after a hidden template. A "!" alone may be an
- * exclamation. */
-static bool begins_row(const struct wikitext *w)
+/* Does a table's line begin at `at` without a {| before it? It does after a hidden template. A "!" before a word may be
+ * a letter (!Kung) or an exclamation: there the line has more cells, or the next one is a row too. */
+static bool begins_row(struct wikitext *w)
 {
     const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
-    return w->after_hidden && rest.size > 1 && (rest.data[0] == '|' || (rest.data[0] == '!' && rest.data[1] == ' '));
+    if (!w->after_hidden || rest.size < 2)
+        return false;
+    if (rest.data[0] == '|' || rest.data[1] == ' ')
+        return true;
+    uint32_t last;
+    const uint32_t end = find_line_end(w, w->at, &last);
+    const struct str line = str_range(rest.data, w->text.data + end);
+    const char next = end + 1 < w->size ? w->text.data[end + 1] : ' ';
+    return next == '|' || next == '!' || str_find(line, STR("!!")) != SIZE_MAX || str_find(line, STR("||")) != SIZE_MAX;
 }
 
 /* Skips a table whose {| is in a template, {{S-start}} or {{awards table}}: its rows and cells, up to "|}", a template

@@ -67,7 +67,7 @@ static bool decode_title(struct str title, struct buf *out)
     return any;
 }
 
-/* Where the value begins in [[property::value]], as Semantic MediaWiki has it; 0: it is none. [[std::vector]] is not. */
+/* Where the value begins in [[property::value]], as in Semantic MediaWiki; 0: it is none. [[std::vector]] is not. */
 static size_t value_start(struct str target)
 {
     size_t start = 0;

@@ -401,6 +401,85 @@ static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uin
     return false;
 }
 
+#define ENCLOSING_BYTES_MAX 4096u /* how far, and over how many runs of brackets, the end of a template is looked for */
+#define ENCLOSING_RUNS_MAX  64u
+
+/* Where the template, link or table ends in which a <ref> stands whose content begins at `from`; NONE if that does not
+ * come before `limit`, or is far. What opens after `from` closes first. */
+static uint32_t find_enclosing_end(struct finder *finder, uint32_t from, uint32_t limit)
+{
+    const struct spans *spans = finder->spans;
+    const char *text = finder->text;
+    const uint32_t link = finder->nearest[OPEN_LINK],
+                   end = limit - from < ENCLOSING_BYTES_MAX ? limit : from + ENCLOSING_BYTES_MAX;
+    const bool in_brace = finder->nearest[OPEN_BRACE] != NONE, in_table = finder->nearest[OPEN_TABLE] != NONE;
+    const bool in_link = link != NONE && link + 1 == spans->depth;
+    uint32_t braces = 0, links = 0, tables = 0;
+    if (!in_brace && !in_link && !in_table)
+        return NONE;
+    uint32_t at = signs_next(&spans->signs, from, end);
+    for (unsigned runs = 0; at < end && runs < ENCLOSING_RUNS_MAX; runs++) {
+        const char byte = text[at];
+        uint32_t run = 1;
+        while (at + run < end && text[at + run] == byte)
+            run++;
+        const uint32_t pairs = run / 2;
+        const bool is_table_end = byte == '}' && at > from + 1 && text[at - 1] == '|' && text[at - 2] == '\n';
+        if (is_table_end && tables == 0 && in_table && braces == 0)
+            return at - 2;
+        if (byte == '}' && pairs > braces && in_brace)
+            return at + 2 * braces;
+        if (byte == ']' && pairs > links && in_link && braces == 0)
+            return at + 2 * links;
+        tables += byte == '{' && run == 1 && at + 1 < end && text[at + 1] == '|';
+        tables -= is_table_end && tables > 0;
+        braces += byte == '{' ? pairs : 0;
+        braces -= byte != '}' ? 0 : pairs < braces ? pairs : braces;
+        links += byte == '[' ? pairs : 0;
+        links -= byte != ']' ? 0 : pairs < links ? pairs : links;
+        finder->spans->steps += run + 1;
+        at = signs_next(&spans->signs, at + run, end);
+    }
+    finder->spans->steps += (end - from) / 64;
+    return NONE;
+}
+
+/* The end of an unclosed <ref> whose content begins at `from`: at the next blank line or at `limit`, in a template or
+ * link at the end of the argument, in a table at that of the cell. */
+static uint32_t cut_reference(struct finder *finder, uint32_t from, uint32_t limit)
+{
+    const char *text = finder->text;
+    const uint32_t whole = find_enclosing_end(finder, from, limit);
+    const bool in_table = finder->nearest[OPEN_TABLE] != NONE, has_bars = whole != NONE && text[whole] != '\n';
+    uint32_t braces = 0, links = 0, at = from;
+    if (!in_table && whole == NONE) {
+        const char *blank = memmem(text + from, limit - from, "\n\n", 2);
+        limit = blank ? (uint32_t)(blank - text) : limit;
+        finder->spans->steps += limit - from;
+        return limit;
+    }
+    limit = whole != NONE ? whole : limit;
+    for (; at + 1 < limit; at++) {
+        const char byte = text[at], next = text[at + 1];
+        const bool ends_argument = byte == '|' && has_bars && braces == 0 && links == 0;
+        const bool ends_cell = byte == '\n' && in_table && braces == 0 && (next == '|' || next == '!');
+        if (ends_argument || ends_cell || (byte == '\n' && next == '\n'))
+            break;
+        if (byte != next || !strchr("{}[]", byte))
+            continue;
+        braces += byte == '{';
+        braces -= byte == '}' && braces > 0;
+        links += byte == '[';
+        links -= byte == ']' && links > 0;
+        at++;
+    }
+    finder->spans->steps += at - from;
+    at = at + 1 < limit ? at : limit;
+    while (at > from && (is_blank(text[at - 1]) || text[at - 1] == '\n')) /* as arguments are trimmed */
+        at--;
+    return at;
+}
+
 /* Finds the </ref> that closes a <ref> at `from`. The last result is cached, so the work stays linear. */
 static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, struct span *span)
 {
@@ -418,11 +497,13 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     }
     if (finder->ref_close_end > limit)
         return false;
-    const char *blank = memmem(finder->text + from, finder->ref_close - from, "\n\n", 2);
-    const uint32_t next = blank ? (uint32_t)(blank - finder->text) : finder->ref_close;
+    const uint32_t enclosing = find_enclosing_end(finder, from, finder->ref_close);
+    const uint32_t before = enclosing != NONE ? enclosing : finder->ref_close;
+    const char *blank = memmem(finder->text + from, before - from, "\n\n", 2);
+    const uint32_t next = blank ? (uint32_t)(blank - finder->text) : before;
     finder->spans->steps += next - from;
-    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line: the closing tag
-                                                              * belongs to it */
+    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line, or after the template
+                                                              * around this one: the closing tag belongs to it */
         const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
         struct tag_found found;
         size_t looked;
@@ -438,8 +519,9 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     return true;
 }
 
-/* Reads an opening tag whose content is not read. An unclosed <ref> extends to the next blank line or heading, and a
- * </ref> after that is consumed as well; <includeonly> extends to the end; any other unclosed tag is not a span. */
+/* Reads an opening tag whose content is not read. An unclosed <ref> extends to the next blank line or heading, or in a
+ * template, link or table to the end of the argument or cell, and a </ref> after that is consumed as well; an unclosed
+ * <includeonly> extends to the end; any other unclosed tag is not a span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -459,9 +541,7 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
                                          find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
             /* closed properly */
         } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
-            const char *blank = fate == FATE_REFERENCE ? memmem(finder->text + inner, limit - inner, "\n\n", 2) : NULL;
-            span.inner_end = span.end = blank ? (uint32_t)(blank - finder->text) : limit;
-            finder->spans->steps += span.end - inner;
+            span.inner_end = span.end = fate == FATE_REFERENCE ? cut_reference(finder, inner, limit) : limit;
             finder->ref_was_cut = true;
         } else {
             finder->closes[found->index] = false;

@@ -7,8 +7,8 @@
  *
  * As in MediaWiki's preprocessor, there is a stack of openings, and a closing takes the nearest opening of its kind.
  * What is never closed is text, and costs nothing: no byte is read again because of it. Where broken markup makes
- * MediaWiki swallow a page, we stop earlier: an unclosed table or <ref> ends at the next heading, an unclosed comment
- * at the next blank line. */
+ * MediaWiki swallow a page, we stop earlier: an unclosed table or <ref> ends at the next heading (a <ref> in a
+ * template, link or table with the argument or cell), an unclosed comment at the next blank line. */
 #ifndef PIPELINE_TEXT_MARKUP_SPANS_H
 #define PIPELINE_TEXT_MARKUP_SPANS_H
 
