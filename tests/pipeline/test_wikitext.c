@@ -181,6 +181,10 @@ static void redirects_are_known_in_every_language(void **state)
     assert_false(facts_of("#REDIRECT [[X\n]]", "en").is_redirect);
     assert_false(facts_of("#REDIRECT [[]]", "en").is_redirect);
     assert_false(facts_of("#REDIRECT [[{{X}}]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[X[Y]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT [[X|y]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT <!-- now --> [[X]]", "en").is_redirect);
+    assert_true(facts_of("#REDIRECT\n\n[[X#y]]", "en").is_redirect);
     assert_false(facts_of("#WEITERLEITUNG [[X]]", "en").is_redirect);
     assert_false(facts_of("# REDIRECTED to [[X]]", "en").is_redirect);
     assert_false(facts_of("#REDIRECT", "en").is_redirect);

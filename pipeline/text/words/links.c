@@ -202,10 +202,12 @@ bool link_is_redirect(struct str text, const struct magic *magic)
     if (!str_starts(rest, STR("[[")))
         return false;
     size_t size = 2;
-    while (size < rest.size && !strchr("|]\n", rest.data[size]))
+    while (size < rest.size && !strchr("|[]{}<>\n", rest.data[size]))
         size++;
-    const struct str title = str_trim((struct str){rest.data + 2, size - 2});
-    const char *line_end = memchr(rest.data, '\n', rest.size);
-    const struct str line = line_end ? str_range(rest.data, line_end) : rest;
-    return title.size > 0 && !memchr(title.data, '{', title.size) && str_find(line, STR("]]")) != SIZE_MAX;
+    const struct str title = str_trim((struct str){rest.data + 2, size - 2}),
+                     after = {rest.data + size, rest.size - size};
+    const char *line_end = memchr(after.data, '\n', after.size);
+    const struct str line = line_end ? str_range(after.data, line_end) : after;
+    return title.size > 0 &&
+           (str_starts(line, STR("]]")) || (str_starts(line, STR("|")) && str_find(line, STR("]]")) != SIZE_MAX));
 }
