@@ -117,15 +117,22 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
     return at > end && at < limit && text[at] == '>' && text[end - 1] != '>' ? at + 1 : end;
 }
 
+/* Did a person break the tag so that it shows: <<nowiki/>ref>, <'''b'''>? */
+static bool is_broken_tag(const struct wikitext *w)
+{
+    const struct spans *spans = &w->spans;
+    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    if (str_starts(rest, STR("<''")) || str_starts(rest, STR("</''")))
+        return true;
+    return w->span < spans->count && spans->items[w->span].start == w->at + 1 &&
+           spans->items[w->span].kind == SPAN_TAG && tags[spans->items[w->span].tag].kind == TAG_LITERAL;
+}
+
 /* A tag that MediaWiki shows as it stands, because it does not know it or its counterpart is missing. */
 static void skip_leak(struct wikitext *w, uint32_t end)
 {
     if (end == w->at) {
-        const uint32_t next = w->span;
-        const bool is_broken = next < w->spans.count && w->spans.items[next].start == w->at + 1 &&
-                               w->spans.items[next].kind == SPAN_TAG &&
-                               tags[w->spans.items[next].tag].kind == TAG_LITERAL; /* <<nowiki/>ref> */
-        if (!is_broken)
+        if (!is_broken_tag(w))
             leaks_watch_page(w);
         walk_keep(w, w->at + 1);
         return;

@@ -5,8 +5,8 @@
  *                                 a <gallery>. Braces and brackets stay: MediaWiki shows them too.
  *     a rendering of the dump's   tags, [http…, and {{ or }} where there are not as many of the other: no template
  *     templates, or of a file     shows its own markup. What a pattern escapes is meant: \<, \[
- *     a rendering of our tables   tags, if the template's arguments have them; what the tables say is meant: {{lt}}br>
- *     &lt;, <nowiki>, <pre>,      nothing
+ *     a rendering of our tables   tags, if the template's arguments have them; what the tables say is meant
+ *     &lt;, <nowiki>, <pre>,      nothing; nor is a tag one that a person broke with them, or with quotes: <'''b'''>
  *     code, formulas
  *
  * A tag of the page is left out where it stands (FATE_LEAK). In a rendering it may be complete only together with an

@@ -38,7 +38,7 @@ static void check_trace(const struct trace *trace, const struct wikitext_facts *
 static bool says_literal(struct str page)
 {
     static const char *const signs[] = {"&",      "{{",   "nowiki", "NOWIKI", "Nowiki", "pre", "PRE", "syntaxhighlight",
-                                        "source", "math", "chem",   "<ce",    "tex",    "-{"};
+                                        "source", "math", "chem",   "<ce",    "tex",    "-{",  "<''", "</''"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (memmem(page.data, page.size, signs[i], strlen(signs[i])))
             return true;
