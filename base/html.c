@@ -50,17 +50,21 @@ void html_text(struct buf *page, struct str text, size_t letters)
     }
 }
 
+/* Pages of earlier versions begin with the same lines, so it needs no mark of its own. */
+#define PAGE_BEGIN                                                                                                     \
+    "<!DOCTYPE html>\n"                                                                                                \
+    "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\" xml:lang=\"en\">\n<head>\n"                              \
+    "<meta charset=\"utf-8\"/>\n"                                                                                      \
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
+
+const struct target_form html_form = {.begins = PAGE_BEGIN};
+
 void html_page(struct buf *page, const char *title, const char *style)
 {
-    buf_addf(
-        page,
-        "<!DOCTYPE html>\n"
-        "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\" xml:lang=\"en\">\n<head>\n"
-        "<meta charset=\"utf-8\"/>\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-        "<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
-        title, html_style, style);
+    buf_addf(page,
+             PAGE_BEGIN "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+                        "<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
+             title, html_style, style);
 }
 
 void html_page_end(struct buf *page)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "base/target.h"
 
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ extern const char html_style[]; /* the style that all pages share; a page adds o
  * need. html_page_end closes it. */
 void html_page(struct buf *page, const char *title, const char *style);
 void html_page_end(struct buf *page);
+/* How every such page begins, whichever verb wrote it. */
+extern const struct target_form html_form;
 /* Writes the page as a file (base/file.h: complete or not at all), or to standard output if the path is "-". */
 int html_page_write(const struct buf *page, const char *path, struct error *err);
 

@@ -145,6 +145,12 @@ bool opts_typed(int argc, char **argv, const char *name);
  * '?' (json_name). The caller json_decref's it. */
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
+/* A command line to type after this one: `verb` with the inputs of this command (bare arguments), and with those of the
+ * given options that `verb` has too and `leave` does not list (" out limit "). -q, -v, --json and --force are never
+ * repeated. What it gives is quoted and works whatever the names hold; command_* of output.h adds more to *out. */
+void opts_command(const struct opt_program *program, const struct opt_result *result, const void *settings,
+                  const char *verb, const char *leave, struct buf *out);
+
 /* Generated documents: a roff man page, and completion scripts for bash, zsh and fish. opts_parse prints them for the
  * hidden arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line;
  * the build uses them at install time. */

@@ -108,13 +108,18 @@ static void add_ramp(const struct opt_row *row, const void *fields, struct buf *
     add_value(row, is_count ? (const void *)&counts[1] : (const void *)&millionths[1], out);
 }
 
+void opt_value_text(const struct opt_row *row, const void *field, struct buf *out)
+{
+    if (row->ramp)
+        add_ramp(row, field, out);
+    else
+        add_value(row, field, out);
+}
+
 static json_t *value_of(const struct opt_row *row, const void *field)
 {
     struct buf text = {0};
-    if (row->ramp)
-        add_ramp(row, field, &text);
-    else
-        add_value(row, field, &text);
+    opt_value_text(row, field, &text);
     json_t *value = json_string(buf_text(&text));
     buf_release(&text);
     return value;

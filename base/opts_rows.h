@@ -35,4 +35,7 @@ void opt_value_name(const struct opt_row *row, struct buf *out);
 /* The option's sentence; the choices, unless the value's name lists them; what each means; and the default. */
 void opt_help_text(const struct opt_row *row, struct buf *out);
 
+/* The value of a row that is neither a text nor a list of paths, as one would type it. */
+void opt_value_text(const struct opt_row *row, const void *field, struct buf *out);
+
 #endif

@@ -129,6 +129,30 @@ void command_add(struct buf *command, const char *word)
     }
 }
 
+/* "-" alone is standard input, not a file. */
+void command_path(struct buf *command, const char *path)
+{
+    struct buf word = {0};
+    if (path[0] == '-' && path[1])
+        buf_add_text(&word, "./");
+    buf_add_text(&word, path);
+    command_add(command, buf_text(&word));
+    buf_release(&word);
+}
+
+void command_option(struct buf *command, const char *name, const char *value)
+{
+    struct buf word = {0};
+    const bool joined = value && value[0] == '-' && value[1];
+    buf_addf(&word, "--%s", name);
+    if (joined)
+        buf_addf(&word, "=%s", value);
+    command_add(command, buf_text(&word));
+    if (value && !joined)
+        command_add(command, value);
+    buf_release(&word);
+}
+
 char *command_of(const char *word, ...)
 {
     struct buf command = {0};

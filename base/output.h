@@ -32,6 +32,10 @@ json_t *json_name(const char *name);
 __attribute__((sentinel)) char *command_of(const char *word, ...);
 /* Adds one more word. */
 void command_add(struct buf *command, const char *word);
+/* The same for the name of a file or folder: one that begins with '-' becomes ./-… and is no option then. */
+void command_path(struct buf *command, const char *path);
+/* Adds "--name" and its value, if it has one: "--name=value" where the value begins with '-'. */
+void command_option(struct buf *command, const char *name, const char *value);
 /* Prints the line "next  COMMAND" that every verb ends with, on stderr. Frees the command. */
 void say_next(char *command);
 

@@ -23,6 +23,12 @@ bool str_equal_ascii_nocase(struct str a, struct str b)
     return true;
 }
 
+bool str_ends_ascii_nocase(struct str text, struct str suffix)
+{
+    return text.size >= suffix.size &&
+           str_equal_ascii_nocase((struct str){text.data + (text.size - suffix.size), suffix.size}, suffix);
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

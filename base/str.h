@@ -42,6 +42,7 @@ static inline bool str_ends(struct str text, struct str suffix)
 }
 
 bool str_equal_ascii_nocase(struct str a, struct str b);
+bool str_ends_ascii_nocase(struct str text, struct str suffix);
 struct str str_without_mark(struct str text);      /* without a UTF-8 mark (U+FEFF) at its start */
 struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR and LF at both ends */
 int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */

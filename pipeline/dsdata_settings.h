@@ -89,6 +89,15 @@ static inline bool settings_given(const struct dsdata_settings *settings, const 
     return opts_given(settings->program, settings->result, name);
 }
 
+/* A command to type: `verb` with the inputs and options of this one, except those in `leave` (opts_command). The caller
+ * adds more, or hands buf_text on. */
+static inline struct buf settings_command(const struct dsdata_settings *settings, const char *verb, const char *leave)
+{
+    struct buf command = {0};
+    opts_command(settings->program, settings->result, settings, verb, leave, &command);
+    return command;
+}
+
 int dsdata_build(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_vocab(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_templates(void *settings, struct opt_paths bare, struct error *err);

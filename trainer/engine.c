@@ -521,7 +521,7 @@ int engine_dump_gradients(struct engine *e, double loss_scale, const char *path,
     for (size_t i = 0; i < params->size; i++)
         plain[i] = (float)((double)flat[i] / loss_scale);
     e->ops->unmap(e->ops->device, model_gradients(e->model), flat, bytes, MAP_READ);
-    const int result = names_write(path, params, plain, NULL, err);
+    const int result = names_write(path, params, plain, "gradients", NULL, err);
     mem_free(plain);
     return result;
 }

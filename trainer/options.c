@@ -204,6 +204,8 @@ static const struct opt_row rows[] = {
      .help = "Directory to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " report ",
      .default_help = "report.html in the first run's directory", .help = "HTML page to write; - is standard output."},
+    {.name = "force", .type = OPT_FLAG, .field = FIELD(force), .verbs = " train squad glue report score bench ",
+     .help = "Write over a file that this command did not write."},
     {.name = "scores", .type = OPT_PATHS, .field = FIELD(scores), .value = "FILE|DIR...", .verbs = " export ",
      .default_help = "none",
      .help = "Scores to show in the model card: output of score --json, or a directory with scores.json."},

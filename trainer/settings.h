@@ -72,6 +72,7 @@ struct settings {
     const char *share;         /* "equal", or a weight */
     uint64_t peer_timeout;     /* seconds; 0: never */
     const char *dump_gradients;
+    bool force; /* write over files that are not ours (base/target.h) */
     bool timings;
     bool json, quiet, verbose;
     bool mute; /* set by a verb that fails if another process reports the error */

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/target.h"
 #include "trainer/config.h"
-#include "trainer/keep/target.h"
 #include "trainer/tune/text.h"
 
 #define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt */
@@ -96,6 +96,21 @@ static void begin_task(struct setup *s)
                      : pretraining_task(&s->pretraining, &s->datasets, &s->recipe, s->settings->eval_samples);
 }
 
+static int check_dump(const struct settings *settings, struct error *err)
+{
+    static const char *const begins[] = {"{\"__metadata__\":{\"format\":\"pt\",\"kind\":\"gradients\"}", NULL};
+    static const struct target_form form = {.holds = begins}; /* names_write in engine.c */
+    const char *const reads[] = {settings->config, settings->train, settings->dev, settings->logits, settings->tune};
+    const struct target target = {.option = "dump-gradients",
+                                  .path = settings->dump_gradients,
+                                  .force = settings->force,
+                                  .forms = &form,
+                                  .form_count = 1,
+                                  .reads = reads,
+                                  .read_count = sizeof reads / sizeof *reads};
+    return target_check(&target, err);
+}
+
 int setup_open(struct setup *s, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct model_config config;
@@ -108,7 +123,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
         settings_given(settings, "eval-samples")) /* a replay evaluates nothing either */
         return fail(err, ERR_USAGE, "--%s needs evaluations, but --eval-samples is 0",
                     settings->keep_best ? "keep-best" : "patience");
-    TRY(target_check("dump-gradients", settings->dump_gradients, err));
+    TRY(check_dump(settings, err));
     if (!settings->tuning)
         TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));

@@ -208,19 +208,6 @@ static void warn_left_over(const char *out, uint64_t count)
     mem_free(folder);
 }
 
-/* A folder must contain only our files: readers of these formats take every file in it. */
-static int make_folder(const char *path, struct error *err)
-{
-    struct path_list list = {0};
-    TRY(path_make_directory(path, err));
-    TRY(path_list(&list, path, err));
-    const size_t count = list.count;
-    path_list_release(&list);
-    return count == 0 ? 0
-                      : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET,
-                                "is not empty; readers of this format take every file of a folder: give another --out");
-}
-
 static int export_all(const struct export_format *format, struct export_work *work,
                       const struct dsdata_settings *settings, const char *out, struct error *err)
 {
@@ -230,8 +217,10 @@ static int export_all(const struct export_format *format, struct export_work *wo
     if (count > work->dataset->samples)
         count = work->dataset->samples ? work->dataset->samples : 1;
     struct crew crew = {.format = format, .count = count, .progress = &progress};
+    struct target_folder folder = {
+        .path = out, .ours = format->ours, .forms = &format->form, .form_count = 1, .key = format->key};
     if (format->folder)
-        TRY(make_folder(out, err));
+        TRY(target_folder_open(&folder, err));
     crew.files = mem_clear(count, sizeof *crew.files);
     crew.errors = mem_clear(count, sizeof *crew.errors);
     for (uint64_t i = 0; i < count; i++)
@@ -241,12 +230,16 @@ static int export_all(const struct export_format *format, struct export_work *wo
                                              .count = shard_records(work->dataset->samples, count, i)};
     int result = 0;
     for (uint64_t i = 0; i < count && result == 0 && !format->folder; i++)
-        result = output_file_check(settings, (struct opt_paths){0}, crew.files[i].path, err);
+        result = output_file_check(settings, (struct opt_paths){0}, crew.files[i].path, &format->form, err);
     progress_open(&progress);
     if (result == 0)
         result = write_files(&crew, settings, err);
     if (result == 0 && format->finish)
         result = format->finish(out, crew.files, count, err);
+    if (result == 0 && format->folder)
+        result = target_folder_done(&folder, err);
+    if (result < 0 && format->folder)
+        target_folder_undo(&folder);
     progress_close(&progress);
     if (result == 0 && out)
         log_say("%s samples of length %u in %s, %" PRIu64 " file%s", format_count(work->dataset->samples, samples),
@@ -269,14 +262,77 @@ static enum export_masks masks_of(const struct dsdata_settings *settings)
     return settings_given(settings, "epoch") && settings->epoch > 0 ? EXPORT_FRESH : EXPORT_STORED;
 }
 
-static int check(const struct dsdata_settings *settings, const struct export_format *format, const char *directory,
-                 struct error *err)
+static const struct export_format *const formats[] = {
+    [EXPORT_JSONL] = &export_jsonl, [EXPORT_TFRECORD] = &export_tfrecord,
+    [EXPORT_MDS] = &export_mds,     [EXPORT_HDF5] = &export_hdf5,
+    [EXPORT_PARQUET] = NULL,
+};
+_Static_assert(sizeof formats / sizeof *formats == EXPORT_FORMATS, "a row for every format");
+
+static const char *name_of(enum export_format_name format)
+{
+    return formats[format] ? formats[format]->name : "parquet";
+}
+
+/* Endings of names that only one format has, as readers take it. */
+static int format_of(const char *out)
+{
+    static const struct {
+        const char *end;
+        enum export_format_name format;
+    } ends[] = {
+        {".jsonl", EXPORT_JSONL}, {".tfrecord", EXPORT_TFRECORD}, {".tfrecords", EXPORT_TFRECORD}, {".mds", EXPORT_MDS},
+        {".h5", EXPORT_HDF5},     {".hdf5", EXPORT_HDF5},         {".parquet", EXPORT_PARQUET},
+    };
+    size_t size = strlen(out);
+    while (size > 1 && out[size - 1] == '/')
+        size--;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (str_ends_ascii_nocase((struct str){out, size}, str_of(ends[i].end)))
+            return (int)ends[i].format;
+    return -1;
+}
+
+/* This command with another --format; for Parquet, that of the Python package, which has the same options. */
+static char *command_with(const struct dsdata_settings *settings, enum export_format_name format)
+{
+    const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
+    const bool parquet = format == EXPORT_PARQUET;
+    struct buf command = settings_command(settings, "export", parquet ? " format out masks threads " : " format out ");
+    command_option(&command, "format", name_of(format));
+    command_option(&command, "out", to_file ? settings->out : "samples.parquet");
+    if (parquet) {
+        struct buf python = {0};
+        buf_addf(&python, "python3 -m dsshards%s", buf_text(&command) + strlen("dsdata"));
+        buf_release(&command);
+        command = python;
+    }
+    buf_text(&command);
+    return command.data;
+}
+
+/* A file whose name promises another format would not be read by anything. */
+static int check_ending(const struct dsdata_settings *settings, struct error *err)
+{
+    const int wanted = settings->out ? format_of(settings->out) : -1;
+    if (wanted < 0 || wanted == settings->format)
+        return 0;
+    char *command = command_with(settings, (enum export_format_name)wanted);
+    fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
+            "is the name of a file of the format %s, but --format is %s", name_of((enum export_format_name)wanted),
+            name_of((enum export_format_name)settings->format));
+    hint(err, "%s", command);
+    mem_free(command);
+    return -1;
+}
+
+static int check(const struct dsdata_settings *settings, const struct export_format *format, struct error *err)
 {
     const char *out = settings->out;
     const bool to_stdout = !out || strcmp(out, "-") == 0;
+    TRY(check_ending(settings, err));
     if (!format) {
-        char *command = command_of("python", "-m", "dsshards", "export", directory, "--format", "parquet", "--out",
-                                   to_stdout ? "parquet" : out, NULL);
+        char *command = command_with(settings, EXPORT_PARQUET);
         fail(err, ERR_UNSAFE, "Parquet is written by the Python package in python/ (pip install ./python pyarrow)");
         hint(err, "%s", command);
         mem_free(command);
@@ -309,16 +365,10 @@ static void say_next_split(const struct dsdata_settings *settings, const struct 
 int dsdata_export(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
-    static const struct export_format *const formats[] = {
-        [EXPORT_JSONL] = &export_jsonl, [EXPORT_TFRECORD] = &export_tfrecord,
-        [EXPORT_MDS] = &export_mds,     [EXPORT_HDF5] = &export_hdf5,
-        [EXPORT_PARQUET] = NULL,
-    };
-    _Static_assert(sizeof formats / sizeof *formats == EXPORT_FORMATS, "a row for every format");
     const struct export_format *format = formats[settings->format];
     struct dataset dataset;
     stop_on_signals();
-    TRY(check(settings, format, bare.items[0], err));
+    TRY(check(settings, format, err));
     TRY(dataset_open(&dataset, bare.items[0], (uint32_t)settings->seq_one, (enum split)settings->split, err));
     if (dataset.samples == 0)
         log_warn("the %s split of length %u is empty", split_names[settings->split], dataset.layout.seq);

@@ -18,7 +18,11 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
     struct buf page = {0};
     char bytes[32];
     stop_on_signals();
-    int result = settings->out ? output_file_check(settings, bare, path, err) : 0;
+    int result = settings->out || path_is_directory(directory)
+                     ? output_file_check(settings, bare, path, &html_form, err)
+                     : 0; /* else the page's maker says what is missing */
+    if (result < 0 && !settings->out && !err->hint[0])
+        hint(err, "--out FILE writes the page elsewhere");
     if (result == 0)
         result = corpus_report_make(&page, directory, err);
     if (result == 0)

@@ -28,7 +28,7 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
     struct dictionary_facts facts = {0};
     stop_on_signals();
     settings->templates = NULL;
-    TRY(output_file_new(settings, bare, settings->out, err));
+    TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* people correct such files by hand */
     int result = inputs_open(&inputs, settings, bare, err);
     if (result == 0 && !template_pass_wanted(settings, &inputs))
         result = fail(err, ERR_USAGE, "the templates of one wiki are read from its dump, a file");

@@ -138,7 +138,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
     TRY(learn_check_room((uint32_t)settings->vocab_size, (uint32_t)settings->unused, err));
-    TRY(output_file_new(settings, bare, settings->out, err));
+    TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* others begin just like ours */
     stop_on_signals();
     struct spool spool = {.lock = {.fd = -1}};
     struct inputs inputs = {0};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "base/target.h"
 #include "pipeline/dsdata_settings.h"
 #include "shards/dataset.h"
 #include "shards/masking.h"
@@ -43,6 +44,9 @@ struct export_format {
     /* The base name of a file in a folder. */
     void (*name_file)(const struct export_work *work, uint64_t index, uint64_t count, char out[64]);
     int (*finish)(const char *folder, const struct export_file *files, uint64_t count, struct error *err); /* or NULL */
+    struct target_form form;        /* of a file; of a folder's key file, if it has one */
+    const char *key;                /* base/target.h */
+    bool (*ours)(const char *name); /* in a folder: can name_file or finish have given this name? */
 };
 
 extern const struct export_format export_jsonl, export_tfrecord, export_mds, export_hdf5;

@@ -32,5 +32,18 @@ static int write_file(struct export_file *file, struct error *err)
 #endif
 }
 
-const struct export_format export_hdf5 = {
-    .name = "nvidia-hdf5", .folder = true, .write = write_file, .name_file = name_file};
+static bool is_ours(const char *name)
+{
+    char split[9];
+    unsigned seq, index;
+    int end = 0;
+    return sscanf(name, "seq%4u_%8[a-z]_%5u.hdf5%n", &seq, split, &index, &end) == 3 && end > 0 && !name[end];
+}
+
+static const char *const sets[] = {"input_ids", "input_mask", "segment_ids", "masked_lm_positions", NULL};
+const struct export_format export_hdf5 = {.name = "nvidia-hdf5",
+                                          .folder = true,
+                                          .write = write_file,
+                                          .name_file = name_file,
+                                          .form = {.begins = "\x89HDF\r\n\x1a\n", .holds = sets},
+                                          .ours = is_ours};

@@ -1,6 +1,6 @@
 /* export --format mds: a folder that MosaicML Streaming reads (StreamingDataset), format version 2 of its MDSWriter:
  *
- *     DIR/index.json   {"shards": [{"raw_data": {"basename", "bytes", …}, "samples", "column_names", …}], "version": 2}
+ *     DIR/index.json   {"by": "dsdata export", "shards": [{"raw_data": {"basename", "bytes", …}, "samples", "column_names", …}], "version": 2}
  *     DIR/shard.00000.mds
  *         u32 n │ u32 offsets[n + 1], from the file's begin │ the columns as JSON │ samples
  *     a sample   u32 sizes of the columns without a fixed size │ the columns in the order of their names
@@ -17,6 +17,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#define INDEX_NAME   "index.json"
 #define FILE_BYTES   ((uint64_t)1 << 26) /* MDSWriter's own size_limit */
 #define WRITE_BYTES  ((size_t)1 << 20)
 #define NOT_A_LABEL  (-100)
@@ -204,8 +205,8 @@ static int finish(const char *folder, const struct export_file *files, uint64_t 
             json_pack("{s:s, s:I, s:{}}", "basename", name, "bytes", (json_int_t)files[i].bytes, "hashes"));
         json_array_append_new(shards, shard);
     }
-    json_t *index = json_pack("{s:o, s:i}", "shards", shards, "version", 2);
-    char *text = json_dumps(index, JSON_SORT_KEYS), *path = path_join(folder, "index.json");
+    json_t *index = json_pack("{s:s, s:o, s:i}", "by", "dsdata export", "shards", shards, "version", 2);
+    char *text = json_dumps(index, JSON_SORT_KEYS), *path = path_join(folder, INDEX_NAME);
     const int result = file_write_all(path, text, strlen(text), err);
     json_decref(index);
     mem_free(text);
@@ -213,5 +214,20 @@ static int finish(const char *folder, const struct export_file *files, uint64_t 
     return result;
 }
 
-const struct export_format export_mds = {
-    .name = "mds", .folder = true, .write = write_file, .files = files, .name_file = name_file, .finish = finish};
+static bool is_ours(const char *name)
+{
+    unsigned index;
+    int end = 0;
+    return strcmp(name, INDEX_NAME) == 0 ||
+           (sscanf(name, "shard.%5u.mds%n", &index, &end) == 1 && end > 0 && !name[end]);
+}
+
+const struct export_format export_mds = {.name = "mds",
+                                         .folder = true,
+                                         .write = write_file,
+                                         .files = files,
+                                         .name_file = name_file,
+                                         .finish = finish,
+                                         .form = {.begins = "{\"by\": \"dsdata export\", "},
+                                         .key = INDEX_NAME,
+                                         .ours = is_ours};

@@ -136,12 +136,14 @@ for seq in 256, 512:
     assert seq in [sum(line["input_mask"]) for line in long]
 
 # Refused exports.
+run(dsdata, "export", "data", "--format", "mds", "--out", "mds")  # over its own
+(scratch / "mds" / "notes.txt").write_text("mine")
 assert "is not empty" in run(dsdata, "export", "data", "--format", "mds", "--out", "mds", code=2).stderr
 assert "--out DIR" in run(dsdata, "export", "data", "--format", "mds", code=2).stderr
 assert "--out FILE" in run(dsdata, "export", "data", "--files", "2", code=2).stderr
 assert "--epoch" in run(dsdata, "export", "data", "--seed", "2", code=2).stderr
 said = run(dsdata, "export", "data", "--format", "parquet", "--out", "it's.parquet", code=6).stderr
-assert "python -m dsshards export data --format parquet --out 'it'\\''s.parquet'" in said, said
+assert "python3 -m dsshards export data --format parquet --out 'it'\\''s.parquet'" in said, said
 
 # NVIDIA's files.
 done = subprocess.run([dsdata, "export", "data", "--format", "nvidia-hdf5", "--files", "3", "--out", "hdf5"], text=True,

@@ -112,7 +112,7 @@ expect_words "zcat"
 cp pairs.jsonl kept.jsonl
 ln pairs.jsonl linked.jsonl
 expect_exit 2 "$dstrain" score hf pairs.jsonl --details linked.jsonl
-expect_words "pairs.jsonl" "--details"
+expect_words "linked.jsonl: is read by this command" "--details"
 cmp -s pairs.jsonl kept.jsonl || complain "the pairs are replaced by their scores"
 expect_exit 2 "$dstrain" score hf nowhere.jsonl
 expect_exit 2 "$dstrain" score hf

@@ -285,7 +285,7 @@ unsafe() {
     expect_exit 0 "$dstrain" export run --out exported
     md5sum run/run.json exported/model.safetensors "$data"/seq32/*.dss >before
     expect_exit 2 "$dstrain" report run --out run/run.json
-    expect_words "run/run.json: belongs to a run, a model or a dataset, which --out would destroy"
+    expect_words "run/run.json: belongs to a dataset, a run or a model, which --out would destroy"
     expect_exit 2 "$dstrain" score exported pairs.jsonl --details exported/model.safetensors
     expect_words "which --details would destroy" "nothing was written"
     expect_exit 2 "${train[@]}" --out never --dump-gradients "$data/seq32/train-00000-of-00001.dss"

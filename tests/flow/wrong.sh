@@ -367,10 +367,10 @@ bad_outputs() {
     shard=$(find "$good/seq128" -name 'train-00000*.dss')
 
     case_begin "an output that is a file of a dataset"
-    refused "$good/manifest.json" "belongs to the dataset" export "$good" --out "$good/manifest.json"
-    refused "$shard" "belongs to the dataset" export "$good" --out "$shard"
-    refused "$good/build.json" "belongs to the dataset" report "$good" --out "$good/build.json"
-    refused "$good/vocab.txt" "belongs to the dataset" vocab "$samples" --vocab-size 300 --force \
+    refused "$good/manifest.json" "belongs to a dataset" export "$good" --out "$good/manifest.json"
+    refused "$shard" "belongs to a dataset" export "$good" --out "$shard"
+    refused "$good/build.json" "belongs to a dataset" report "$good" --out "$good/build.json"
+    refused "$good/vocab.txt" "belongs to a dataset" vocab "$samples" --vocab-size 300 --force \
         --out "$good/vocab.txt"
 
     case_begin "an output that is an input"

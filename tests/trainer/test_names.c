@@ -1,9 +1,15 @@
 /* Weights under Hugging Face's names, current and older ones; models from config.json. */
 #include "tests/shards/tiny.h"
 
+#include "base/target.h"
+#include "shards/manifest.h"
 #include "trainer/config.h"
+#include "trainer/engine.h"
+#include "trainer/keep/events.h"
 #include "trainer/keep/json_write.h"
+#include "trainer/keep/metrics.h"
 #include "trainer/keep/names.h"
+#include "trainer/keep/state.h"
 
 #define FILE_NAME "model.safetensors"
 
@@ -84,7 +90,7 @@ static void written_files_read_back(void **state)
     struct fixture *f = *state;
     struct names_report report;
     struct safetensors file;
-    assert_ok(names_write(f->path, &f->params, f->weights, NULL, err));
+    assert_ok(names_write(f->path, &f->params, f->weights, NULL, NULL, err));
     assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
     assert_true(report.drawn.size == 0 && report.unused.size == 0);
     expect_same_weights(f);
@@ -283,6 +289,18 @@ static void a_config_reads_back(void **state)
     mem_free(path);
 }
 
+/* base/target.c lists them itself, because base knows nothing of runs. */
+static void files_of_runs_are_protected(void **state)
+{
+    static const char *const names[] = {MANIFEST_NAME, BUILD_NAME, VOCAB_NAME,   TEMPLATES_NAME, JOURNAL_NAME,
+                                        RUN_NAME,      STATE_NAME, LATEST_NAME,  BEST_NAME,      METRICS_NAME,
+                                        EVENTS_NAME,   TUNE_NAME,  WEIGHTS_NAME, MOMENTS_NAME};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(target_is_owned_name(names[i]));
+    assert_false(target_is_owned_name("report.html"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(absent_heads_are_drawn_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
+        cmocka_unit_test(files_of_runs_are_protected),
         cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_config_reads_back, set_up, tear_down),
     };

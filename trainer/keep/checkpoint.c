@@ -202,7 +202,7 @@ static int write_arrays(const char *directory, const char *name, const struct ch
     for (size_t a = 0; a < arrays; a++)
         names_tensors(parts->params, prefixes[first + a], flat[first + a], &names, tensors + a * count);
     const int result =
-        safetensors_write_from(path, tensors, arrays * count, parts->source ? &source : NULL, &hash, err);
+        safetensors_write_from(path, tensors, arrays * count, parts->source ? &source : NULL, NULL, &hash, err);
     json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
     mem_free(path);
     mem_free(tensors);

@@ -33,12 +33,13 @@ void names_tensors(const struct params *params, const char *prefix, const float 
     }
 }
 
-int names_write(const char *path, const struct params *params, const float *flat, uint64_t *hash, struct error *err)
+int names_write(const char *path, const struct params *params, const float *flat, const char *kind, uint64_t *hash,
+                struct error *err)
 {
     struct arena names = {0};
     struct tensor *tensors = mem_array(params->count, sizeof *tensors);
     names_tensors(params, "", flat, &names, tensors);
-    const int result = safetensors_write(path, tensors, params->count, hash, err);
+    const int result = safetensors_write_from(path, tensors, params->count, NULL, kind, hash, err);
     mem_free(tensors);
     arena_release(&names);
     return result;

@@ -14,8 +14,9 @@
  * ("" for weights). `flat` is flat memory [params->size]; NULL: views without data. The names live in `names`. */
 void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
                    struct tensor *out);
-/* Writes them as a file; *hash (may be NULL) becomes its XXH3-64. */
-int names_write(const char *path, const struct params *params, const float *flat, uint64_t *hash, struct error *err);
+/* Writes them as a file, of `kind` if it is not NULL (safetensors.h); *hash (may be NULL) becomes its XXH3-64. */
+int names_write(const char *path, const struct params *params, const float *flat, const char *kind, uint64_t *hash,
+                struct error *err);
 
 /* What reading foreign weights found; the caller releases both. Names are separated by ", ". */
 struct names_report {

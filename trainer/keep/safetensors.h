@@ -39,12 +39,13 @@ void safetensors_close(struct safetensors *file);                               
  * then by name, so that equal tensors give equal bytes in whatever order they are passed. `bytes` of each must agree
  * with its type and shape. *hash (may be NULL) becomes the XXH3-64 of the file. */
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err);
-/* The same for tensors without data: `read` fetches that of tensors[i] when it is about to be written. */
+/* The same for tensors without data: `read` fetches that of tensors[i] when it is about to be written. `kind` (or NULL)
+ * is added to the file's metadata. */
 struct tensor_source {
     int (*read)(void *context, size_t i, void *data, struct error *err);
     void *context;
 };
 int safetensors_write_from(const char *path, const struct tensor *tensors, size_t count,
-                           const struct tensor_source *source, uint64_t *hash, struct error *err);
+                           const struct tensor_source *source, const char *kind, uint64_t *hash, struct error *err);
 
 #endif

@@ -21,11 +21,11 @@ static int by_alignment(const void *a, const void *b)
 }
 
 /* The header as the reference writes it: compact JSON, padded with blanks so that the data starts 8-byte aligned. */
-static void header_text(const struct tensor *const *order, size_t count, struct buf *out)
+static void header_text(const struct tensor *const *order, size_t count, const char *kind, struct buf *out)
 {
     json_t *header = json_object();
     uint64_t end = 0;
-    json_object_set_new(header, "__metadata__", json_pack("{s:s}", "format", "pt"));
+    json_object_set_new(header, "__metadata__", json_pack("{s:s, s:s*}", "format", "pt", "kind", kind));
     for (size_t i = 0; i < count; i++) {
         const struct tensor *tensor = order[i];
         json_t *shape = json_array();
@@ -63,11 +63,11 @@ static int put_tensor(struct file *file, struct hash *hash, const struct tensor 
 
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err)
 {
-    return safetensors_write_from(path, tensors, count, NULL, hash, err);
+    return safetensors_write_from(path, tensors, count, NULL, NULL, hash, err);
 }
 
 int safetensors_write_from(const char *path, const struct tensor *tensors, size_t count,
-                           const struct tensor_source *source, uint64_t *hash, struct error *err)
+                           const struct tensor_source *source, const char *kind, uint64_t *hash, struct error *err)
 {
     const struct tensor **order = mem_array(count, sizeof *order);
     uint64_t data_bytes = 0;
@@ -82,7 +82,7 @@ int safetensors_write_from(const char *path, const struct tensor *tensors, size_
         qsort(order, count, sizeof *order, by_alignment);
 
     struct buf header = {0};
-    header_text(order, count, &header);
+    header_text(order, count, kind, &header);
     const uint64_t header_bytes = header.size;
     struct hash *running = hash_open();
     struct file file = FILE_CLOSED;

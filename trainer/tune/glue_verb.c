@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/target.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/run.h"
 #include "trainer/tune/glue.h"
@@ -144,14 +145,31 @@ static bool is_task(const char *name)
     return task && strcmp(task->name, name) == 0;
 }
 
+static bool is_scores(const char *name)
+{
+    return strcmp(name, SCORES_NAME) == 0 || strcmp(name, SCORES_NAME ".tmp") == 0;
+}
+
+static int check_scores(const struct settings *settings, const char *out, struct error *err)
+{
+    static const struct target_form form = {.begins = "{\n  \"task\": \""};
+    char *path = path_join(out, SCORES_NAME);
+    const struct target target = {
+        .option = "out", .path = path, .force = settings->force, .forms = &form, .form_count = 1};
+    const int result = path_exists(path) ? target_check(&target, err) : 0;
+    mem_free(path);
+    return result;
+}
+
 /* A directory of several runs has only runs that are `ours`, and scores.json, which is replaced. */
-static int check_several(const char *out, bool (*ours)(const char *name), struct error *err)
+static int check_several(const struct settings *settings, const char *out, bool (*ours)(const char *name),
+                         struct error *err)
 {
     struct path_list list = {0};
     const char *other = NULL;
     int result = path_is_directory(out) ? path_list(&list, out, err) : 0;
     for (size_t i = 0; i < list.count && !(other && strcmp(other, RUN_NAME) == 0); i++)
-        if (!ours(list.names[i]) && strncmp(list.names[i], SCORES_NAME, strlen(SCORES_NAME)) != 0)
+        if (!ours(list.names[i]) && !is_scores(list.names[i]))
             other = list.names[i];
     if (other && strcmp(other, RUN_NAME) == 0)
         result = fail_at(err, ERR_MISMATCH, out, ERROR_NO_OFFSET,
@@ -160,7 +178,7 @@ static int check_several(const char *out, bool (*ours)(const char *name), struct
         result = fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET,
                          "is not empty and holds more than such runs (it holds %.100s): give another --out", other);
     path_list_release(&list);
-    return result;
+    return result < 0 ? -1 : check_scores(settings, out, err);
 }
 
 /* *scores: those of one run; for several seeds {"task", "seeds", "runs", "spread", "undefined"}, and the means under
@@ -171,7 +189,7 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
     if (settings->seeds == 1)
         return run_one(settings, task, settings->seed, out, scores, err);
     json_t *runs = json_array(), *seeds = json_array();
-    int result = check_several(out, is_seed, err);
+    int result = check_several(settings, out, is_seed, err);
     for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
         char name[32];
         json_t *one = NULL;
@@ -266,7 +284,7 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
 {
     json_t *tasks = json_object();
     double sum = 0;
-    int result = check_several(settings->out, is_task, err);
+    int result = check_several(settings, settings->out, is_task, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
         if (has_folder(settings, &glue_tasks[i]))
             result = glue_check_folder(&glue_tasks[i], settings->glue, err);

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/target.h"
 #include "trainer/keep/json_write.h"
-#include "trainer/keep/target.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 
@@ -283,10 +283,15 @@ static int score(struct score *s, struct error *err)
 {
     const struct settings *settings = &s->reading.settings;
     char pairs[56], pieces[56], time[32];
-    if (settings->details && path_same(settings->details, s->path))
-        return fail_at(err, ERR_USAGE, s->path, ERROR_NO_OFFSET,
-                       "is the file of pairs, which --details would replace: give another name");
-    TRY(target_check("details", settings->details, err));
+    static const struct target_form form = {.begins = "{\"good\": -"}; /* a file of pairs has texts there */
+    const struct target target = {.option = "details",
+                                  .path = settings->details,
+                                  .force = settings->force,
+                                  .forms = &form,
+                                  .form_count = 1,
+                                  .reads = &s->path,
+                                  .read_count = 1};
+    TRY(target_check(&target, err));
     TRY(read_pairs(s, settings->limit > 0 ? settings->limit : UINT64_MAX, err));
     TRY(pass(s, err));
     count(s);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/target.h"
 #include "trainer/engine.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/run.h"
@@ -81,20 +82,51 @@ static int answer_only(const struct settings *settings, struct error *err)
 
 /* ---- the command ---- */
 
+/* The files of answers, and how squad.c writes them: with two blanks a level, where Google's script has four. */
+static const char *const best[] = {"\": \"", NULL}, *const choices[] = {"\": [\n    {\n      \"text\": ", NULL};
+static const struct answers_file {
+    const char *name;
+    struct target_form forms[2];
+} answers_files[] = {
+    {"predictions.json", {{.begins = "{\n  \"", .holds = best}, {.begins = "{}\n"}}},
+    {"nbest_predictions.json", {{.begins = "{\n  \"", .holds = choices}, {.begins = "{}\n"}}},
+    {"null_odds.json", {{.begins = "{\n  \""}, {.begins = "{}\n"}}},
+    {"scores.json", {{.begins = "{\n  \"exact_match\": "}, {.begins = "{\n  \"exact_match\": "}}},
+};
+#define ANSWERS_FILES (sizeof answers_files / sizeof *answers_files)
+
 /* A file of answers, whole or interrupted while it was written. */
 static bool is_answers(const char *name)
 {
-    static const char *const ours[] = {"predictions.json", "nbest_predictions.json", "null_odds.json", "scores.json"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (str_starts(str_of(name), str_of(ours[i])) &&
-            (!name[strlen(ours[i])] || strcmp(name + strlen(ours[i]), ".tmp") == 0))
+    for (size_t i = 0; i < ANSWERS_FILES; i++)
+        if (str_starts(str_of(name), str_of(answers_files[i].name)) &&
+            (!name[strlen(answers_files[i].name)] || strcmp(name + strlen(answers_files[i].name), ".tmp") == 0))
             return true;
     return false;
 }
 
-/* Answers replace earlier answers, and nothing else: not those of a run, and no files of others. */
-static int check_directory(const char *out, struct error *err)
+static int check_answers(const struct settings *settings, struct error *err)
 {
+    int result = 0;
+    for (size_t i = 0; i < ANSWERS_FILES && result == 0; i++) {
+        char *path = path_join(settings->out, answers_files[i].name);
+        const struct target target = {.option = "out",
+                                      .path = path,
+                                      .force = settings->force,
+                                      .forms = answers_files[i].forms,
+                                      .form_count = 2,
+                                      .reads = &settings->dev,
+                                      .read_count = 1};
+        result = path_exists(path) ? target_check(&target, err) : 0;
+        mem_free(path);
+    }
+    return result;
+}
+
+/* Answers replace earlier answers, and nothing else: not those of a run, and no files of others. */
+static int check_directory(const struct settings *settings, struct error *err)
+{
+    const char *out = settings->out;
     struct path_list list;
     const char *other = NULL;
     int result = 0;
@@ -111,7 +143,7 @@ static int check_directory(const char *out, struct error *err)
                      : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET,
                                "is not empty and holds more than answers (it holds %.100s): give another --out", other);
     path_list_release(&list);
-    return result;
+    return result < 0 ? -1 : check_answers(settings, err);
 }
 
 static int check(const struct settings *settings, struct error *err)
@@ -126,7 +158,7 @@ static int check(const struct settings *settings, struct error *err)
         return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers are written");
     if (!settings->train && settings->launch->size > 1)
         return fail(err, ERR_USAGE, "one process answers questions: several need --train");
-    return settings->train ? 0 : check_directory(settings->out, err);
+    return settings->train ? 0 : check_directory(settings, err);
 }
 
 /* A finished run has the answers of the options that it ended with: says which of now are others. */

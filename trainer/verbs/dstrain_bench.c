@@ -13,11 +13,11 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/target.h"
 #include "trainer/backend.h"
 #include "trainer/config.h"
 #include "trainer/data/pack.h"
 #include "trainer/keep/json_write.h"
-#include "trainer/keep/target.h"
 #include "trainer/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
@@ -287,7 +287,7 @@ static int choose(struct bench *b, struct error *err)
         b->sequences = b->device == DEVICE_CUDA ? 32768 / b->seq : (int32_t)recipe_micro_batch(0, 1 << 16, b->seq);
     b->optimizer = optimizer_kinds[settings->optimizer].type.optimizer;
     TRY(backend_look(b->device, NULL, err));
-    TRY(target_check("tune", settings->tune, err));
+    TRY(target_check(&(struct target){.option = "tune", .path = settings->tune, .force = settings->force}, err));
     if (b->device != DEVICE_CUDA && settings->tune)
         return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");
     return 0;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/target.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
@@ -36,9 +37,7 @@ static int copy(const char *from, const char *to, struct error *err)
 
 static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
 {
-    int result = path_make_directory(to, err);
-    if (result == 0 && rewrite)
-        result = preln_write(from, to, err);
+    int result = rewrite ? preln_write(from, to, err) : 0;
     for (size_t i = 0; i < PARTS && result == 0; i++) {
         char *source = path_join(from, parts[i].name), *target = path_join(to, parts[i].name);
         if (path_exists(source)) {
@@ -66,46 +65,49 @@ static int check_weights(const char *directory, struct error *err)
     return result;
 }
 
-static int check_target(const char *out, struct error *err)
+static bool is_ours(const char *name)
 {
-    struct path_list list;
-    TRY(path_check_writable(out, err));
-    if (!path_exists(out))
-        return 0;
-    TRY(path_list(&list, out, err));
-    const bool empty = list.count == 0;
-    path_list_release(&list);
-    return empty ? 0 : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET, "is not empty: give a new --out");
+    bool ours = strcmp(name, CARD_NAME) == 0;
+    for (size_t i = 0; i < PARTS; i++)
+        ours |= strcmp(name, parts[i].name) == 0;
+    return ours;
+}
+
+/* "OUT.tmp". */
+static char *unfinished_name(const char *out)
+{
+    struct buf name = {0};
+    size_t size = strlen(out);
+    while (size > 1 && out[size - 1] == '/')
+        size--;
+    buf_addf(&name, "%.*s.tmp", (int)size, out);
+    buf_text(&name);
+    return name.data;
 }
 
 /* Copies to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
 static int copy_whole(const char *from, const char *out, bool rewrite, struct str card, json_t *copied,
                       struct error *err)
 {
-    struct buf unfinished = {0};
-    struct error ignored = {0};
-    size_t size = strlen(out);
-    while (size > 1 && out[size - 1] == '/')
-        size--;
-    buf_addf(&unfinished, "%.*s.tmp", (int)size, out);
-    int result = copy_parts(from, buf_text(&unfinished), rewrite, copied, err);
-    char *readme = path_join(unfinished.data, CARD_NAME);
+    char *name = unfinished_name(out), *readme = path_join(name, CARD_NAME);
+    struct target_folder folder = {.path = name, .ours = is_ours}, whole = {.path = out, .ours = is_ours};
+    int result = target_folder_clear(&whole, err); /* renamed by a command that was killed then */
+    if (result == 0)
+        result = target_folder_open(&folder, err);
+    const bool opened = result == 0;
+    if (result == 0)
+        result = copy_parts(from, name, rewrite, copied, err);
     if (result == 0)
         result = file_write_all(readme, card.data, card.size, err);
     if (result == 0)
-        result = path_rename(buf_text(&unfinished), out, err);
-    for (size_t i = 0; i < PARTS && result < 0; i++) {
-        char *file = path_join(unfinished.data, parts[i].name);
-        path_remove(file, &ignored);
-        mem_free(file);
-    }
-    if (result < 0) {
-        path_remove(readme, &ignored);
-        path_remove(unfinished.data, &ignored);
-    }
+        result = path_rename(name, out, err);
+    if (result < 0 && opened)
+        target_folder_undo(&folder);
+    if (result == 0)
+        result = target_folder_done(&whole, err);
     json_array_append_new(copied, json_string(CARD_NAME));
     mem_free(readme);
-    buf_release(&unfinished);
+    mem_free(name);
     return result;
 }
 
@@ -186,7 +188,7 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0 && source != SOURCE_HUGGING_FACE)
         result = checkpoint_verify(files, &state, &identity, err);
     if (result == 0)
-        result = check_target(settings->out, err);
+        result = target_folder_check(&(struct target_folder){.path = settings->out, .ours = is_ours}, err);
     if (result == 0)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};

@@ -9,7 +9,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "shards/format.h"
-#include "trainer/keep/target.h"
 #include "trainer/verbs/dstrain_eval.h"
 
 #include <stdio.h>
@@ -72,13 +71,17 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     const bool screen = settings->out && strcmp(settings->out, "-") == 0;
     if (screen && settings->json)
         return fail(err, ERR_USAGE, "--out - and --json both write to standard output: give one of them");
-    if (!screen)
-        TRY(target_check("out", settings->out, err));
     for (size_t i = 0; i < bare.count && result == 0; i++)
         result = report_add(&report, bare.items[i], err);
+    char *path = settings->out ? mem_copy_text(settings->out) : path_join(bare.items[0], REPORT_NAME);
+    const struct target target = {
+        .option = "out", .path = path, .streams = true, .force = settings->force, .forms = &html_form, .form_count = 1};
+    if (result == 0)
+        result = target_check(&target, err);
+    if (result < 0 && !settings->out && err->file[0] && strcmp(err->file, bare.items[0]) == 0 && !err->hint[0])
+        hint(err, "--out FILE writes the page elsewhere");
     if (result == 0)
         result = add_guesses(&report, settings, why, err);
-    char *path = settings->out ? mem_copy_text(settings->out) : path_join(bare.items[0], REPORT_NAME);
     if (result == 0) {
         report_make(&page, &report);
         result = html_page_write(&page, path, err);

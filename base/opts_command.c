@@ -1,0 +1,50 @@
+/* In: the options that were given. Out: a command line that repeats them, for another verb or with other values. */
+#include "base/opts_rows.h"
+
+#include "base/output.h"
+
+static void add_paths(const struct opt_row *row, const struct opt_paths *paths, struct buf *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "--%s", row->name);
+    for (size_t i = 0; i < paths->count; i++) {
+        if (i == 0 || row->each)
+            command_add(out, name);
+        command_path(out, paths->items[i]);
+    }
+}
+
+static void add_option(const struct opt_row *row, const void *field, struct buf *out)
+{
+    struct buf text = {0};
+    if (row->type == OPT_TEXT)
+        buf_add_text(&text, *(const char *const *)field);
+    else if (row->type != OPT_FLAG)
+        opt_value_text(row, field, &text);
+    command_option(out, row->name, row->type == OPT_FLAG ? NULL : buf_text(&text));
+    buf_release(&text);
+}
+
+void opts_command(const struct opt_program *program, const struct opt_result *result, const void *settings,
+                  const char *verb, const char *leave, struct buf *out)
+{
+    static const char never[] = " quiet verbose json force ";
+    const struct opt_verb named = {.name = verb};
+    command_add(out, program->name);
+    command_add(out, verb);
+    for (size_t i = 0; i < result->bare.count; i++)
+        command_path(out, result->bare.items[i]);
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        const size_t i = (size_t)(row - program->rows);
+        const bool given = result->given[i / 64] >> i % 64 & 1;
+        bool taken = false;
+        for (const struct opt_row *other = program->rows; other->name && !taken; other++)
+            taken = strcmp(other->name, row->name) == 0 && opt_row_is_for(other, &named);
+        if (!given || !taken || opt_listed(never, str_of(row->name)) || opt_listed(leave, str_of(row->name)))
+            continue;
+        if (row->type == OPT_PATHS)
+            add_paths(row, opt_field(row, settings), out);
+        else
+            add_option(row, opt_field(row, settings), out);
+    }
+}
