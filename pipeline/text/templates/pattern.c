@@ -350,7 +350,8 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
 
 static bool is_break(struct str pattern, size_t at)
 {
-    return str_starts((struct str){pattern.data + at, pattern.size - at}, PATTERN_BREAK);
+    return pattern.data[at] == PATTERN_BREAK.data[0] &&
+           str_starts((struct str){pattern.data + at, pattern.size - at}, PATTERN_BREAK);
 }
 
 static void walk_pattern(struct call *call, struct str pattern, struct sink *sink, unsigned depth)
@@ -396,7 +397,7 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
 bool show_pattern(struct call *call, struct str pattern)
 {
     struct sink sink = {0};
-    call->is_block = is_break(pattern, 0);
+    call->is_block = str_starts(pattern, PATTERN_BREAK);
     const size_t from = call->is_block ? PATTERN_BREAK.size : 0;
     walk_pattern(call, (struct str){pattern.data + from, pattern.size - from}, &sink, 0);
     call->has_pattern &= !sink.failed;
