@@ -218,6 +218,9 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
     reader->spans.is_strict = true; /* a template that MediaWiki cannot read is not used */
     spans_find(&reader->spans, &magic, false, text);
     buf_reset(&reader->typed);
+    buf_reserve(out, 1); /* so that an empty rendering has an address, as an empty text has */
+    buf_reserve(&reader->typed, 1);
+    buf_reserve(&reader->scratch, 1);
     struct compiler c = {.text = text,
                          .spans = &reader->spans,
                          .language = language,
