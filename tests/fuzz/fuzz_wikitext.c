@@ -53,7 +53,8 @@ static void check_leaks(struct str page, struct str text)
     for (size_t at = 0; at < text.size; at++) {
         const struct str rest = {text.data + at, text.size - at};
         const size_t size = text.data[at] == '<' ? leak_tag(rest, &steps) : 0;
-        assert(size == 0 || !memmem(page.data, page.size, rest.data, size)); /* else tidying made it */
+        if (size > 0 && rest.data[size - 1] == '>') /* that it ends its line may be tidying's doing */
+            assert(!memmem(page.data, page.size, rest.data, size));
     }
 }
 
