@@ -10,6 +10,7 @@
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
 #include "pipeline/google/google.h"
+#include "pipeline/rehearsal.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -282,8 +283,14 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     TRY(ranks_agree(build->ranks, build_open(build, bare, err), err));
     TRY(ranks_agree(build->ranks, build_plan(build, err), err));
     TRY(ranks_agree(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
+    struct error tried = {0};
+    const bool tries = build->settings->dry_run && build_is_first(build);
+    const int result = tries ? rehearse(&build->inputs, &build->recipe, build->vocab, &build->plan, &tried) : 0;
     if (build_is_first(build))
         summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
+    if (result < 0) /* after the warnings, as for the build itself */
+        *err = tried;
+    TRY(ranks_agree(build->ranks, result, err));
     TRY(build_templates(build, err));
     TRY(ranks_agree(build->ranks, build_identify(build, err), err));
     TRY(build_compare(build, err));

@@ -239,29 +239,50 @@ static int learn(struct learning *learning, const struct dataset_recipe *recipe,
     return 0;
 }
 
-int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
-                     bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
+/* `places`: NULL, to choose windows of all inputs. */
+static int learn_windows(const struct inputs *inputs, struct place *places, size_t count,
+                         const struct dataset_recipe *recipe, const struct resource_plan *plan, bool judge,
+                         struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
 {
     *facts = (struct vocabulary_facts){0};
     const struct tokenizer_options words = dataset_recipe_words(recipe);
     struct learning learning = {.feed = feed_whole(inputs, recipe->limit),
                                 .inputs = inputs,
+                                .choices = places,
+                                .choice_count = count,
                                 .facts = facts,
                                 .builds = !judge,
                                 .tokenizer = tokenizer_open(NULL, &words),
                                 .words = word_counts_open(WORDS_BYTES),
                                 .held_out = word_counts_open(HELD_OUT_BYTES)};
     *vocab = NULL;
-    int result = inputs_measure(inputs, err);
-    if (result == 0) {
-        choose_windows(&learning);
-        result = count_words(&learning, plan, err);
+    int result = 0;
+    if (!places) {
+        result = inputs_measure(inputs, err);
+        if (result == 0)
+            choose_windows(&learning);
     }
+    if (result == 0)
+        result = count_words(&learning, plan, err);
     if (result == 0)
         result = learn(&learning, recipe, judge, vocab, err);
     word_counts_close(learning.words);
     word_counts_close(learning.held_out);
-    mem_free(learning.choices);
+    if (!places)
+        mem_free(learning.choices);
     tokenizer_close(learning.tokenizer);
     return result;
+}
+
+int vocabulary_learn_from(const struct inputs *inputs, struct place *places, size_t count,
+                          const struct dataset_recipe *recipe, const struct resource_plan *plan, struct vocab **vocab,
+                          struct vocabulary_facts *facts, struct error *err)
+{
+    return learn_windows(inputs, places, count, recipe, plan, false, vocab, facts, err);
+}
+
+int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
+                     bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
+{
+    return learn_windows(inputs, NULL, 0, recipe, plan, judge, vocab, facts, err);
 }

@@ -22,6 +22,10 @@ struct vocabulary_facts {
     struct coverage text, held_out; /* if `judge`: of the text learned from; of the held-out pages */
 };
 
+/* The same from some windows only, ascending, for a look; nothing is logged. */
+int vocabulary_learn_from(const struct inputs *inputs, struct place *places, size_t count,
+                          const struct dataset_recipe *recipe, const struct resource_plan *plan, struct vocab **vocab,
+                          struct vocabulary_facts *facts, struct error *err);
 int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
                      bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
 

@@ -120,6 +120,15 @@ int byte_source_measure(struct byte_source *source, struct error *err)
     return 0;
 }
 
+uint64_t byte_source_text_guess(const struct byte_source *source)
+{
+    if (source->bytes > 0 || source->text_bytes > 0)
+        return source->bytes > 0 ? source->bytes : source->text_bytes;
+    const uint64_t stored = source->unpack ? unpack_stored(source->unpack) : 0;
+    const double text = (double)(source->kept_from + source->kept.size);
+    return stored > 0 ? (uint64_t)(text * ((double)source->stored / (double)stored)) : 0;
+}
+
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps)
 {
     size_t all = 0, first = 0;

@@ -40,6 +40,8 @@ static inline bool byte_source_is_packed(const struct byte_source *source)
 {
     return source->packed.container != CONTAINER_NONE;
 }
+/* The size of the text, from how much of the file gave how much text so far; of a file that is not packed its size. */
+uint64_t byte_source_text_guess(const struct byte_source *source);
 /* The number of gaps (salvage) in [from, end) of what was read last; *gaps points to them until the next read. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);
 /* Of a file: frees the decoder and the bytes kept; reading continues at the beginning. */

@@ -92,6 +92,11 @@ uint64_t dump_bytes(const struct dump *dump)
     return dump->source.bytes;
 }
 
+uint64_t dump_text_guess(const struct dump *dump)
+{
+    return byte_source_text_guess(&dump->source);
+}
+
 uint64_t dump_stored_bytes(const struct dump *dump)
 {
     return dump->source.stored;

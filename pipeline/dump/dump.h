@@ -75,6 +75,9 @@ void dump_let_head_go(struct dump *dump);
 /* The size of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe,
  * or such text before it was measured). */
 uint64_t dump_bytes(const struct dump *dump);
+/* Of gzip, Zstandard or xz that was read in part: the size of all of its text, if the rest is like that part. Else
+ * dump_bytes. */
+uint64_t dump_text_guess(const struct dump *dump);
 uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
 size_t dump_memory(const struct dump *dump);         /* for decoding gzip, Zstandard or xz; 0 for other inputs */
 /* Makes dump_bytes and dump_windows known, except for a pipe; decodes the whole file if necessary. Call it before the
