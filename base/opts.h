@@ -67,6 +67,7 @@ struct opt_row {
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
+    bool same_in_all;                      /* all processes that are given it must be given the same value */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };
@@ -80,6 +81,9 @@ struct opt_verb {
     int (*run)(void *settings, struct opt_paths bare, struct error *err); /* bare: arguments that belong to no option */
     size_t bare_min, bare_max; /* how many bare arguments; bare_max SIZE_MAX = any */
 };
+
+/* Whether a verb takes the option of a row. */
+bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb);
 
 /* A name that users of other tools type, and our name for it. `from` has no dashes. */
 struct opt_foreign {

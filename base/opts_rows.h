@@ -14,7 +14,6 @@ static inline void *opt_field(const struct opt_row *row, const void *settings)
 
 /* opts.c */
 bool opt_listed(const char *list, struct str word); /* is the word in " a b c "? false for NULL */
-bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb);
 
 /* opts_value.c: text → field */
 int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,

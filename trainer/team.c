@@ -15,6 +15,7 @@
 #include "trainer/processes.h"
 #include "trainer/share.h"
 
+#define OPTION_BYTES    32  /* of an option with its dashes */
 #define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
 #define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
 #define MEETING_SECONDS 5.0 /* in which the meeting notices that a process died */
@@ -138,30 +139,34 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                      err);
 }
 
-/* Options that define a run: given to another process too, they must have rank 0's values. */
-static const char *const compared[] = {
-    "comm",   "seq",          "model",      "recipe", "set",       "pld-compat", "batch",     "steps",
-    "epochs", "batch-warmup", "mask-prob",  "lr",     "warmup",    "schedule",   "optimizer", "precision",
-    "masks",  "dropout",      "no-shuffle", "seed",   "same-bits", "wire",       "zero",
-};
-#define COMPARED (sizeof compared / sizeof *compared)
-
 /* Compares the values in force at rank 0 with the options that other processes were given explicitly. */
 static int compare_settings(struct team *team, const struct settings *settings, struct error *err)
 {
-    json_t *all = opts_json(settings->program, settings->result->verb, settings);
-    struct meet_fact facts[1 + COMPARED] = {{"version", settings->program->version}};
-    char names[COMPARED][24], *values[COMPARED];
-    for (size_t i = 0; i < COMPARED; i++) {
-        const json_t *value = json_object_get(all, compared[i]);
-        const bool said = value && (team_leads(team) || settings_given(settings, compared[i]));
-        values[i] = said ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-        snprintf(names[i], sizeof names[i], "--%s", compared[i]);
-        facts[1 + i] = (struct meet_fact){names[i], values[i] ? values[i] : ""};
+    const struct opt_program *program = settings->program;
+    json_t *all = opts_json(program, settings->result->verb, settings);
+    size_t rows = 0, count = 1;
+    while (program->rows[rows].name)
+        rows++;
+    struct meet_fact *facts = mem_array(rows + 1, sizeof *facts);
+    char(*names)[OPTION_BYTES] = mem_array(rows, sizeof *names), **values = mem_clear(rows + 1, sizeof *values);
+    facts[0] = (struct meet_fact){"version", program->version};
+    for (size_t i = 0; i < rows; i++) {
+        const struct opt_row *row = &program->rows[i];
+        if (!row->same_in_all || !opt_row_is_for(row, settings->result->verb))
+            continue;
+        const json_t *value = json_object_get(all, row->name);
+        if (value && (team_leads(team) || settings_given(settings, row->name)))
+            values[count] = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        snprintf(names[count - 1], sizeof names[0], "--%s", row->name);
+        facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : ""};
+        count++;
     }
-    const int result = meet_compare(team->meet, facts, 1 + COMPARED, err);
-    for (size_t i = 0; i < COMPARED; i++)
+    const int result = meet_compare(team->meet, facts, count, err);
+    for (size_t i = 0; i < count; i++)
         mem_free(values[i]);
+    mem_free(values);
+    mem_free(names);
+    mem_free(facts);
     json_decref(all);
     return result;
 }

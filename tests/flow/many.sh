@@ -240,6 +240,24 @@ grep -qx "dstrain: .*2 processes, but a batch of only 1 sample" "$scratch/stderr
 expect_exit 2 "${many[@]}" --out wrong --processes 2 --comm nccl
 expect_absent 'run.json' wrong
 
+case_begin "options of which one process would never learn the value of the other"
+while read -r option zero one; do
+    "${train[@]}" --schedule wsd "$option" "$one" --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --out wrong \
+        >other 2>&1 </dev/null &
+    expect_exit 5 "${train[@]}" --schedule wsd "$option" "$zero" --rank 0 --world-size 2 \
+        --rendezvous "$scratch/meeting" --out wrong
+    expect_words " $option differs"
+    got=0
+    wait $! || got=$?
+    expect_equal "exit code of rank 1, $option" $got 5
+done <<'OPTIONS'
+--decay 0.2 0.9
+--eval-samples 4 8
+--keep-last 1 2
+--save-every 3 4
+--set gradient_clipping=1 gradient_clipping=2
+OPTIONS
+
 case_begin "processes that do not mean the same"
 "$dstrain" --shards "$data" --model "$model" --lr 3e-3 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" \
     >other 2>&1 </dev/null &
