@@ -150,16 +150,22 @@ static void on_signal(int number, siginfo_t *info, void *context)
         _exit(EXIT_STOPPED);
 }
 
+const int stop_signals[STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+
+bool stop_is_ignored(int number)
+{
+    struct sigaction now;
+    return number == SIGHUP && sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 void stop_on_signals(void)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
-    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        struct sigaction before;
-        if (sigaction(numbers[i], NULL, &before) == 0 && numbers[i] == SIGHUP && before.sa_handler == SIG_IGN)
-            continue; /* under nohup: the run outlives its terminal */
-        const int failed = sigaction(numbers[i], &action, NULL);
+    for (size_t i = 0; i < STOP_SIGNALS; i++) {
+        if (stop_is_ignored(stop_signals[i]))
+            continue; /* the run outlives its terminal */
+        const int failed = sigaction(stop_signals[i], &action, NULL);
         assert(!failed);
     }
 }

@@ -38,10 +38,14 @@ void progress_close(struct progress *progress); /* clears the line */
 
 double clock_now(void); /* monotonic seconds */
 
-/* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls;
- * a second signal exits at once with code 75. A signal that a parent passes on by sigqueue, with the number of signals
- * it got as value, does not add to those received directly. */
+/* Requests to stop: the signals of stop_signals (SIGHUP unless it is ignored, as under nohup) set a flag that long work
+ * polls; a second signal exits at once with code 75. A signal that a parent passes on by sigqueue, with the number of
+ * signals it got as value, does not add to those received directly. */
 void stop_on_signals(void);
+/* SIGINT and SIGTERM; SIGHUP; SIGUSR1, SIGUSR2 and SIGXCPU, by which batch systems warn that time is nearly up. */
+extern const int stop_signals[];
+#define STOP_SIGNALS 6u
+bool stop_is_ignored(int number); /* it is SIGHUP under nohup */
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */
 

@@ -46,6 +46,8 @@ static int keep_best(struct keeper *k, uint64_t step, struct error *err)
     const struct settings *settings = k->setup->settings;
     if (!keeper_keeps(k, step) || k->saved_step != step)
         return 0;
+    if (!checkpoint_exists(k->run.directory, step))
+        return 0; /* where --resume begins, the checkpoint is the other run's */
     TRY(checkpoint_set_best(k->run.directory, step, err));
     k->kept_loss = k->best.last;
     return checkpoint_keep(k->run.directory, step, settings->keep_last, settings->keep_every, err);

@@ -56,15 +56,23 @@ int limit_check(const struct training *t, struct error *err)
 
 int limit_fail(const struct training *t, struct error *err)
 {
-    char limit[64] = "the Slurm job ends too soon";
+    char limit[120];
+    const char *end = getenv("SLURM_JOB_END_TIME");
     const bool steps = t->position.state.step < t->setup.recipe.schedule.steps;
     if (t->setup.settings->time_limit > 0)
         snprintf(limit, sizeof limit, "--time-limit %" PRIu64 "s is too short", t->setup.settings->time_limit);
+    else
+        snprintf(limit, sizeof limit, "the Slurm job ends too soon (SLURM_JOB_END_TIME is %.20s, %s)", end ? end : "?",
+                 t->deadline <= clock_now() ? "which is past" : "seconds since 1970");
     if (!steps) {
         fail(err, ERR_USAGE, "%s for what comes after the last step", limit);
         return hint(err, "the next start could not do it either; the last step's checkpoint is safe");
     }
     fail(err, ERR_USAGE, "%s: opening took %.1f s, a step takes about %.1f s and a checkpoint about %.1f s", limit,
          t->opening, limit_step_seconds(t), limit_save_seconds(t));
+    if (t->setup.settings->time_limit == 0 && !limit_moved(t))
+        return hint(err,
+                    "if the variable is left over from a job that has ended, unset it, or give --time-limit; no step "
+                    "was made, earlier checkpoints are unchanged");
     return hint(err, "no step was made, and the next start could make none either; earlier checkpoints are unchanged");
 }

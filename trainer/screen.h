@@ -75,8 +75,8 @@ json_t *screen_datasets_json(const struct metric_table *metrics, const struct ev
 char *epochs_text(double epochs, char out[40]);
 /* Logs the text of datasets_add_text unless it is empty. */
 void screen_mixture(const char *text);
-/* Warns of what a recipe is likely to spoil: samples that are read more often than BERT's authors did, a warm-up or a
- * decay so long that the rate never reaches its peak, second moments that are frozen early. Never advises what is set. */
+/* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the
+ * rate never reaches its peak, of second moments that are frozen early. Never advises what is set. */
 void screen_recipe(const struct recipe *recipe, double epochs);
 #define LOSS_TEXT_SIZE 160
 /* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */

@@ -78,7 +78,7 @@ static int take_checkpoint(const struct training *t, const char *files, const js
     const struct recipe *recipe = &t->setup.recipe;
     const struct checkpoint_state *state = &t->position.state;
     TRY(run_is_of(files, identity, t->setup.identity, err));
-    if (state->step > recipe->schedule.steps || state->updates > state->step || state->step < recipe->steps_before ||
+    if (state->step > recipe->schedule.steps || state->step < recipe->steps_before ||
         state->samples != recipe_samples(recipe, state->step))
         return fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     return checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);

@@ -190,7 +190,8 @@ static void one_signal_asks_and_a_second_one_leaves(void **state)
 {
     (void)state;
     struct outcome seen;
-    int none[] = {0}, each[][2] = {{SIGINT, 0}, {SIGTERM, 0}, {SIGUSR1, 0}}, two[] = {SIGTERM, SIGINT, 0};
+    int none[] = {0}, each[][2] = {{SIGINT, 0}, {SIGTERM, 0}, {SIGHUP, 0}, {SIGUSR1, 0}, {SIGUSR2, 0}, {SIGXCPU, 0}},
+        two[] = {SIGTERM, SIGINT, 0};
     in_child(take_signals, none, &seen);
     assert_int_equal(seen.code, 0);
     for (size_t i = 0; i < COUNT(each); i++) {

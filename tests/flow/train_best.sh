@@ -87,4 +87,15 @@ if [ -e "$build/dstrain_gloo.so" ]; then
 else
     echo "gloo is not built: two processes are skipped"
 fi
+case_begin "after --resume, where the other run has an evaluation of its last step"
+branch=("$dstrain" --shards "$data" --batch 8 --threads 1 --eval-every 2 --keep-best)
+for at in 4 3; do
+    expect_exit 75 "${train[@]}" --steps 8 --eval-every 2 --out other-$at --stop-after $at
+    expect_exit 0 "${branch[@]}" --resume other-$at --steps 8 --lr 1e-3 --out branch-$at
+    [ -e "branch-$at/checkpoints/$(cat branch-$at/best)/state.json" ] || complain "best names what is not there"
+    expect_exit 0 "$dstrain" verify branch-$at
+done
+expect_exit 0 "${branch[@]}" --resume other-4 --steps 8 --lr 30 --out worse
+expect_words "best       loss"
+[ -e "worse/checkpoints/$(cat worse/best)/state.json" ] || complain "best names what is not there"
 flow_end

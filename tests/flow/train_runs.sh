@@ -196,7 +196,10 @@ leaving() {
         "$(sed -n 's/.*opening took \([0-9.]*\) s.*/\1/p' stderr | awk '{print ($1 >= 0.3)}')" 1
     expect_absent '*' short
     expect_exit 2 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "${endless[@]}" --batch 200000 --out short
-    expect_words "Slurm job ends too soon"
+    expect_words "Slurm job ends too soon" "SLURM_JOB_END_TIME"
+    expect_exit 2 env SLURM_JOB_END_TIME=$(($(date +%s) - 86400)) "${train[@]}" --out stale
+    expect_words "SLURM_JOB_END_TIME" "which is past" "unset it" "--time-limit"
+    expect_exit 0 env SLURM_JOB_END_TIME=$(($(date +%s) - 86400)) "${train[@]}" --out stale --time-limit 1h
 
     # A run that is stopped until its time is up discards its current step, whichever that is.
     case_begin "the time is up in the middle of a step"

@@ -30,7 +30,7 @@ signalled() {
     expect_exit 0 "$dstrain" verify run
 }
 
-for name in TERM INT USR1; do
+for name in TERM INT HUP USR1 USR2 XCPU; do
     case_begin "$name"
     signalled 75 $name
     expect_equal "the last step is saved" \

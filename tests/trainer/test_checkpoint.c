@@ -46,7 +46,7 @@ static int set_up(void **state)
                                          .second = f->second,
                                          .tokenizer = &f->tokenizer,
                                          .identity = f->identity};
-    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}, {4, 0.5}};
+    f->state = (struct checkpoint_state){5, 1, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}, {1, 0.5}};
     *state = f;
     return 0;
 }
@@ -307,7 +307,8 @@ static void check_changed(const struct fixture *f, const char *key, json_t *valu
         assert_ok(state_take(STATE_NAME, json, &read, err));
     else {
         assert_fails(state_take(STATE_NAME, json, &read, err), ERR_VERIFY);
-        assert_non_null(strstr(tiny_err.text, "a key is missing or of another kind"));
+        assert_non_null(strstr(tiny_err.text, strcmp(key, "updates") == 0 ? "contradicts itself"
+                                                                          : "a key is missing or of another kind"));
     }
     buf_release(&text);
     json_decref(json);
@@ -325,6 +326,14 @@ static void values_of_another_kind_are_refused_with_any_hash(void **state)
     check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", -2.0, "overflow", -1, "patience", 1), false);
     check_changed(f, "scaler", json_pack("{s:s, s:i, s:i}", "loss_scale", "2", "overflow", -1, "patience", 1), false);
     check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -2, "patience", 1), false);
+}
+
+static void more_updates_than_steps_are_refused_with_any_hash(void **state)
+{
+    const struct fixture *f = *state;
+    check_changed(f, "updates", json_integer(5), true);
+    check_changed(f, "updates", json_integer(6), false);
+    check_changed(f, "updates", json_integer(0), false); /* fewer than when second moments were frozen */
 }
 
 /* Writes a state.json with a valid hash, as an attacker would to have other files opened or odd names shown. */
@@ -462,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
         cmocka_unit_test(a_newer_state_is_a_mismatch),
         cmocka_unit_test_setup_teardown(values_of_another_kind_are_refused_with_any_hash, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_updates_than_steps_are_refused_with_any_hash, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),

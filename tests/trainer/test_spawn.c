@@ -273,7 +273,7 @@ static void await_ready(const struct parent *parent)
 static void a_stop_is_handed_on(void **state)
 {
     (void)state;
-    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
+    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < 3; i++) {
         struct parent parent;
         struct outcome outcome;

@@ -149,7 +149,10 @@ static void read_errors(struct family *family)
 
 static bool is_stop(int number)
 {
-    return number == SIGINT || number == SIGTERM || number == SIGUSR1 || number == SIGHUP;
+    for (size_t i = 0; i < STOP_SIGNALS; i++)
+        if (stop_signals[i] == number)
+            return true;
+    return false;
 }
 
 static void reap(struct family *family)
@@ -234,12 +237,11 @@ static void watch_all(struct family *family)
 static int open_all(struct family *family, struct error *err)
 {
     sigset_t watched;
-    struct sigaction hang_up;
-    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD};
     sigemptyset(&watched);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i] != SIGHUP || sigaction(SIGHUP, NULL, &hang_up) < 0 || hang_up.sa_handler != SIG_IGN) /* nohup */
-            sigaddset(&watched, numbers[i]);
+    sigaddset(&watched, SIGCHLD);
+    for (size_t i = 0; i < STOP_SIGNALS; i++)
+        if (!stop_is_ignored(stop_signals[i]))
+            sigaddset(&watched, stop_signals[i]);
     sigprocmask(SIG_BLOCK, &watched, &family->before);
     family->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (family->signals < 0 || pipe2(family->errors, O_CLOEXEC) < 0 ||

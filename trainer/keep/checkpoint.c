@@ -92,7 +92,7 @@ char *checkpoint_path(const char *run, uint64_t step)
     return path;
 }
 
-static bool checkpoint_exists(const char *run, uint64_t step)
+bool checkpoint_exists(const char *run, uint64_t step)
 {
     char *path = checkpoint_path(run, step);
     const bool there = path_is_directory(path);

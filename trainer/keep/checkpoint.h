@@ -64,6 +64,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
  * multiple of keep_every (0: no such exception), the one that `best` names, and those in which the user put files. */
 int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err);
 
+bool checkpoint_exists(const char *run, uint64_t step);
 /* The step of the checkpoint that `best` names; 0 if that checkpoint does not exist. */
 uint64_t checkpoint_best(const char *run);
 /* Makes `best` name the checkpoint of this step, which must exist. checkpoint_keep does not remove it until `best`

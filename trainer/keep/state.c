@@ -1,6 +1,7 @@
 #include "trainer/keep/state.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -100,5 +101,8 @@ int state_take(const char *path, json_t *json, struct checkpoint_state *state, s
     if (!intact)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its own hash does not match");
     state->norm_max = json_number_value(json_object_get(json, "norm_max"));
+    if (state->updates > state->step || state->freeze.update > state->updates)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET,
+                       "contradicts itself: step %" PRIu64 ", %" PRIu64 " updates", state->step, state->updates);
     return 0;
 }
