@@ -245,8 +245,10 @@ void article_read(struct article_reader *reader, const struct article_options *o
         article->fate = PAGE_EMPTY;
     else if (words_count(article->text, options->min_words) < options->min_words)
         article->fate = PAGE_SHORT;
+    const bool by_id = article->has_id && !options->held_by_text;
+    article->held_by = by_id ? article->id : hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
     if (!article->has_id)
-        article->id = hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
+        article->id = article->held_by;
 }
 
 static size_t count_characters(struct str text)

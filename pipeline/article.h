@@ -30,6 +30,7 @@ struct article_options {
     struct trace *trace;               /* see text/wikitext.h; NULL unless a page is explained */
     uint32_t drop;                     /* enum kind of text/page_kinds.h */
     uint64_t min_words;                /* shorter documents are left out */
+    bool held_by_text;                 /* ids do not decide what is held out (split.h) */
 };
 
 struct article {
@@ -37,6 +38,7 @@ struct article {
     bool is_wiki;             /* it is a page of a wiki */
     bool has_id;              /* id comes from the input, rather than from a hash */
     uint64_t id, revision_id; /* a textual id gives 52 bits of its hash; no id, 52 bits of the hash of the text */
+    uint64_t held_by;         /* what decides whether it is held out: the id, or 52 bits of the hash of the text */
     struct str source_id;     /* the text that the id is a hash of; "" if the id is a number */
     struct str timestamp;     /* of the page, or of a JSON line's member of this name; "" if there is none */
     struct str url, language; /* of a JSON line's members of these names; else "" */

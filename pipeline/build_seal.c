@@ -102,7 +102,12 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     fill_options(recipe, manifest);
     /* Without names: the manifest depends on what was read, not on where it was. */
     for (size_t i = 0; i < build->inputs.count; i++)
-        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->whole.hashes[i]);
+        manifest_add_source(
+            manifest,
+            (struct manifest_source){.bytes = dump_bytes(build->inputs.dumps[i]),
+                                     .hash = build->whole.hashes[i],
+                                     .kind = dump_kind(build->inputs.dumps[i]), /* the names are in this order */
+                                     .rule = build->inputs.articles[i].held_by_text ? VALID_BY_TEXT : VALID_BY_ID});
     fill_lengths(build, manifest);
 }
 
@@ -152,6 +157,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
     TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
     build->facts.wikis = inputs_have_wiki(&build->inputs);
     advice_after(build->settings, &build->recipe, &build->whole.counts, manifest);
+    advice_split(build->settings, &build->recipe, &build->whole.counts, manifest);
     return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts,
                          &build->whole.missing, &build->facts, err);
 }

@@ -6,6 +6,8 @@
 
 _Static_assert(sizeof(struct counts) % sizeof(uint64_t) == 0, "counts are whole words");
 
+const uint32_t counts_held_steps[HELD_STEPS] = {10000, 20000, 50000, 100000, 200000, 300000, 500000};
+
 static const struct {
     const char *name, *words;
 } fates[] = {

@@ -12,6 +12,11 @@
  * the documents' hashes (duplicates.h). */
 #define SETS_MAX (OPT_NUMBERS_MAX * SPLITS + 1)
 
+/* Values of --valid, in millionths, for which the held-out documents are counted too: to say which value would hold out
+ * some. */
+#define HELD_STEPS 7
+extern const uint32_t counts_held_steps[HELD_STEPS];
+
 struct counts {
     uint64_t pages[PAGE_FATES];
     uint64_t fates[FATES];               /* bytes of the page text of kept pages, by what became of them */
@@ -30,6 +35,7 @@ struct counts {
     uint64_t repaired_documents;         /* kept documents in which anything was */
     uint64_t documents;                  /* kept pages, both splits */
     uint64_t documents_valid;            /* of these, held out */
+    uint64_t held[HELD_STEPS];           /* of these, held out with counts_held_steps */
     uint64_t input_bytes;                /* bytes of records read (decompressed) */
     uint64_t text_bytes;                 /* plain text of kept pages */
     uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */

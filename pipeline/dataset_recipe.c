@@ -52,6 +52,7 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
     recipe->mask_prob = settings->mask_prob;
     recipe->short_seq_prob = settings->short_seq_prob;
     recipe->valid = settings->valid;
+    recipe->valid_by = (enum valid_by)settings->valid_by;
     recipe->copies = (uint32_t)settings->copies;
     recipe->seed = settings->seed;
     recipe->shard_bytes = settings->shard_bytes;
@@ -119,6 +120,8 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     put_number(object, "mask-prob", recipe->mask_prob);
     put_number(object, "short-seq-prob", recipe->short_seq_prob);
     put_number(object, "valid", recipe->valid);
+    if (recipe->valid_by != VALID_AUTO)
+        json_object_set_new(object, "valid-by", json_string(recipe->valid_by == VALID_BY_ID ? "id" : "text"));
     put_number(object, "copies", recipe->copies);
     put_number(object, "seed", recipe->seed);
     put_number(object, "limit", recipe->limit);

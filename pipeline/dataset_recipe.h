@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "pipeline/counts.h"
+#include "pipeline/split.h"
 #include "pipeline/dsdata_settings.h"
 #include "shards/masking.h"
 #include "shards/sample.h"
@@ -22,6 +23,7 @@ struct dataset_recipe {
     uint32_t seq[OPT_NUMBERS_MAX];         /* ascending */
     uint32_t predictions[OPT_NUMBERS_MAX]; /* of each length */
     uint32_t mask_prob, short_seq_prob, valid;
+    enum valid_by valid_by;
     uint32_t copies; /* of training documents */
     enum pair_kind pairs;
     bool packed; /* over the ends of documents */

@@ -87,7 +87,7 @@ static bool add_document(struct digest *digest, const struct article_options *op
                          const struct article *article, struct counts *counts)
 {
     const struct dataset_recipe *recipe = digest->options.recipe;
-    bool valid = document_is_held_out(article->id, recipe->valid);
+    const bool valid = document_is_held_out(article->held_by, recipe->valid);
     article_sentences(options, group, article, &digest->sentences);
     documents_begin(&digest->documents, article->id, valid);
     size_t pieces = 0;
@@ -103,6 +103,8 @@ static bool add_document(struct digest *digest, const struct article_options *op
         return false;
     counts->documents++;
     counts->documents_valid += valid;
+    for (size_t i = 0; i < HELD_STEPS; i++)
+        counts->held[i] += document_is_held_out(article->held_by, counts_held_steps[i]);
     counts->text_bytes += article->text.size;
     counts->sentences += digest->sentences.count;
     counts->pieces += pieces;

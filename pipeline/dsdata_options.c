@@ -107,6 +107,10 @@ static const struct opt_row rows[] = {
              "--seq, and memory for the whole corpus."},
     {.name = "valid", .type = OPT_MILLIONTHS, .field = FIELD(valid), .value = "P", .default_text = "0.005",
      .verbs = " build ", .help = "Fraction of documents held out for validation, chosen by a hash of the page id."},
+    {.name = "valid-by", .type = OPT_CHOICE, .field = FIELD(valid_by), .default_text = "auto",
+     .choices = "auto|id|text", .verbs = " build ",
+     .help = "What decides whether a document is held out: a hash of its id, or of its text, which also decides where "
+             "there is no id; auto: the text where many documents have one id, as the beginnings of the inputs show."},
     {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "12345",
      .verbs = " build ", .help = "Seed of all random choices."},
     {.name = "shard-bytes", .type = OPT_SIZE, .field = FIELD(shard_bytes), .value = "SIZE", .default_text = "256M",

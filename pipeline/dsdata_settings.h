@@ -46,6 +46,7 @@ struct dsdata_settings {
     /* samples */
     struct opt_numbers seq, max_predictions;
     uint32_t mask_prob, short_seq_prob, valid; /* millionths */
+    int valid_by;                              /* enum valid_by of dataset_recipe.h */
     int masking, pairs;                        /* enum mask_kind, enum pair_kind */
     bool pack;
     int compat; /* enum compat */

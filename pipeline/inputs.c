@@ -151,6 +151,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     TRY(check_wiki(inputs, n, err));
     settle_language(&inputs->languages[n], settings, dump, inputs->lang);
     look_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->looks[n]);
+    split_ids_read(&inputs->ids[n], dump, settings->id_key ? settings->id_key : ID_KEY);
     dump_let_head_go(dump);
     inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
@@ -212,6 +213,23 @@ static void allow_files(size_t inputs)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Decides for each input whether the text decides what is held out. */
+static void settle_split(struct inputs *inputs, const struct dsdata_settings *settings)
+{
+    const struct split_ids **lines = mem_array(inputs->count, sizeof *lines);
+    size_t count = 0;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (dump_kind(inputs->dumps[i]) == INPUT_JSONL)
+            lines[count++] = &inputs->ids[i];
+    const bool lines_by_text = split_by_text(lines, count);
+    mem_free(lines);
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct split_ids *own = &inputs->ids[i];
+        const bool by_text = dump_kind(inputs->dumps[i]) == INPUT_JSONL ? lines_by_text : split_by_text(&own, 1);
+        inputs->articles[i].held_by_text = settings->valid_by ? settings->valid_by == VALID_BY_TEXT : by_text;
+    }
+}
+
 static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, const struct input_names *names,
                       struct error *err)
 {
@@ -222,6 +240,7 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->articles = mem_clear(names->count, sizeof *inputs->articles);
     inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
     inputs->looks = mem_clear(names->count, sizeof *inputs->looks);
+    inputs->ids = mem_clear(names->count, sizeof *inputs->ids);
     for (size_t i = 0; i < names->count; i++)
         if (open_input(inputs, settings, &names->items[i], err) < 0)
             return -1;
@@ -231,6 +250,7 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     TRY(inputs_settle_forms(inputs, settings, err));
     note_languages(inputs);
     note_forms(inputs);
+    settle_split(inputs, settings);
     return 0;
 }
 
@@ -266,6 +286,8 @@ void inputs_close(struct inputs *inputs)
         dump_close(inputs->dumps[i]);
     for (size_t i = 0; i < inputs->count; i++)
         mem_free(inputs->paths[i]);
+    for (size_t i = 0; inputs->ids && i < inputs->count; i++)
+        split_ids_release(&inputs->ids[i]);
     templates_free(inputs->templates);
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
@@ -273,6 +295,7 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->articles);
     mem_free(inputs->languages);
     mem_free(inputs->looks);
+    mem_free(inputs->ids);
     mem_free(inputs->named);
     mem_free(inputs->forms);
     mem_free(inputs->first_blank);

@@ -6,6 +6,7 @@
 #include "pipeline/dsdata_settings.h"
 #include "pipeline/dump/dump.h"
 #include "pipeline/look.h"
+#include "pipeline/split.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/words/codes.h"
 
@@ -26,8 +27,9 @@ struct inputs {
     struct look *looks;               /* [count] what their beginnings look like */
     struct text_layout layout;        /* of all text */
     size_t too_long; /* 1 + the index of a text file that is too long to be a document, if that mattered; else 0 */
-    char *forms;     /* "-,lines": of text that is not FORM_SENTENCES; NULL: none */
-    char *named;     /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
+    struct split_ids *ids; /* [count] the ids at their beginnings */
+    char *forms;           /* "-,lines": of text that is not FORM_SENTENCES; NULL: none */
+    char *named;           /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
     struct article_options *articles; /* [count] options for reading each input */
     size_t count;
     size_t blank;                /* further inputs that were left out because nothing on them shows */

@@ -210,17 +210,6 @@ static void say_lengths(const struct manifest *manifest)
     }
 }
 
-/* Warns about empty splits. Google's program never holds anything out, so there it is no surprise. */
-static void warn_empty(const struct manifest *manifest, const struct dsdata_settings *settings)
-{
-    for (size_t i = 0; i < manifest->length_count; i++)
-        if (manifest->lengths[i].samples == 0 && settings->compat != COMPAT_GOOGLE)
-            log_warn("seq%u %s is empty%s", manifest->lengths[i].seq, split_names[manifest->lengths[i].split],
-                     manifest->lengths[i].split == SPLIT_VALID
-                         ? ": training cannot evaluate; a larger --valid holds out more"
-                         : "");
-}
-
 static const char *slowest(const struct build_facts *facts)
 {
     const struct belt_load *most = &facts->loads[0];
@@ -248,7 +237,6 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
                   const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
                   const struct build_facts *facts, struct error *err)
 {
-    warn_empty(manifest, settings);
     if (settings->json)
         return print_json(directory, manifest, facts, err);
     char time[32], bytes[32], xml[32], root[17], threads[56];

@@ -63,7 +63,7 @@ static void count_word(void *context, struct str word)
 static void count_article(struct counter *counter, const struct article_options *options, const struct group *group,
                           const struct article *article, struct job *job)
 {
-    const bool held_out = document_is_held_out(article->id, HELD_OUT);
+    const bool held_out = document_is_held_out(article->held_by, HELD_OUT);
     struct counting counting = {.into = held_out ? job->held_out : job->words};
     article_sentences(options, group, article, &counter->sentences);
     for (size_t i = 0; i < counter->sentences.count; i++)

@@ -11,10 +11,30 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash)
+const char *const source_kinds[SOURCE_KINDS] = {"", "wiki", "text", "jsonl"};
+const char *const source_rules[SOURCE_RULES] = {"", "id", "text"};
+
+const char *manifest_valid_by(const struct manifest *manifest)
+{
+    for (size_t i = 1; i < manifest->source_count; i++)
+        if (manifest->sources[i].rule != manifest->sources[0].rule)
+            return "mixed";
+    return manifest->source_count > 0 ? source_rules[manifest->sources[0].rule] : "";
+}
+
+bool manifest_of_pages(const struct manifest *manifest)
+{
+    bool pages = manifest->source_count > 0;
+    for (size_t i = 0; i < manifest->source_count; i++)
+        pages &= strcmp(source_kinds[manifest->sources[i].kind], "wiki") == 0 ||
+                 (manifest->sources[i].kind == 0 && manifest->language_count > 0); /* an older manifest */
+    return pages;
+}
+
+void manifest_add_source(struct manifest *manifest, struct manifest_source source)
 {
     manifest->sources = mem_grow(manifest->sources, manifest->source_count + 1, sizeof(*manifest->sources));
-    manifest->sources[manifest->source_count++] = (struct manifest_source){bytes, hash};
+    manifest->sources[manifest->source_count++] = source;
 }
 
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value)

@@ -35,8 +35,14 @@
 
 struct manifest_source {
     uint64_t bytes;
-    uint64_t hash; /* XXH3-64 of the hashes of its windows */
+    uint64_t hash;  /* XXH3-64 of the hashes of its windows */
+    int kind, rule; /* what it holds, and what decides which of its documents are held out: indices of the names below;
+                     * 0 in manifests of text_version 4 and before */
 };
+#define SOURCE_KINDS 4
+#define SOURCE_RULES 3
+extern const char *const source_kinds[SOURCE_KINDS]; /* "", "wiki", "text", "jsonl" */
+extern const char *const source_rules[SOURCE_RULES]; /* "", "id", "text" */
 
 /* An option that changes bytes of the dataset and has no field below. */
 struct manifest_option {
@@ -122,7 +128,7 @@ struct manifest {
 
 /* Filling. A zeroed struct manifest is ready; manifest_release frees what these calls allocate. Each name is added
  * once. */
-void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
+void manifest_add_source(struct manifest *manifest, struct manifest_source source);
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
 void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
 void manifest_add_repaired(struct manifest *manifest, const char *reason, uint64_t documents);
@@ -133,6 +139,10 @@ struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t 
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);
 void manifest_release(struct manifest *manifest);
 
+/* The rule of all sources, "mixed" if they have different ones, "" if it is not known. */
+const char *manifest_valid_by(const struct manifest *manifest);
+/* Are all sources dumps of wikis, whose documents are called pages? */
+bool manifest_of_pages(const struct manifest *manifest);
 /* The value of an option that changes bytes, or NULL. Lives as long as the manifest. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
 /* The size and hash of templates.txt, from the options "templates-bytes" and "templates"; false where the dataset has

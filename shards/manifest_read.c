@@ -137,10 +137,14 @@ static int read_lists(struct reading *r, json_t *root, struct manifest *m)
         return refuse(r, "sources");
     json_array_foreach(sources, i, value)
     {
-        struct manifest_source source;
+        struct manifest_source source = {0};
         TRY(read_count(r, value, "bytes", COUNT_MAX, &source.bytes));
         TRY(read_hash(r, value, "hash", &source.hash));
-        manifest_add_source(m, source.bytes, source.hash);
+        if (json_object_get(value, "kind"))
+            TRY(read_choice(r, value, "kind", source_kinds, SOURCE_KINDS, &source.kind));
+        if (json_object_get(value, "valid_by"))
+            TRY(read_choice(r, value, "valid_by", source_rules, SOURCE_RULES, &source.rule));
+        manifest_add_source(m, source);
     }
     return 0;
 }

@@ -180,6 +180,8 @@ int manifest_print(struct manifest *m, struct buf *out, struct error *err)
              pair_names[m->pairs], mask_names[m->masking], m->mask_millionths, m->seed);
     TRY(add_options(m, out, err));
     buf_addf(out, "\"documents\": %" PRIu64 ",\n", m->documents);
+    if (*manifest_valid_by(m))
+        buf_addf(out, "\"valid_by\": \"%s\",\n", manifest_valid_by(m));
     TRY(add_pages(m, out, err));
     TRY(add_text(m, out, err));
     buf_add_text(out, "\"sources\": [");
@@ -187,6 +189,10 @@ int manifest_print(struct manifest *m, struct buf *out, struct error *err)
         separate(out, i);
         buf_addf(out, "{\"bytes\": %" PRIu64 ", \"hash\": ", m->sources[i].bytes);
         add_hash(out, m->sources[i].hash);
+        if (m->sources[i].kind)
+            buf_addf(out, ", \"kind\": \"%s\"", source_kinds[m->sources[i].kind]);
+        if (m->sources[i].rule)
+            buf_addf(out, ", \"valid_by\": \"%s\"", source_rules[m->sources[i].rule]);
         buf_add_byte(out, '}');
     }
     buf_add_text(out, "\n],\n");

@@ -89,6 +89,10 @@ static json_t *sources_json(const struct manifest *manifest, const json_t *build
         json_object_set_new(source, "name", name ? json_string(name) : json_null());
         json_object_set_new(source, "bytes", count_json(manifest->sources[i].bytes));
         json_object_set_new(source, "hash", hash_json(manifest->sources[i].hash));
+        if (manifest->sources[i].kind)
+            json_object_set_new(source, "kind", json_string(source_kinds[manifest->sources[i].kind]));
+        if (manifest->sources[i].rule)
+            json_object_set_new(source, "valid_by", json_string(source_rules[manifest->sources[i].rule]));
         for (size_t key = 0; key < sizeof origin / sizeof *origin; key++) {
             json_t *value = json_object_get(json_array_get(json_object_get(build, "sources"), i), origin[key]);
             if (json_is_string(value))
@@ -233,6 +237,8 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "seed", json_string(seed)); /* 64 bits: too many for a JSON number */
     json_object_set_new(facts, "options", options);
     json_object_set_new(facts, "documents", count_json(manifest->documents));
+    if (*manifest_valid_by(manifest))
+        json_object_set_new(facts, "valid_by", json_string(manifest_valid_by(manifest)));
     json_object_set_new(facts, "sources", sources_json(manifest, build));
     json_object_set_new(facts, "pages", pages_json(manifest));
     json_object_set_new(facts, "dropped", dropped_json(manifest));

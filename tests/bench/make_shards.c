@@ -147,7 +147,7 @@ static int make(const struct wish *wish, struct error *err)
     char name[32];
     snprintf(name, sizeof name, "seq%" PRIu32, wish->seq);
     char *folder = path_join(wish->directory, name);
-    manifest_add_source(&manifest, 0, 0);
+    manifest_add_source(&manifest, (struct manifest_source){0});
     add_set(wish, &manifest, SPLIT_TRAIN, wish->samples);
     add_set(wish, &manifest, SPLIT_VALID, 0);
     int result = path_make_directory(wish->directory, err);

@@ -23,8 +23,8 @@ static void make_dataset(void)
     log_open("fuzz", LOG_QUIET, false);
     program = dsdata_program();
     manifest_add_option(&m, "lang", "en");
-    manifest_add_source(&m, 5, 6);
-    manifest_add_source(&m, 7, 8);
+    manifest_add_source(&m, (struct manifest_source){.bytes = 5, .hash = 6});
+    manifest_add_source(&m, (struct manifest_source){.bytes = 7, .hash = 8});
     m.unknown = (struct manifest_unknown){.count = 100, .bytes = 10000, .characters = 9000};
     dataset_write(&m, STR(SPECIAL_PIECES));
     manifest_release(&m);

@@ -30,7 +30,7 @@ static void add_everywhere(struct manifest *m, const char *name, struct buf *voc
     manifest_add_dropped(m, name, 1, 2);
     manifest_add_fate(m, name, 3);
     json_array_append_new(templates, json_pack("{ss si si}", "name", name, "count", 1, "bytes", 100));
-    manifest_add_source(m, 5, 6);
+    manifest_add_source(m, (struct manifest_source){.bytes = 5, .hash = 6});
     json_array_append_new(sources, json_pack("{s:s}", "name", name));
     if (m->vocab_size < PIECES && !strchr(name, '\n') && *name) {
         buf_addf(vocab, "%s\n", name);

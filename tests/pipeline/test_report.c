@@ -136,7 +136,7 @@ static void fill_hostile(struct manifest *m, struct buf *vocab, struct buf *buil
         manifest_add_option(m, name, value);
         manifest_add_dropped(m, name, i, i);
         manifest_add_fate(m, name, i);
-        manifest_add_source(m, i, i);
+        manifest_add_source(m, (struct manifest_source){.bytes = i, .hash = i});
         buf_addf(build, ",{\"name\": \"%s\"}", value);
         mem_free(value);
     }

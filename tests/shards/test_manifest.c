@@ -64,6 +64,15 @@ static void a_manifest_reads_back(void **state)
     assert_string_equal(manifest.options[0].name, "copies");
     assert_string_equal(manifest.options[1].value, "en \"\\ \xc3\xa9");
     assert_int_equal(manifest.sources[0].hash, 0xfedcba9876543210);
+    assert_string_equal(source_kinds[manifest.sources[0].kind], "jsonl");
+    assert_string_equal(source_rules[manifest.sources[1].rule], "id");
+    assert_string_equal(manifest_valid_by(&manifest), "mixed");
+    assert_false(manifest_of_pages(&manifest));
+    assert_int_equal(manifest.repaired_documents, 6);
+    assert_int_equal(manifest.repaired_count, 2);
+    assert_string_equal(manifest.repaired[0].name, "encoding");
+    assert_int_equal(manifest.repaired[0].documents, 5);
+    assert_int_equal(manifest.leaks, 8);
     assert_int_equal(manifest.length_count, 4);
     assert_int_equal(manifest_shortest(&manifest), 16);
     const struct manifest_length *train = manifest_find(&manifest, 16, SPLIT_TRAIN);
@@ -153,6 +162,14 @@ static void values_out_of_range_are_refused(void **state)
         {"\"holes\": 3", "\"holes\": -3"},
         {"\"holes\": 3, ", ""},
         {"\"bytes\": 1500", "\"bytes\": 9223372036854775807"},
+        {"\"repaired\": {", "\"repaired\": [], \"else\": {"},
+        {"\"repaired\": {\"documents\": 6", "\"repaired\": {\"documents\": 18"}, /* more than there are */
+        {"\"encoding\": 5", "\"encoding\": 7"},
+        {"\"encoding\": 5", "\"encoding\": -1"},
+        {"\"reasons\": {", "\"reasons\": 1, \"else\": {"},
+        {"\"leaks\": 8", "\"leaks\": \"8\""},
+        {"\"kind\": \"wiki\"", "\"kind\": \"page\""},
+        {"\"valid_by\": \"id\"}", "\"valid_by\": 1}"},
         {"\"fedcba9876543210\"", "\"fedcba987654321\""},
         {"\"fedcba9876543210\"", "\"fedcba987654321g\""},
         {"\"seq\": 16", "\"seq\": 15"},
@@ -234,6 +251,18 @@ static void unknown_keys_are_ignored(void **state)
     buf_release(&text);
 }
 
+static void an_older_one_has_no_repairs(void **state)
+{
+    (void)state;
+    struct buf text = changed_text(
+        "\"repaired\": {\"documents\": 6, \"reasons\": {\"encoding\": 5, \"id\": 3}},\n\"leaks\": 8,\n", "");
+    struct manifest manifest;
+    assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
+    assert_int_equal(manifest.repaired_count + manifest.repaired_documents + manifest.leaks, 0);
+    manifest_release(&manifest);
+    buf_release(&text);
+}
+
 static void a_newer_version_says_update(void **state)
 {
     (void)state;
@@ -293,12 +322,12 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_manifest_reads_back),        cmocka_unit_test(its_root_hash_covers_every_byte),
-        cmocka_unit_test(what_was_changed_is_not_read), cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(an_empty_shard_is_refused),    cmocka_unit_test(a_shard_too_many_is_refused),
-        cmocka_unit_test(unknown_keys_are_ignored),     cmocka_unit_test(a_newer_version_says_update),
-        cmocka_unit_test(garbage_is_refused),           cmocka_unit_test(names_of_options_must_be_utf8),
-        cmocka_unit_test(places_that_hold_no_dataset),
+        cmocka_unit_test(an_older_one_has_no_repairs),     cmocka_unit_test(a_manifest_reads_back),
+        cmocka_unit_test(its_root_hash_covers_every_byte), cmocka_unit_test(what_was_changed_is_not_read),
+        cmocka_unit_test(values_out_of_range_are_refused), cmocka_unit_test(an_empty_shard_is_refused),
+        cmocka_unit_test(a_shard_too_many_is_refused),     cmocka_unit_test(unknown_keys_are_ignored),
+        cmocka_unit_test(a_newer_version_says_update),     cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(names_of_options_must_be_utf8),   cmocka_unit_test(places_that_hold_no_dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,8 +127,9 @@ __attribute__((unused)) static void tiny_manifest(struct manifest *manifest)
         .documents = 17,
         .pages_kept = 17,
     };
-    manifest_add_source(manifest, 12345, 0xfedcba9876543210);
-    manifest_add_source(manifest, 0, 0);
+    manifest_add_source(manifest,
+                        (struct manifest_source){.bytes = 12345, .hash = 0xfedcba9876543210, .kind = 3, .rule = 2});
+    manifest_add_source(manifest, (struct manifest_source){.kind = 1, .rule = 1});
     manifest_add_option(manifest, "lang", "en \"\\ \xc3\xa9");
     manifest_add_option(manifest, "copies", "1");
     manifest_add_dropped(manifest, "redirect", 5, 120);
@@ -138,6 +139,10 @@ __attribute__((unused)) static void tiny_manifest(struct manifest *manifest)
     manifest->unknown = (struct manifest_unknown){.count = 7, .bytes = 109, .characters = 100, .sentences = 4};
     manifest_add_language(manifest, "fi", 3, 1500);
     manifest_add_language(manifest, "de", 1, 500);
+    manifest_add_repaired(manifest, "id", 3);
+    manifest_add_repaired(manifest, "encoding", 5);
+    manifest->repaired_documents = 6;
+    manifest->leaks = 8;
     manifest_add_length(manifest, 32, 5, SPLIT_VALID, 0, 0, 0);
     manifest_add_length(manifest, 16, 4, SPLIT_TRAIN, 17, 17 * 9, 3);
     manifest_add_length(manifest, 16, 4, SPLIT_VALID, 2, 20, 1);
