@@ -3,14 +3,16 @@
 
 #include "base/output.h"
 
-static void add_paths(const struct opt_row *row, const struct opt_paths *paths, struct buf *out)
+#define PATHS_MAX 24 /* that are repeated; nobody reads or types more */
+
+/* `name` goes before the first, or before each of them. */
+static void add_paths(const char *name, bool each, const struct opt_paths *paths, struct buf *out)
 {
-    char name[64];
-    snprintf(name, sizeof name, "--%s", row->name);
-    for (size_t i = 0; i < paths->count; i++) {
-        if (i == 0 || row->each)
-            command_add(out, name);
-        command_path(out, paths->items[i]);
+    const bool all = paths->count <= PATHS_MAX;
+    for (size_t i = 0; i < (all ? paths->count : 1); i++) {
+        if (name && (i == 0 || each))
+            command_option(out, name, NULL);
+        command_path(out, all ? paths->items[i] : "FILE...");
     }
 }
 
@@ -32,8 +34,7 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
     const struct opt_verb named = {.name = verb};
     command_add(out, program->name);
     command_add(out, verb);
-    for (size_t i = 0; i < result->bare.count; i++)
-        command_path(out, result->bare.items[i]);
+    add_paths(NULL, false, &result->bare, out);
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const size_t i = (size_t)(row - program->rows);
         const bool given = result->given[i / 64] >> i % 64 & 1;
@@ -43,7 +44,7 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
         if (!given || !taken || opt_listed(never, str_of(row->name)) || opt_listed(leave, str_of(row->name)))
             continue;
         if (row->type == OPT_PATHS)
-            add_paths(row, opt_field(row, settings), out);
+            add_paths(row->name, row->each, opt_field(row, settings), out);
         else
             add_option(row, opt_field(row, settings), out);
     }

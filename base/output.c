@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -127,6 +128,7 @@ void command_add(struct buf *command, const char *word)
             buf_addf(command, *at == '\'' ? "'\\''" : "%c", *at);
         buf_add_byte(command, '\'');
     }
+    buf_text(command); /* what holds a command can be printed at any time */
 }
 
 /* "-" alone is standard input, not a file. */
@@ -153,16 +155,48 @@ void command_option(struct buf *command, const char *name, const char *value)
     buf_release(&word);
 }
 
-char *command_of(const char *word, ...)
+/* The format has no other conversions than %s. */
+static void add_text(struct buf *out, const char *format, bool named, va_list names)
 {
-    struct buf command = {0};
-    va_list words;
-    va_start(words, word);
-    for (; word; word = va_arg(words, const char *))
-        command_add(&command, word);
-    va_end(words);
-    buf_text(&command);
-    return command.data;
+    for (const char *at = format; *at; at++) {
+        if (*at != '%') {
+            buf_add_byte(out, *at);
+            continue;
+        }
+        at++;
+        assert(*at == 's');
+        struct buf word = {0};
+        command_path(&word, named ? va_arg(names, const char *) : "FILE");
+        buf_add_str(out, buf_str(&word));
+        buf_release(&word);
+    }
+}
+
+char *command_text(const char *format, ...)
+{
+    struct buf text = {0};
+    va_list names;
+    va_start(names, format);
+    add_text(&text, format, true, names);
+    va_end(names);
+    buf_text(&text);
+    return text.data;
+}
+
+int hint_command(struct error *err, const char *format, ...)
+{
+    struct buf text = {0};
+    va_list names;
+    va_start(names, format);
+    add_text(&text, format, true, names);
+    if (text.size >= sizeof err->hint) {
+        buf_reset(&text);
+        add_text(&text, format, false, names);
+    }
+    va_end(names);
+    hint(err, "%s", buf_text(&text));
+    buf_release(&text);
+    return -1;
 }
 
 void say_next(char *command)

@@ -27,15 +27,18 @@ void output_json(json_t *facts, size_t flags);
 /* A name of any bytes as a JSON string: ill-formed UTF-8, which JSON cannot hold, becomes '?'. */
 json_t *json_name(const char *name);
 
-/* A command line to type, from words up to NULL: each is quoted for a POSIX shell if necessary, control characters as
- * $'\xNN'. The caller frees it with mem_free. */
-__attribute__((sentinel)) char *command_of(const char *word, ...);
-/* Adds one more word. */
+/* Command lines to type. Every name and value in them is quoted for a POSIX shell if necessary, control characters as
+ * $'\xNN'. command_add adds one more word to a command. */
 void command_add(struct buf *command, const char *word);
 /* The same for the name of a file or folder: one that begins with '-' becomes ./-… and is no option then. */
 void command_path(struct buf *command, const char *path);
 /* Adds "--name" and its value, if it has one: "--name=value" where the value begins with '-'. */
 void command_option(struct buf *command, const char *name, const char *value);
+/* Text with commands in it, each %s of which becomes a word as by command_path. The caller frees it with mem_free. */
+__attribute__((format(printf, 1, 2))) char *command_text(const char *format, ...);
+/* hint() with such a text. Names that leave no room are replaced by FILE, so that no command is cut off. Names go into
+ * a hint that tells what to type in no other way. */
+__attribute__((format(printf, 2, 3))) int hint_command(struct error *err, const char *format, ...);
 /* Prints the line "next  COMMAND" that every verb ends with, on stderr. Frees the command. */
 void say_next(char *command);
 

@@ -4,6 +4,7 @@
 
 #include "base/calls.h"
 #include "base/mem.h"
+#include "base/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -196,11 +197,11 @@ int path_hint_download(const char *name, bool model, struct error *err)
     if (path_exists(name))
         return -1;
     if (strstr(name, "://"))
-        return hint(err, "it is read from a disk; download it first: curl -LO %.400s", name);
+        return hint_command(err, "it is read from a disk; download it first: curl -LO %s", name);
     if (model && is_hub_name(name))
-        return hint(err,
-                    "if it is a name of the Hugging Face hub, download it first: hf download %.200s --local-dir %.200s",
-                    name, slash ? slash + 1 : name);
+        return hint_command(err,
+                            "if it is a name of the Hugging Face hub, download it first: hf download %s --local-dir %s",
+                            name, slash ? slash + 1 : name);
     return -1;
 }
 

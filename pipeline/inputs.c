@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/parallel.h"
 #include "pipeline/input_names.h"
 #include "pipeline/inputs_form.h"
@@ -22,7 +23,7 @@ static void hint_language(const struct input_name *named, struct error *err)
     if (!equals || err->kind != ERR_USAGE)
         return;
     if (named->code[0] && path_exists(typed)) {
-        hint(err, "is the file's name %s? then type ./%s", typed, typed);
+        hint_command(err, "is the file's name %s? then type ./%s", typed, typed);
     } else if (!named->code[0] && path_exists(equals + 1)) {
         const char *nearest = code_nearest(str_range(typed, equals));
         hint(err, "the text before = is not the code of a language%s%s", nearest ? "; the nearest is " : "",

@@ -152,7 +152,7 @@ void summary_sealing(struct progress *progress, const struct build_facts *facts,
 
 static char *next_command(const char *directory)
 {
-    return command_of("dstrain", "--shards", directory, NULL);
+    return command_text("dstrain --shards %s", directory);
 }
 
 static void say_templates(const struct counts *counts)

@@ -11,6 +11,8 @@
 set -euo pipefail
 
 base=${DUMPS_URL:-https://dumps.wikimedia.org}
+only=(--proto "=https" --proto-redir "=https") # no redirection leads to what anybody on the way could have changed
+case $base in http://*) only=(--proto "=http,https" --proto-redir "=http,https") ;; esac # a mirror that was asked for
 exports=$base/other/mediawiki_content_current
 
 leave() {
@@ -22,12 +24,12 @@ leave() {
 
 # fetch URL: prints its text; fails if it does not exist.
 fetch() {
-    curl --silent --show-error --fail --location --retry 3 "$1"
+    curl "${only[@]}" --silent --show-error --fail --location --retry 3 "$1"
 }
 
 # Does this URL exist?
 is_there() {
-    curl --silent --fail --location --retry 3 --output /dev/null --head "$1"
+    curl "${only[@]}" --silent --fail --location --retry 3 --output /dev/null --head "$1"
 }
 
 # dates_of URL PATTERN: the dates that its index links to, newest first.
@@ -56,8 +58,8 @@ download() {
             return 0
         fi
         echo "download   $file$([ "$try" = 1 ] || echo ", try $try")" >&2
-        curl --silent --show-error --fail --location --retry 5 --retry-delay "${GET_DUMP_DELAY:-5}" --continue-at - \
-            --output "$file.part" "$url" && continue
+        curl "${only[@]}" --silent --show-error --fail --location --retry 5 --retry-delay "${GET_DUMP_DELAY:-5}" \
+            --continue-at - --output "$file.part" "$url" && continue
         # The server cannot resume, or its file is shorter than ours: start over.
         case $? in 22 | 33 | 36) rm -f "$file.part" ;; esac
     done
@@ -66,7 +68,7 @@ download() {
         return 0
     fi
     [ -f "$file.part" ] || leave 7 "$url cannot be downloaded; the same command tries again"
-    if curl --silent --fail --location --head "$url" 2>/dev/null | tr -d '\r' |
+    if curl "${only[@]}" --silent --fail --location --head "$url" 2>/dev/null | tr -d '\r' |
         grep -qi "^content-length: *$(wc -c <"$file.part")\$"; then
         rm -f "$file.part"
         leave 3 "$url differs from its sum $digest; it was removed, the same command downloads it again"

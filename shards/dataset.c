@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "shards/masking.h"
 
 #include <inttypes.h>
@@ -59,7 +60,7 @@ static int open_vocabulary(struct dataset *dataset, struct error *err)
     else {
         if (map.size != dataset->manifest.vocab_bytes || hash64(map.data, map.size) != dataset->manifest.vocab_hash) {
             fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
-            result = hint(err, "dsdata verify %s names what is damaged", dataset->directory);
+            result = hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
         } else if (dataset->manifest.masking == MASKS_WHOLE_WORD) {
             dataset->continues =
                 read_continues((struct str){(const char *)map.data, map.size}, dataset->manifest.vocab_size);
@@ -88,7 +89,7 @@ static int open_shard(const struct dataset *dataset, uint32_t index, struct shar
                          shard_header_difference(&shard->header, &expected));
     }
     if (result < 0 && err->hint[0] == 0)
-        hint(err, "dsdata verify %s names what is damaged", dataset->directory);
+        hint_command(err, "dsdata verify %s names what is damaged", dataset->directory);
     mem_free(path);
     return result;
 }

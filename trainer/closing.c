@@ -56,16 +56,17 @@ static json_t *next_commands(const struct setup *setup, const char *directory, c
         command_add(&command, "dstrain");
         for (size_t i = 0; i < shards->count; i++) {
             command_add(&command, "--shards");
-            command_add(&command, shards->items[i]);
+            command_path(&command, shards->items[i]);
         }
-        const char *const rest[] = {"--seq", seq, "--init", best ? best : directory, "--steps", steps};
-        for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-            command_add(&command, rest[i]);
+        command_option(&command, "seq", seq);
+        command_add(&command, "--init");
+        command_path(&command, best ? best : directory);
+        command_option(&command, "steps", steps);
         json_array_append_new(next, json_string(buf_text(&command)));
         buf_release(&command);
     }
     snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
-    append_command(next, command_of("dstrain", "export", best ? best : directory, "--out", model, NULL));
+    append_command(next, command_text("dstrain export %s --out %s", best ? best : directory, model));
     return next;
 }
 

@@ -78,8 +78,12 @@ static int no_weight(const struct opt_paths *shards, const struct named *named, 
 {
     fail(err, ERR_USAGE, "--shards is given %zu times, and %.*s has no weight", shards->count, (int)named->path.size,
          named->path.data);
-    return hint(err, "a mixture says what share of the samples each dataset has: --shards %.*s=0.7 --shards …=0.3",
-                (int)named->path.size, named->path.data);
+    char *path = mem_alloc(named->path.size + 1);
+    snprintf(path, named->path.size + 1, "%.*s", (int)named->path.size, named->path.data);
+    hint_command(err, "a mixture says what share of the samples each dataset has: --shards %s=0.7 --shards …=0.3",
+                 path);
+    mem_free(path);
+    return -1;
 }
 
 static int read_weights(const struct opt_paths *shards, uint32_t *weights, struct error *err)
@@ -125,7 +129,7 @@ static int compare(const struct dataset *first, const struct dataset *other, str
         snprintf(what, sizeof what, "their vocabularies differ (%" PRIu32 " and %" PRIu32 " pieces)", a->vocab_size,
                  b->vocab_size);
         differ(first, other, what, err);
-        return hint(err, "dsdata build --vocab %.200s/%s makes one with the same", first->directory, VOCAB_NAME);
+        return hint_command(err, "dsdata build --vocab %s/" VOCAB_NAME " makes one with the same", first->directory);
     }
     const char *han = "handle-chinese-chars";
     if (a->cased != b->cased || a->accents_kept != b->accents_kept ||

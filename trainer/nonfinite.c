@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/evaluate.h"
 #include "trainer/keep/json_write.h"
 
@@ -232,13 +233,13 @@ static int fail_not_finite(const struct engine *engine, const char *text, const 
         fail_at(err, ERR_NUMERIC, directory, ERROR_NO_OFFSET, "%.500s", text);
     else
         fail(err, ERR_NUMERIC, "%.500s", text);
+    char *resume = directory ? command_text("--resume %s", directory) : NULL;
     if (!directory || saved == 0)
         hint(err, "nothing was changed by this step; try %s", buf_text(&remedies));
     else
-        hint(err,
-             "nothing was changed by this step, the checkpoint of step %" PRIu64
-             " is intact; try %s, with --resume %.200s",
-             saved, buf_text(&remedies), directory);
+        hint(err, "nothing was changed by this step, the checkpoint of step %" PRIu64 " is intact; try %s, with %s",
+             saved, buf_text(&remedies), resume);
+    mem_free(resume);
     buf_release(&remedies);
     return -1;
 }

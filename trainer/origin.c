@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/output.h"
 
 void origin_release(struct origin *origin)
 {
@@ -21,7 +22,7 @@ void origin_release(struct origin *origin)
 /* Adds the hint for formats that can run code or need other software: a script converts them. */
 static int say_conversion(const char *source, const char *out, struct error *err)
 {
-    return hint(err, "convert it once: scripts/to_safetensors.py %.150s %.150s.safetensors", source, out);
+    return hint_command(err, "convert it once: scripts/to_safetensors.py %s %s.safetensors", source, out);
 }
 
 /* Makes the error that says which other format the directory has. */
@@ -49,10 +50,11 @@ static int no_weights(const struct origin *origin, struct error *err)
         return checkpoint_refuse(origin->files, "holds no model.safetensors", err);
     fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[other].what);
     if (other == 0)
-        return hint(err,
-                    "write it in one: python3 -c \"from transformers import BertForPreTraining as B; "
-                    "B.from_pretrained('%.120s').save_pretrained('%.120s', max_shard_size='100GB')\"",
-                    origin->files, origin->files);
+        return hint_command(
+            err,
+            "write it in one: python3 -c 'import sys; from transformers import BertForPreTraining as B; "
+            "B.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1], max_shard_size=\"100GB\")' %s",
+            origin->files);
     return say_conversion(origin->files, origin->files, err);
 }
 

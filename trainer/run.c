@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 
@@ -86,8 +87,8 @@ int run_read(const char *directory, json_t **record, struct error *err)
     }
     mem_free(path);
     if (result < 0 && err->kind == ERR_VERIFY)
-        hint(err, "--init with one of %.200s/" CHECKPOINTS_NAME " begins a new run; --fresh moves this one away",
-             directory);
+        hint_command(err, "--init with one of %s/" CHECKPOINTS_NAME " begins a new run; --fresh moves this one away",
+                     directory);
     return result;
 }
 
@@ -150,9 +151,13 @@ static int compare(struct run *run, const json_t *identity, struct error *err)
         const bool branches = can_branch(there, identity);
         result = fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s",
                          buf_text(&differences));
-        hint(err, "give another --out%s%.120s%s, or --fresh to move that run to %.120s.1",
-             branches ? ", with --resume " : "", branches ? run->directory : "",
-             branches ? " to go on from that run with these settings (without --model)" : "", run->directory);
+        if (branches)
+            hint_command(err,
+                         "give another --out, with --resume %s to go on from that run with these settings (without "
+                         "--model), or --fresh to move that run to %s.1",
+                         run->directory, run->directory);
+        else
+            hint_command(err, "give another --out, or --fresh to move that run to %s.1", run->directory);
     }
     buf_release(&differences);
     return result;

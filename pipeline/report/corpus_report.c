@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "pipeline/report/corpus_sections.h"
 #include "pipeline/verbs/facts.h"
 
@@ -18,7 +19,7 @@ static int gather(struct corpus_report *report, struct error *err)
                      : fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset's vocabulary is missing");
     if (result == 0 && (report->vocab->count != manifest->vocab_size || report->vocab->hash != manifest->vocab_hash)) {
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
-        result = hint(err, "dsdata verify %s names what is damaged", report->directory);
+        result = hint_command(err, "dsdata verify %s names what is damaged", report->directory);
     }
     if (result == 0)
         result = figures_read(&report->figures, report->directory, manifest, report->vocab, err);

@@ -43,6 +43,6 @@ int dsdata_doctor(void *data, struct opt_paths bare, struct error *err)
     output_line("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
     output_line("processes  %s", has_mpi ? "one, or several under mpirun and srun" : "one: built without MPI");
     print_libraries(settings->program->version);
-    say_next(command_of("dsdata", "build", "FILE", NULL));
+    say_next(command_text("dsdata build FILE"));
     return 0;
 }

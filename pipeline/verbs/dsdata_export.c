@@ -356,10 +356,10 @@ static void say_next_split(const struct dsdata_settings *settings, const struct 
     char length[16];
     snprintf(length, sizeof length, "%u", seq);
     if (settings->split == SPLIT_TRAIN && valid && valid->samples > 0)
-        say_next(command_of("dsdata", "export", dataset->directory, "--seq", length, "--split", "valid", "--format",
-                            format->name, "--out", format->folder ? "DIR" : "FILE", NULL));
+        say_next(command_text("dsdata export %s --seq %s --split valid --format %s --out %s", dataset->directory,
+                              length, format->name, format->folder ? "DIR" : "FILE"));
     else
-        say_next(command_of("dsdata", "report", dataset->directory, NULL));
+        say_next(command_text("dsdata report %s", dataset->directory));
 }
 
 int dsdata_export(void *data, struct opt_paths bare, struct error *err)

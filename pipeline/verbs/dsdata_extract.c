@@ -239,7 +239,7 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
             result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
         report(&extraction);
         if (result == 0 && !inputs_pipe(&extraction.inputs))
-            say_next(command_of("dsdata", "build", inputs_name(&extraction.inputs, 0), NULL));
+            say_next(settings_command(extraction.settings, "build", " out format limit ").data);
     }
     missing_release(&extraction.missing);
     inputs_close(&extraction.inputs);

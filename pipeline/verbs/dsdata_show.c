@@ -121,7 +121,7 @@ static int show_dataset(const struct dsdata_settings *settings, const char *dire
         result = facts_print(facts_json(&manifest, build), err);
     } else {
         print_dataset(directory, &manifest, build, settings->verbose);
-        say_next(command_of("dsdata", "show", directory, "--sample", "0", NULL));
+        say_next(command_text("dsdata show %s --sample 0", directory));
     }
     json_decref(build);
     manifest_release(&manifest);
@@ -168,7 +168,7 @@ static int show_shard(const struct dsdata_settings *settings, const char *path, 
         result = facts_print(shard_json(&shard), err);
     } else {
         print_shard(&shard);
-        say_next(command_of("dsdata", "show", path, "--sample", "0", NULL));
+        say_next(command_text("dsdata show %s --sample 0", path));
     }
     shard_close(&shard);
     return result;

@@ -46,7 +46,9 @@ int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
     if (result == 0) {
         template_pass_say(&facts);
         const char *file = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : "FILE";
-        say_next(command_of("dsdata", "build", inputs_name(&inputs, 0), "--templates", file, NULL));
+        struct buf next = settings_command(settings, "build", " out ");
+        command_option(&next, "templates", file);
+        say_next(next.data);
     }
     inputs_close(&inputs);
     buf_release(&text);

@@ -30,7 +30,7 @@ static int hint_rebuild(const char *directory, const struct verify_report *repor
 {
     if (strcmp(report->damaged[0].file, MANIFEST_NAME) == 0)
         return hint(err, "copy it again from its source, or build the dataset anew in another directory");
-    char *command = command_of("dsdata", "build", "INPUT...", "--out", directory, "--fresh", NULL);
+    char *command = command_text("dsdata build INPUT... --out %s --fresh", directory);
     hint(err, "rebuild it with the inputs and options that made it: %s", command);
     mem_free(command);
     return -1;
@@ -65,7 +65,7 @@ static int say(const char *directory, const struct verify_report *report, json_t
         return hint_rebuild(directory, report, err);
     }
     if (result == 0)
-        say_next(command_of("dsdata", "report", directory, NULL));
+        say_next(command_text("dsdata report %s", directory));
     return result;
 }
 

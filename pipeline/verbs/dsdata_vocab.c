@@ -80,7 +80,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
         log_say("held out   nothing: the text is too short, all of it is learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
-        vocab_say_next(settings->out, recipe->cased, recipe->strip_accents);
+        vocab_say_next(settings, settings->out, recipe->cased, recipe->strip_accents);
     if (vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
                  format_count(settings->vocab_size, words));

@@ -51,17 +51,19 @@ static void print_json(const struct vocab_defects *d, const struct vocab *vocab,
     output_json(facts, 0);
 }
 
-void vocab_say_next(const char *path, bool cased, bool strip_accents)
+void vocab_say_next(const struct dsdata_settings *settings, const char *path, bool cased, bool strip_accents)
 {
-    struct buf command = {0};
-    const char *const words[] = {"dsdata", "build", "INPUT", "--vocab", path};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        command_add(&command, words[i]);
+    static const char learning[] = " out limit cased accents vocab-size algo unused min-frequency limit-alphabet ";
+    struct buf command = settings_command(settings, "build", learning);
+    if (settings->check) /* there were no inputs */
+        command_add(&command, "INPUT");
+    if (settings->spool) /* standard input names no dataset */
+        command_option(&command, "out", "DIR");
+    command_option(&command, "vocab", path);
     if (cased)
-        command_add(&command, "--cased");
+        command_option(&command, "cased", NULL);
     if (cased == strip_accents)
-        buf_addf(&command, " --accents %s", cased ? "strip" : "keep");
-    buf_text(&command);
+        command_option(&command, "accents", cased ? "strip" : "keep");
     say_next(command.data);
 }
 
@@ -103,6 +105,6 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     if (fflush(stdout) != 0 && result == 0)
         return output_failed(err);
     if (result == 0)
-        vocab_say_next(path, options.cased, options.strip_accents);
+        vocab_say_next(settings, path, options.cased, options.strip_accents);
     return result < 0 && settings->json ? (int)err->kind : result; /* the object has reported it */
 }

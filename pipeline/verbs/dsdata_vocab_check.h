@@ -9,6 +9,6 @@
 int vocab_check(struct dsdata_settings *settings, struct error *err);
 
 /* The next command, with the settings that reproduce how a vocabulary cuts words. */
-void vocab_say_next(const char *path, bool cased, bool strip_accents);
+void vocab_say_next(const struct dsdata_settings *settings, const char *path, bool cased, bool strip_accents);
 
 #endif

@@ -167,20 +167,18 @@ static int print_view(const struct dsdata_settings *settings, struct view *view,
 
 static void say_next_sample(const struct dsdata_settings *settings, const char *directory, uint64_t sample)
 {
+    char number[24];
     struct buf command = {0};
-    char numbers[64];
-    command_add(&command, "dsdata");
-    command_add(&command, "show");
-    command_add(&command, directory);
+    buf_add_text(&command, "dsdata show");
+    command_path(&command, directory);
     if (settings_given(settings, "seq")) {
-        snprintf(numbers, sizeof numbers, " --seq %" PRIu64, settings->seq_one);
-        buf_add_text(&command, numbers);
+        snprintf(number, sizeof number, "%" PRIu64, settings->seq_one);
+        command_option(&command, "seq", number);
     }
     if (settings->split == SPLIT_VALID)
-        buf_add_text(&command, " --split valid");
-    snprintf(numbers, sizeof numbers, " --sample %" PRIu64, sample);
-    buf_add_text(&command, numbers);
-    buf_text(&command);
+        command_option(&command, "split", "valid");
+    snprintf(number, sizeof number, "%" PRIu64, sample);
+    command_option(&command, "sample", number);
     say_next(command.data);
 }
 

@@ -107,6 +107,14 @@ expect_exit 0 "$get" oldwiki
 expect_equal next "$(cat "$scratch/stdout")" "dsdata build oldwiki-20260601-pages-articles.xml.bz2"
 cmp "$samples" oldwiki-20260601-pages-articles.xml.bz2 || complain "another file"
 
+case_begin "every request is for https, and so are redirections"
+mkdir "$scratch/stub"
+printf '#!/bin/sh\necho "$*" >>%q\nexit 22\n' "$scratch/asked" >"$scratch/stub/curl"
+chmod +x "$scratch/stub/curl"
+expect_exit 2 env -u DUMPS_URL PATH="$scratch/stub:$PATH" "$get" xxwiki
+[ -s "$scratch/asked" ] || complain "curl was not asked"
+expect_equal "requests without" "$(grep -vc -e '--proto =https --proto-redir =https ' "$scratch/asked")" 0
+
 case_begin "no such wiki, no such date, no name"
 expect_exit 2 "$get" yywiki
 expect_words yywiki

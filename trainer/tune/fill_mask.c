@@ -104,7 +104,7 @@ static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
     while (input_line(&rest, &line))
         if (add_line(f, line, err) < 0)
             return texts.count > 0 && path_is_file(texts.items[0])
-                       ? hint(err, "TEXT is the text itself; <%.300s reads a file", texts.items[0])
+                       ? hint_command(err, "TEXT is the text itself; <%s reads a file", texts.items[0])
                        : -1;
     return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a [MASK] in it");
 }
@@ -229,9 +229,8 @@ static void print(const struct fill *f)
         print_json(f);
     else
         print_text(f);
-    say_next(origin->source == SOURCE_HUGGING_FACE
-                 ? command_of("dstrain", "--shards", "DATASET", "--init", origin->name, NULL)
-                 : command_of("dstrain", "export", origin->name, "--out", "DIR", NULL));
+    say_next(origin->source == SOURCE_HUGGING_FACE ? command_text("dstrain --shards DATASET --init %s", origin->name)
+                                                   : command_text("dstrain export %s --out DIR", origin->name));
 }
 
 static int fill(struct fill *f, struct opt_paths texts, struct error *err)

@@ -355,7 +355,7 @@ static void say_export(const char *out, const json_t *scores)
         mem_free(run);
         run = seed;
     }
-    say_next(command_of("dstrain", "export", run, "--out", "DIR", NULL));
+    say_next(command_text("dstrain export %s --out DIR", run));
     mem_free(run);
 }
 

@@ -6,6 +6,7 @@
 #include "base/bz/stream.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/output.h"
 
 #define STEP_BYTES (1u << 20)
 
@@ -25,7 +26,8 @@ static int unpack(const char *path, size_t bytes_max, struct buf *text, size_t f
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_starts(head, kinds[i].magic)) {
             fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is compressed");
-            return hint(err, "%s %.300s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack, path);
+            return hint_command(err, "%s %s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack,
+                                path);
         }
     if (!bzip2_begins(head))
         return 0;

@@ -303,7 +303,7 @@ static int score(struct score *s, struct error *err)
     fflush(stdout); /* results precede messages, even if both go to one pipe */
     log_say("done       %s, %s in %s", format_counted(s->pair_count, "pair", pairs),
             format_counted(s->ids.count, "masked piece", pieces), format_seconds(s->seconds, time));
-    say_next(command_of("dstrain", "fill-mask", s->reading.origin.name, "Paris is the [MASK] of France.", NULL));
+    say_next(command_text("dstrain fill-mask %s 'Paris is the [MASK] of France.'", s->reading.origin.name));
     return 0;
 }
 

@@ -161,6 +161,13 @@ static int check(const struct settings *settings, struct error *err)
     return settings->train ? 0 : check_directory(settings, err);
 }
 
+static void warn_of_answers(const char *out, const char *key, const char *before)
+{
+    char *command = command_text("dstrain squad --init %s --dev FILE --out DIR", out);
+    log_warn("%s has the answers of --%s %s; for others: %s", out, key, before, command);
+    mem_free(command);
+}
+
 /* A finished run has the answers of the options that it ended with: says which of now are others. */
 static void warn_of_others(const struct settings *settings)
 {
@@ -175,8 +182,7 @@ static void warn_of_others(const struct settings *settings)
         const char *before = json_string_value(json_object_get(then, keys[i]));
         const char *after = json_string_value(json_object_get(now, keys[i]));
         if (before && after && strcmp(before, after) != 0 && !(i == 0 && path_same(before, after)))
-            log_warn("%s has the answers of --%s %s; for others: dstrain squad --init %s --dev FILE --out DIR",
-                     settings->out, keys[i], before, settings->out);
+            warn_of_answers(settings->out, keys[i], before);
     }
     json_decref(now);
     json_decref(record);
@@ -189,8 +195,8 @@ static int say_scores(const struct settings *settings, struct error *err)
     int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, &scores, err);
     mem_free(path);
     if (result < 0)
-        return hint(err, "the run is finished; dstrain squad --init %.300s --dev FILE --out DIR answers questions",
-                    settings->out);
+        return hint_command(err, "the run is finished; dstrain squad --init %s --dev FILE --out DIR answers questions",
+                            settings->out);
     warn_of_others(settings);
     const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
     char questions[56];
@@ -202,7 +208,7 @@ static int say_scores(const struct settings *settings, struct error *err)
             format_counted((uint64_t)json_integer_value(json_object_get(scores, "total")), "question", questions));
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    say_next(command_of("dstrain", "export", settings->train ? settings->out : settings->init, "--out", "DIR", NULL));
+    say_next(command_text("dstrain export %s --out DIR", settings->train ? settings->out : settings->init));
     json_decref(scores);
     return 0;
 }

@@ -307,6 +307,13 @@ static int open_ops(struct bench *b, struct error *err)
     return b->ops ? 0 : -1;
 }
 
+static void say_tuned(const char *path)
+{
+    char *command = command_text("dstrain --tune %s", path);
+    log_say("tuned      %s: %s uses it", path, command);
+    mem_free(command);
+}
+
 /* Chooses product algorithms by time, as a training does; with --tune among all algorithms, and writes the table. */
 static int tune(struct bench *b, struct error *err)
 {
@@ -319,7 +326,7 @@ static int tune(struct bench *b, struct error *err)
     if (result == 0 && path)
         result = file_write_all(path, table.data, table.size, err);
     if (result == 0 && path)
-        log_say("tuned      %s: dstrain --tune %s uses it", path, path);
+        say_tuned(path);
     buf_release(&table);
     return result;
 }
@@ -370,6 +377,6 @@ int dstrain_bench(void *context, struct opt_paths bare, struct error *err)
         print_json(&b, &r);
     b.ops->close(b.ops);
     pack_release(&b.batch);
-    log_say("next       dstrain plan --shards DIR --model %s", b.settings->model ? b.settings->model : "base");
+    say_next(command_text("dstrain plan --shards DIR --model %s", b.settings->model ? b.settings->model : "base"));
     return 0;
 }

@@ -100,7 +100,7 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     json_t *cuda = look_at_cuda(text), *comm = look_at_comm(text);
     if (text) {
         fflush(stdout); /* facts precede messages, even if both go to one pipe */
-        say_next(command_of("dstrain", "plan", "--shards", "DIR", NULL));
+        say_next(command_text("dstrain plan --shards DIR"));
     } else {
         json_t *facts = json_pack(
             "{s:s, s:i, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads", (int)threads,

@@ -59,8 +59,8 @@ static void report(const struct setup *setup, const struct origin *origin, const
         screen_means(output_line, &setup->task.metrics, e, split);
         screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
         say_next(origin->source == SOURCE_HUGGING_FACE
-                     ? command_of("dstrain", "fill-mask", origin->name, "Paris is the [MASK] of France.", NULL)
-                     : command_of("dstrain", "export", origin->name, "--out", "DIR", NULL));
+                     ? command_text("dstrain fill-mask %s 'Paris is the [MASK] of France.'", origin->name)
+                     : command_text("dstrain export %s --out DIR", origin->name));
         return;
     }
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
@@ -132,8 +132,10 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
     }
     fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
             "was fine-tuned (%.40s), and is scored at its end: there is no dataset to evaluate on", task);
-    return hint(err, "its scores are in %.300s/scores.json; dstrain %.*s --init %.300s scores it on other data",
-                directory, (int)strcspn(task, " "), task, directory);
+    char verb[16];
+    snprintf(verb, sizeof verb, "%.*s", (int)strcspn(task, " "), task);
+    return hint_command(err, "its scores are in %s/scores.json; dstrain %s --init %s scores it on other data",
+                        directory, verb, directory);
 }
 
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)

@@ -151,8 +151,8 @@ static const char *trial_of(const struct model_config *config)
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
                  json_t *copied)
 {
-    char *next = is_foreign(config) ? command_of("dstrain", "--shards", "DATASET", "--init", settings->out, NULL)
-                                    : command_of("python3", "-c", trial_of(config), settings->out, NULL);
+    char *next = is_foreign(config) ? command_text("dstrain --shards DATASET --init %s", settings->out)
+                                    : command_text("python3 -c %s %s", trial_of(config), settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))

@@ -302,7 +302,7 @@ static int replay(struct replay *r, struct team *team, const struct settings *as
         output_line("%s: steps %" PRIu64 " to %" PRIu64
                     " computed again, checkpoints with the same bytes: %zu; the last one's %s+%s have XXH3 %s",
                     r->run, stretch_first(r->record, plan_from(r)), last, count, WEIGHTS_NAME, MOMENTS_NAME, r->hash);
-        say_next(command_of("dstrain", "export", r->run, "--out", "DIR", NULL));
+        say_next(command_text("dstrain export %s --out DIR", r->run));
     }
     return 0;
 }

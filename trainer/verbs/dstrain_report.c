@@ -57,7 +57,7 @@ static void say(const struct settings *settings, const struct report *report, co
     if (!settings->json)
         say_next(report->runs[0].health.command
                      ? mem_copy_text(report->runs[0].health.command)
-                     : command_of("dstrain", "export", report->runs[0].directory, "--out", "bert", NULL));
+                     : command_text("dstrain export %s --out bert", report->runs[0].directory));
 }
 
 int dstrain_report(void *context, struct opt_paths bare, struct error *err)

@@ -298,19 +298,18 @@ static void say(const json_t *facts)
 static char *next_of(const json_t *facts, const char *name, bool begun)
 {
     if (!begun)
-        return command_of("dstrain", "show", name, NULL);
+        return command_text("dstrain show %s", name);
     const uint64_t best = json_array_size(json_object_get(facts, "health")) > 0 ? checkpoint_best(name) : 0;
     if (best > 0) {
-        char *path = checkpoint_path(name, best),
-             *command = command_of("dstrain", "export", path, "--out", "DIR", NULL);
+        char *path = checkpoint_path(name, best), *command = command_text("dstrain export %s --out DIR", path);
         mem_free(path);
         return command;
     }
     if (json_object_get(json_object_get(facts, "settings"), "shards"))
-        return command_of("dstrain", "eval", name, NULL);
+        return command_text("dstrain eval %s", name);
     if (json_object_get(facts, "identity"))
-        return command_of("dstrain", "export", name, "--out", "DIR", NULL);
-    return command_of("dstrain", "--shards", "DATASET", "--init", name, NULL);
+        return command_text("dstrain export %s --out DIR", name);
+    return command_text("dstrain --shards DATASET --init %s", name);
 }
 
 int dstrain_show(void *context, struct opt_paths bare, struct error *err)

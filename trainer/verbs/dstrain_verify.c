@@ -105,12 +105,12 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
     } else if (result == 0) {
         result = verify_say(directory, &report, err);
         if (report.count > 0 && holds(directory, MANIFEST_NAME))
-            hint(err, "dsdata verify %.400s says how to rebuild it", directory);
+            hint_command(err, "dsdata verify %s says how to rebuild it", directory);
         else if (report.count > 0)
             hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is intact");
         else if (result == 0)
-            say_next(holds(directory, MANIFEST_NAME) ? command_of("dstrain", "plan", "--shards", directory, NULL)
-                                                     : command_of("dstrain", "show", directory, NULL));
+            say_next(holds(directory, MANIFEST_NAME) ? command_text("dstrain plan --shards %s", directory)
+                                                     : command_text("dstrain show %s", directory));
     }
     verify_release(&report);
     return result;
