@@ -14,7 +14,11 @@ near() {
     cp "$scratch/stdout" "$scratch/plan.json"
     expect_exit 0 "$dsdata" build "$@" --out "$scratch/out" --json
     cp "$scratch/stdout" "$scratch/made.json"
-    expect_exit 0 python3 - "$fewest" "$most" "$scratch/plan.json" "$scratch/made.json" "$scratch/out/vocab.txt" <<'PYTHON'
+    expect_exit 0 python3 "$scratch/near.py" "$fewest" "$most" "$scratch/plan.json" "$scratch/made.json" \
+        "$scratch/out/vocab.txt"
+}
+
+cat >"$scratch/near.py" <<'PYTHON'
 import json, os, sys
 
 fewest, most = int(sys.argv[1]), int(sys.argv[2])
@@ -25,7 +29,6 @@ for row in plan["lengths"]:
 for name, planned, is_ in pairs:
     assert fewest * is_ <= 100 * planned <= most * is_, f"{name}: {planned} planned, {is_} made"
 PYTHON
-}
 
 # as_the_build EXIT WORDS…: the dry run ends with the exit code and the message of the build.
 as_the_build() {
@@ -46,7 +49,8 @@ python3 - "$scratch" <<'PYTHON'
 import json, sys
 
 nouns = "harbour lamp rope letter soup winter ledger island ferry stone garden clerk window horse bell".split()
-sentence = lambda i: f"The {nouns[i * 7 % 15]} of {i % 977} was a {nouns[i % 13]}, and nobody asked for its {nouns[i % 11]}."
+sentence = lambda i: (f"The {nouns[i * 7 % 15]} of {i % 977} was a {nouns[i % 13]}, and nobody asked for its "
+                      f"{nouns[i % 11]}.")
 with open(sys.argv[1] + "/lines.jsonl", "w") as jsonl, open(sys.argv[1] + "/sentences.txt", "w") as text:
     for i in range(1500):
         document = [sentence(i * 31 + k) for k in range(i * i % 60 + 1)]
