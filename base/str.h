@@ -90,6 +90,8 @@ unsigned utf8_write(uint32_t code_point, char out[4]); /* bytes written, 1 to 4 
 bool utf8_valid(struct str text);
 /* Appends the text with U+FFFD in the place of each maximal ill-formed part, as Python's errors="replace" does. */
 void utf8_replace(struct str text, struct buf *out);
+/* The number of well-formed bytes at the start of the text, and of the ill-formed part that follows (utf8_decode). */
+size_t utf8_good(struct str text, unsigned *skip);
 /* Removes ill-formed bytes in place; returns the new size and adds the removed bytes to *dropped (may be NULL). */
 size_t utf8_repair(char *text, size_t size, uint64_t *dropped);
 

@@ -101,7 +101,6 @@ static unsigned plain_bytes(const char *text, size_t size)
     return lead >= 0xC2 && lead <= 0xDF && size > 1 && goes_on(text[1]) ? 2 : 0;
 }
 
-/* The number of well-formed bytes at the start of the text. */
 static size_t valid_bytes(const char *text, size_t size, unsigned *skip)
 {
     uint32_t code_point;
@@ -117,6 +116,14 @@ static size_t valid_bytes(const char *text, size_t size, unsigned *skip)
         } while (at < size && (unsigned char)text[at] >= 0x80);
     }
     return at;
+}
+
+size_t utf8_good(struct str text, unsigned *skip)
+{
+    const size_t good = valid_bytes(text.data, text.size, skip);
+    if (good == text.size)
+        *skip = 0;
+    return good;
 }
 
 bool utf8_valid(struct str text)

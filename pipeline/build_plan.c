@@ -161,6 +161,9 @@ int build_plan(struct build *build, struct error *err)
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
     build->recipe.forms = build->inputs.forms;
+    if (encoding_converts(&build->inputs.encoding) || build->inputs.encoding.lossy)
+        build->recipe.encoding = build->inputs.encoding.name;
+    build->recipe.iconv = encoding_library(&build->inputs.encoding);
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));

@@ -90,10 +90,9 @@ static void say_again(const struct feed *feed)
     char bytes[32];
     const struct place place = feed->next;
     const struct inputs *inputs = feed->inputs;
-    if (place.window == 0 || place.file == inputs->count || !codec_of(dump_container(inputs->dumps[place.file])))
+    if (place.window == 0 || place.file == inputs->count || !dump_is_made(inputs->dumps[place.file]))
         return;
-    log_say("%s   is decompressed again from its beginning; reading continues at %s of its text",
-            inputs->paths[place.file],
+    log_say("%s   is decoded again from its beginning; reading continues at %s of its text", inputs->paths[place.file],
             format_bytes(place.window * dump_window_bytes(inputs->dumps[place.file]), bytes));
 }
 

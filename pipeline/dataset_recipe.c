@@ -129,6 +129,10 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     put_number(object, "keep", recipe->keep);
     put_number(object, "drop", recipe->drop);
     json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
+    if (recipe->encoding)
+        json_object_set_new(object, "encoding", json_string(recipe->encoding));
+    if (recipe->iconv)
+        json_object_set_new(object, "iconv", json_string(recipe->iconv));
     if (recipe->variant)
         json_object_set_new(object, "variant", json_string(recipe->variant));
     if (recipe->languages)

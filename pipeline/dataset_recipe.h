@@ -36,6 +36,8 @@ struct dataset_recipe {
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as in struct inputs, or NULL */
     const char *forms;     /* the same */
+    const char *encoding;  /* of the inputs; NULL: UTF-8 */
+    const char *iconv;     /* the library that converts it; NULL: our own tables */
     const char *variant;   /* of the wiki's spellings; NULL: none */
     const char *text_key, *id_key;
     char templates[17];       /* hash of the file of --templates, or of the dump's; "" */

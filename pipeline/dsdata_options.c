@@ -35,6 +35,10 @@ static const struct opt_row rows[] = {
     {.name = "id-key", .type = OPT_TEXT, .field = FIELD(id_key), .value = "NAME", .default_text = "id",
      .verbs = " build vocab extract ",
      .help = "Key of the page id in JSON lines; its value is an integer or a string."},
+    {.name = "encoding", .type = OPT_TEXT, .field = FIELD(encoding), .value = "NAME",
+     .default_help = "utf-8", .verbs = " build vocab extract templates ",
+     .help = "Encoding of the inputs, as in windows-1251, latin1, utf-16, shift_jis. utf-8-lossy: UTF-8, with U+FFFD in "
+             "the place of ill-formed bytes, which otherwise stop plain text."},
     {.name = "text-form", .type = OPT_CHOICE, .field = FIELD(text_form), .default_text = "auto",
      .choices = "auto|sentences|paragraphs|lines|wrapped|file|sections", .verbs = " build vocab extract ",
      .help = "What a line of plain text is: a sentence, a paragraph, a whole document (lines), or part of a paragraph "

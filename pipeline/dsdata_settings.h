@@ -21,6 +21,7 @@ struct dsdata_settings {
     const char *lang;                   /* NULL: what the dump says */
     const char *variant;                /* of the wiki's spellings; NULL: none */
     const char *text_key, *id_key;      /* of JSON lines */
+    const char *encoding;               /* of the inputs; NULL: UTF-8 */
     int text_form;                      /* enum text_form of page_parts.h */
     uint64_t limit;                     /* 0: no limit */
     bool salvage;                       /* skip damage, and count it */

@@ -47,7 +47,7 @@ bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
 /* The journal as an object: the same formats write and read it, so that neither can forget a field. Booleans are read
  * into int, as jansson requires. */
 #define HEAD_FORMAT  "{si sI sI sI sI sI sb sb}"
-#define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so sI ss}"
+#define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so sI ss sI sI sI sb}"
 
 static json_t *head_json(const struct dump_head *h)
 {
@@ -77,11 +77,13 @@ static json_t *state_json(const struct dump_state *s)
     /* Hashes are text, because a JSON integer has only 63 bits. The SHA-256 is saved in the middle of its work: its
      * bytes so far need not be read again. */
     sha256_save(&s->sum, &sum);
-    json_t *json = json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part,
-                             "bit", (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc,
-                             "padding", s->padding, "open", s->open, "match", (json_int_t)s->match, "closed", s->closed,
-                             "unsure", s->unsure, "lost", (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head",
-                             head_json(&s->head), "sum_bytes", (json_int_t)s->sum.bytes, "sum", buf_text(&sum));
+    json_t *json =
+        json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit",
+                  (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding", s->padding,
+                  "open", s->open, "match", (json_int_t)s->match, "closed", s->closed, "unsure", s->unsure, "lost",
+                  (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head", head_json(&s->head), "sum_bytes",
+                  (json_int_t)s->sum.bytes, "sum", buf_text(&sum), "passed", (json_int_t)s->utf8.passed, "held",
+                  (json_int_t)s->utf8.held, "pending", (json_int_t)s->utf8.pending, "after_gap", s->utf8.after_gap);
     buf_release(&sum);
     return json;
 }
@@ -89,15 +91,17 @@ static json_t *state_json(const struct dump_state *s)
 static bool state_read(json_t *json, struct dump_state *s)
 {
     json_int_t window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0, lost = 0;
-    int padding = 0, open = 0, closed = 0, unsure = 0;
-    json_int_t sum_bytes = 0;
+    int padding = 0, open = 0, closed = 0, unsure = 0, after_gap = 0;
+    json_int_t sum_bytes = 0, passed = 0, held = 0, pending = 0;
     const char *hash = "", *sum = "";
     json_t *head = NULL;
     /* Only the form is checked here. Whether the state is possible for its file, which may have been exchanged, is
      * known when that is restored (dump_restore). */
     if (json_unpack(json, STATE_FORMAT, "window", &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc,
                     "padding", &padding, "open", &open, "match", &match, "closed", &closed, "unsure", &unsure, "lost",
-                    &lost, "hash", &hash, "head", &head, "sum_bytes", &sum_bytes, "sum", &sum) < 0)
+                    &lost, "hash", &hash, "head", &head, "sum_bytes", &sum_bytes, "sum", &sum, "passed", &passed,
+                    "held", &held, "pending", &pending, "after_gap", &after_gap) < 0 ||
+        pending < 0 || pending > 3)
         return false;
     *s = (struct dump_state){.next_window = (uint64_t)window,
                              .next_part = (uint32_t)part,
@@ -109,7 +113,8 @@ static bool state_read(json_t *json, struct dump_state *s)
                              .match = (uint32_t)match,
                              .closed = closed,
                              .unsure = unsure,
-                             .lost = (uint64_t)lost};
+                             .lost = (uint64_t)lost,
+                             .utf8 = {(uint64_t)passed, (uint32_t)held, (uint32_t)pending, after_gap}};
     return hash_parse(hash, &s->hash) == 0 && head_read(head, &s->head) &&
            sha256_load(&s->sum, (uint64_t)sum_bytes, str_of(sum));
 }

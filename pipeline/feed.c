@@ -66,7 +66,7 @@ int feed_decode(void *context, void *slot, uint64_t number, struct error *err)
     assert(job->piece.window == job->window); /* the slot holds what the source read for this job */
     TRY(dump_decode(dump, &job->piece, err));
     if (feed->chosen)
-        dump_peek(dump, &job->piece, &job->group);
+        TRY(dump_peek(dump, &job->piece, &job->group, err));
     return BELT_NEXT;
 }
 

@@ -103,6 +103,17 @@ static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
     return hint(err, "a folder is one dump: name the files of one");
 }
 
+static int read_encoding(const char *typed, struct encoding *encoding, struct error *err)
+{
+    if (encoding_find(typed, encoding))
+        return 0;
+    fail(err, ERR_USAGE, "--encoding %s: not a known encoding", typed);
+    return hint(err,
+                "the nearest name is %s; others: windows-1250 to -1258, iso-8859-1 to -16, koi8-r, utf-16, shift_jis, "
+                "gb18030, big5, euc-kr, euc-jp",
+                encoding_nearest(typed));
+}
+
 /* May an input that is blank be left out? Not a wiki's, where it is a download that failed; and in Google's program its
  * blank lines end the document before. */
 static bool may_be_left_out(const struct dsdata_settings *settings, const struct input_name *named)
@@ -130,6 +141,9 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
         options.ratio_max = settings->max_ratio;
     options.file = (uint32_t)n;
+    options.encoding = inputs->encoding;
+    options.encoding.lossy |= settings->compat == COMPAT_GOOGLE;
+    options.journalled = strcmp(settings->result->verb->name, "build") == 0;
     options.sha256 = named->sha256[0] ? named->sha256 : NULL;
     struct dump *dump = NULL;
     const int opened = dump_open(&dump, named->path, &options, err);
@@ -268,6 +282,8 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
         parallel_set_threads((int)settings->threads);
     if (settings->lang)
         TRY(read_code(settings->lang, inputs->lang, err));
+    if (settings->encoding)
+        TRY(read_encoding(settings->encoding, &inputs->encoding, err));
     if (settings->variant && !variant_is_code(str_of(settings->variant))) {
         fail(err, ERR_USAGE, "--variant %s: no wiki offers this spelling", settings->variant);
         return hint(err, "name one of %s", variant_codes());

@@ -38,15 +38,19 @@ struct inputs {
     struct templates *templates; /* of --templates, or NULL */
     char templates_hash[17];     /* of that file, or "" */
     char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
+    struct encoding encoding;    /* of --encoding */
 };
 
 /* Opens --wiki, --text, --jsonl and the bare arguments, in this order. A folder gives its parts (folder.h), which are
- * checked by its SHA256SUMS once they are read to their ends. ERR_USAGE: no input, a --lang that is not a code, a
- * folder of --text or --jsonl, or a folder with parts of two wikis.
+ * checked by its SHA256SUMS once they are read to their ends. ERR_USAGE: no input, a --lang that is not a code, an
+ * --encoding that is none, a folder of --text or --jsonl, or a folder with parts of two wikis.
  *
  * The language of a file is the one typed before it (fi=FILE), else that of --lang, else the one its dump states, else,
  * for text and JSON lines, a guess by its beginning. Any code before a '=' is taken for a language, so a file whose own
- * name looks like that must be typed with its folder: ./fi=FILE. */
+ * name looks like that must be typed with its folder: ./fi=FILE.
+ *
+ * --encoding holds for every input. Google's program leaves out ill-formed bytes, so --compat google does not refuse
+ * them. */
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare,
                 struct error *err);
 void inputs_close(struct inputs *inputs);

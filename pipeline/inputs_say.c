@@ -53,14 +53,18 @@ static void warn_keys(const struct inputs *inputs)
     buf_release(&advice);
 }
 
-/* Ill-formed bytes are dropped, which takes most letters with accents from text in an older encoding. */
-static void warn_encoding(const struct inputs *inputs)
+/* Of JSON lines, or of text that is read in spite of it. */
+static void warn_encoding(const struct dsdata_settings *settings, const struct inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->count; i++)
-        if (inputs->looks[i].ill_formed > 0.001)
-            log_warn("%s: %.1f %% of its first bytes are not UTF-8 and are left out; if it is Latin-1: iconv -f "
-                     "ISO-8859-1 -t UTF-8",
-                     inputs_name(inputs, i), 100 * inputs->looks[i].ill_formed);
+    const char *become = settings->compat == COMPAT_GOOGLE ? "are left out" : "become U+FFFD";
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct look *look = &inputs->looks[i];
+        const bool likely = look->seems_to_be && strncmp(look->seems_to_be, "utf-8", 5) != 0;
+        if (look->ill_formed > 0.001)
+            log_warn("%s: %.1f %% of its first bytes are not UTF-8 and %s%s%s", inputs_name(inputs, i),
+                     100 * look->ill_formed, become, likely ? "; to read them: --encoding " : "",
+                     likely ? look->seems_to_be : "");
+    }
 }
 
 static void warn_blank(const struct inputs *inputs)
@@ -117,7 +121,7 @@ static void note_idle_options(const struct dsdata_settings *settings, const stru
 void inputs_warn(const struct dsdata_settings *settings, const struct inputs *inputs)
 {
     warn_keys(inputs);
-    warn_encoding(inputs);
+    warn_encoding(settings, inputs);
     warn_blank(inputs);
     warn_repeated(inputs);
     inputs_warn_form(settings, inputs);

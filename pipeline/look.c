@@ -2,6 +2,7 @@
 #include "pipeline/look.h"
 
 #include "base/arena.h"
+#include "pipeline/dump/guess_encoding.h"
 #include "pipeline/json_line.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/guess.h"
@@ -186,6 +187,8 @@ void look_read(const struct dump *dump, const struct language *language, const c
     if (dump_kind(dump) == INPUT_WIKI)
         return;
     head_lines(dump, &head, &look->ill_formed);
+    if (look->ill_formed > 0)
+        look->seems_to_be = encoding_guess(dump_head(dump)).encoding;
     look->bytes = head.size;
     if (dump_kind(dump) == INPUT_JSONL) {
         look->documents = add_texts(buf_str(&head), text_key, &texts);

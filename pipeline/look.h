@@ -20,7 +20,8 @@ struct look {
     char keys[256];
     const char *text_is;
     char nested[64];
-    double ill_formed; /* fraction of the bytes that are not UTF-8 */
+    double ill_formed;       /* fraction of the bytes that are not UTF-8 */
+    const char *seems_to_be; /* the encoding that these bytes look like; NULL: all are UTF-8, or none is likely */
 };
 
 extern const char *const text_form_names[];

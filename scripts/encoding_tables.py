@@ -8,17 +8,17 @@ import pathlib
 import sys
 
 TABLES = pathlib.Path(__file__).resolve().parent.parent / "pipeline/dump/encoding_tables.c"
+DOS = (437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 865, 866, 869, 1125)
 # Our name, then Python's codec. The other names that users type are in encodings.c.
 ENCODINGS = (
     [(f"iso-8859-{part}", f"iso8859-{part}") for part in (*range(1, 12), 13, 14, 15, 16)]
     + [(f"windows-{page}", f"cp{page}") for page in (874, *range(1250, 1259))]
-    + [(f"ibm{page}", f"cp{page}") for page in (437, 720, 737, 775, 850, 852, 855, 857, 858)]
-    + [(f"ibm{page}", f"cp{page}") for page in (860, 861, 862, 863, 865, 866, 869, 1125)]
+    + [(f"ibm{page}", f"cp{page}") for page in DOS]
     + [("koi8-r", "koi8-r"), ("koi8-u", "koi8-u"), ("koi8-t", "koi8-t"), ("ptcp154", "ptcp154"), ("kz-1048", "kz1048")]
     + [("macintosh", "mac-roman"), ("x-mac-ce", "mac-latin2"), ("x-mac-cyrillic", "mac-cyrillic")]
     + [(f"x-mac-{name}", f"mac-{name}") for name in ("croatian", "greek", "iceland", "romanian", "turkish")]
 )
-HEAD = """/* Written by scripts/encoding_tables.py; do not edit. The characters of the bytes 80 to FF; 0: there is none. */
+HEAD = """/* Written by scripts/encoding_tables.py. The characters of the bytes 80 to FF; 0: there is none. */
 #include "pipeline/dump/encoding_tables.h"
 
 // clang-format off

@@ -23,7 +23,7 @@ int byte_source_open(struct byte_source *source, const char *path, struct error 
 
 void byte_source_unpack(struct byte_source *source, const struct unpack_options *options)
 {
-    assert(!byte_source_is_packed(source) && source->kept_from == 0);
+    assert(!byte_source_is_made(source) && source->kept_from == 0);
     source->packed = *options;
     source->bytes = 0;
     if (!source->pipe)
@@ -33,23 +33,63 @@ void byte_source_unpack(struct byte_source *source, const struct unpack_options 
     source->ended = false;
 }
 
+/* The next bytes as they are stored, or unpacked: what the encoding converts. */
+static int64_t next_raw(void *context, void *out, size_t bytes, struct error *err)
+{
+    struct byte_source *source = context;
+    if (byte_source_is_packed(source)) {
+        if (!source->unpack)
+            source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
+        return unpack_read(source->unpack, out, bytes, err);
+    }
+    if (source->pipe)
+        return file_read(&source->file, out, bytes, err);
+    if (bytes > source->stored - source->read)
+        bytes = (size_t)(source->stored - source->read);
+    const int64_t got = file_read_at(&source->file, out, bytes, source->read, err);
+    source->read += got > 0 ? (uint64_t)got : 0;
+    return got;
+}
+
+static int open_recode(struct byte_source *source, struct str start, struct error *err)
+{
+    const struct recode_options options = {
+        .name = source->name, .encoding = source->encoding, .packed = byte_source_is_packed(source)};
+    return recode_open(&source->recode, &options, start, next_raw, source, err);
+}
+
+int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err)
+{
+    assert(source->kept_from == 0 && !source->recode && encoding_converts(encoding));
+    byte_source_rewind(source);
+    source->encoding = *encoding;
+    source->bytes = source->text_bytes = 0;
+    TRY(open_recode(source, buf_str(&source->kept), err));
+    buf_reset(&source->kept);
+    source->ended = false;
+    return 0;
+}
+
 static void close_decoder(struct byte_source *source)
 {
     if (source->unpack && unpack_memory(source->unpack) > source->memory)
         source->memory = unpack_memory(source->unpack);
     unpack_close(source->unpack);
+    recode_close(source->recode);
     source->unpack = NULL;
+    source->recode = NULL;
+    source->read = 0;
 }
 
 void byte_source_let_go(struct byte_source *source)
 {
-    if (byte_source_is_packed(source) && source->ended)
+    if (byte_source_is_made(source) && source->ended)
         close_decoder(source);
 }
 
 void byte_source_rewind(struct byte_source *source)
 {
-    if (source->pipe || !byte_source_is_packed(source))
+    if (source->pipe || !byte_source_is_made(source))
         return;
     close_decoder(source);
     buf_release(&source->kept);
@@ -67,11 +107,11 @@ void byte_source_close(struct byte_source *source)
 static int64_t next_bytes(struct byte_source *source, void *out, size_t bytes, struct error *err)
 {
     assert(!source->ended); /* after the end the decoder is gone, and another would begin at the first byte */
-    if (!byte_source_is_packed(source))
-        return file_read(&source->file, out, bytes, err);
-    if (!source->unpack)
-        source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
-    return unpack_read(source->unpack, out, bytes, err);
+    if (!encoding_converts(&source->encoding))
+        return next_raw(source, out, bytes, err);
+    if (!source->recode)
+        TRY(open_recode(source, STR(""), err));
+    return recode_read(source->recode, out, bytes, err);
 }
 
 /* Reads on in the pipe or text until the bytes before `end` are kept. */
@@ -110,7 +150,7 @@ static int text_pass_to(struct byte_source *source, uint64_t offset, struct erro
 
 int byte_source_measure(struct byte_source *source, struct error *err)
 {
-    if (source->pipe || source->bytes > 0 || !byte_source_is_packed(source))
+    if (source->pipe || source->bytes > 0 || !byte_source_is_made(source))
         return 0;
     if (source->text_bytes == 0) {
         TRY(text_pass_to(source, UINT64_MAX, err));
@@ -124,7 +164,7 @@ uint64_t byte_source_text_guess(const struct byte_source *source)
 {
     if (source->bytes > 0 || source->text_bytes > 0)
         return source->bytes > 0 ? source->bytes : source->text_bytes;
-    const uint64_t stored = source->unpack ? unpack_stored(source->unpack) : 0;
+    const uint64_t stored = source->unpack ? unpack_stored(source->unpack) : source->read;
     const double text = (double)(source->kept_from + source->kept.size);
     return stored > 0 ? (uint64_t)(text * ((double)source->stored / (double)stored)) : 0;
 }
@@ -146,7 +186,7 @@ size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_
 
 static int pipe_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
 {
-    if (byte_source_is_packed(source))
+    if (byte_source_is_made(source))
         TRY(text_pass_to(source, offset, err));
     assert(offset >= source->kept_from);
     TRY(pipe_read_to(source, offset + bytes, err));
@@ -161,7 +201,7 @@ static int pipe_read(struct byte_source *source, uint64_t offset, size_t bytes, 
 int byte_source_read_file(const struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out,
                           struct error *err)
 {
-    if (offset >= source->bytes || byte_source_is_packed(source))
+    if (offset >= source->bytes || byte_source_is_made(source))
         return 0;
     if (bytes > source->bytes - offset)
         bytes = (size_t)(source->bytes - offset);
@@ -177,18 +217,18 @@ int byte_source_read_file(const struct byte_source *source, uint64_t offset, siz
 
 int byte_source_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
 {
-    return source->pipe || byte_source_is_packed(source) ? pipe_read(source, offset, bytes, out, err)
-                                                         : byte_source_read_file(source, offset, bytes, out, err);
+    return source->pipe || byte_source_is_made(source) ? pipe_read(source, offset, bytes, out, err)
+                                                       : byte_source_read_file(source, offset, bytes, out, err);
 }
 
 uint64_t byte_source_end(const struct byte_source *source)
 {
-    return source->pipe || byte_source_is_packed(source) ? source->kept_from + source->kept.size : source->bytes;
+    return source->pipe || byte_source_is_made(source) ? source->kept_from + source->kept.size : source->bytes;
 }
 
 void byte_source_forget(struct byte_source *source, uint64_t offset)
 {
-    if ((!source->pipe && !byte_source_is_packed(source)) || offset <= source->kept_from)
+    if ((!source->pipe && !byte_source_is_made(source)) || offset <= source->kept_from)
         return;
     size_t gone =
         offset - source->kept_from < source->kept.size ? (size_t)(offset - source->kept_from) : source->kept.size;

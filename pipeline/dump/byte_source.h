@@ -1,12 +1,13 @@
 /* The bytes of an input. It is a file, read at any offset; a pipe, whose bytes are kept while they are needed; or the
- * text of a file or pipe that is compressed as a whole (codecs.h), which is read like a pipe, but from its beginning
- * again if an earlier offset is needed. */
+ * text of a file or pipe that is compressed as a whole (codecs.h) or in another encoding (encodings.h), which is read
+ * like a pipe, but from its beginning again if an earlier offset is needed. */
 #ifndef PIPELINE_DUMP_BYTE_SOURCE_H
 #define PIPELINE_DUMP_BYTE_SOURCE_H
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "pipeline/dump/recode.h"
 #include "pipeline/dump/unpack.h"
 
 #include <stdbool.h>
@@ -25,7 +26,10 @@ struct byte_source {
     bool ended;
     /* Of text: */
     struct unpack_options packed; /* CONTAINER_NONE: not compressed */
-    struct unpack *unpack;        /* NULL: at the beginning, or at the end */
+    struct unpack *unpack;        /* NULL: not compressed, at the beginning, or at the end */
+    struct encoding encoding;     /* UTF-8: the text is not converted */
+    struct recode *recode;        /* NULL: as for unpack */
+    uint64_t read;                /* bytes of a file that were given to recode */
     uint64_t text_bytes;          /* set once it was read to its end */
     size_t memory;                /* the most that the decoder has held */
 };
@@ -42,6 +46,14 @@ static inline bool byte_source_is_packed(const struct byte_source *source)
 }
 /* The size of the text, from how much of the file gave how much text so far; of a file that is not packed its size. */
 uint64_t byte_source_text_guess(const struct byte_source *source);
+/* From now on the source gives its text converted from this encoding, from its beginning; after byte_source_unpack.
+ * Call it before anything is forgotten. ERR_UNSAFE: the system does not have this encoding. */
+int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err);
+/* Is it text that is made from the bytes of the file? */
+static inline bool byte_source_is_made(const struct byte_source *source)
+{
+    return byte_source_is_packed(source) || encoding_converts(&source->encoding);
+}
 /* The number of gaps (salvage) in [from, end) of what was read last; *gaps points to them until the next read. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);
 /* Of a file: frees the decoder and the bytes kept; reading continues at the beginning. */
@@ -52,7 +64,7 @@ void byte_source_let_go(struct byte_source *source);
 int byte_source_measure(struct byte_source *source, struct error *err);
 
 /* Appends the bytes [offset, offset + bytes) to *out; fewer only at the end of the input. ERR_INPUT: the file became
- * shorter; of text also what unpack_read reports, and ERR_STOPPED. */
+ * shorter; of text also what unpack_read and recode_read report, and ERR_STOPPED. */
 int byte_source_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err);
 /* The same for a file, from any thread; of a pipe or text it reads nothing. */
 int byte_source_read_file(const struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out,

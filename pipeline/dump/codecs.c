@@ -1,5 +1,5 @@
-/* Decoders for bzip2, gzip (RFC 1952), Zstandard (RFC 8878) and xz ("The .xz File Format" 1.1.0). The libraries verify the
- * checksums that the formats have. */
+/* Decoders for bzip2, gzip (RFC 1952), Zstandard (RFC 8878) and xz ("The .xz File Format" 1.1.0). The libraries verify
+ * the checksums that the formats have. */
 #include "pipeline/dump/codecs.h"
 
 #include "base/error.h"

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/chain.h"
+#include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/pages.h"
 #include "pipeline/dump/siteinfo.h"
 #include "pipeline/dump/sniff.h"
@@ -46,6 +47,7 @@ struct dump {
     bool failed; /* the chain failed; the next call reports it */
     struct error failure;
     uint64_t hash;
+    struct well_formed utf8; /* of text whose encoding is checked */
     struct file_sum sum;
 };
 
@@ -97,6 +99,11 @@ uint64_t dump_text_guess(const struct dump *dump)
     return byte_source_text_guess(&dump->source);
 }
 
+bool dump_is_made(const struct dump *dump)
+{
+    return byte_source_is_made(&dump->source);
+}
+
 uint64_t dump_stored_bytes(const struct dump *dump)
 {
     return dump->source.stored;
@@ -133,6 +140,30 @@ bool dump_is_summed(const struct dump *dump)
     return dump->sum.wanted[0] != '\0';
 }
 
+/* -------------------------------------------------------------------------------------------------- encoding */
+
+/* Is the text UTF-8 already, and must it be well-formed? (In other kinds ill-formed bytes are repaired later.) */
+static bool is_checked(const struct dump *dump)
+{
+    return dump->kind == INPUT_TEXT && !dump->options.encoding.lossy && !encoding_converts(&dump->options.encoding);
+}
+
+/* The character at byte `bad` of the text is ill-formed; `text` was read last. */
+static int refuse_ill_formed(const struct dump *dump, uint64_t bad, struct str text, struct error *err)
+{
+    encoding_refuse(dump->source.name, "UTF-8", dump->container != CONTAINER_NONE, bad, err);
+    return encoding_hint(text, dump->options.journalled, err);
+}
+
+/* Checks the next text of the file. */
+static int check_text(struct dump *dump, struct str text, struct error *err)
+{
+    uint64_t bad;
+    if (!is_checked(dump) || well_formed_feed(&dump->utf8, text, &bad))
+        return 0;
+    return refuse_ill_formed(dump, bad, text, err);
+}
+
 /* ------------------------------------------------------------------------------------------------------ read */
 
 static int read_window(struct dump *dump, uint64_t window, struct dump_piece *piece, struct error *err)
@@ -147,6 +178,8 @@ int dump_read(struct dump *dump, uint64_t window, struct dump_piece *piece, stru
 {
     byte_source_forget(&dump->source, window * dump_window_bytes(dump));
     const int filled = read_window(dump, window, piece, err);
+    if (filled < 0 && err->kind == ERR_UNSAFE && encoding_converts(&dump->options.encoding) && !err->hint[0])
+        encoding_hint(STR(""), dump->options.journalled, err);
     if (filled == 0)
         byte_source_let_go(&dump->source);
     return filled;
@@ -222,6 +255,7 @@ static void state_now(const struct dump *dump, struct dump_state *state)
                                  .unsure = dump->chain.unsure,
                                  .lost = dump->chain.lost,
                                  .hash = dump->hash,
+                                 .utf8 = dump->utf8,
                                  .head = dump->chain.head};
     if (dump_is_summed(dump))
         state->sum = dump->sum.is;
@@ -237,7 +271,7 @@ static void window_enter(struct dump *dump, const struct dump_piece *piece)
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
     dump->hash += hash64(words, sizeof(words));
-    if (dump_is_summed(dump) && !byte_source_is_packed(&dump->source))
+    if (dump_is_summed(dump) && !byte_source_is_made(&dump->source))
         sha256_add(&dump->sum.is, piece->bytes.data, piece->window_size);
     dump->inside = true;
     dump->expanded = 0;
@@ -257,6 +291,9 @@ static int cut_end(struct dump *dump, const struct dump_piece *piece, struct gro
     assert(piece->window == dump->next_window && !dump->inside && !dump->waits);
     int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
     TRY(gap);
+    uint64_t bad;
+    if (!dump->options.salvage && is_checked(dump) && !well_formed_end(&dump->utf8, &bad))
+        return refuse_ill_formed(dump, bad, STR(""), err);
     if (piece->gap_count > 0) {
         gap = CHAIN_GAP;
         dump->chain.gap_bytes = piece->gaps[0].bytes;
@@ -300,7 +337,9 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
         hand_over(dump, out, &given);
     for (;;) {
         if (dump->rest.size == 0) {
-            const int more = dump->failed ? -1 : text_next(dump, piece, &dump->rest, err);
+            int more = dump->failed ? -1 : text_next(dump, piece, &dump->rest, err);
+            if (more == CHAIN_TEXT && check_text(dump, dump->rest, err) < 0)
+                more = -1;
             if (more < 0 && given) { /* first return the group that came before the damage */
                 dump->failed = true;
                 dump->failure = *err;
@@ -313,6 +352,7 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
             if (more == CHAIN_END)
                 break;
             if (more == CHAIN_GAP) {
+                well_formed_gap(&dump->utf8);
                 pages_gap(&dump->pages, dump->chain.gap_bytes, false);
                 continue;
             }
@@ -332,13 +372,29 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
     return 0;
 }
 
-void dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out)
+/* Of a window without its neighbours: the character at either end may be incomplete. */
+static int check_window(const struct dump *dump, const struct dump_piece *piece, struct str text, struct error *err)
+{
+    uint64_t bad;
+    struct well_formed state = {.passed = dump->compressed ? 0 : piece->from, .after_gap = piece->window > 0};
+    if (!is_checked(dump) || well_formed_feed(&state, text, &bad))
+        return 0;
+    if (!dump->compressed)
+        return refuse_ill_formed(dump, bad, text, err);
+    fail_at(err, ERR_UNSAFE, dump->source.name, piece->from,
+            "is not text in UTF-8: a bzip2 block that begins after this byte has an ill-formed character");
+    return encoding_hint(text, dump->options.journalled, err);
+}
+
+int dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err)
 {
     struct pages pages;
     struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
+    TRY(check_window(dump, piece, text, err));
     pages_init(&pages, &dump->options, dump->kind, piece->window == 0 && has_byte_order_mark(text));
     pages_peek(&pages, text, piece->window == 0, piece->last, out);
     pages_release(&pages);
+    return 0;
 }
 
 /* -------------------------------------------------------------------------------------------------- restart */
@@ -363,7 +419,7 @@ void dump_state(const struct dump *dump, struct dump_state *state)
 static bool state_is_possible(const struct dump *dump, const struct dump_state *state)
 {
     uint64_t at = state->bit / 8, windows = dump_windows(dump);
-    if (byte_source_is_packed(&dump->source) && windows == 0)
+    if (byte_source_is_made(&dump->source) && windows == 0)
         return at == 0; /* not measured: reading will show whether the window exists */
     if (state->next_window > windows || state->level > BZIP2_LEVEL_MAX || at > dump->source.bytes)
         return false;
@@ -395,6 +451,7 @@ void dump_rewind(struct dump *dump)
     dump->inside = dump->waits = dump->failed = false;
     dump->rest = (struct str){0};
     dump->hash = 0;
+    dump->utf8 = (struct well_formed){0};
     dump->sum.is = sha256_begin();
 }
 
@@ -418,14 +475,15 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     chain_restore(&dump->chain, state);
     dump->next_window = state->next_window;
     dump->hash = state->hash;
-    return dump_is_summed(dump) && !byte_source_is_packed(&dump->source) ? restore_sum(dump, state, err) : 0;
+    dump->utf8 = state->utf8;
+    return dump_is_summed(dump) && !byte_source_is_made(&dump->source) ? restore_sum(dump, state, err) : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------------- parts */
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == INPUT_WIKI && !dump->source.pipe && !byte_source_is_packed(&dump->source) &&
+    return dump->kind == INPUT_WIKI && !dump->source.pipe && !byte_source_is_made(&dump->source) &&
            !dump_is_summed(dump);
 }
 
@@ -544,6 +602,28 @@ static int read_head(struct dump *dump, struct buf *head, struct error *err)
     return more < 0 ? -1 : 0;
 }
 
+/* From here on the source gives UTF-8. Refuses an encoding that the first bytes contradict, because most encodings read
+ * anything without an error. */
+static int open_encoding(struct dump *dump, struct error *err)
+{
+    struct byte_source *source = &dump->source;
+    const struct encoding *encoding = &dump->options.encoding;
+    struct buf start = {0};
+    if (dump->options.salvage && dump->container != CONTAINER_NONE) {
+        fail_at(err, ERR_USAGE, source->name, ERROR_NO_OFFSET,
+                "--salvage and --encoding %s do not go together: after damage, text may begin inside a character",
+                encoding->name);
+        return hint(err, "convert what can be decompressed to UTF-8 with iconv -c");
+    }
+    int result = byte_source_read(source, 0, ENCODING_SAMPLE_BYTES, &start, err);
+    if (result == 0)
+        result = encoding_check(source->name, encoding, buf_str(&start), err);
+    if (result == 0)
+        result = byte_source_recode(source, encoding, err);
+    buf_release(&start);
+    return result;
+}
+
 static int open_source(struct dump *dump, struct error *err)
 {
     struct byte_source *source = &dump->source;
@@ -557,7 +637,9 @@ static int open_source(struct dump *dump, struct error *err)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
     if (result == 0)
         result = sniff_container(source->name, buf_str(&start), &dump->container, err);
-    dump->compressed = dump->container == CONTAINER_BZIP2;
+    /* Blocks of bzip2 can be decoded alone, but not converted, because a character may lie in two of them. */
+    const bool converts = encoding_converts(&dump->options.encoding);
+    dump->compressed = dump->container == CONTAINER_BZIP2 && !converts;
     if (result == 0 && dump->container != CONTAINER_NONE && !dump->compressed)
         byte_source_unpack(source, &(struct unpack_options){.name = source->name,
                                                             .container = dump->container,
@@ -566,7 +648,7 @@ static int open_source(struct dump *dump, struct error *err)
                                                             .ratio_text_min = dump->options.ratio_text_min});
     dump->level = stream_level((const uint8_t *)start.data, start.size);
     buf_release(&start);
-    return result;
+    return result == 0 && converts ? open_encoding(dump, err) : result;
 }
 
 static int open_text(struct dump *dump, struct error *err)
@@ -580,7 +662,8 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
     if (result == 0)
-        result = sniff_kind(name, buf_str(&head), dump->container, dump->options.kind, &dump->kind, err);
+        result = sniff_kind(name, buf_str(&head), dump->container, &dump->options.encoding, dump->options.kind,
+                            &dump->kind, err);
     if (result == 0 && dump->kind == INPUT_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)
@@ -601,6 +684,7 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
     assert(options->window_bytes > 0 && options->window_bytes_plain > 0);
     struct dump *opened = mem_clear(1, sizeof(*opened));
     opened->options = *options;
+    opened->options.journalled = false; /* not yet */
     opened->path = mem_copy_text(path);
     opened->source.file = FILE_CLOSED;
     if (open_source(opened, err) < 0 || open_text(opened, err) < 0) {
@@ -608,6 +692,7 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
         dump_close(opened);
         return result;
     }
+    opened->options.journalled = options->journalled;
     opened->chain.salvage = options->salvage;
     opened->sum.is = sha256_begin();
     if (options->sha256 && !opened->source.pipe)

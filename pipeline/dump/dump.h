@@ -20,7 +20,9 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "pipeline/dump/bzip2.h"
+#include "pipeline/dump/encodings.h"
 #include "pipeline/dump/unpack.h"
+#include "pipeline/dump/well_formed.h"
 #include "pipeline/page_parts.h"
 
 #include <stdbool.h>
@@ -40,7 +42,10 @@ struct dump_options {
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
     uint32_t blank_lines;      /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
     bool salvage;              /* damage after the head is skipped and counted in the groups, instead of an error */
-    const char *sha256;        /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
+    struct encoding
+        encoding;       /* of every kind of input; text that is not well-formed in it is ERR_UNSAFE, unless lossy */
+    bool journalled;    /* after dump_open a journal is kept: another encoding then needs --fresh */
+    const char *sha256; /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
     /* The most that one window may expand to: exceeding both is ERR_UNSAFE. Applied per window, so that the verdict
      * does not depend on where a reader began, and honest text before a bomb does not help it. */
     uint64_t ratio_max;      /* bytes of text per byte of the window so far */
@@ -53,7 +58,8 @@ struct dump_options dump_defaults(void); /* the constants of page_parts.h, INPUT
 /* Opens `path` ("-": standard input), recognises it by its content and reads its head up to the first record. 0; or
  * DUMP_BLANK, with the error (ERR_INPUT) and without a dump: it is empty, or nothing on it shows; else < 0.
  * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the requested kind, without records, or damaged
- * at its beginning. ERR_UNSAFE: a container that we do not read; the hint has the pipe to type. */
+ * at its beginning. ERR_UNSAFE: a container that we do not read, or text in another encoding; the hint says what to
+ * type. */
 #define DUMP_BLANK 1
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump);           /* NULL is fine */
@@ -78,6 +84,7 @@ uint64_t dump_bytes(const struct dump *dump);
 /* Of gzip, Zstandard or xz that was read in part: the size of all of its text, if the rest is like that part. Else
  * dump_bytes. */
 uint64_t dump_text_guess(const struct dump *dump);
+bool dump_is_made(const struct dump *dump);          /* is its text decompressed or converted from its first byte on? */
 uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
 size_t dump_memory(const struct dump *dump);         /* for decoding gzip, Zstandard or xz; 0 for other inputs */
 /* Makes dump_bytes and dump_windows known, except for a pipe; decodes the whole file if necessary. Call it before the
@@ -114,16 +121,16 @@ int dump_read(struct dump *dump, uint64_t window, struct dump_piece *piece, stru
 int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error *err);
 /* Cuts a piece into records. 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a
  * group, or empty (no records and none skipped). Usually one call gives the one group of a piece; if a piece completes
- * more, each call gives one. < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte; ERR_INPUT also for a SHA-256
- * other than options.sha256. *out belongs to the caller: its memory is swapped, not copied. */
+ * more, each call gives one. < 0: ERR_INPUT, or ERR_UNSAFE for a bomb or ill-formed text, with the byte; ERR_INPUT
+ * also for a SHA-256 other than options.sha256. *out belongs to the caller: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);
 
 /* Instead of dump_cut, for any window in any order: the records that are completely in a decoded piece. Verifies
- * nothing and changes nothing in the dump, so it may run for several pieces at once. *out is the caller's, as for
- * dump_cut. */
-void dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out);
+ * nothing but the encoding and changes nothing in the dump, so it may run for several pieces at once. *out is the
+ * caller's, as for dump_cut. ERR_UNSAFE: ill-formed text. */
+int dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err);
 
 /* A part of a file may be read by itself, beginning at a window in its middle. What precedes it is then unknown: the
  * first block in it whose CRC is right is trusted, and a record is assumed to be open. This is what such a beginning
@@ -151,18 +158,19 @@ struct dump_head {
  * is the beginning. */
 struct dump_state {
     uint64_t next_window;
-    uint32_t next_part; /* parts of that window's group that were given already */
-    uint64_t bit;       /* everything before this bit is verified; an item of the chain starts here */
-    uint32_t level;     /* of the current stream, 1 to 9; 0: between streams */
-    uint32_t crc;       /* combined CRC of its blocks so far */
-    bool padding;       /* after the last stream: only zero bytes may follow */
-    bool unsure;        /* salvage: blocks of this stream were lost, so its combined CRC cannot be checked */
-    uint64_t lost;      /* salvage: the file is damaged from this bit up to here; 0: it is not */
-    bool open;          /* a record of an earlier group is open here: skip to its end */
-    uint32_t match;     /* the position inside a tag or line; see pages.h */
-    bool closed;        /* </mediawiki> was the last tag of a wiki's beginning or end */
-    uint64_t hash;      /* dump_hash of the windows before */
-    struct sha256 sum;  /* of the same bytes, if options.sha256 was given; else zero */
+    uint32_t next_part;      /* parts of that window's group that were given already */
+    uint64_t bit;            /* everything before this bit is verified; an item of the chain starts here */
+    uint32_t level;          /* of the current stream, 1 to 9; 0: between streams */
+    uint32_t crc;            /* combined CRC of its blocks so far */
+    bool padding;            /* after the last stream: only zero bytes may follow */
+    bool unsure;             /* salvage: blocks of this stream were lost, so its combined CRC cannot be checked */
+    uint64_t lost;           /* salvage: the file is damaged from this bit up to here; 0: it is not */
+    bool open;               /* a record of an earlier group is open here: skip to its end */
+    uint32_t match;          /* the position inside a tag or line; see pages.h */
+    bool closed;             /* </mediawiki> was the last tag of a wiki's beginning or end */
+    uint64_t hash;           /* dump_hash of the windows before */
+    struct sha256 sum;       /* of the same bytes, if options.sha256 was given; else zero */
+    struct well_formed utf8; /* of text whose encoding is checked; else zero */
     struct dump_head head;
 };
 void dump_state(const struct dump *dump, struct dump_state *state);

@@ -1,4 +1,4 @@
-/* Written by scripts/encoding_tables.py; do not edit. The characters of the bytes 80 to FF; 0: there is none. */
+/* Written by scripts/encoding_tables.py. The characters of the bytes 80 to FF; 0: there is none. */
 #include "pipeline/dump/encoding_tables.h"
 
 // clang-format off

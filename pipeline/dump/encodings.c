@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <iconv.h>
+#include <limits.h>
 #include <stdio.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -145,27 +146,42 @@ bool encoding_find(const char *name, struct encoding *encoding)
     return false;
 }
 
-static void nearer(struct str typed, const char *name, unsigned *least, const char **best)
+struct nearest {
+    char typed[NAME_BYTES];
+    const char *name;
+    unsigned least;
+};
+
+static void compare(struct nearest *nearest, struct str spelled, const char *name)
 {
-    const unsigned far = typed.size < 64 ? str_distance(typed, str_of(name)) : 64;
-    if (far < *least) {
-        *least = far;
-        *best = name;
+    const unsigned far = str_distance(str_of(nearest->typed), spelled);
+    if (far < nearest->least) {
+        nearest->least = far;
+        nearest->name = name;
     }
+}
+
+static void compare_all(struct nearest *nearest, const char *name, const char *aliases)
+{
+    char own[NAME_BYTES];
+    fold(name, own);
+    compare(nearest, str_of(own), name);
+    for (const char *at = aliases, *stop; *at && (stop = strchr(at + 1, ' ')) != NULL; at = stop)
+        compare(nearest, str_range(at + 1, stop), name);
 }
 
 const char *encoding_nearest(const char *name)
 {
-    char folded[NAME_BYTES];
-    const char *best = "utf-8";
-    unsigned least = 64;
-    if (!fold(name, folded))
-        return best;
+    struct nearest nearest = {.name = "utf-8", .least = UINT_MAX};
+    if (!fold(name, nearest.typed))
+        return nearest.name;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        nearer(str_of(name), named[i].encoding.name, &least, &best);
-    for (size_t i = 0; encoding_tables[i].name; i++)
-        nearer(str_of(name), encoding_tables[i].name, &least, &best);
-    return best;
+        compare_all(&nearest, named[i].encoding.name, named[i].aliases);
+    for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
+        compare_all(&nearest, singles[i].name, singles[i].aliases);
+    for (const struct encoding_table *table = encoding_tables; table->name; table++)
+        compare_all(&nearest, table->name, "");
+    return nearest.name;
 }
 
 const char *encoding_library(const struct encoding *encoding)

@@ -1,6 +1,7 @@
-/* The encodings that --encoding names, and decoders from them to UTF-8. UTF-16, UTF-32 and the single-byte encodings are
- * decoded by tables in this tree, so the text does not depend on a C library. The encodings of several bytes (Shift_JIS,
- * GB18030 …) go through iconv(3), and decoder_library says which one. Pure, except that iconv reads its own files. */
+/* The encodings that --encoding names, and decoders from them to UTF-8. UTF-16, UTF-32 and the single-byte encodings
+ * are decoded by tables in this tree, so the text does not depend on a C library. The encodings of several bytes
+ * (Shift_JIS, GB18030 …) go through iconv(3), and encoding_library says which one. Pure, except that iconv reads its
+ * own files. */
 #ifndef PIPELINE_DUMP_ENCODINGS_H
 #define PIPELINE_DUMP_ENCODINGS_H
 

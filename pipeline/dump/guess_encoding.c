@@ -4,8 +4,7 @@
  * characters are. */
 #include "pipeline/dump/guess_encoding.h"
 
-#include "pipeline/dump/encodings.h"
-
+#include <inttypes.h>
 #include <math.h>
 #include <utf8proc.h>
 
@@ -20,40 +19,40 @@
 
 /* Letters beyond ASCII, the most frequent first. Where encodings give equal bits, the first row and name win. */
 static const struct alphabet {
-    const char *language, *encodings, *letters;
+    const char *group, *encodings, *letters; /* group: for users */
 } alphabets[] = {
-    {"French", WESTERN, "éèàêçùîôâûœëïü"},
-    {"German", WESTERN, "üäößé"},
-    {"Spanish", WESTERN, "óíáéñúü¿¡"},
-    {"Portuguese", WESTERN, "ãçáéíóêõúâàô"},
-    {"Italian", WESTERN, "àèùòìé"},
-    {"Swedish or Finnish", WESTERN, "äöåé"},
-    {"Danish or Norwegian", WESTERN, "øåæéöü"},
-    {"Icelandic", WESTERN, "íáðóéþöúýæ"},
-    {"Catalan", WESTERN, "àéíèóçúòï·ü"},
-    {"Dutch", WESTERN, "ëéïèóü"},
-    {"Estonian", WESTERN, "äõüöšž"},
-    {"Polish", CENTRAL, "łąęóżśćńź"},
-    {"Czech", CENTRAL, "íáéěščřžýůúťďňó"},
-    {"Slovak", CENTRAL, "áíéžčšýúľťňďôóäŕĺ"},
-    {"Hungarian", CENTRAL, "áéöóőíüúű"},
-    {"Croatian or Slovene", CENTRAL, "šžčćđ"},
-    {"Romanian", CENTRAL "iso-8859-16 ", "ăîşţâșț"},
-    {"Albanian", WESTERN, "ëç"},
-    {"Lithuanian", BALTIC, "ėšųžįūąčę"},
-    {"Latvian", BALTIC, "āīēšūņļžčģķ"},
+    {"Western European", WESTERN, "éèàêçùîôâûœëïü"},         /* French */
+    {"Western European", WESTERN, "üäößé"},                  /* German */
+    {"Western European", WESTERN, "óíáéñúü¿¡"},              /* Spanish */
+    {"Western European", WESTERN, "ãçáéíóêõúâàô"},           /* Portuguese */
+    {"Western European", WESTERN, "àèùòìé"},                 /* Italian */
+    {"Western European", WESTERN, "äöåé"},                   /* Swedish or Finnish */
+    {"Western European", WESTERN, "øåæéöü"},                 /* Danish or Norwegian */
+    {"Western European", WESTERN, "íáðóéþöúýæ"},             /* Icelandic */
+    {"Western European", WESTERN, "àéíèóçúòï·ü"},            /* Catalan */
+    {"Western European", WESTERN, "ëéïèóü"},                 /* Dutch */
+    {"Western European", WESTERN, "äõüöšž"},                 /* Estonian */
+    {"Central European", CENTRAL, "łąęóżśćńź"},              /* Polish */
+    {"Central European", CENTRAL, "íáéěščřžýůúťďňó"},        /* Czech */
+    {"Central European", CENTRAL, "áíéžčšýúľťňďôóäŕĺ"},      /* Slovak */
+    {"Central European", CENTRAL, "áéöóőíüúű"},              /* Hungarian */
+    {"Central European", CENTRAL, "šžčćđ"},                  /* Croatian or Slovene */
+    {"Central European", CENTRAL "iso-8859-16 ", "ăîşţâșț"}, /* Romanian */
+    {"Western European", WESTERN, "ëç"},                     /* Albanian */
+    {"Baltic", BALTIC, "ėšųžįūąčę"},                         /* Lithuanian */
+    {"Baltic", BALTIC, "āīēšūņļžčģķ"},                       /* Latvian */
     {"Turkish", TURKISH, "ıüşçöğâîİ"},
-    {"Russian", "koi8-r " CYRILLIC, "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"},
-    {"Ukrainian", "koi8-u " CYRILLIC, "оаинвітерскулдпмязьбгчйхжшїцюєщфґ"},
-    {"Belarusian", CYRILLIC, "анірокетлсявдыуьмпзбгчхшйцжэўюфё"},
-    {"Bulgarian", CYRILLIC, "аоиетнсрвлкдпмзяъугбчйщжцхюшфь"},
-    {"Serbian or Macedonian", CYRILLIC, "аоиентрсувкјдплмзгбњчљцшжћхфђџќѓѕ"},
+    {"Cyrillic", "koi8-r " CYRILLIC, "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё"}, /* Russian */
+    {"Cyrillic", "koi8-u " CYRILLIC, "оаинвітерскулдпмязьбгчйхжшїцюєщфґ"}, /* Ukrainian */
+    {"Cyrillic", CYRILLIC, "анірокетлсявдыуьмпзбгчхшйцжэўюфё"},            /* Belarusian */
+    {"Cyrillic", CYRILLIC, "аоиетнсрвлкдпмзяъугбчйщжцхюшфь"},              /* Bulgarian */
+    {"Cyrillic", CYRILLIC, "аоиентрсувкјдплмзгбњчљцшжћхфђџќѓѕ"},           /* Serbian or Macedonian */
     {"Greek", "windows-1253 iso-8859-7 ibm737 x-mac-greek ibm869 ", "αοιτενσηρπκυλςμίόωέάδγχήθύφώβξζψϊΐϋ"},
     {"Hebrew", "windows-1255 iso-8859-8 ibm862 ", "יוהלארתבמשנעדםחקפכטזןגסצףץך"},
     {"Arabic", "windows-1256 iso-8859-6 ibm720 ", "اليمنروتهبةعدسفكقأحجشطصىإخضذثزء،غئظؤآ"},
     {"Thai", "windows-874 ", "านรกอเง่มยลวดท้สตะีัปบคหิแจพชขใไ์ืุโถู็ผำณซธศษภญึฐฟ๊ฎฝฤฏ๋ฉฒฌฆฬๆ"},
     {"Vietnamese", "windows-1258 ", "đưôăơâê\u0301\u0300\u0323\u0309\u0303áàéèóòúùíì"},
-    {"English", WESTERN, "’“”—é"},
+    {"Western European", WESTERN, "’“”—é"}, /* English */
 };
 
 /* Bits of a character. Texts of any language have some of these signs. */
@@ -228,7 +227,7 @@ static double bits_of_uhc(unsigned lead, unsigned trail)
 }
 
 static const struct {
-    const char *encoding, *language;
+    const char *encoding, *group;
     pair_bits *bits;
     bool kana; /* A1 to DF are characters of one byte */
 } pairs[] = {
@@ -292,6 +291,26 @@ static double share_of_common(struct str sample, const char *name)
     }
     decoder_close(decoder);
     return result == DECODER_BAD || all == 0 ? 0 : (double)common / (double)all;
+}
+
+/* Has it next to no control characters but NUL, as text in any encoding of single bytes or pairs? */
+static bool looks_printed(struct str sample)
+{
+    size_t control = 0;
+    for (size_t i = 0; i < sample.size; i++) {
+        const unsigned char byte = (unsigned char)sample.data[i];
+        control += byte > 0 && byte < ' ' && byte != '\x1b' && !between(byte, '\t', '\r');
+    }
+    return control * 100 <= sample.size;
+}
+
+/* Is it UTF-8 with a few NUL bytes? */
+static bool has_some_nul(struct str sample)
+{
+    size_t nul = 0;
+    for (size_t i = 0; i < sample.size; i++)
+        nul += sample.data[i] == '\0';
+    return nul * 3 <= sample.size && looks_printed(sample) && utf8_valid(sample);
 }
 
 static const char *guess_wide(struct str sample)
@@ -358,7 +377,7 @@ static void try_alphabet(struct str sample, const struct alphabet *alphabet, dou
         const double bits = bits_of_alphabet(sample, models);
         if (bits < *least) {
             *least = bits;
-            *best = (struct encoding_guess){encoding.name, alphabet->language};
+            *best = (struct encoding_guess){encoding.name, alphabet->group};
         }
     }
 }
@@ -370,12 +389,14 @@ struct encoding_guess encoding_guess(struct str sample)
     if (sample.size > SAMPLE_BYTES_MAX && memchr(sample.data, 0, sample.size))
         sample.size = SAMPLE_BYTES_MAX; /* UTF-16 and UTF-32: from its first byte */
     if (memchr(sample.data, 0, sample.size))
-        return (struct encoding_guess){.encoding = guess_wide(sample)};
+        return (struct encoding_guess){.encoding = has_some_nul(sample) ? "utf-8" : guess_wide(sample)};
     count_utf8(sample, &good, &bad);
     if (bad == 0)
         return (struct encoding_guess){.encoding = "utf-8"};
     if (good >= 4 * bad)
         return (struct encoding_guess){.encoding = "utf-8-lossy"};
+    if (!looks_printed(sample))
+        return best;
     sample = part_of(sample, &marked);
     double least = 11.0 * (double)marked; /* what takes more bits than this is no text */
     for (size_t i = 0; i < sizeof alphabets / sizeof *alphabets; i++)
@@ -384,8 +405,72 @@ struct encoding_guess encoding_guess(struct str sample)
         const double bits = bits_of_pairs(sample, i);
         if (bits < least) {
             least = bits;
-            best = (struct encoding_guess){pairs[i].encoding, pairs[i].language};
+            best = (struct encoding_guess){pairs[i].encoding, pairs[i].group};
         }
     }
     return best;
+}
+
+/* -------------------------------------------------------------------------------------------------------- messages */
+
+int encoding_refuse(const char *name, const char *encoding, bool packed, uint64_t at, struct error *err)
+{
+    if (!packed)
+        return fail_at(err, ERR_UNSAFE, name, at, "is not text in %s: no character begins here", encoding);
+    return fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET,
+                   "is not text in %s: no character begins at byte %" PRIu64 " of its decompressed text", encoding, at);
+}
+
+int encoding_hint(struct str sample, bool anew, struct error *err)
+{
+    const struct encoding_guess guess = sample.size > 0 ? encoding_guess(sample) : (struct encoding_guess){0};
+    const char *fresh = anew ? " --fresh" : "";
+    if (!guess.encoding || strcmp(guess.encoding, "utf-8") == 0)
+        return hint(
+            err,
+            "say which encoding it is: the same command with --encoding NAME%s; --encoding utf-8-lossy%s reads it "
+            "as UTF-8 with U+FFFD in the place of such bytes",
+            fresh, fresh);
+    if (strcmp(guess.encoding, "utf-8-lossy") == 0)
+        return hint(
+            err,
+            "most of it is UTF-8: the same command with --encoding utf-8-lossy%s reads it with U+FFFD in the place "
+            "of such bytes",
+            fresh);
+    return hint(err, "it looks like %s%s%s%s: the same command with --encoding %s%s", guess.encoding,
+                guess.group ? " (" : "", guess.group ? guess.group : "", guess.group ? ")" : "", guess.encoding, fresh);
+}
+
+/* Do UTF-16 and UTF-32 by these names read the same bytes alike? */
+static bool is_alike(const struct encoding *named, const struct encoding *seen, struct str start)
+{
+    const unsigned char *bytes = (const unsigned char *)start.data;
+    const bool marked = start.size >= 2 && ((bytes[0] == 0xFF && bytes[1] == 0xFE) ||
+                                            (bytes[0] == 0xFE && bytes[1] == 0xFF) || (bytes[0] == 0 && bytes[1] == 0));
+    const enum byte_order order = named->order == ORDER_BY_MARK && !marked ? ORDER_LITTLE : named->order;
+    return named->method == seen->method && (order == ORDER_BY_MARK || order == seen->order);
+}
+
+#define PAIRS_MIN 8 /* as many characters of two bytes may be UTF-8 by accident */
+
+int encoding_check(const char *name, const struct encoding *named, struct str start, struct error *err)
+{
+    const struct encoding_guess guess = encoding_guess(start);
+    const bool wide = named->method == ENCODING_UTF16 || named->method == ENCODING_UTF32;
+    struct encoding seen;
+    size_t good, bad;
+    if (!guess.encoding || !encoding_find(guess.encoding, &seen))
+        return 0;
+    count_utf8(start, &good, &bad);
+    const bool is_utf8 = !memchr(start.data, 0, start.size) && bad == 0 &&
+                         (wide || good >= (named->method == ENCODING_ICONV ? PAIRS_MIN : 1));
+    const bool is_wide =
+        (seen.method == ENCODING_UTF16 || seen.method == ENCODING_UTF32) && !is_alike(named, &seen, start);
+    if (!is_utf8 && !is_wide)
+        return 0;
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is text in %s, not in %s", is_utf8 ? "UTF-8" : seen.name,
+            named->name);
+    if (is_utf8)
+        return hint(err, "leave out --encoding for it; files in several encodings: convert some with iconv");
+    return hint(err, "the same command with --encoding %s", seen.name);
 }

@@ -3,9 +3,9 @@
 #include "pipeline/dump/recode.h"
 
 #include "base/mem.h"
+#include "pipeline/dump/guess_encoding.h"
 
 #include <assert.h>
-#include <inttypes.h>
 
 #define IN_BYTES ((size_t)64 << 10)
 
@@ -63,13 +63,8 @@ static int refill(struct recode *recode, struct error *err)
 static int refuse(const struct recode *recode, struct error *err)
 {
     const struct recode_options *options = &recode->options;
-    const uint64_t at = recode->in_from + recode->in_taken;
-    if (!options->packed)
-        return fail_at(err, ERR_UNSAFE, options->name, at, "is not text in %s: no character begins here",
-                       options->encoding.name);
-    return fail_at(err, ERR_UNSAFE, options->name, ERROR_NO_OFFSET,
-                   "is not text in %s: no character begins at byte %" PRIu64 " of its decompressed text",
-                   options->encoding.name, at);
+    return encoding_refuse(options->name, options->encoding.name, options->packed, recode->in_from + recode->in_taken,
+                           err);
 }
 
 /* Decodes into out[0..bytes); *made is what was written. */

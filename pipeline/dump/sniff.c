@@ -3,6 +3,7 @@
 #include "pipeline/dump/sniff.h"
 
 #include "pipeline/dump/codecs.h"
+#include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/window.h"
 
 #include <stdio.h>
@@ -235,7 +236,7 @@ static bool ends_lines_in_cr(struct str text)
            memchr(first + 1, '\r', (size_t)(text.data + text.size - first - 1));
 }
 
-/* Is nearly every byte either UTF-8 or a common control character? (Some Latin-1 letters are tolerated.) */
+/* Is nearly every byte either UTF-8 or a common control character? */
 static bool is_text(struct str text)
 {
     size_t strange = 0, size = text.size < LOOK_BYTES ? text.size : LOOK_BYTES;
@@ -248,18 +249,12 @@ static bool is_text(struct str text)
     return strange * 10 <= size;
 }
 
-/* The first byte that is not UTF-8; SIZE_MAX: there is none. */
+/* The first byte that is not UTF-8; SIZE_MAX: there is none, except that the head may end inside a character. */
 static size_t first_ill_formed(struct str text)
 {
-    for (size_t at = 0; at < text.size;) {
-        uint32_t code_point = 0;
-        unsigned skip = 0;
-        const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
-        if (length == 0)
-            return at;
-        at += length;
-    }
-    return SIZE_MAX;
+    unsigned skip;
+    const size_t good = utf8_good(text, &skip);
+    return good + skip < text.size || (skip > 0 && text.size < HEAD_BYTES_MAX) ? good : SIZE_MAX;
 }
 
 static const char readable[] = "a Wikipedia dump (.xml or .xml.bz2), plain text and JSONL can be read";
@@ -285,35 +280,26 @@ static struct str declared_encoding(struct str text)
     return close && (*from == '"' || *from == '\'') ? str_range(from + 1, close) : STR("");
 }
 
-/* Is it safe in a message and a command? (XML's EncName.) */
-static bool is_encoding_name(struct str name)
-{
-    for (size_t i = 0; i < name.size; i++)
-        if (!(name.data[i] >= 'A' && name.data[i] <= 'Z') && !(name.data[i] >= 'a' && name.data[i] <= 'z') &&
-            (i == 0 || !strchr("0123456789._-", name.data[i])))
-            return false;
-    return name.size > 0 && name.size <= 40;
-}
-
 static bool is_utf8_name(struct str name)
 {
-    return str_equal_ascii_nocase(name, STR("utf-8")) || str_equal_ascii_nocase(name, STR("utf8")) ||
-           str_equal_ascii_nocase(name, STR("us-ascii")) || str_equal_ascii_nocase(name, STR("ascii"));
+    struct encoding encoding;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)(name.size < sizeof text ? name.size : 0), name.data);
+    return encoding_find(text, &encoding) && !encoding_converts(&encoding);
 }
 
-/* The hint removes the encoding from the declaration, because it would be wrong after conversion. */
-static int refuse_encoding(const char *name, enum container container, struct str encoding, struct error *err)
+/* For a dump that declares an encoding; with --encoding the declaration is not heeded. */
+static int refuse_encoding(const char *name, struct str declared, struct error *err)
 {
-    if (!is_encoding_name(encoding)) {
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "declares an unknown encoding; only UTF-8 is read");
-        return hint(err, "find out how it is encoded, and convert it to UTF-8 with iconv");
+    struct encoding encoding;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)(declared.size < sizeof text ? declared.size : 0), declared.data);
+    if (!encoding_find(text, &encoding)) {
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "declares an unknown encoding");
+        return hint(err, "find out how it is encoded, and give it with --encoding NAME, or convert it with iconv");
     }
-    char program[80], command[1200];
-    snprintf(program, sizeof program, "iconv -f %.*s -t UTF-8", (int)encoding.size, encoding.data);
-    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is encoded in %.*s; only UTF-8 is read", (int)encoding.size,
-            encoding.data);
-    return hint(err, "%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | dsdata build --out D -",
-                piped(program, name, container, command));
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is encoded in %s, not in UTF-8", encoding.name);
+    return hint(err, "the same command with --encoding %s", encoding.name);
 }
 
 static bool head_has_nul(struct str head)
@@ -321,45 +307,58 @@ static bool head_has_nul(struct str head)
     return memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES) != NULL;
 }
 
-/* Tolerates some NUL bytes if the user says that it is text. UTF-16 has one in every second byte. */
-static int recognise_with_nul(const char *name, struct str head, enum input_kind asked, enum input_kind *kind,
-                              struct error *err)
+/* Tolerates some NUL bytes if the user says that it is text. UTF-16 and UTF-32 have them in most characters. */
+static int recognise_with_nul(const char *name, struct str head, enum container container, enum input_kind asked,
+                              enum input_kind *kind, struct error *err)
 {
-    const size_t size = head.size < LOOK_BYTES ? head.size : LOOK_BYTES;
-    size_t count = 0;
-    for (size_t at = 0; at < size; at++)
-        count += head.data[at] == '\0';
-    const bool many = count * 5 > size * 2;
-    if (asked == INPUT_TEXT && !many) {
-        *kind = INPUT_TEXT;
-        return 0;
+    const char *encoding = encoding_guess(head).encoding;
+    const bool few = encoding && strcmp(encoding, "utf-8") == 0;
+    if (encoding && !few) {
+        const char *nul = memchr(head.data, 0, head.size);
+        encoding_refuse(name, "UTF-8", container != CONTAINER_NONE, (uint64_t)(nul - head.data), err);
+        return encoding_hint(head, false, err);
     }
     if (asked != INPUT_TEXT)
         return unrecognised(name, "is neither a dump nor text: it has NUL bytes",
-                            many ? readable : "if it is text all the same, give it as --text FILE", err);
-    return unrecognised(name, "is not UTF-8 text: it is full of NUL bytes",
-                        "is it UTF-16 or UTF-32? convert it to UTF-8 with iconv", err);
+                            few ? "if it is text all the same, give it as --text FILE" : readable, err);
+    *kind = INPUT_TEXT;
+    return 0;
+}
+
+/* Text that is not well-formed UTF-8, of a kind that is not repaired. ISO-2022-JP is ASCII but for its escapes. */
+static int check_encoding(const char *name, struct str head, enum container container, struct error *err)
+{
+    const size_t escape = str_find(head, STR("\x1b$B"));
+    const size_t bad = escape != SIZE_MAX ? escape : first_ill_formed(head);
+    if (bad == SIZE_MAX)
+        return 0;
+    encoding_refuse(name, "UTF-8", container != CONTAINER_NONE, bad, err);
+    if (escape != SIZE_MAX)
+        return hint(err, "it looks like iso-2022-jp (Japanese): the same command with --encoding iso-2022-jp");
+    return encoding_hint(head, false, err);
 }
 
 /* The kind of the text, INPUT_SNIFF if that is unclear; an error if it is no input, whatever kind was requested. */
-static int recognise(const char *name, struct str head, enum container container, enum input_kind asked,
-                     enum input_kind *kind, struct error *err)
+static int recognise(const char *name, struct str head, enum container container, const struct encoding *encoding,
+                     enum input_kind asked, enum input_kind *kind, struct error *err)
 {
     struct str text = text_begin(head);
     *kind = INPUT_SNIFF;
+    if (str_starts(head, STR("\xff\xfe\0\0")) || str_starts(head, STR("\0\0\xfe\xff")))
+        return refuse_encoding(name, STR("UTF-32"), err);
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
-        return refuse_encoding(name, container, STR("UTF-16"), err);
+        return refuse_encoding(name, STR("UTF-16"), err);
     if (str_is_blank(text))
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
     if (head_has_nul(head))
-        return recognise_with_nul(name, head, asked, kind, err);
+        return recognise_with_nul(name, head, container, asked, kind, err);
     if (is_html(text))
         return refuse_html(name, container, err);
     if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
         *kind = INPUT_WIKI;
-        const struct str encoding = declared_encoding(text);
-        if (encoding.size > 0 && !is_utf8_name(encoding))
-            return refuse_encoding(name, container, encoding, err);
+        const struct str declared = declared_encoding(text);
+        if (declared.size > 0 && !encoding->name && !is_utf8_name(declared))
+            return refuse_encoding(name, declared, err);
         if (str_find(text, STR("<page>")) == SIZE_MAX)
             return unrecognised(name, "is a dump without pages",
                                 "pages-articles dumps have pages; dumps of logs do not", err);
@@ -390,7 +389,6 @@ static int refuse_other_text(const char *name, struct str text, enum container c
 
 static int refuse_unclear(const char *name, struct str head, enum container container, struct error *err)
 {
-    char command[1200];
     const struct str text = text_begin(head);
     if (str_starts(text, STR("<doc id=")))
         return unrecognised(name, "looks like the output of WikiExtractor",
@@ -400,20 +398,21 @@ static int refuse_unclear(const char *name, struct str head, enum container cont
     if (text.data[0] == '<')
         return unrecognised(name, "begins with markup, but is not a MediaWiki dump (<mediawiki> is missing)",
                             "if it is to be taken as text, give it as --text FILE", err);
-    if (first_ill_formed(head) == SIZE_MAX)
-        return unrecognised(name, "is neither a dump nor text", readable, err);
-    fail_at(err, ERR_INPUT, name, container ? ERROR_NO_OFFSET : first_ill_formed(head),
-            "is neither a dump nor text in UTF-8");
-    return hint(err, "if it is text in Latin-1: %s | dsdata build --out D --text -",
-                piped("iconv -f ISO-8859-1 -t UTF-8", name, container, command));
+    const char *encoding = encoding_guess(head).encoding;
+    if (encoding && strcmp(encoding, "utf-8-lossy") != 0)
+        TRY(check_encoding(name, head, container, err));
+    return unrecognised(name, "is neither a dump nor text", readable, err);
 }
 
-int sniff_kind(const char *name, struct str head, enum container container, enum input_kind asked,
-               enum input_kind *kind, struct error *err)
+int sniff_kind(const char *name, struct str head, enum container container, const struct encoding *encoding,
+               enum input_kind asked, enum input_kind *kind, struct error *err)
 {
-    TRY(recognise(name, head, container, asked, kind, err));
+    TRY(recognise(name, head, container, encoding, asked, kind, err));
     if (asked != INPUT_TEXT && *kind == INPUT_TEXT)
         TRY(refuse_other_text(name, text_begin(head), container, err));
+    const bool as_text = *kind == INPUT_TEXT || (*kind == INPUT_SNIFF && asked == INPUT_TEXT);
+    if (as_text && !encoding->lossy && !encoding_converts(encoding))
+        TRY(check_encoding(name, head, container, err));
     if (*kind == INPUT_TEXT && ends_lines_in_cr(head)) {
         char command[1200];
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "ends its lines in CR alone; LF or CR LF is read");

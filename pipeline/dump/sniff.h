@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "pipeline/dump/encodings.h"
 #include "pipeline/page_parts.h"
 
 #include <stdbool.h>
@@ -14,10 +15,11 @@
 /* ERR_UNSAFE: a container that we do not read, with the pipe to type. `name` is the input's, for messages. */
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err);
 
-/* The kind of the text in *kind, or ERR_INPUT; ERR_UNSAFE if its encoding is not UTF-8, or is declared as another, with
- * the pipe to type. `head` is its beginning: up to and including the first <page>, or HEAD_BYTES_MAX, or all of it. */
-int sniff_kind(const char *name, struct str head, enum container container, enum input_kind asked,
-               enum input_kind *kind, struct error *err);
+/* The kind of the text in *kind, or ERR_INPUT; ERR_UNSAFE if it is none to learn from, or, with no encoding named, its
+ * encoding is not UTF-8, or is declared as another; with what to type. `head` is its beginning, converted: up to and
+ * including the first <page>, or HEAD_BYTES_MAX, or all of it. */
+int sniff_kind(const char *name, struct str head, enum container container, const struct encoding *encoding,
+               enum input_kind asked, enum input_kind *kind, struct error *err);
 
 bool has_byte_order_mark(struct str text); /* of UTF-8 */
 /* Without a byte order mark, and without blanks at both ends. */

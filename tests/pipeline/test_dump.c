@@ -66,7 +66,8 @@ static const struct sniff_case sniff_cases[] = {
     FOUND("Hello.\n", INPUT_SNIFF, INPUT_TEXT),
     FOUND("{{Infobox}} is text\n", INPUT_SNIFF, INPUT_TEXT),
     FOUND("{| class=\"wikitable\"\n", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("gr\xfc\xdf Gott, a line of text in Latin-1 that is long enough", INPUT_SNIFF, INPUT_TEXT),
+    REFUSED("gr\xfc\xdf Gott, a line of text in Latin-1", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8",
+            "--encoding windows-1252"),
     FOUND("\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", INPUT_SNIFF, INPUT_TEXT),
     FOUND("BZh is how bzip2 begins", INPUT_SNIFF, INPUT_TEXT),
     FOUND("{\"text\": \"x\"}\n", INPUT_SNIFF, INPUT_JSONL),
@@ -94,9 +95,16 @@ static const struct sniff_case sniff_cases[] = {
             INPUT_SNIFF, ERR_INPUT, "neither", ""),
     FOUND("a\0b", INPUT_TEXT, INPUT_TEXT),
     REFUSED("a\0b", INPUT_SNIFF, ERR_INPUT, "NUL", "--text FILE"),
-    REFUSED("H\0e\0l\0l\0o\0", INPUT_TEXT, ERR_INPUT, "full of NUL", "iconv"),
-    REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "nor text in UTF-8",
-            "iconv"), /* KOI8 */
+    REFUSED("H\0e\0l\0l\0o\0", INPUT_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16le"),
+    REFUSED("\0H\0e\0l\0l\0o", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16be"),
+    REFUSED("\0\0\0H\0\0\0e\0\0\0y", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-32be"),
+    REFUSED("\xcb\xcf\xd4 \xc9 \xc4\xcf\xcd", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding koi8-r"),
+    REFUSED("\x1b$B\x25\x46\x1b(B", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding iso-2022-jp"),
+    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", INPUT_SNIFF, ERR_INPUT, "neither a dump nor text", ""),
+    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", INPUT_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding NAME"),
+    REFUSED("na\xc3\xafve, caf\xc3\xa9, \xe2\x80\x9cso\xe2\x80\x9d and \xff", INPUT_TEXT, ERR_UNSAFE,
+            "is not text in UTF-8", "--encoding utf-8-lossy"),
+    FOUND("{\"text\": \"gr\xfc\xdf\"}\n", INPUT_SNIFF, INPUT_JSONL),
     REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_SNIFF, ERR_INPUT,
             "index of a multistream dump", "-multistream.xml.bz2"),
     FOUND("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_TEXT, INPUT_TEXT),
@@ -119,14 +127,15 @@ static const struct sniff_case sniff_cases[] = {
     FOUND("text,label\n\"One line,\nand another.\n", INPUT_SNIFF, INPUT_TEXT),
     REFUSED("\"id\"\t\"text\"\r\n1\ta b\r\n", INPUT_JSONL, ERR_UNSAFE, "a table", "delimiter=\"\\t\""),
     REFUSED("%PDF-1.7\n%\xe2\xe3", INPUT_TEXT, ERR_UNSAFE, "PDF", "pdftotext dump-test-"),
-    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in UTF-16", "iconv -f UTF-16 -t UTF-8 dump-test-"),
+    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in utf-16", "--encoding utf-16"),
+    REFUSED("\xff\xfe\0\0H\0\0\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in utf-32", "--encoding utf-32"),
     FOUND("<?xml version=\"1.0\" encoding=\"utf-8\"?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
     FOUND("<?xml version=\"1.0\" encoding = 'US-ASCII'?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
     FOUND("<?xml version=\"1.0\"?><mediawiki a=\"encoding='x'\"><page>", INPUT_SNIFF, INPUT_WIKI),
     REFUSED("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
-            "in ISO-8859-1", "-input | sed"),
+            "in iso-8859-1", "--encoding iso-8859-1"),
     REFUSED("\xef\xbb\xbf<?xml version='1.0' encoding\n= 'koi8-r' ?><mediawiki><page>", INPUT_WIKI, ERR_UNSAFE,
-            "in koi8-r", "iconv -f koi8-r -t UTF-8 dump-test-"),
+            "in koi8-r", "--encoding koi8-r"),
     REFUSED("<?xml version=\"1.0\" encoding=\"x' -o y\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
             "an unknown encoding", "find out"),
     REFUSED("\x1f\x8b\x08\0\0\0", INPUT_WIKI, ERR_INPUT, "truncated", "download"),
@@ -420,7 +429,7 @@ static void a_peek_gives_whole_records(void **state)
             for (uint64_t i = dump_windows(dump); i-- > 0;) {
                 assert_int_equal(dump_read(dump, i, &piece, &err), 1);
                 assert_int_equal(dump_decode(dump, &piece, &err), 0);
-                dump_peek(dump, &piece, &group);
+                assert_int_equal(dump_peek(dump, &piece, &group, &err), 0);
                 for (size_t r = 0; r < group.record_count && shape < 2; r++)
                     assert_true(str_find(buf_str(&all), (struct str){group.text.data + group.records[r].offset,
                                                                      group.records[r].size}) != SIZE_MAX);
