@@ -6,12 +6,12 @@
 
 #define LEAKS_LISTED 50u /* as build.json lists them */
 
-static void say_documents(const struct counts *counts, bool wikis)
+static void say_documents(const struct counts *counts, bool of_pages)
 {
     struct buf dropped = {0};
     char count[32], kept[32];
     counts_dropped(counts, &dropped);
-    log_say("%-10s %s of %s kept%s%s", wikis ? "pages" : "documents", format_count(counts->pages[PAGE_KEPT], kept),
+    log_say("%-10s %s of %s kept%s%s", of_pages ? "pages" : "documents", format_count(counts->pages[PAGE_KEPT], kept),
             format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
             dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
@@ -28,10 +28,10 @@ static void say_leaks(const struct counts *counts, const struct missing *missing
     buf_release(&worst);
 }
 
-void account_say(const struct counts *counts, const struct missing *missing, bool wikis)
+void account_say(const struct counts *counts, const struct missing *missing, bool of_pages)
 {
     struct buf repaired = {0}, damage = {0};
-    say_documents(counts, wikis);
+    say_documents(counts, of_pages);
     counts_repaired(counts, &repaired);
     if (repaired.size > 0)
         log_say("repaired   %s", buf_text(&repaired));

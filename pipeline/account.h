@@ -14,7 +14,7 @@
  *     repaired   5: 3 with bytes that are not UTF-8, 2 with a key twice
  *     leaks      12; worst: {{TA}} 8, Danube 4
  *     damage     1 place, 1.2 kB of the file skipped */
-void account_say(const struct counts *counts, const struct missing *missing, bool wikis);
+void account_say(const struct counts *counts, const struct missing *missing, bool of_pages);
 
 /* [{"name", "count"}, … most first]: at most `max` rows of a tally. */
 json_t *account_names(const struct tally *tally, size_t max);

@@ -92,6 +92,7 @@ int build_open(struct build *build, struct opt_paths bare, struct error *err)
     if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
     TRY(inputs_open(&build->inputs, settings, bare, err));
+    build->facts.of_pages = inputs_of_pages(&build->inputs);
     return settings->compat == COMPAT_GOOGLE ? google_check(&build->inputs, err) : 0;
 }
 

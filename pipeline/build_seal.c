@@ -155,7 +155,6 @@ static int complete(struct build *build, struct manifest *manifest, struct error
                            &build->whole.counts, &build->whole.missing, &build->facts, err));
     TRY(manifest_write(manifest, build->site, err));
     TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
-    build->facts.wikis = inputs_have_wiki(&build->inputs);
     advice_after(build->settings, &build->recipe, &build->whole.counts, manifest);
     advice_split(build->settings, &build->recipe, &build->whole.counts, manifest);
     return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts,

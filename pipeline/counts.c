@@ -68,6 +68,22 @@ const char *repair_words(enum repair repair)
     return repairs_of[repair].words;
 }
 
+const char *page_fate_words_of(const char *name)
+{
+    for (int fate = 0; fate < PAGE_FATES; fate++)
+        if (strcmp(fates[fate].name, name) == 0)
+            return fates[fate].words;
+    return name;
+}
+
+const char *repair_words_of(const char *name)
+{
+    for (int repair = 0; repair < REPAIRS; repair++)
+        if (strcmp(repairs_of[repair].name, name) == 0)
+            return repairs_of[repair].words;
+    return name;
+}
+
 void counts_repairs(struct counts *counts, uint32_t repairs)
 {
     counts->repaired_documents += repairs != 0;

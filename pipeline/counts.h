@@ -83,5 +83,8 @@ const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);
 const char *repair_name(enum repair repair);
 const char *repair_words(enum repair repair);
+/* The words for a name of a manifest; the name itself where a later version has made it. */
+const char *page_fate_words_of(const char *name);
+const char *repair_words_of(const char *name);
 
 #endif

@@ -340,6 +340,14 @@ bool inputs_have_wiki(const struct inputs *inputs)
     return false;
 }
 
+bool inputs_of_pages(const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (dump_kind(inputs->dumps[i]) != INPUT_WIKI)
+            return false;
+    return true;
+}
+
 uint64_t inputs_windows(const struct inputs *inputs)
 {
     uint64_t sum = 0;

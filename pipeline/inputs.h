@@ -79,6 +79,7 @@ const char *inputs_path_of(const char *typed);
 /* Is standard input among them, before anything is opened? (Opening a pipe would wait for its first bytes.) */
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare);
 bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
+bool inputs_of_pages(const struct inputs *inputs);  /* are all of them dumps, whose documents are called pages? */
 /* Are all in English (or dumps that do not state a language)? */
 bool inputs_english(const struct inputs *inputs);
 

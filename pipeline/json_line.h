@@ -2,7 +2,8 @@
  * with strict=False is taken: RFC 8259, numbers of any size, NaN and Infinity, control characters in strings, halves of
  * surrogate pairs, the last of several values of a key. Beyond that, bytes that are not UTF-8 (U+FFFD for each maximal
  * subpart), byte order marks before the object, NUL bytes between tokens, and any depth. What RFC 8259 does not allow
- * is reported as a repair. tests/fuzz/fuzz_json_line.c compares with jansson, tests/flow/json_lines.py with Python. */
+ * is reported as a repair. Compared with jansson by tests/fuzz/fuzz_json_line.c, and with Python by
+ * tests/flow/json_lines_like_python.py. */
 #ifndef PIPELINE_JSON_LINE_H
 #define PIPELINE_JSON_LINE_H
 

@@ -133,11 +133,11 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
     const double share = total ? (double)done / (double)total : -1.0;
     progress->after = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
     progress_show(
-        progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
+        progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s │ %.1fk %s/s │ %s pieces │ mem %.2f GB │ %s",
         stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),
         total ? format_bytes(total, of) : "a pipe", (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds,
-        (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds, format_short(counts->pieces, pieces),
-        (double)mem_peak_bytes() / 1e9, buf_text(&loads));
+        (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds, facts->of_pages ? "pages" : "documents",
+        format_short(counts->pieces, pieces), (double)mem_peak_bytes() / 1e9, buf_text(&loads));
     buf_release(&loads);
 }
 
@@ -251,7 +251,7 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     if (facts->vocabulary.learned.pieces > 0)
         log_say("vocabulary %s pieces learned from %s words", format_count(facts->vocabulary.learned.pieces, bytes),
                 format_short(facts->vocabulary.words, time));
-    account_say(counts, missing, facts->wikis);
+    account_say(counts, missing, facts->of_pages);
     if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
         log_say("duplicates %s of the documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
@@ -262,7 +262,7 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
             format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
     log_say("speed      %s of %s at %.1f MB/s, peak memory %.2f GB; slowest part: %s",
-            format_bytes(counts->input_bytes, xml), facts->wikis ? "XML" : "text",
+            format_bytes(counts->input_bytes, xml), facts->of_pages ? "XML" : "text",
             (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3), (double)mem_peak_bytes() / 1e9,
             slowest(facts));
     log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);

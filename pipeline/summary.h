@@ -23,7 +23,7 @@ struct build_facts {
     uint64_t sealed;                     /* samples, by this process */
     uint64_t bytes_before, pages_before; /* by earlier starts */
     double earlier_seconds;              /* of earlier starts */
-    bool wikis;                          /* a dump is among the inputs, so records are called pages */
+    bool of_pages;                       /* inputs_of_pages */
     uint32_t processes;                  /* of this start */
     uint64_t duplicates;                 /* documents with the text of an earlier one, kept or dropped */
 };

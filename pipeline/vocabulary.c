@@ -106,8 +106,8 @@ static void show_progress(struct learning *learning)
         const uint64_t windows = inputs_windows(learning->inputs);
         learning->progress.after = BUILD_OVER_LEARNING * whole * (double)windows / (double)learning->choice_count;
     }
-    progress_show(&learning->progress, share, "%slearning the vocabulary  %llu pages", learning->builds ? "1/3 " : "",
-                  (unsigned long long)learning->facts->pages);
+    progress_show(&learning->progress, share, "%slearning the vocabulary  %llu %s", learning->builds ? "1/3 " : "",
+                  (unsigned long long)learning->facts->pages, learning->facts->of_pages ? "pages" : "documents");
 }
 
 static int gather(void *context, void *slot, struct error *err)
@@ -244,7 +244,7 @@ static int learn_windows(const struct inputs *inputs, struct place *places, size
                          const struct dataset_recipe *recipe, const struct resource_plan *plan, bool judge,
                          struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
 {
-    *facts = (struct vocabulary_facts){0};
+    *facts = (struct vocabulary_facts){.of_pages = inputs_of_pages(inputs)};
     const struct tokenizer_options words = dataset_recipe_words(recipe);
     struct learning learning = {.feed = feed_whole(inputs, recipe->limit),
                                 .inputs = inputs,

@@ -14,7 +14,8 @@
 #define VOCABULARY_WINDOWS_MAX 256
 
 struct vocabulary_facts {
-    uint64_t windows, pages, words; /* counted: windows, kept pages, occurrences of words */
+    uint64_t windows, pages, words; /* counted: windows, kept documents, occurrences of words */
+    bool of_pages;                  /* inputs_of_pages */
     uint64_t pages_held_out;        /* of these pages */
     bool scarce;                    /* held-out pages were learned from in the end */
     uint64_t forgotten;             /* occurrences of words forgotten for lack of memory: the rarest */

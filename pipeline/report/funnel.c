@@ -8,20 +8,21 @@
 #define ROWS_MAX 64u    /* of a table of reasons: a build has fewer */
 #define KEPT     "kept" /* as in the manifest */
 
-/* The words for the names in the manifest's tables; an unknown name (of a later version) is shown as it is. */
-static const char *words_of_fate(const char *name)
+/* "pages" of a corpus of wikis, else "documents". */
+static const char *records(const struct manifest *m)
 {
+    return manifest_of_pages(m) ? "pages" : "documents";
+}
+
+/* The words for a name in the manifest's table; an unknown name (of a later version) is shown as it is. Text without
+ * markup loses blanks and line ends only. */
+static const char *words_of_fate(const struct manifest *m, const char *name)
+{
+    if (m->language_count == 0 && strcmp(name, fate_name(FATE_MARKUP)) == 0)
+        return "blanks and line ends";
     for (int fate = 0; fate < FATES; fate++)
         if (strcmp(fate_name((enum fate)fate), name) == 0)
             return fate_words((enum fate)fate);
-    return name;
-}
-
-static const char *words_of_reason(const char *name)
-{
-    for (int fate = 0; fate < PAGE_FATES; fate++)
-        if (strcmp(page_fate_name((enum page_fate)fate), name) == 0)
-            return page_fate_words((enum page_fate)fate);
     return name;
 }
 
@@ -55,7 +56,7 @@ static void step_text(struct buf *page, const struct manifest *m, uint64_t kept,
     struct buf what = {0};
     for (size_t i = 0; i < m->dropped_count; i++)
         pages += m->dropped[i].pages;
-    buf_addf(&what, "of text in %s pages", format_count(pages, count));
+    buf_addf(&what, "of text in %s %s", format_count(pages, count), records(m));
     step(page, format_bytes(all, figure), buf_text(&what));
     buf_release(&what);
     buf_add_text(page, "<div class=\"stack\" aria-hidden=\"true\">");
@@ -63,9 +64,9 @@ static void step_text(struct buf *page, const struct manifest *m, uint64_t kept,
     bar(page, "second", all - kept - dropped, widest);
     bar(page, "drop", dropped, widest);
     buf_addf(page, "</div>\n<div class=\"soft\"><span class=\"key\"></span>kept %s", html_share(kept, all, share));
-    buf_addf(page, " · <span class=\"key second\"></span>left out of kept pages %s",
+    buf_addf(page, " · <span class=\"key second\"></span>left out of kept %s %s", records(m),
              html_share(all - kept - dropped, all, share));
-    buf_addf(page, " · <span class=\"key drop\"></span>in dropped pages %s</div></li>\n",
+    buf_addf(page, " · <span class=\"key drop\"></span>in dropped %s %s</div></li>\n", records(m),
              html_share(dropped, all, share));
 }
 
@@ -148,17 +149,18 @@ static void begin_row(struct buf *page, const struct reason *reason)
 
 static void put_pages(struct buf *page, const struct manifest *m)
 {
-    static const char *const columns[] = {"Pages", "#Number", "#Share", "#Text", "", NULL};
+    const bool pages = manifest_of_pages(m);
+    const char *const columns[] = {pages ? "Pages" : "Documents", "#Number", "#Share", "#Text", "", NULL};
     struct reasons reasons = {.count = 0};
     uint64_t bytes = manifest_text_bytes(m);
     for (size_t i = 0; i < m->dropped_count; i++) {
         const struct manifest_dropped *d = &m->dropped[i];
         bytes -= d->bytes;
-        add_reason(&reasons, (struct reason){words_of_reason(d->name), d->pages, d->bytes, false});
+        add_reason(&reasons, (struct reason){page_fate_words_of(d->name), d->pages, d->bytes, false});
     }
     qsort(reasons.rows, reasons.count, sizeof *reasons.rows, by_size);
     reasons.rows[reasons.count++] = (struct reason){"kept", m->pages_kept, bytes, true};
-    html_table(page, "Why pages were dropped", columns);
+    html_table(page, pages ? "Why pages were dropped" : "Why documents were dropped", columns);
     for (size_t i = 0; i < reasons.count; i++) {
         const struct reason *reason = &reasons.rows[i];
         begin_row(page, reason);
@@ -178,10 +180,13 @@ static void put_text(struct buf *page, const struct manifest *m)
     for (size_t i = 0; i < m->fate_count; i++) {
         const struct manifest_fate *fate = &m->fates[i];
         const bool kept = strcmp(fate->name, KEPT) == 0;
-        add_reason(&reasons, (struct reason){kept ? "kept" : words_of_fate(fate->name), 0, fate->bytes, kept});
+        add_reason(&reasons, (struct reason){kept ? "kept" : words_of_fate(m, fate->name), 0, fate->bytes, kept});
     }
     qsort(reasons.rows, reasons.count, sizeof *reasons.rows, by_size);
-    html_table(page, "What became of the text of kept pages; every byte has one place", columns);
+    html_table(page,
+               manifest_of_pages(m) ? "What became of the text of kept pages; every byte has one place"
+                                    : "What became of the text of kept documents; every byte has one place",
+               columns);
     for (size_t i = 0; i < reasons.count; i++) {
         const struct reason *reason = &reasons.rows[i];
         begin_row(page, reason);
@@ -193,14 +198,6 @@ static void put_text(struct buf *page, const struct manifest *m)
     html_table_end(page);
 }
 
-static const char *words_of_repair(const char *name)
-{
-    for (int repair = 0; repair < REPAIRS; repair++)
-        if (strcmp(repair_name((enum repair)repair), name) == 0)
-            return repair_words((enum repair)repair);
-    return name;
-}
-
 static void put_repaired(struct buf *page, const struct manifest *m)
 {
     static const char *const columns[] = {"Repaired", "#Number", "#Share", "", NULL};
@@ -209,7 +206,7 @@ static void put_repaired(struct buf *page, const struct manifest *m)
     html_table(page, "Documents that were kept although something in them was ill-formed", columns);
     for (size_t i = 0; i < m->repaired_count && i < ROWS_MAX; i++) {
         buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, words_of_repair(m->repaired[i].name));
+        html_name(page, repair_words_of(m->repaired[i].name));
         buf_add_text(page, "</th>");
         html_cell_count(page, m->repaired[i].documents);
         html_cell_share(page, m->repaired[i].documents, m->pages_kept);

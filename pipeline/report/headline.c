@@ -33,7 +33,8 @@ static void put_tiles(struct buf *page, const struct corpus_report *report)
     for (size_t i = 0; i < m->source_count; i++)
         source_bytes += m->sources[i].bytes;
     buf_add_text(page, "<dl class=\"tiles\">\n");
-    html_tile(page, "Documents", format_count(m->documents, figure), "kept pages, both splits");
+    html_tile(page, "Documents", format_count(m->documents, figure),
+              manifest_of_pages(m) ? "kept pages, both splits" : "both splits");
     html_tile(page, "Samples", format_count(samples, figure), buf_text(&small));
     buf_reset(&small);
     buf_addf(&small, "in %s of shards", format_bytes(bytes, number));
@@ -102,8 +103,9 @@ void section_corpus_headline(struct buf *page, const struct corpus_report *repor
              pairs[m->pairs], m->mask_millionths / 1e4, m->masking == MASKS_TOKEN ? "piece" : "whole word", m->seed,
              hash_text(m->root_hash, hash));
     put_tiles(page, report);
-    buf_add_text(page, "<nav aria-label=\"Sections\"><a href=\"#funnel\">From sources to samples</a>"
-                       "<a href=\"#templates\">Templates</a><a href=\"#lengths\">Lengths</a>"
+    buf_addf(page, "<nav aria-label=\"Sections\"><a href=\"#funnel\">From sources to samples</a>%s",
+             m->language_count > 0 ? "<a href=\"#templates\">Templates</a>" : "");
+    buf_add_text(page, "<a href=\"#lengths\">Lengths</a>"
                        "<a href=\"#pieces\">Words and pieces</a><a href=\"#masks\">Masks and pairs</a>"
                        "<a href=\"#samples\">Samples</a></nav>\n"
                        "<details><summary>Sources and settings</summary>\n");

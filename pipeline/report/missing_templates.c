@@ -94,6 +94,8 @@ void section_templates(struct buf *page, const struct corpus_report *report)
     static const char *const columns[] = {"Template", "#Times", "#Bytes", "#Share", "", NULL};
     const struct manifest *m = &report->manifest;
     char count[32], bytes[32];
+    if (m->language_count == 0 && m->unknown.count == 0 && m->leaks == 0) /* no wiki is among the sources */
+        return;
     html_section(page, "templates", "Templates without a rendering");
     if (m->unknown.count == 0 && m->unknown.sentences == 0) {
         buf_add_text(page, "<p>None: every template in a kept page has a rendering.</p>\n");

@@ -202,7 +202,7 @@ static void report(const struct extraction *extraction)
     const struct counts *counts = &extraction->counts;
     char bytes[32];
     if (!extraction->settings->json) {
-        account_say(counts, &extraction->missing, inputs_have_wiki(&extraction->inputs));
+        account_say(counts, &extraction->missing, inputs_of_pages(&extraction->inputs));
         log_say("text       %s", format_bytes(counts->text_bytes, bytes));
         say_holes(extraction);
         return;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
+#include "pipeline/counts.h"
 #include "pipeline/dsdata_settings.h"
 #include "pipeline/verbs/facts.h"
 #include "pipeline/verbs/show_difference.h"
@@ -26,8 +27,9 @@ static void print_pages(const struct manifest *m)
     for (size_t i = 0; i < m->dropped_count; i++)
         if (m->dropped[i].pages)
             buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
-                     m->dropped[i].name);
-    output_line("pages      %s kept%s", format_count(m->pages_kept, count), buf_text(&dropped));
+                     page_fate_words_of(m->dropped[i].name));
+    output_line("%-10s %s kept%s", manifest_of_pages(m) ? "pages" : "documents", format_count(m->pages_kept, count),
+                buf_text(&dropped));
     buf_release(&dropped);
 }
 
@@ -38,7 +40,7 @@ static void print_repairs(const struct manifest *m, const json_t *build)
     struct build_template row;
     for (size_t i = 0; i < m->repaired_count; i++)
         buf_addf(&repaired, "%s%s %s", i ? ", " : "", format_count(m->repaired[i].documents, count),
-                 m->repaired[i].name);
+                 repair_words_of(m->repaired[i].name));
     if (m->repaired_documents > 0)
         output_line("repaired   %s: %s", format_count(m->repaired_documents, count), buf_text(&repaired));
     for (size_t i = 0; i < LEAKS_SHOWN && build_name(build, "leaks", i, &row); i++)
@@ -97,7 +99,10 @@ static void print_dataset(const char *directory, const struct manifest *m, const
     print_sources(m, build, all);
     print_pages(m);
     print_repairs(m, build);
-    output_line("documents  %s", format_count(m->documents, count));
+    if (manifest_of_pages(m))
+        output_line("documents  %s", format_count(m->documents, count));
+    if (*manifest_valid_by(m))
+        output_line("held out   by %s", manifest_valid_by(m));
     output_line("vocab      %s pieces, %s, accents %s   %s", format_count(m->vocab_size, count),
                 m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));
     output_line("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64, m->mask_millionths / 1e4,

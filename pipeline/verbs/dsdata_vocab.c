@@ -59,9 +59,10 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
                  const struct vocabulary_facts *facts)
 {
     char count[32], pages[56], words[56], windows[56];
+    const char *record = facts->of_pages ? "page" : "document";
     log_say("learned    %s pieces (%s, threshold %llu) from %s of %s in %s", format_count(vocab->count, count),
             learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
-            format_counted(facts->words, "word", words), format_counted(facts->pages, "page", pages),
+            format_counted(facts->words, "word", words), format_counted(facts->pages, record, pages),
             format_counted(facts->windows, "window", windows));
     if (facts->forgotten > 0)
         log_say("%s of these words, the rarest, did not fit and were left out", format_count(facts->forgotten, words));
@@ -74,7 +75,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
         tell_coverage("held out  ", &facts->held_out);
         log_say("           (%s of %s that were not learned from%s)",
                 format_counted(facts->held_out.words, "word", words),
-                format_counted(facts->pages_held_out, "page", pages),
+                format_counted(facts->pages_held_out, record, pages),
                 facts->scarce ? "; text is scarce, so they were afterwards" : "");
     } else {
         log_say("held out   nothing: the text is too short, all of it is learned from");

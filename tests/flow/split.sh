@@ -99,6 +99,10 @@ build of_edited 0.3 edited.xml
 expect_equal "ids" "$(held_ids of_edited)" "$(held_ids of_good.xml)"
 build by_text 0.3 edited.xml --valid-by text
 expect_share by_text text 20 40
+expect_exit 0 "$dsdata" show by_text
+grep -q "^held out   by text" stdout || complain "show does not name the rule"
+expect_exit 0 "$dsdata" report of_none.jsonl --out report.html
+if grep -qi "[^_]pages\|>templates" report.html; then complain "a corpus of JSON lines has no pages"; fi
 [ "$(held_ids by_text)" != "$(held_ids of_edited)" ] || complain "--valid-by text changes nothing"
 expect_exit 5 "$dsdata" build edited.xml --vocab vocab.txt --seq 48 --pairs none --valid 0.3 --out by_text
 expect_words valid-by
