@@ -104,6 +104,10 @@ struct lock {
     char *path; /* NULL: another process removes the file */
 };
 int lock_take(struct lock *lock, const char *directory, struct error *err);
+/* Is the directory locked by a process, which may be on another machine? Then who: "process 12 on host". Takes
+ * nothing. */
+#define LOCK_WHO_BYTES 320
+bool lock_look(const char *directory, char who[LOCK_WHO_BYTES]);
 void lock_release(struct lock *lock); /* safe on a lock that was not taken or is zeroed */
 
 /* Several processes of one job: the holder of the lock keeps byte 0 of it and admits others, each of which holds bytes

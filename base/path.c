@@ -268,22 +268,40 @@ void path_list_release(struct path_list *list)
 
 /* ------------------------------------------------------------------------------------------------ lock */
 
-/* Reports the holder, who has written "PID HOST
- * " into the lock file. */
-static int say_who_holds(int fd, const char *directory, struct error *err)
+/* The holder has written "PID HOST" into the lock file. */
+static void who_holds(int fd, char who[LOCK_WHO_BYTES])
 {
     char holder[300] = "";
     const ssize_t size = pread(fd, holder, sizeof(holder) - 1, 0);
-    struct str text = str_trim((struct str){holder, size > 0 ? (size_t)size : 0});
-    char *blank = text.size ? memchr(holder, ' ', text.size) : NULL;
+    const struct str text = str_trim((struct str){holder, size > 0 ? (size_t)size : 0});
+    const char *blank = text.size ? memchr(holder, ' ', text.size) : NULL;
     holder[text.size] = 0;
-    if (blank) {
-        *blank = 0;
-        fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "is in use by process %s on %s", holder, blank + 1);
-    } else {
-        fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "is in use by another process");
-    }
+    if (blank)
+        snprintf(who, LOCK_WHO_BYTES, "process %.*s on %s", (int)(blank - holder), holder, blank + 1);
+    else
+        snprintf(who, LOCK_WHO_BYTES, "another process");
+}
+
+static int say_who_holds(int fd, const char *directory, struct error *err)
+{
+    char who[LOCK_WHO_BYTES];
+    who_holds(fd, who);
+    fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "is in use by %s", who);
     return hint(err, "wait until it ends, or stop it");
+}
+
+bool lock_look(const char *directory, char who[LOCK_WHO_BYTES])
+{
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* all of the file */
+    char *path = path_join(directory, ".lock");
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+    if (held)
+        who_holds(fd, who);
+    if (fd >= 0)
+        close(fd);
+    mem_free(path);
+    return held;
 }
 
 static int sign(int fd, const char *path, struct error *err)

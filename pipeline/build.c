@@ -6,6 +6,7 @@
 #include "base/cores.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "pipeline/build_reading.h"
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
@@ -92,6 +93,10 @@ static int read_inputs(struct build *build, bool only_hashes, struct error *err)
 
 static int enter_stage(struct build *build, enum journal_stage stage, struct error *err)
 {
+    json_decref(build->journal.command); /* of an earlier start */
+    build->journal.command = json_array();
+    for (int i = 0; i < build->settings->argc; i++)
+        json_array_append_new(build->journal.command, json_name(build->settings->argv[i]));
     build->journal.stage = stage;
     return journal_write(&build->journal, build->site, err);
 }

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "pipeline/dsdata_options.h"
 #include "pipeline/dsdata_settings.h"
+#include "pipeline/unfinished.h"
 
 #include <locale.h>
 #include <string.h>
@@ -39,6 +40,8 @@ int main(int argc, char **argv)
             done = result.verb->run(&settings, result.bare, &err);
         }
     }
+    if (done < 0 && result.verb && result.verb->run != dsdata_build)
+        unfinished_hint(&err);
     if (done < 0 && settings.salvage && strstr(err.hint, "--salvage"))
         hint(
             &err,

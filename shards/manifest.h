@@ -170,7 +170,8 @@ uint32_t manifest_filled(const struct manifest_length *length);       /* share o
 /* Writes DIR/manifest.json (atomically, synced) and sets root_hash. ERR_USAGE: the value of an option is not UTF-8. */
 int manifest_write(struct manifest *manifest, const char *directory, struct error *err);
 
-/* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one under construction. */
+/* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one whose build was
+ * interrupted; ERR_LOCKED: a process is building it. */
 int manifest_present(const char *directory, struct error *err);
 
 /* Reads DIR/manifest.json. Errors: those of manifest_present; ERR_MISMATCH: newer format_version; ERR_VERIFY: damaged

@@ -374,8 +374,14 @@ int manifest_present(const char *directory, struct error *err)
         return refuse_part(directory, "a file: a dataset is a directory that holds " MANIFEST_NAME, err);
     char *journal = path_join(directory, JOURNAL_NAME), *fresh = path_join(directory, FRESH_NAME);
     const bool unfinished = path_exists(journal), replacing = path_exists(fresh);
+    char who[LOCK_WHO_BYTES];
     mem_free(journal);
     mem_free(fresh);
+    if (lock_look(directory, who)) {
+        fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "%s by %s, and is not finished",
+                unfinished || replacing ? "is being built" : "is in use", who);
+        return hint(err, "wait until that process ends");
+    }
     if (replacing) {
         fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
                 "the dataset is not finished: its build with --fresh was interrupted");

@@ -188,6 +188,13 @@ static int make_room(const char *directory, char **moved, struct error *err)
     return move_away(directory, moved, err);
 }
 
+void run_say_running(const char *directory)
+{
+    char who[LOCK_WHO_BYTES];
+    if (lock_look(directory, who))
+        log_say("note       %s is being trained by %s: this is its state now", directory, who);
+}
+
 int run_open(struct run *run, const char *directory, const json_t *identity, bool fresh, char **moved,
              struct error *err)
 {

@@ -66,6 +66,9 @@ int run_is_of(const char *path, const json_t *there, const json_t *here, struct 
 /* Reads run.json of a directory, without locking it; *record is NULL if there is none. */
 int run_read(const char *directory, json_t **record, struct error *err);
 
+/* Says that a process is training the run, if one is: whatever is shown of it is the state of this moment. */
+void run_say_running(const char *directory);
+
 /* Looks for an unfinished run with the same model and dataset in the parent folder of `directory`, and appends its name
  * and differences to out; nothing if there is none. */
 void run_similar(const char *directory, const json_t *identity, struct buf *out);

@@ -77,8 +77,9 @@ int journal_write(const struct journal *journal, const char *directory, struct e
         assert(journal->bucket_bits[set] <= SPILL_BUCKET_BITS_MAX); /* or the build could not be continued */
         bits[set] = journal->bucket_bits[set];
     }
-    json_t *object = json_pack("{si sO si so}", "journal_version", JOURNAL_VERSION, "identity", journal->identity,
-                               "stage", (int)journal->stage, "bucket_bits", numbers_json(bits, journal->set_count));
+    json_t *object = json_pack("{si sO* sO si so}", "journal_version", JOURNAL_VERSION, "command", journal->command,
+                               "identity", journal->identity, "stage", (int)journal->stage, "bucket_bits",
+                               numbers_json(bits, journal->set_count));
     char *path = path_join(directory, JOURNAL_NAME);
     int result = journal_put(path, object, err);
     mem_free(path);
@@ -100,6 +101,7 @@ static bool read_object(struct journal *journal, const json_t *object)
     const int64_t sets = numbers_read(json_object_get(object, "bucket_bits"), bits, SETS_MAX, false);
     if (!json_is_object(journal->identity) || sets < 0)
         return false;
+    journal->command = json_incref(json_object_get(object, "command"));
     journal->set_count = (size_t)sets;
     for (size_t set = 0; set < journal->set_count; set++) {
         if (bits[set] > SPILL_BUCKET_BITS_MAX)
@@ -141,5 +143,6 @@ int journal_remove(const char *directory, struct error *err)
 void journal_release(struct journal *journal)
 {
     json_decref(journal->identity);
+    json_decref(journal->command);
     *journal = (struct journal){0};
 }

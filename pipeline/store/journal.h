@@ -18,6 +18,7 @@ enum journal_stage {
 };
 
 struct journal {
+    json_t *command;  /* the words of the command line at work, or NULL; never compared. Owned. */
     json_t *identity; /* inputs and recipe, which must be equal for a resume. Owned. */
     enum journal_stage stage;
     size_t set_count; /* of the spills */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Commands that are printed for the user to type hold names in one way only: as %s of hint_command and command_text
-(base/output.h), which quote them for the shell. A hint() or log_*() whose format has a %s after the name of a program or
-of an option, or in quotes of its own, would paste the name as it is."""
+(base/output.h), which quote them for the shell. A hint() or log_*() whose format has a %s after the name of a program
+or of an option, or in quotes of its own, would paste the name as it is."""
 
 import re
 import sys

@@ -84,12 +84,15 @@ static char *run_inside(const char *directory)
 
 int checkpoint_hint_place(const char *directory, struct error *err)
 {
+    char who[LOCK_WHO_BYTES];
     char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, RUN_NAME);
     char *run = path_exists(directory) ? run_around(directory) : NULL, *inside = run_inside(directory);
     if (path_exists(dataset))
         hint(err, "it is a dataset, the value of --shards; dsdata show describes it");
+    else if (path_exists(record) && lock_look(directory, who))
+        hint(err, "it is a run that has not saved a checkpoint yet; %s trains it", who);
     else if (path_exists(record))
-        hint(err, "it is a run that has not saved a checkpoint yet");
+        hint(err, "it is a run that has not saved a checkpoint yet; the command that began it continues it");
     else if (run)
         hint(err, "it is part of the run %.400s", run);
     else if (inside)

@@ -31,6 +31,7 @@ int report_add(struct report *report, const char *directory, struct error *err)
     }
     run.health = health_of(&run.history, run.record);
     report->runs[report->count++] = run;
+    run_say_running(directory);
     return 0;
 }
 

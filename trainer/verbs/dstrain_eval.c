@@ -142,6 +142,8 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
 {
     *e = (struct evaluating){.settings = *settings, .recorded = recorded(directory)};
     const json_t *given = json_object_get(e->recorded, "settings");
+    if (e->recorded && !settings->shown)
+        run_say_running(directory);
     const json_t *shards = json_object_get(given, "shards"), *seq = json_object_get(given, "seq");
     const bool as_recorded = settings->shards.count == 0 && shards;
     e->settings.init = directory;

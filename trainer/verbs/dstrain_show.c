@@ -56,6 +56,9 @@ static int add_run(const char *directory, json_t *facts, struct health *health, 
     json_object_set(facts, "settings", json_object_get(record, "settings"));
     add_checkpoints(directory, facts);
     metrics_last(directory, UINT64_MAX, facts);
+    char who[LOCK_WHO_BYTES];
+    if (lock_look(directory, who))
+        json_object_set_new(facts, "running", json_name(who));
     *health = health_read(directory, record);
     json_object_set(facts, "health", health->findings);
     json_decref(record);
@@ -208,6 +211,8 @@ static void say_run(const json_t *facts)
     else if (count_of(train, "step") > count_of(facts, "step")) /* metrics are ahead of the checkpoint */
         buf_addf(&far, "; trained to step %s, not saved yet", format_count(count_of(train, "step"), step));
     output_line("%-10s %s", "progress", buf_text(&far));
+    if (json_object_get(facts, "running"))
+        output_line("%-10s %s trains it: this is its state now", "running", text_of(facts, "running"));
     buf_release(&far);
 }
 
