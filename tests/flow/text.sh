@@ -182,7 +182,7 @@ degenerate() {
     done
 
     case_begin "one document"
-    grep . "$scratch/single.txt" | head -90 >"$scratch/one.txt"
+    grep -m 90 . "$scratch/single.txt" >"$scratch/one.txt"
     expect_exit 0 "$dsdata" build --text "$scratch/one.txt" --text-form sentences "${small[@]}" --copies 2 \
         --out "$scratch/one"
     expect_words "so few documents"
