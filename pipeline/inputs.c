@@ -143,6 +143,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     options.file = (uint32_t)n;
     options.encoding = inputs->encoding;
     options.encoding.lossy |= settings->compat == COMPAT_GOOGLE;
+    options.has_form = settings->text_form != FORM_AUTO || settings->compat == COMPAT_GOOGLE;
     options.journalled = strcmp(settings->result->verb->name, "build") == 0;
     options.sha256 = named->sha256[0] ? named->sha256 : NULL;
     struct dump *dump = NULL;

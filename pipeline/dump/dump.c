@@ -662,8 +662,8 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
     if (result == 0)
-        result = sniff_kind(name, buf_str(&head), dump->container, &dump->options.encoding, dump->options.kind,
-                            &dump->kind, err);
+        result = sniff_kind(name, buf_str(&head), dump->container, &dump->options.encoding, dump->options.has_form,
+                            dump->options.kind, &dump->kind, err);
     if (result == 0 && dump->kind == INPUT_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)

@@ -44,6 +44,7 @@ struct dump_options {
     bool salvage;              /* damage after the head is skipped and counted in the groups, instead of an error */
     struct encoding
         encoding;       /* of every kind of input; text that is not well-formed in it is ERR_UNSAFE, unless lossy */
+    bool has_form;      /* of text: the user has said what its lines are, so none is refused as another format */
     bool journalled;    /* after dump_open a journal is kept: another encoding then needs --fresh */
     const char *sha256; /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
     /* The most that one window may expand to: exceeding both is ERR_UNSAFE. Applied per window, so that the verdict

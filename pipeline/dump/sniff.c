@@ -4,6 +4,7 @@
 
 #include "pipeline/dump/codecs.h"
 #include "pipeline/dump/guess_encoding.h"
+#include "pipeline/dump/structured.h"
 #include "pipeline/dump/window.h"
 
 #include <stdio.h>
@@ -54,6 +55,11 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
             *container = packed;
     if (*container != CONTAINER_NONE)
         return 0;
+    const struct structured *document = structured_zip(bytes);
+    if (document) {
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
+        return hint(err, "unzip -p %s %s | dsdata build --out D --text -", typed(name), document->program);
+    }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const struct foreign *foreign = &others[i];
         struct str magic = foreign->magic;
@@ -170,7 +176,7 @@ static int refuse_table(const char *name, enum container container, char separat
                                 : "",
              container ? "" : " <");
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
-    return hint(err, "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text FILE",
+    return hint(err, "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text-form lines",
                 piped(python, name, container, command));
 }
 
@@ -370,10 +376,28 @@ static int recognise(const char *name, struct str head, enum container container
     return 0;
 }
 
-/* Refuses what is text, but not text to learn from, unless the user says that it is. */
+/* Its text is made by a filter, or by a program that must be given the file's name. */
+static int refuse_structured(const char *name, const struct structured *form, enum container container,
+                             struct error *err)
+{
+    char program[400], command[1200];
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", form->name);
+    if (!form->program)
+        return hint(err, "%s", "it has no running text; to take its lines as text all the same: --text-form lines");
+    snprintf(program, sizeof program, "%s%s", form->program, form->by_name || container ? "" : " <");
+    if (form->by_name && container)
+        return hint(err, "unpack it, then: %s FILE | dsdata build --out D --text -", form->program);
+    return hint(err, "%s | dsdata build --out D %s -; to take its lines as text all the same: --text-form lines",
+                piped(program, name, container, command), form->jsonl ? "--jsonl" : "--text");
+}
+
+/* Refuses what is text, but not text to learn from, unless the user says which form it has. */
 static int refuse_other_text(const char *name, struct str text, enum container container, struct error *err)
 {
     const char separator = table_separator(text);
+    const struct structured *form = structured_find(text);
+    if (form && !separator)
+        return refuse_structured(name, form, container, err);
     if (is_json_array(text))
         return refuse_array(name, text, container, err);
     if (separator)
@@ -405,10 +429,10 @@ static int refuse_unclear(const char *name, struct str head, enum container cont
 }
 
 int sniff_kind(const char *name, struct str head, enum container container, const struct encoding *encoding,
-               enum input_kind asked, enum input_kind *kind, struct error *err)
+               bool has_form, enum input_kind asked, enum input_kind *kind, struct error *err)
 {
     TRY(recognise(name, head, container, encoding, asked, kind, err));
-    if (asked != INPUT_TEXT && *kind == INPUT_TEXT)
+    if (*kind == INPUT_TEXT && !has_form)
         TRY(refuse_other_text(name, text_begin(head), container, err));
     const bool as_text = *kind == INPUT_TEXT || (*kind == INPUT_SNIFF && asked == INPUT_TEXT);
     if (as_text && !encoding->lossy && !encoding_converts(encoding))

@@ -1,0 +1,452 @@
+/* A signature must hold for nearly all of many lines, because a novel, a poem, a play, a list of words or a letter must
+ * never be refused. */
+#include "pipeline/dump/structured.h"
+
+#include <string.h>
+
+#define LINES_MAX 2000u
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool next_line(struct str *rest, struct str *line)
+{
+    if (rest->size == 0)
+        return false;
+    const char *end = rest->data + rest->size, *stop = memchr(rest->data, '\n', rest->size);
+    *line = str_range(rest->data, stop ? stop : end);
+    *rest = stop ? str_range(stop + 1, end) : (struct str){end, 0};
+    if (line->size > 0 && line->data[line->size - 1] == '\r')
+        line->size--;
+    return true;
+}
+
+static bool holds(struct str text, const char *part)
+{
+    return str_find(text, str_of(part)) != SIZE_MAX;
+}
+
+typedef bool line_test(struct str line);
+
+/* How many of the first lines that are not blank pass; *all of them are counted. */
+static size_t passing(struct str text, line_test *test, size_t *all)
+{
+    struct str line;
+    size_t count = 0;
+    for (*all = 0; *all < LINES_MAX && next_line(&text, &line);)
+        if (str_trim(line).size > 0) {
+            ++*all;
+            count += test(line);
+        }
+    return count;
+}
+
+/* Do at least `least` lines pass, and at least `percent` of all? */
+static bool most(struct str text, line_test *test, size_t least, size_t percent)
+{
+    size_t all;
+    const size_t count = passing(text, test, &all);
+    return count >= least && count * 100 >= all * percent;
+}
+
+/* ------------------------------------------------------------------------------------------------------ columns */
+
+static size_t columns_of(struct str line)
+{
+    size_t count = 1;
+    while (line.size > 0 && line.data[0] == '\t') /* an indent */
+        line = (struct str){line.data + 1, line.size - 1};
+    for (size_t i = 0; i < line.size; i++)
+        count += line.data[i] == '\t';
+    return count;
+}
+
+/* Digits, as in "12" or "12-13" or "12.1", up to a tab. */
+static bool begins_with_number(struct str line)
+{
+    size_t at = 0;
+    while (at < line.size && (is_digit(line.data[at]) || (at > 0 && strchr("-.", line.data[at]))))
+        at++;
+    return at > 0 && at < line.size && line.data[at] == '\t';
+}
+
+static bool is_numbered_sentence(struct str line)
+{
+    return begins_with_number(line) && columns_of(line) == 2;
+}
+
+static bool is_leipzig(struct str text)
+{
+    return most(text, is_numbered_sentence, 5, 97);
+}
+
+static bool is_conllu_line(struct str line)
+{
+    return line.data[0] == '#' || (begins_with_number(line) && columns_of(line) >= 4);
+}
+
+static bool is_comment(struct str line)
+{
+    return line.data[0] == '#';
+}
+
+static bool is_conllu(struct str text)
+{
+    size_t all;
+    return most(text, is_conllu_line, 5, 97) && passing(text, is_comment, &all) * 2 < all;
+}
+
+/* "Paris NNP B-LOC": two to six columns, the last a tag of a named entity. */
+static bool is_tagged_token(struct str line)
+{
+    size_t fields = 1, last = 0;
+    for (size_t i = 0; i < line.size; i++)
+        if (line.data[i] == ' ' || line.data[i] == '\t') {
+            fields++;
+            last = i + 1;
+        }
+    const struct str tag = {line.data + last, line.size - last};
+    return fields >= 2 && fields <= 6 &&
+           (str_equal(tag, STR("O")) ||
+            (tag.size > 2 && strchr("BIESLU", tag.data[0]) && tag.data[1] == '-' && tag.data[2] >= 'A'));
+}
+
+static bool is_conll(struct str text)
+{
+    return most(text, is_tagged_token, 8, 97);
+}
+
+static bool is_table(struct str text)
+{
+    struct str line;
+    size_t columns = 0, lines = 0, other = 0;
+    while (lines < LINES_MAX && next_line(&text, &line)) {
+        if (str_trim(line).size == 0)
+            continue;
+        if (lines++ == 0)
+            columns = columns_of(line);
+        other += columns_of(line) != columns;
+    }
+    return columns >= 2 && lines >= 8 && other * 50 <= lines;
+}
+
+static bool is_labelled(struct str line)
+{
+    return str_starts(line, STR("__label__"));
+}
+
+static bool is_fasttext(struct str text)
+{
+    return most(text, is_labelled, 3, 97);
+}
+
+/* ---------------------------------------------------------------------------------------------- subtitles, mail */
+
+/* "00:01:02,500 --> 00:01:04,000", of VTT also without hours and with a full stop. */
+static bool is_cue_time(struct str line)
+{
+    const size_t arrow = str_find(line, STR(" --> "));
+    if (arrow == SIZE_MAX || arrow < 9)
+        return false;
+    for (size_t i = 0; i < arrow; i++)
+        if (!is_digit(line.data[i]) && !strchr(":,. ", line.data[i]))
+            return false;
+    return line.data[2] == ':' && arrow + 6 < line.size && is_digit(line.data[arrow + 5]);
+}
+
+static bool is_srt(struct str text)
+{
+    return most(text, is_cue_time, 3, 12);
+}
+
+static bool is_vtt(struct str text)
+{
+    size_t all;
+    return str_starts(text, STR("WEBVTT")) && passing(text, is_cue_time, &all) > 0;
+}
+
+/* "Name: value", the name of letters and hyphens. */
+static bool is_header(struct str line)
+{
+    size_t at = 0;
+    while (at < line.size && ((line.data[at] | 0x20) >= 'a' || line.data[at] == '-') && (line.data[at] | 0x20) <= 'z')
+        at++;
+    return at > 1 && at + 1 < line.size && line.data[at] == ':' && line.data[at + 1] == ' ';
+}
+
+/* At least three headers up to the first empty line, nothing else, and two that programs write. */
+static bool is_mail(struct str text)
+{
+    static const char *const technical[] = {"message-id",
+                                            "received",
+                                            "mime-version",
+                                            "content-type",
+                                            "return-path",
+                                            "date",
+                                            "content-transfer-encoding",
+                                            "delivered-to",
+                                            "dkim-signature"};
+    struct str line;
+    size_t headers = 0, known = 0;
+    while (next_line(&text, &line) && line.size > 0) {
+        if (headers > 0 && (line.data[0] == ' ' || line.data[0] == '\t'))
+            continue; /* of the header before */
+        if (!is_header(line))
+            return false;
+        headers++;
+        const struct str name = {line.data, (size_t)((const char *)memchr(line.data, ':', line.size) - line.data)};
+        for (size_t i = 0; i < sizeof technical / sizeof *technical; i++)
+            known += str_equal_ascii_nocase(name, str_of(technical[i]));
+    }
+    return headers >= 3 && known >= 2;
+}
+
+static bool is_mbox(struct str text)
+{
+    struct str line;
+    return str_starts(text, STR("From ")) && next_line(&text, &line) && line.size > 9 &&
+           is_digit(line.data[line.size - 1]) && holds(line, ":") && text.size > 0 && is_header(text);
+}
+
+/* ------------------------------------------------------------------------------------------------ archives, markup */
+
+static bool is_warc(struct str text)
+{
+    return str_starts(text, STR("WARC/1.")) &&
+           holds((struct str){text.data, text.size < 2000 ? text.size : 2000}, "WARC-");
+}
+
+static bool is_wet(struct str text)
+{
+    return is_warc(text) && holds(text, "WARC-Type: conversion");
+}
+
+static bool is_rtf(struct str text)
+{
+    return str_starts(text, STR("{\\rtf"));
+}
+
+static bool is_document_class(struct str line)
+{
+    return str_starts(line, STR("\\documentclass")) || str_starts(line, STR("\\documentstyle")) ||
+           str_starts(line, STR("\\begin{document}"));
+}
+
+static bool is_tex(struct str text)
+{
+    size_t all;
+    return passing(text, is_document_class, &all) > 0;
+}
+
+static bool is_calendar(struct str text)
+{
+    return str_starts(text, STR("BEGIN:VCALENDAR")) || str_starts(text, STR("BEGIN:VCARD"));
+}
+
+/* "@article{smith90," */
+static bool is_bibtex_entry(struct str line)
+{
+    size_t at = 1;
+    while (at < line.size && (line.data[at] | 0x20) >= 'a' && (line.data[at] | 0x20) <= 'z')
+        at++;
+    return line.data[0] == '@' && at > 3 && at < line.size && line.data[at] == '{';
+}
+
+static bool is_bibtex(struct str text)
+{
+    size_t all;
+    return (text.data[0] == '@' || text.data[0] == '%') && passing(text, is_bibtex_entry, &all) >= 2;
+}
+
+static bool is_message(struct str line)
+{
+    return str_starts(line, STR("msgid \"")) || str_starts(line, STR("msgstr \"")) || str_starts(line, STR("msgstr["));
+}
+
+static bool is_po(struct str text)
+{
+    return most(text, is_message, 6, 25);
+}
+
+/* --------------------------------------------------------------------------------------------------------- JSON */
+
+/* A JSON string and nothing else; *escapes tells of a backslash in it. */
+static bool is_string(struct str line, bool *escapes)
+{
+    line = str_trim(line);
+    if (line.size < 2 || line.data[0] != '"' || line.data[line.size - 1] != '"')
+        return false;
+    for (size_t i = 1; i + 1 < line.size; i++) {
+        if (line.data[i] == '"')
+            return false;
+        if (line.data[i] == '\\') {
+            *escapes = true;
+            i++;
+        }
+    }
+    return true;
+}
+
+/* Lines of speech may be in quotation marks too, but have no escapes. */
+static bool is_strings(struct str text)
+{
+    struct str line;
+    bool escapes = false;
+    size_t lines = 0;
+    while (lines < LINES_MAX && next_line(&text, &line)) {
+        if (str_trim(line).size == 0)
+            continue;
+        if (text.size > 0 && !is_string(line, &escapes)) /* the last line may be cut off */
+            return false;
+        lines++;
+    }
+    return lines >= 2 && escapes;
+}
+
+static bool begins_object(struct str line)
+{
+    const struct str trimmed = str_trim(line);
+    if (trimmed.size < 2 || trimmed.data[0] != '{')
+        return false;
+    const struct str rest = str_trim((struct str){trimmed.data + 1, trimmed.size - 1});
+    return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
+}
+
+static bool is_commented(struct str text)
+{
+    struct str line;
+    size_t comments = 0;
+    while (next_line(&text, &line)) {
+        if (str_trim(line).size == 0)
+            continue;
+        if (line.data[0] != '#' && !str_starts(line, STR("//")))
+            break;
+        comments++;
+    }
+    return comments > 0 && begins_object(line) && (text.size == 0 || most(text, begins_object, 1, 50));
+}
+
+static bool is_sequence(struct str text)
+{
+    return text.size > 2 && text.data[0] == '\x1e' && begins_object((struct str){text.data + 1, text.size - 1});
+}
+
+static bool is_array_line(struct str line)
+{
+    const struct str trimmed = str_trim(line);
+    return trimmed.size > 2 && trimmed.data[0] == '[' && trimmed.data[trimmed.size - 1] == ']' &&
+           strchr("\"[{0123456789", trimmed.data[1]);
+}
+
+/* "[1]" may be the number of a note; an array of strings is none. */
+static bool is_arrays(struct str text)
+{
+    return most(text, is_array_line, 2, 99) && holds(text, "\"");
+}
+
+/* -------------------------------------------------------------------------------------------------------- table */
+
+#define PLAIN(from) "pandoc -f " from " -t plain --wrap=none"
+
+static const struct row {
+    bool (*is)(struct str text);
+    struct structured form;
+} rows[] = {
+    {is_wet,
+     {"a WET file (web pages with headers)",
+      "awk '{sub(/\\r$/, \"\")} /^WARC\\/1[.]/ {h = 1; t = 0} /^WARC-Type: conversion/ {t = 1} !h && t {print} "
+      "/^$/ {h = 0}'",
+      false, false}},
+    {is_warc, {"a WARC file (web pages as they were sent)", NULL, false, false}},
+    {is_conllu,
+     {"a CoNLL-U file (a word on each line)", "awk -F'\\t' '/^[0-9]+\\t/ {printf \"%s \", $2} /^\\r?$/ {print \"\"}'",
+      false, false}},
+    {is_conll,
+     {"a CoNLL file (a word with its tags on each line)", "awk '{if (NF) printf \"%s \", $1; else print \"\"}'", false,
+      false}},
+    {is_vtt, {"a file of subtitles (WebVTT)", "grep -vE '^(WEBVTT|NOTE|[0-9]*\\s*$)|-->'", false, false}},
+    {is_srt, {"a file of subtitles (SubRip)", "grep -vE '^[0-9]*\\s*$|-->'", false, false}},
+    {is_mbox,
+     {"a mailbox (mbox)",
+      "python3 -c 'import mailbox, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) "
+      "for m in mailbox.mbox(sys.argv[1]) for p in m.walk() if p.get_content_type() == \"text/plain\"]'",
+      true, false}},
+    {is_mail,
+     {"an e-mail",
+      "python3 -c 'import email, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) for "
+      "p in email.message_from_binary_file(open(sys.argv[1], \"rb\")).walk() if p.get_content_type() == "
+      "\"text/plain\"]'",
+      true, false}},
+    {is_rtf, {"an RTF file", PLAIN("rtf"), true, false}},
+    {is_tex, {"a TeX file", PLAIN("latex"), true, false}},
+    {is_calendar, {"a calendar or address book", NULL, false, false}},
+    {is_bibtex, {"a BibTeX file", NULL, false, false}},
+    {is_po, {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
+    {is_leipzig, {"a table of numbered sentences", "cut -f2-", false, false}},
+    {is_fasttext, {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
+    {is_strings, {"a list of JSON strings, one on each line", "jq -c '{text: .}'", false, true}},
+    {is_arrays, {"a list of JSON arrays, one on each line", "jq -c '{text: .[0]}'", false, true}},
+    {is_sequence, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
+    {is_commented, {"a file of JSON lines with comments", "grep '^ *{'", false, true}},
+};
+
+#define TABLE(column)                                                                                                  \
+    {                                                                                                                  \
+        "a table, with a tab between columns", "cut -f" column, false, false                                           \
+    }
+
+static const struct structured tables[] = {TABLE("1"), TABLE("2"), TABLE("3"), TABLE("4"), TABLE("5"), TABLE("6")};
+#define COLUMNS_MAX (sizeof tables / sizeof *tables)
+
+/* The column of a table with most text in it, of the first six. */
+static size_t longest_column(struct str text)
+{
+    struct str line;
+    size_t bytes[COLUMNS_MAX] = {0}, best = 0;
+    for (size_t lines = 0; lines < LINES_MAX && next_line(&text, &line); lines++)
+        for (size_t i = 0, column = 0; i < line.size && column < COLUMNS_MAX; i++) {
+            bytes[column]++;
+            column += line.data[i] == '\t';
+        }
+    for (size_t column = 1; column < COLUMNS_MAX; column++)
+        best = bytes[column] > bytes[best] ? column : best;
+    return best;
+}
+
+const struct structured *structured_find(struct str text)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (text.size > 0 && rows[i].is(text))
+            return &rows[i].form;
+    return text.size > 0 && is_table(text) ? &tables[longest_column(text)] : NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- zip */
+
+#define NO_TAGS "-e 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/\"/g; s/&amp;/\\&/g'"
+
+static const struct {
+    const char *member;
+    struct structured form;
+} documents[] = {
+    {"word/", {"a Word document (docx)", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
+    {"xl/", {"a workbook (xlsx)", "xl/sharedStrings.xml | sed -e 's/<\\/si>/\\n/g' " NO_TAGS, false, false}},
+    {"ppt/", {"a presentation (pptx)", "'ppt/slides/slide*.xml' | sed -e 's/<\\/a:p>/\\n/g' " NO_TAGS, false, false}},
+    {"application/epub+zip", {"an e-book (EPUB)", "'*.*htm*' | sed -e 's/<\\/p>/\\n/g' " NO_TAGS, false, false}},
+    {"application/vnd.oasis.opendocument",
+     {"an OpenDocument file (odt)", "content.xml | sed -e 's/<\\/text:[ph]>/\\n/g' " NO_TAGS, false, false}},
+    {"[Content_Types].xml",
+     {"a Word document (docx) or the like", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
+};
+
+const struct structured *structured_zip(struct str bytes)
+{
+    if (!str_starts(bytes, STR("PK\x03\x04")))
+        return NULL;
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+        if (holds(bytes, documents[i].member))
+            return &documents[i].form;
+    return NULL;
+}

@@ -1,0 +1,25 @@
+/* Files of text whose lines are not prose: tables, subtitles, mail, annotated corpora, markup, JSON in other forms. They
+ * are recognised by a signature that holds for most of their first lines, and refused with a command that gives their
+ * text, if there is one. Pure. */
+#ifndef PIPELINE_DUMP_STRUCTURED_H
+#define PIPELINE_DUMP_STRUCTURED_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+
+struct structured {
+    const char *name;    /* with its article */
+    const char *program; /* a filter that makes its text; NULL: it has no running text */
+    bool by_name;        /* the program takes the file's name, not its bytes */
+    bool jsonl;          /* it makes JSON lines */
+};
+
+/* `text` is the beginning of a file, without a mark and blanks. NULL: it may be prose. */
+const struct structured *structured_find(struct str text);
+
+/* A zip file by its first bytes: the kind of document that it holds, or NULL. The program is a shell pattern of `unzip
+ * -p FILE`'s further arguments and of what follows it. */
+const struct structured *structured_zip(struct str bytes);
+
+#endif

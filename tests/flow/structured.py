@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Text files that are not prose are refused with a command that gives their text: each command is run, where its
+program is installed, and gives what it should. Prose that looks a little like them is read."""
+import gzip
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+SENTENCES = [f"The boat number {n} left the harbour, and nobody saw it again." for n in range(1, 13)]
+TEXT = "\n".join(SENTENCES)
+WORDS = [sentence.replace(",", " ,").replace(".", " .").split() for sentence in SENTENCES]
+
+
+def tokens(row):
+    return "\n".join("\n".join(row(n, word) for n, word in enumerate(words, 1)) + "\n" for words in WORDS)
+
+
+def mail(n):
+    return (f"From: a@example.org\nSubject: Boats\nDate: Mon, 5 Jan 2026 10:0{n}:00 +0000\nMIME-Version: 1.0\n"
+            f"Message-ID: <{n}@example.org>\nContent-Type: text/plain; charset=utf-8\n\n{TEXT}\n")
+
+
+def clock(n):
+    return f"00:00:{n:02},000 --> 00:00:{n + 1:02},500"
+
+
+def record(kind, body):
+    head = f"WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
+    return f"{head}{body}\r\n\r\n"
+
+
+# Name, content, what the command gives (None: the command needs a program that is not everywhere, or there is none).
+FORMS = [
+    ("WET", record("warcinfo", "Software: x") + record("conversion", TEXT), TEXT),
+    ("WARC", record("response", "<html>x</html>"), None),
+    ("CoNLL-U", tokens(lambda n, w: f"{n}\t{w}\t{w}\tNOUN\t_\t_\t0\troot\t_\t_"), "The boat number 1 left the"),
+    ("CoNLL-U", "# sent_id = 1\n" + tokens(lambda n, w: f"{n}\t{w}\t{w}\tX\t_\t_\t0\t_\t_\t_"), "The boat number 1"),
+    ("CoNLL", tokens(lambda n, w: f"{w} NN B-NP {'B-LOC' if w == 'harbour' else 'O'}"), "The boat number 1 left the"),
+    ("SubRip", "\n".join(f"{n}\n{clock(n)}\n{s}\n" for n, s in enumerate(SENTENCES, 1)), TEXT),
+    ("WebVTT", "WEBVTT\n\n" + "".join(f"00:{10 + n}.000 --> 00:{10 + n}.900\n{SENTENCES[n]}\n\n" for n in range(9)),
+     SENTENCES[0] + "\n" + SENTENCES[1]),
+    ("mbox", "".join(f"From a@example.org Mon Jan  5 10:0{n}:00 2026\n{mail(n)}\n" for n in range(2)), TEXT),
+    ("e-mail", "Return-Path: <a@example.org>\nReceived: from x\n\tby y\n" + mail(3), TEXT),
+    ("RTF", "{\\rtf1\\ansi " + TEXT + "}", None),
+    ("TeX", "% a comment\n\\documentclass{article}\n\\begin{document}\n" + TEXT + "\n\\end{document}\n", None),
+    ("calendar", "BEGIN:VCALENDAR\nVERSION:2.0\n", None),
+    ("BibTeX", "".join(f"@book{{key{n},\n  title = {{A Title}},\n}}\n\n" for n in range(3)), None),
+    ("PO", "".join(f'#: a.c:{n}\nmsgid "Boat {n}"\nmsgstr "{s}"\n\n' for n, s in enumerate(SENTENCES)), TEXT),
+    ("numbered sentences", "\n".join(f"{n}\t{s}" for n, s in enumerate(SENTENCES, 70)), TEXT),
+    ("fastText", "\n".join(f"__label__a __label__b {s}" for s in SENTENCES), TEXT),
+    ("tab between columns", "\n".join(f"{s}\tpositive\t0.{n}" for n, s in enumerate(SENTENCES)), TEXT),
+    ("tab between columns", "\n".join(f"anna\t{s}" for s in SENTENCES), TEXT),
+    ("JSON strings", "\n".join(json.dumps(s + "\n“Yes.”") for s in SENTENCES), {"text": SENTENCES[0] + "\n“Yes.”"}),
+    ("JSON arrays", "\n".join(json.dumps([s, 1]) for s in SENTENCES), {"text": SENTENCES[0]}),
+    ("RFC 7464", "".join("\x1e" + json.dumps({"text": s}) + "\n" for s in SENTENCES), {"text": SENTENCES[0]}),
+    ("comments", "# made by hand\n" + "\n".join(json.dumps({"text": s}) for s in SENTENCES), {"text": SENTENCES[0]}),
+]
+
+POEM = "\n".join(["\tThe wind is in the rigging,", "\t\tthe gull is on the shore,", "he went to sea at dawn", ""] * 5)
+PROSE = {
+    "a novel": "\n".join(SENTENCES * 5),
+    "a poem with indents": POEM,
+    "a play": "\n".join(f"{'ANNA' if n % 2 else 'PETER'}: {s}" for n, s in enumerate(SENTENCES)),
+    "a list of words": "\n".join(sorted({word for words in WORDS for word in words})),
+    "tweets": "\n".join(f"@user{n} {s} #boats https://example.org/{n}" for n, s in enumerate(SENTENCES)),
+    "two languages": "\n".join(f"{s} Pero nadie lo vio, ¿verdad?" for s in SENTENCES),
+    "a letter": "From: my desk\n\nDear Anna,\n" + TEXT,
+    "a letter with a head": "Date: 5 January\nTo: Anna\nSubject: the boats\n\n" + TEXT,
+    "From at the start": "From the harbour one sees the sea. It was 1896\n" + TEXT,
+    "numbered lines": "\n".join(f"{n}. {s}" for n, s in enumerate(SENTENCES, 1)),
+    "verses": "\n".join(f"{n}:{n + 1} {s}" for n, s in enumerate(SENTENCES, 1)),
+    "speech in quotation marks": "\n".join(f'"{s}"' for s in SENTENCES),
+    "notes with numbers": "\n".join(f"[{n}] {s}" for n, s in enumerate(SENTENCES, 1)),
+    "a few tabs": TEXT + "\nA\tB\n" + TEXT,
+    "an arrow and a time": TEXT + "\nAt 10:15:00 --> 10:20:00 they waited.\n" + TEXT,
+    "Markdown": "# Boats\n\n" + "\n\n".join(f"- {s}" for s in SENTENCES) + "\n\n> A word.\n\n## More\n\n```\n1\n```\n",
+    "a hash at every line": "\n".join(f"#{n} {s}" for n, s in enumerate(SENTENCES)),
+    "a table of contents": "\n".join(f"{s} ..... {n}" for n, s in enumerate(SENTENCES)),
+    "lines that end in O": "\n".join(f"{s[:-1]} O" for s in SENTENCES),
+    "words on TeX": "The command \\documentclass begins a document.\n" + TEXT,
+    "one word and a sign": "\n".join(f"{word} O" for word in ["Sing", "Fly", "Run"]),
+    "at signs": "@home we read.\n" + TEXT,
+}
+
+dsdata = (pathlib.Path(sys.argv[1]) / "dsdata").resolve()
+failures = []
+
+
+def check(condition, *what):
+    if not condition:
+        failures.append(what)
+        print("FAILED", *what)
+
+
+def run(*arguments, **more):
+    return subprocess.run(arguments, capture_output=True, check=False, **more)
+
+
+def command_in(said):
+    return re.search(r"^  (?:unpack it, then: )?(.*?) \| dsdata build --out D --(text|jsonl) -", said, re.M)
+
+
+def run_command(file, said, wanted, name):
+    """The printed pipe, then dsdata extract on what it gives."""
+    found = command_in(said)
+    check(found, name, said)
+    if not found or not shutil.which(found[1].split()[0]):
+        return
+    made = run("bash", "-o", "pipefail", "-c", found[1].replace(" FILE", f" {file}"))
+    check(made.returncode == 0, name, made.stderr.decode())
+    if found[2] == "jsonl":
+        check(json.loads(made.stdout.decode().split("\n")[0]) == wanted, name, made.stdout.decode()[:300])
+    else:
+        check(wanted in re.sub(r"\n+", "\n", made.stdout.decode().replace("\r", "")), name, made.stdout.decode()[:300])
+    read = run(dsdata, "extract", f"--{found[2]}", "-", input=made.stdout)
+    check(read.returncode == 0 and b"The boat number 1 " in read.stdout, name, read.stderr.decode())
+
+
+def refuses(folder):
+    for number, (name, content, wanted) in enumerate(FORMS):
+        for packed in (False, True):
+            file = folder / f"form{number}{'.gz' if packed else ''}"
+            file.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+            for option in ([], ["--text"]):
+                done = run(dsdata, "extract", *option, file)
+                check(done.returncode == 6 and name in done.stderr.decode(), name, done.stderr.decode())
+            said = done.stderr.decode()
+            if wanted and not (packed and "unpack it" in said):
+                run_command(file, said, wanted, name)
+            done = run(dsdata, "extract", "--text", file, "--text-form", "lines")
+            check(done.returncode == 0, name, done.stderr.decode())
+
+
+def reads_prose(folder):
+    for name, content in PROSE.items():
+        file = folder / "prose.txt"
+        file.write_text(content, encoding="utf-8")
+        done = run(dsdata, "extract", file)
+        check(done.returncode == 0, name, done.stderr.decode())
+
+
+def refuses_documents(folder):
+    paragraphs = "".join(f"<w:p><w:r><w:t>{s} A &amp; B.</w:t></w:r></w:p>" for s in SENTENCES)
+    documents = [
+        ("docx", {"[Content_Types].xml": "<Types/>", "word/document.xml": f"<w:document>{paragraphs}</w:document>"}),
+        ("docx", {"docProps/app.xml": "<x/>", "word/document.xml": f"<w:document>{paragraphs}</w:document>"}),
+        ("xlsx", {"[Content_Types].xml": "<Types/>", "xl/sharedStrings.xml": paragraphs.replace("w:p>", "si>")}),
+        ("pptx", {"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": paragraphs.replace("w:p>", "a:p>")}),
+        ("EPUB", {"mimetype": "application/epub+zip", "OEBPS/a.xhtml": paragraphs.replace("w:p>", "p>")}),
+        ("odt", {"mimetype": "application/vnd.oasis.opendocument.text",
+                 "content.xml": paragraphs.replace("w:p>", "text:p>")}),
+    ]
+    for number, (name, members) in enumerate(documents):
+        file = folder / f"document{number}"
+        with zipfile.ZipFile(file, "w") as archive:
+            for member, content in members.items():
+                archive.writestr(member, content)
+        done = run(dsdata, "extract", "--text", file)
+        check(done.returncode == 6 and name in done.stderr.decode(), name, done.stderr.decode())
+        run_command(file, done.stderr.decode(), f"{SENTENCES[0]} A & B.\n{SENTENCES[1]} A & B.", name)
+
+
+with tempfile.TemporaryDirectory() as name:
+    for test in (refuses, reads_prose, refuses_documents):
+        test(pathlib.Path(name))
+sys.exit(len(failures) > 0)
