@@ -17,6 +17,14 @@ static void say_documents(const struct counts *counts, bool of_pages)
     buf_release(&dropped);
 }
 
+/* The first document that was dropped for each reason. */
+static void say_examples(const struct examples *examples)
+{
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        if (examples->items[fate][0])
+            log_say("example    %s: %s", page_fate_words((enum page_fate)fate), examples->items[fate]);
+}
+
 static void say_leaks(const struct counts *counts, const struct missing *missing)
 {
     struct buf worst = {0};
@@ -32,6 +40,7 @@ void account_say(const struct counts *counts, const struct missing *missing, boo
 {
     struct buf repaired = {0}, damage = {0};
     say_documents(counts, of_pages);
+    say_examples(&missing->dropped);
     counts_repaired(counts, &repaired);
     if (repaired.size > 0)
         log_say("repaired   %s", buf_text(&repaired));
@@ -68,6 +77,7 @@ void account_json(const struct counts *counts, const struct missing *missing, js
                                 json_integer((json_int_t)counts->repaired[repair]));
     json_object_set_new(object, "dropped", dropped);
     json_object_set_new(object, "repaired", repaired);
+    json_object_set_new(object, "examples", examples_json(&missing->dropped));
     json_object_set_new(object, "repaired_documents", json_integer((json_int_t)counts->repaired_documents));
     json_object_set_new(object, "leaks",
                         json_pack("{sI so}", "count", (json_int_t)counts->leaks, "worst",

@@ -11,6 +11,7 @@
 /* Logs a line for each that there is something to say about:
  *
  *     documents  16 of 20 kept; dropped 4 malformed
+ *     example    malformed: a.jsonl: byte 1,204: {"id": 5, "text": "x
  *     repaired   5: 3 with bytes that are not UTF-8, 2 with a key twice
  *     leaks      12; worst: {{TA}} 8, Danube 4
  *     damage     1 place, 1.2 kB of the file skipped */
@@ -19,7 +20,8 @@ void account_say(const struct counts *counts, const struct missing *missing, boo
 /* [{"name", "count"}, … most first]: at most `max` rows of a tally. */
 json_t *account_names(const struct tally *tally, size_t max);
 
-/* Adds the keys "dropped", "repaired", "repaired_documents" and "leaks", as `show --json` has them. */
+/* Adds the keys "dropped", "repaired", "repaired_documents" and "leaks", as `show --json` has them, and "examples": for
+ * each reason the first document that was dropped. */
 void account_json(const struct counts *counts, const struct missing *missing, json_t *object);
 
 #endif

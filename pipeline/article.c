@@ -230,6 +230,8 @@ void article_read(struct article_reader *reader, const struct article_options *o
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
     const struct str bytes = {group->text.data + record->offset, record->size};
+    article->record = bytes;
+    article->at = record->at;
 
     if (group->kind == INPUT_WIKI)
         article->fate = read_wiki(reader, bytes, article);
@@ -276,6 +278,8 @@ void article_count(const struct article_reader *reader, const struct article *ar
     counts->pages[article->fate]++;
     if (article->fate != PAGE_KEPT) {
         counts->dropped[article->fate] += article->bytes;
+        examples_note(&missing->dropped, article->fate, reader->options->name,
+                      article->is_wiki ? article->title : STR(""), article->record, article->at);
         return;
     }
     counts_repairs(counts, article->repairs);
@@ -306,6 +310,16 @@ void article_count(const struct article_reader *reader, const struct article *ar
         count_leak(reader, article, i, missing);
     counts->wiki_bytes += article->text.size;
     tally_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
+}
+
+void article_count_group(const struct article_options *options, const struct group *group, struct counts *counts,
+                         struct missing *missing)
+{
+    counts_group(counts, group);
+    if (group->oversize > 0)
+        examples_note(&missing->dropped, PAGE_OVERSIZE, options->name, STR(""), STR(""), group->oversize_at);
+    if (group->cut > 0)
+        examples_note(&missing->dropped, PAGE_DAMAGED, options->name, STR(""), STR(""), group->cut_at);
 }
 
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,

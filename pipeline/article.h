@@ -18,6 +18,7 @@ struct trace;
 #define ID_KEY   "id"
 
 struct article_options {
+    const char *name;                /* of the input, for examples; lives as long as the input */
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
     const char *code;                  /* of the language; "": not known */
@@ -44,6 +45,8 @@ struct article {
     struct str url, language; /* of a JSON line's members of these names; else "" */
     struct str title;         /* "" if the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; only for kept pages */
+    struct str record;        /* all of it, as read */
+    uint64_t at;              /* as record.at */
     uint32_t repairs;         /* bits of enum repair */
     uint64_t bytes;           /* of page text: wikitext, or the text of other inputs; 0 if it could not be read */
 };
@@ -58,6 +61,9 @@ void article_read(struct article_reader *reader, const struct article_options *o
 /* Counts the last article read as a page of its fate, with what became of its bytes and the templates it lacked. */
 void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
                    struct missing *missing);
+/* Counts what was left out of a group before its records were read. */
+void article_count_group(const struct article_options *options, const struct group *group, struct counts *counts,
+                         struct missing *missing);
 /* The sentences of an article: found by rule, or its lines for FORM_SENTENCES. Replaces *out. */
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
                        struct sentences *out);

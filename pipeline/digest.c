@@ -132,7 +132,7 @@ static void read_documents(struct digest *digest, const struct article_options *
 {
     struct counts *counts = &harvest->counts;
     documents_reset(&digest->documents);
-    counts_group(counts, group);
+    article_count_group(options, group, counts, &harvest->missing);
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         counts->input_bytes += group->records[i].size;

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#define EXTENT_VERSION 5 /* raised when the journal changes: one of another version counts as unreadable */
+#define EXTENT_VERSION 6 /* raised when the journal changes: one of another version counts as unreadable */
 
 void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
 {

@@ -169,7 +169,8 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     look_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->looks[n]);
     split_ids_read(&inputs->ids[n], dump, settings->id_key ? settings->id_key : ID_KEY);
     dump_let_head_go(dump);
-    inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
+    inputs->articles[n] = (struct article_options){.name = inputs_name(inputs, n),
+                                                   .siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
                                                    .code = inputs->languages[n].code,
                                                    .text_key = settings->text_key,

@@ -8,6 +8,7 @@ void missing_merge(struct missing *into, const struct missing *from)
     tally_merge(&into->sentences, &from->sentences);
     tally_merge(&into->leaks, &from->leaks);
     tally_merge(&into->languages, &from->languages);
+    examples_merge(&into->dropped, &from->dropped);
 }
 
 void missing_reset(struct missing *missing)
@@ -17,6 +18,7 @@ void missing_reset(struct missing *missing)
     tally_reset(&missing->sentences);
     tally_reset(&missing->leaks);
     tally_reset(&missing->languages);
+    missing->dropped = (struct examples){0};
 }
 
 void missing_release(struct missing *missing)
@@ -57,9 +59,10 @@ void missing_worst_leaks(const struct missing *missing, struct buf *out)
 
 json_t *missing_json(const struct missing *missing)
 {
-    return json_pack("{so so so so so}", "templates", tally_json(&missing->templates), "holes",
+    return json_pack("{so so so so so so}", "templates", tally_json(&missing->templates), "holes",
                      tally_json(&missing->holes), "sentences", tally_json(&missing->sentences), "leaks",
-                     tally_json(&missing->leaks), "languages", tally_json(&missing->languages));
+                     tally_json(&missing->leaks), "languages", tally_json(&missing->languages), "dropped",
+                     examples_json(&missing->dropped));
 }
 
 bool missing_read(struct missing *missing, const json_t *json)
@@ -68,7 +71,8 @@ bool missing_read(struct missing *missing, const json_t *json)
                       tally_read(&missing->holes, json_object_get(json, "holes")) &&
                       tally_read(&missing->sentences, json_object_get(json, "sentences")) &&
                       tally_read(&missing->leaks, json_object_get(json, "leaks")) &&
-                      tally_read(&missing->languages, json_object_get(json, "languages"));
+                      tally_read(&missing->languages, json_object_get(json, "languages")) &&
+                      examples_read(&missing->dropped, json_object_get(json, "dropped"));
     if (!good)
         missing_reset(missing);
     return good;

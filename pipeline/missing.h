@@ -1,8 +1,10 @@
-/* What the text of wikis lacks: templates that no row renders, and strings left out as leaks. Pages are counted one by
- * one; the result is which templates cost most, and where. Only sums, like counts.h, merged in a fixed order. */
+/* What the text lacks: templates that no row renders, strings left out as leaks, and documents that were dropped.
+ * Documents are counted one by one; the result is which templates cost most, and where. Sums like counts.h, and
+ * examples; merged in the order of the input. */
 #ifndef PIPELINE_MISSING_H
 #define PIPELINE_MISSING_H
 
+#include "pipeline/examples.h"
 #include "pipeline/tally.h"
 
 /* A zeroed one is empty. */
@@ -12,6 +14,7 @@ struct missing {
     struct tally sentences; /* by name: templates without a row of which a sentence was kept, in both columns */
     struct tally leaks;     /* by "{{template}}" or title of the page: strings left out as leaks, in both columns */
     struct tally languages; /* by code: holes in the pages of its wikis, and bytes of their plain text */
+    struct examples dropped;
 };
 
 void missing_merge(struct missing *into, const struct missing *from);

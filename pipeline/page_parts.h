@@ -54,7 +54,10 @@ enum container {
 struct record {
     size_t offset; /* in the group's text */
     size_t size;   /* bytes */
+    uint64_t at;   /* its first byte in the input, of one that is compressed or converted in its text as UTF-8; or
+                    * RECORD_NOWHERE: in a bzip2 file, whose windows are read without what precedes them */
 };
+#define RECORD_NOWHERE UINT64_MAX
 
 /* The pages that begin in one window (or the part of them that fits). The memory belongs to the job on the belt and is
  * reused. */
@@ -66,7 +69,8 @@ struct group {
     struct buf text; /* the records, one after the other, without what was between them */
     struct record *records;
     size_t record_count, record_capacity;
-    uint64_t oversize; /* records skipped because they exceed PAGE_BYTES_MAX */
+    uint64_t oversize;            /* records skipped because they exceed PAGE_BYTES_MAX, */
+    uint64_t oversize_at, cut_at; /* the first of these and of those cut off: as record.at */
     /* With --salvage: */
     uint64_t gaps, gap_bytes; /* damaged places of the file, and bytes skipped there */
     uint64_t cut;             /* records cut off at such a place, left out */

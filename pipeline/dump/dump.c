@@ -357,7 +357,9 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
                 continue;
             }
         }
-        size_t taken = pages_feed(&dump->pages, dump->rest, &dump->complete, &dump->waits);
+        const uint64_t at =
+            dump->compressed ? RECORD_NOWHERE : piece->from + (uint64_t)(dump->rest.data - piece->bytes.data);
+        size_t taken = pages_feed(&dump->pages, dump->rest, at, &dump->complete, &dump->waits);
         assert(taken <= dump->rest.size && (taken == dump->rest.size || dump->waits)); /* only a full group stops it */
         dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
         if (dump->waits && !hand_over(dump, out, &given))

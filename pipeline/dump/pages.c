@@ -17,7 +17,7 @@ void group_reset(struct group *group)
     buf_reset(&group->text);
     group->record_count = 0;
     group->oversize = group->gaps = group->gap_bytes = group->cut = 0;
-    group->sums_right = group->sums_wrong = 0;
+    group->sums_right = group->sums_wrong = group->oversize_at = group->cut_at = 0;
 }
 
 void group_release(struct group *group)
@@ -91,12 +91,14 @@ static bool group_hand_out(struct pages *pages, struct group *out)
 
 /* --------------------------------------------------------------------------------------------------- records */
 
-/* Begins a record whose first byte is in `window`. True if the group before it is full, and now in *out. */
-static bool record_begin(struct pages *pages, uint32_t window, struct group *out)
+/* Begins a record whose first byte is in `window`, `before` bytes after text_at (as a difference modulo 2^64). True if
+ * the group before it is full, and now in *out. */
+static bool record_begin(struct pages *pages, uint32_t window, uint64_t before, struct group *out)
 {
     struct group *group = &pages->group;
     bool full = false;
     pages->open = true;
+    pages->record_at = pages->text_at == RECORD_NOWHERE ? RECORD_NOWHERE : pages->text_at + before;
     assert(!pages->skip && (window <= pages->window || window == WINDOW_PAST));
     pages->skip = window == WINDOW_PAST;
     if (pages->skip)
@@ -117,7 +119,8 @@ static void record_add(struct pages *pages, struct str text)
     assert(pages->open && pages->begun && pages->record_from <= group->text.size);
     if (group->text.size - pages->record_from + text.size > pages->page_bytes_max) {
         group->text.size = pages->record_from;
-        group->oversize++;
+        if (group->oversize++ == 0)
+            group->oversize_at = pages->record_at;
         pages->skip = true;
         return;
     }
@@ -137,7 +140,7 @@ static void record_end(struct pages *pages, size_t less)
         }
         group->text.size -= less;
         group->records[group->record_count++] =
-            (struct record){pages->record_from, group->text.size - pages->record_from};
+            (struct record){pages->record_from, group->text.size - pages->record_from, pages->record_at};
     }
     pages->open = pages->skip = false;
 }
@@ -198,7 +201,7 @@ static size_t feed_wiki(struct pages *pages, struct str text, struct group *out,
         }
         if (tag == TAG_PAGE) {
             from = at;
-            *full = record_begin(pages, window, out);
+            *full = record_begin(pages, window, at - strlen(tags[TAG_PAGE]), out);
             record_add(pages, str_of(tags[TAG_PAGE]));
             if (*full)
                 return at;
@@ -270,7 +273,7 @@ static size_t feed_lines(struct pages *pages, struct str text, struct group *out
             if (at == end)
                 break;
             from = at;
-            *full = record_begin(pages, pages->window, out);
+            *full = record_begin(pages, pages->window, (uint64_t)(at - text.data), out);
             pages->match = BLANK_SO_FAR;
             if (*full)
                 return (size_t)(at - text.data);
@@ -304,8 +307,9 @@ void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *
     pages->entry = *entry;
 }
 
-size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full)
+size_t pages_feed(struct pages *pages, struct str text, uint64_t at, struct group *out, bool *full)
 {
+    pages->text_at = at;
     *full = false;
     return pages->kind == INPUT_WIKI ? feed_wiki(pages, text, out, full) : feed_lines(pages, text, out, full);
 }
@@ -332,7 +336,8 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
     struct group *group = &pages->group;
     if (pages->open && !pages->skip) {
         group->text.size = pages->record_from;
-        group->cut++;
+        if (group->cut++ == 0)
+            group->cut_at = pages->record_at;
     }
     /* For lines: text after a gap starts inside a record, so skip to its end. */
     pages->open = pages->skip = pages->kind != INPUT_WIKI;
@@ -403,7 +408,7 @@ void pages_peek(struct pages *pages, struct str text, bool first, bool last, str
     else /* skip the end of another window's record */
         pages->open = pages->skip = !first && pages->kind != INPUT_WIKI;
     pages_enter(pages, 0, &(struct dump_state){0});
-    pages_feed(pages, text, out, &full);
+    pages_feed(pages, text, RECORD_NOWHERE, out, &full);
     if (full)
         return;
     if (pages->open && (last || takes_parts) && pages->kind != INPUT_WIKI)

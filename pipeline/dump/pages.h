@@ -41,6 +41,7 @@ struct pages {
     struct group group;
     bool begun;
     size_t record_from;
+    uint64_t text_at, record_at;          /* as record.at: of the text being fed, and of the open record */
     uint64_t gaps, gap_bytes;             /* of this window, while the group is of an earlier window */
     struct dump_state entry, group_entry; /* the state on entering this window, and the group's window */
     uint32_t part_window, next_part;      /* the part number of the next group of part_window */
@@ -53,8 +54,8 @@ void pages_init(struct pages *pages, const struct dump_options *options, enum in
 void pages_release(struct pages *pages);
 
 void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry);
-/* Takes text until a group is full, which is then in *out; returns the bytes taken. */
-size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full);
+/* Takes text until a group is full, which is then in *out; returns the bytes taken. `at`: as record.at. */
+size_t pages_feed(struct pages *pages, struct str text, uint64_t at, struct group *out, bool *full);
 /* At the end of a window, call it until it returns false; true: a group is complete, and in *out. */
 bool pages_leave(struct pages *pages, struct group *out);
 /* Text is missing here, `gap_bytes` of the file: the open record is dropped and counted in its group, the gap is

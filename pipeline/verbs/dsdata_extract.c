@@ -107,8 +107,8 @@ static void extract_group(const void *context, void *worker, void *slot)
     job->counts = (struct counts){0};
     missing_reset(&job->missing);
     struct group *group = &job->feed.group;
-    counts_group(&job->counts, group);
     const struct article_options *options = &extraction->inputs.articles[job->feed.file];
+    article_count_group(options, group, &job->counts, &job->missing);
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         article_read(extractor->reader, options, group, i, &article);

@@ -46,6 +46,34 @@ for key in ("text", "templates_unknown"):
 PYTHON
 }
 
+# Each reason for which documents were dropped has one example: the first, however many threads read, also after a kill.
+examples() {
+    case_begin "an example of each reason"
+    python3 - "$scratch/drops.jsonl" <<'PYTHON'
+import sys
+
+with open(sys.argv[1], "w") as file:
+    for n in range(60000):  # 9 MB, more than one window
+        file.write('{"text": "%s"}\n' % ("" if n in (45, 50000) else "One is here. And two. " * 6))
+        if n in (30000, 59000):
+            file.write('{"text": "é is broken off\n')
+PYTHON
+    local size
+    size=$(python3 -c "print('{:,}'.format(open('$scratch/drops.jsonl', 'rb').read().index(b'\n{\"text\": \"\xc3') + 1))")
+    expect_exit 0 "$dsdata" extract "$scratch/drops.jsonl"
+    expect_words "dropped 2 without text, 2 malformed" "example    without text: $scratch/drops.jsonl: byte " \
+        "example    malformed: $scratch/drops.jsonl: byte $size: {\"text\": \"é is broken off"
+    grep example "$scratch/stderr" >"$scratch/examples"
+    expect_exit 0 "$dsdata" extract "$scratch/drops.jsonl" --threads 5
+    grep example "$scratch/stderr" | cmp -s - "$scratch/examples" || complain "other examples with 5 threads"
+    local build=("$dsdata" build "$scratch/drops.jsonl" --vocab "$vocab" --seq 64 --out "$scratch/drops")
+    expect_exit 137 env DS_JOURNAL_EVERY=window DS_FAIL_FILE=60:kill "${build[@]}"
+    expect_exit 0 "${build[@]}"
+    grep example "$scratch/stderr" | cmp -s - "$scratch/examples" || complain "other examples after a kill"
+    expect_exit 0 "$dsdata" extract --json "$scratch/drops.jsonl"
+    grep -q '"examples": {"empty": ".*", "malformed": ".*"}' "$scratch/stderr" || complain "no examples in --json"
+}
+
 tables() {
     case_begin "every byte of page text in the dump"
     local bytes
@@ -236,6 +264,7 @@ dropped() {
 }
 
 tables
+examples
 interrupted
 explained
 dropped

@@ -3,6 +3,17 @@
 
 #include "pipeline/dump/pages.h"
 
+/* Each record says where it begins in the text. */
+static void take_group(struct buf *out, const struct group *group, struct str text)
+{
+    for (size_t i = 0; i < group->record_count; i++) {
+        const struct record *record = &group->records[i];
+        assert_true(record->at + record->size <= text.size);
+        assert_memory_equal(text.data + record->at, group->text.data + record->offset, record->size);
+    }
+    write_group(out, group);
+}
+
 /* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Where window `restart` begins, another
  * struct pages continues, if all earlier records were given. Returns what pages_end returns. */
 static int cut_restarting(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes, size_t restart,
@@ -28,17 +39,17 @@ static int cut_restarting(enum input_kind kind, struct str text, size_t window_b
         for (size_t from = at; from < end;) {
             bool full;
             size_t size = end - from < span_bytes ? end - from : span_bytes;
-            from += pages_feed(&pages, (struct str){text.data + from, size}, &group, &full);
+            from += pages_feed(&pages, (struct str){text.data + from, size}, from, &group, &full);
             if (full)
-                write_group(out, &group);
+                take_group(out, &group, text);
         }
         group_reset(&group);
         if (pages_leave(&pages, &group))
-            write_group(out, &group);
+            take_group(out, &group, text);
     }
     group_reset(&group);
     int result = pages_end(&pages, "probe", text.size, &group, &err);
-    write_group(out, &group);
+    take_group(out, &group, text);
     pages_release(&pages);
     group_release(&group);
     return result;
