@@ -331,7 +331,7 @@ static const char *guess_wide(struct str sample)
 /* Counts characters of several bytes and ill-formed bytes; a character may be cut off at either end. */
 static void count_utf8(struct str sample, size_t *good, size_t *bad)
 {
-    size_t at = 0;
+    size_t at = 0, tail = 0;
     *good = *bad = 0;
     while (at < 3 && at < sample.size && ((unsigned char)sample.data[at] & 0xC0) == 0x80)
         at++;
@@ -344,10 +344,11 @@ static void count_utf8(struct str sample, size_t *good, size_t *bad)
         const unsigned size = utf8_decode(sample.data + at, sample.size - at, &character, &skip);
         *good += size > 1;
         *bad += size == 0 && at + skip < sample.size;
+        tail += size == 0 && at + skip == sample.size;
         at += size ? size : skip;
     }
     if (*good == 0)
-        *bad += cut_off;
+        *bad += cut_off + tail;
 }
 
 /* A part of the sample that is enough for a verdict, beginning near the first byte above 7F. */
@@ -382,20 +383,25 @@ static void try_alphabet(struct str sample, const struct alphabet *alphabet, dou
     }
 }
 
-struct encoding_guess encoding_guess(struct str sample)
+/* "utf-8", "utf-8-lossy", or a name of UTF-16 or UTF-32; NULL: it seems to be none of them. */
+static const char *guess_unicode(struct str sample)
 {
-    struct encoding_guess best = {0};
-    size_t good, bad, marked;
+    size_t good, bad;
     if (sample.size > SAMPLE_BYTES_MAX && memchr(sample.data, 0, sample.size))
         sample.size = SAMPLE_BYTES_MAX; /* UTF-16 and UTF-32: from its first byte */
     if (memchr(sample.data, 0, sample.size))
-        return (struct encoding_guess){.encoding = has_some_nul(sample) ? "utf-8" : guess_wide(sample)};
+        return has_some_nul(sample) ? "utf-8" : guess_wide(sample);
     count_utf8(sample, &good, &bad);
     if (bad == 0)
-        return (struct encoding_guess){.encoding = "utf-8"};
-    if (good >= 4 * bad)
-        return (struct encoding_guess){.encoding = "utf-8-lossy"};
-    if (!looks_printed(sample))
+        return "utf-8";
+    return good >= 4 * bad ? "utf-8-lossy" : NULL;
+}
+
+struct encoding_guess encoding_guess(struct str sample)
+{
+    size_t marked;
+    struct encoding_guess best = {.encoding = guess_unicode(sample)};
+    if (best.encoding || memchr(sample.data, 0, sample.size) || !looks_printed(sample))
         return best;
     sample = part_of(sample, &marked);
     double least = 11.0 * (double)marked; /* what takes more bits than this is no text */
@@ -455,11 +461,11 @@ static bool is_alike(const struct encoding *named, const struct encoding *seen, 
 
 int encoding_check(const char *name, const struct encoding *named, struct str start, struct error *err)
 {
-    const struct encoding_guess guess = encoding_guess(start);
+    const char *guess = guess_unicode(start);
     const bool wide = named->method == ENCODING_UTF16 || named->method == ENCODING_UTF32;
     struct encoding seen;
     size_t good, bad;
-    if (!guess.encoding || !encoding_find(guess.encoding, &seen))
+    if (!guess || !encoding_find(guess, &seen))
         return 0;
     count_utf8(start, &good, &bad);
     const bool is_utf8 = !memchr(start.data, 0, start.size) && bad == 0 &&

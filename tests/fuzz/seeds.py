@@ -101,6 +101,20 @@ def wikitext():
         yield bytes([lang + 1, 4]) + text.encode()
 
 
+def encodings():
+    codecs = ["utf-16", "utf-16le", "utf-16be", "utf-32", "utf-32be", "cp1252", "cp1255", "koi8-r", "gb18030", "sjis"]
+    for number, codec in enumerate(codecs + ["cp949", "big5"]):
+        for text in ("A boat, \u00e9, \u05d0, \u0436.\n", "\u8239 \u306e\u3001\ud55c\U0001f600\n", "1\tA boat.\n" * 6):
+            for step in (0, 1, 40):
+                yield bytes([number, step, 6 * step]) + text.encode(codec, "ignore")
+    texts = [
+        "WEBVTT\n\n00:01.000 --> 00:02.000\nA boat.\n", '"A\\n"\n"B"\n', "# c\n{}\n", "WARC/1.0\nWARC-Type: x\n",
+        "From a Mon 2026\nFrom: a\n", "Date: x\nReceived: y\nSubject: z\n\n", "__label__a b\n" * 4, "a O\nb B-X\n" * 5,
+    ]
+    for text in texts:
+        yield b"\5\3\3" + text.encode()
+
+
 def utf8():
     yield "aé€😀\u0000\uffff".encode() + b"\xc0\x80\xe0\x9f\xbf\xed\xa0\x80\xf4\x90\x80\x80\xf0\x9f\x98 \xff"
 
@@ -446,6 +460,7 @@ TARGETS = {
     function.__name__: function
     for function in (
         utf8,
+        encodings,
         bzip2,
         chain,
         dump,
