@@ -38,7 +38,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     static const enum input_kind kinds[] = {INPUT_WIKI, INPUT_TEXT, INPUT_JSONL};
     static struct article_reader *reader; /* kept: what it read before must not matter */
     static struct article_options options;
-    struct record record = {0, 0};
+    struct record record = {0, 0, RECORD_NOWHERE};
     struct group group = {
         .kind = kinds[take_byte(&data, &size) % 3], .records = &record, .record_count = 1, .record_capacity = 1};
     struct article article;
@@ -49,7 +49,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     }
     buf_add(&group.text, "x", 1); /* records stand in a group, not at its beginning */
     buf_add(&group.text, data, size);
-    record = (struct record){1, size};
+    record = (struct record){1, size, RECORD_NOWHERE};
     article_read(reader, &options, &group, 0, &article);
     assert(article.repairs >> REPAIRS == 0);
     assert(utf8_valid(article.title) && article.fate < PAGE_FATES);

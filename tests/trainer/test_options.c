@@ -14,7 +14,7 @@ static const char *const may_differ[] = {
     /* what it names is compared by its contents, or is read or written by rank 0 alone */
     "shards", "data", "train", "dev", "logits", "out", "details", "dump-gradients", "tune",
     /* rank 0 does this alone, before the run or at its end */
-    "fresh", "save-fails", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
+    "fresh", "force", "save-fails", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
     /* each process has its own */
     "micro-batch", "cpu", "device", "threads", "processes", "gpus", "rank", "world-size", "rendezvous", "share",
     "peer-timeout", "time-limit"};
