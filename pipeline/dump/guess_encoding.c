@@ -243,7 +243,7 @@ static double bits_of_pairs(struct str sample, size_t row)
     for (size_t i = 0; i < sample.size; i++) {
         if (bytes[i] < 0x80)
             continue;
-        const double two = i + 1 < sample.size ? pairs[row].bits(bytes[i], bytes[i + 1]) : 1;
+        const double two = i + 1 < sample.size ? pairs[row].bits(bytes[i], bytes[i + 1]) : 12; /* cut off */
         if (two > 0) {
             bits += two;
             i++;
