@@ -506,7 +506,9 @@ int engine_read_weights(struct engine *e, const char *path, struct names_report 
     const struct params *params = model_table(e->model);
     const size_t bytes = params->size * sizeof(float);
     float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
-    const int result = names_read(path, params, e->recipe->seed, flat, report, err);
+    int result = names_read(path, params, e->recipe->seed, flat, report, err);
+    if (result == 0)
+        result = names_check_finite(path, params, flat, err);
     e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
     model_refresh(e->model);
     return result;

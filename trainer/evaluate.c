@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ static int add_samples(const struct evaluation_work *work, uint64_t from, uint64
                        struct tally *tally, struct error *err)
 {
     const struct micro_batch *micro;
+    uint64_t done = 0;
     struct loader *loader = loader_open(&(struct loader_options){
         .source = work->source,
         .first = from,
@@ -124,6 +126,13 @@ static int add_samples(const struct evaluation_work *work, uint64_t from, uint64
             meet_move(work->team->meet, work->step, "evaluating");
         model_evaluate(work->model, &micro->batch, sums);
         tally_add_batch(tally, &micro->batch);
+        if (work->weights && !model_metrics_finite(sums)) {
+            result = fail_at(err, ERR_NUMERIC, work->weights, ERROR_NO_OFFSET,
+                             "gives numbers that are not finite, for a sample from number %" PRIu64 " to %" PRIu64,
+                             from + done, from + done + (uint64_t)micro->batch.sequences - 1);
+            break;
+        }
+        done += (uint64_t)micro->batch.sequences;
     }
     loader_close(loader);
     return result;

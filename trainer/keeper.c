@@ -17,6 +17,40 @@
 
 /* ---- the start ---- */
 
+/* A finished run whose last checkpoint cannot be read has no result: an error, or with --skip-damaged a run that goes
+ * on from the newest checkpoint that is intact. */
+static int check_finished(struct keeper *k, struct error *err)
+{
+    enum model_source source;
+    struct checkpoint_state state = {0};
+    const char *early;
+    const uint64_t ended = run_ended(&k->run, &early);
+    char *files = NULL, *before;
+    int result = checkpoint_locate(k->run.directory, &source, &files, err);
+    if (result == 0 && !path_is_directory(files))
+        result =
+            fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not there: the run is finished, its result is lost");
+    if (result == 0)
+        result = checkpoint_verify(files, &state, NULL, err);
+    if (result == 0 && state.step != (early ? ended : k->setup->recipe.schedule.steps))
+        result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not of the last step: the result is lost");
+    mem_free(files);
+    if (result == 0)
+        return 0;
+    before = checkpoint_before(k->run.directory, NULL);
+    if (k->setup->settings->skip_damaged && before) {
+        log_warn("%s: %s; the run goes on from an older checkpoint", err->file, err->text);
+        *err = (struct error){0};
+        run_unfinish(&k->run);
+        result = 0;
+    } else {
+        hint(err, before ? "--skip-damaged computes the steps after the newest intact checkpoint again"
+                         : "no checkpoint is kept; --fresh starts anew");
+    }
+    mem_free(before);
+    return result;
+}
+
 int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct error *err)
 {
     const struct recipe *recipe = &setup->recipe;
@@ -27,7 +61,9 @@ int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct
     char *directory = setup->settings->out
                           ? mem_copy_text(setup->settings->out)
                           : run_directory(config_name(&recipe->config, name), recipe->seq, setup->identity);
-    const int result = run_open(&k->run, directory, setup->identity, setup->settings->fresh, &moved, err);
+    int result = run_open(&k->run, directory, setup->identity, setup->settings->fresh, &moved, err);
+    if (result == 0 && k->run.kind == RUN_FINISHED)
+        result = check_finished(k, err);
     if (moved)
         log_say("note       the run that was there is now %s", moved);
     mem_free(moved);

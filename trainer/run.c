@@ -316,6 +316,13 @@ int run_finish(struct run *run, uint64_t step, const char *early, struct error *
     return write_record(run, err);
 }
 
+void run_unfinish(struct run *run)
+{
+    run->kind = RUN_RESUMED;
+    json_object_set_new(run->record, "finished", json_false());
+    json_object_del(run->record, "ended");
+}
+
 uint64_t run_ended(const struct run *run, const char **early)
 {
     const json_t *ended = json_object_get(run->record, "ended");

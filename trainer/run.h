@@ -54,6 +54,8 @@ double run_seconds(const struct run *run, uint64_t step);      /* at that save; 
 const json_t *run_since(const struct run *run, uint64_t step); /* the same; NULL */
 /* Records that the run finished at this step. `early`: why it did so before the last step ("patience"), or NULL. */
 int run_finish(struct run *run, uint64_t step, const char *early, struct error *err);
+/* A finished run goes on, because its last checkpoint is lost; the next run_start records it. */
+void run_unfinish(struct run *run);
 /* The step at which a run finished early, and *early, the reason; 0 and NULL if it finished after the last step. */
 uint64_t run_ended(const struct run *run, const char **early);
 

@@ -23,6 +23,7 @@ struct evaluation_work {
     struct team *team;                /* the processes that share the samples; NULL: one process */
     uint64_t step;                    /* the last step, for messages */
     struct evaluation *each;          /* [source->parts] results per dataset; NULL: not wanted */
+    const char *weights; /* their file: numbers that are not finite are its error; NULL: they count as such */
 };
 
 struct task {

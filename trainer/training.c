@@ -47,13 +47,20 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
 
 /* ---- the run ---- */
 
+/* Verifies a checkpoint; ERR_VERIFY also if it is not there. */
+static int verify_there(const char *files, struct checkpoint_state *state, json_t **identity, struct error *err)
+{
+    return path_is_directory(files) ? checkpoint_verify(files, state, identity, err)
+                                    : fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not there");
+}
+
 /* Verifies the run's newest checkpoint; with --skip-damaged finds the newest one that is intact. *files becomes its
  * directory, which the caller mem_free's. */
 static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
 {
     enum model_source source;
     TRY(checkpoint_locate(t->keeper.run.directory, &source, files, err));
-    while (checkpoint_verify(*files, &t->position.state, identity, err) < 0) {
+    while (verify_there(*files, &t->position.state, identity, err) < 0) {
         const char *slash = strrchr(*files, '/');
         char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->keeper.run.directory, slash + 1) : NULL;
         if (!before)
@@ -63,7 +70,8 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
             mem_free(before);
             return -1;
         }
-        log_warn("%s is damaged; continuing from %s", slash + 1, before);
+        log_warn("%s %s; continuing from %s", slash + 1, path_is_directory(*files) ? "is damaged" : "is not there",
+                 before);
         mem_free(*files);
         *files = before;
         *err = (struct error){0};

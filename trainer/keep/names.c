@@ -230,6 +230,20 @@ int names_read(const char *path, const struct params *params, uint64_t seed, flo
     return result;
 }
 
+int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        const struct tensor tensor = tensor_of(param, flat);
+        if (tensor_is_finite(&tensor))
+            continue;
+        fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite", param->name);
+        return hint(err,
+                    "the training that wrote it had diverged, or the file is damaged: no result of it means anything");
+    }
+    return 0;
+}
+
 void names_report_release(struct names_report *report)
 {
     buf_release(&report->drawn);

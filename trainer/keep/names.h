@@ -30,6 +30,9 @@ struct names_report {
  * tensor or wrong shape is ERR_MISMATCH; integers, or a tensor under two names, are ERR_UNSAFE. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
+/* ERR_NUMERIC names the first tensor that is not finite. For verbs that use a model; a training finds that in its first
+ * step, together with the samples (nonfinite.h). */
+int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err);
 void names_report_release(struct names_report *report);
 
 /* The name of a pre-LN model's tensor in transformers' RobertaPreLayerNorm. */

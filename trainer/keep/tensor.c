@@ -1,6 +1,7 @@
 /* In: a tensor. Out: the facts that follow from its type and shape, and its values as floats. Pure. */
 #include "trainer/keep/tensor.h"
 
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,28 @@ uint32_t tensor_type_bytes(enum tensor_type type)
 uint64_t tensor_elements(const struct tensor *tensor)
 {
     return tensor->bytes / types[tensor->type].bytes;
+}
+
+bool tensor_is_finite(const struct tensor *tensor)
+{
+    enum { BLOCK = 4096 };
+    float block[BLOCK];
+    const uint64_t count = tensor_elements(tensor);
+    const uint32_t each = tensor_type_bytes(tensor->type);
+    bool finite = true;
+    for (uint64_t at = 0; at < count && finite; at += BLOCK) {
+        const uint64_t size = count - at < BLOCK ? count - at : BLOCK;
+        const struct tensor part = {.type = tensor->type,
+                                    .rank = 1,
+                                    .shape = {size},
+                                    .data = (const char *)tensor->data + at * each,
+                                    .bytes = size * each};
+        if (tensor_to_f32(&part, block) < 0)
+            return true;
+        for (uint64_t i = 0; i < size; i++)
+            finite &= isfinite(block[i]) != 0;
+    }
+    return finite;
 }
 
 char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size)

@@ -42,6 +42,8 @@ bool tensor_shape_bytes(const struct tensor *tensor, uint64_t *bytes);
 uint64_t tensor_elements(const struct tensor *tensor);
 /* Converts the elements to float; `out` holds tensor_elements(). Returns -1 if the type is not floating-point. */
 int tensor_to_f32(const struct tensor *tensor, float *out);
+/* Whether all elements are finite as floats; true for a type that is not floating-point. */
+bool tensor_is_finite(const struct tensor *tensor);
 /* Writes "[2, 3]" to out, for messages; returns out. */
 char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size);
 

@@ -141,6 +141,14 @@ void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUM
     }
 }
 
+bool model_metrics_finite(const struct model_metrics *metrics)
+{
+    bool finite = true;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        finite = finite && isfinite(metrics->heads[h].loss);
+    return finite;
+}
+
 void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SUMS])
 {
     for (int h = 0; h < HEAD_KINDS; h++) {

@@ -132,6 +132,7 @@ const double *model_results(const struct model *model);
  * model_metrics_add adds such sums to metrics, without the counts. */
 const double *model_sums(const struct model *model);
 void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS]);
+bool model_metrics_finite(const struct model_metrics *metrics); /* whether the losses are */
 /* The same sums, taken from metrics. */
 void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SUMS]);
 

@@ -1,6 +1,8 @@
 /* In: samples. Out: logits, from evaluation passes, copied to the host. */
 #include "trainer/tune/predict.h"
 
+#include <math.h>
+
 #include "trainer/model/head.h"
 
 int32_t predict_columns(const struct model_config *config, enum head_kind head)
@@ -28,6 +30,7 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
 {
     const struct micro_batch *micro;
     const enum head_kind head = samples->head;
+    size_t done = 0;
     const size_t columns = (size_t)predict_columns(model_config(work->model), head);
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0) {
@@ -36,6 +39,12 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
         model_evaluate(work->model, &micro->batch, sums);
         const size_t count = columns * (size_t)head_rows(head, &micro->batch).rows.live;
         download(model_ops(work->model), model_logits(work->model, head), count, out);
+        for (size_t i = 0; i < count; i++)
+            if (!isfinite(out[i]))
+                return fail(err, ERR_NUMERIC,
+                            "the model gives numbers that are not finite, for a sample from number %zu to %zu", done,
+                            done + (size_t)micro->batch.sequences - 1);
+        done += (size_t)micro->batch.sequences;
         out += count;
     }
     return result;

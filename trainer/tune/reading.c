@@ -80,14 +80,6 @@ static void show(struct progress *progress, uint64_t done, uint64_t all)
                       format_count(all, counts));
 }
 
-static bool is_finite(const struct model_metrics *sums)
-{
-    bool finite = true;
-    for (int h = 0; h < HEAD_KINDS; h++)
-        finite = finite && isfinite(sums->heads[h].loss);
-    return finite;
-}
-
 int reading_pass(struct reading *r, void (*each)(void *context, const struct batch *batch), void *context,
                  struct error *err)
 {
@@ -109,7 +101,7 @@ int reading_pass(struct reading *r, void (*each)(void *context, const struct bat
             break;
         }
         model_evaluate(r->engine.model, &micro->batch, &sums);
-        if (!is_finite(&sums)) {
+        if (!model_metrics_finite(&sums)) {
             result = fail_at(err, ERR_NUMERIC, r->origin.weights, ERROR_NO_OFFSET, "gives numbers that are not finite");
             break;
         }

@@ -192,6 +192,7 @@ static int eval(struct evaluating *e, struct error *err)
         .halt = &(struct halt){halted, &e->team},
         .team = &e->team,
         .each = each,
+        .weights = e->origin.weights,
     };
     screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
     TRY(e->setup.task.evaluate(&work, &evaluation, err));

@@ -57,10 +57,17 @@ static int check_weights(const char *directory, struct error *err)
 {
     struct safetensors file;
     char *path = path_join(directory, "model.safetensors");
-    const int result = path_exists(path) ? safetensors_open(&file, path, err)
-                                         : checkpoint_refuse(directory, "holds no model.safetensors", err);
-    if (result == 0)
-        safetensors_close(&file);
+    int result = path_exists(path) ? safetensors_open(&file, path, err)
+                                   : checkpoint_refuse(directory, "holds no model.safetensors", err);
+    if (result < 0) {
+        mem_free(path);
+        return result;
+    }
+    for (size_t i = 0; i < file.count && result == 0; i++)
+        if (!tensor_is_finite(&file.tensors[i]))
+            result = fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite",
+                             file.tensors[i].name);
+    safetensors_close(&file);
     mem_free(path);
     return result;
 }
