@@ -133,4 +133,6 @@ def all_of(campaign, out):
         scenario("stdin", "build", "--wiki", "-", "--vocab", vocab, *small, *to, stdin=common.SAMPLES),
         scenario("report", "report", out, before=old),
         scenario("export", "export", out, "--seq", 32, "--format", "tfrecord", "--out", out / "exported", before=old),
+        scenario("export-mds", "export", out, "--seq", 32, "--format", "mds", "--files", 2, "--out", out / "exported",
+                 before=old),
     ]

@@ -41,7 +41,8 @@ expect_words "is being built by process $pid"
 find "my data" | sort >before
 
 case_begin "interrupted"
-kill -9 $pid $feeder
+kill -9 $pid
+kill -9 $feeder 2>/dev/null || true
 wait $pid $feeder 2>/dev/null || true
 exec 3<&-
 code=2
