@@ -106,7 +106,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
             manifest,
             (struct manifest_source){.bytes = dump_bytes(build->inputs.dumps[i]),
                                      .hash = build->whole.hashes[i],
-                                     .kind = dump_kind(build->inputs.dumps[i]), /* the names are in this order */
+                                     .kind = (int)dump_kind(build->inputs.dumps[i]), /* names in this order */
                                      .rule = build->inputs.articles[i].held_by_text ? VALID_BY_TEXT : VALID_BY_ID});
     fill_lengths(build, manifest);
 }

@@ -350,6 +350,6 @@ enum decoder_result decoder_step(struct decoder *decoder, struct decoder_step *s
     case ENCODING_UTF8:
         break;
     }
-    assert(!"an encoding that converts");
+    assert(false); /* decoder_open takes no encoding that does not convert */
     return DECODER_BAD;
 }
