@@ -56,7 +56,10 @@ for n in 6 12 20 26 34; do
     rm -rf killed
     DS_FAIL_FILE=$n:kill "$dsdata" build -q --text text.txt --vocab-size 200 --seq 32 --duplicates drop --out killed \
         2>/dev/null || true
-    [ -e killed/manifest.json ] || [ ! -e killed/journal ] || { dataset=killed && read_by "was interrupted" '"killed"]'; }
+    if [ -e killed/journal ] && [ ! -e killed/manifest.json ]; then
+        dataset=killed
+        read_by "was interrupted" '"killed"]'
+    fi
 done
 [ "$dataset" = killed ] || complain "no build was interrupted"
 

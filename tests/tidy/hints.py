@@ -14,8 +14,8 @@ PROGRAM = r"(?:dsdata|dstrain|python3?|curl -\w+|hf download|mkdir -p|scripts/[\
 NAME = r"%[-.*\d]*s"
 # "--%s" is the name of an option; a sentence ends at ; : . ( and a command does not go on behind it.
 PASTED = re.compile(rf"(?<![\w-]){PROGRAM}[ =][^;:(]*?{NAME}|'{NAME}'")
-# Words that are never names from outside: choices, codes and texts made by command_text.
-OURS = re.compile(r"--lang %s|--text-form %s|has no option %s")
+# Words that are never names from outside: codes, choices and encodings from our own tables, and further options.
+OURS = re.compile(r"--(lang|text-form|encoding) (%s|[\w-]+%s)+|has no option %s|--out D %s -")
 
 
 def call_at(text, start):
@@ -39,7 +39,7 @@ for name in tracked.files():
     for call in CALL.finditer(text):
         words = call_at(text, call.end() - 1)
         format_text = "".join(STRING.findall(words.replace('" PRIu64 "', "u")))
-        if PASTED.search(format_text) and not OURS.search(words):
+        if PASTED.search(OURS.sub("", format_text)):
             line = text.count("\n", 0, call.start()) + 1
             print(f"{name}:{line}: a name is pasted into a command: {format_text[:90]}")
             found += 1
