@@ -31,17 +31,13 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     struct names_report report;
     TRY(engine_open(e, engine_precision(e, NULL), NULL, err));
     TRY(engine_load(e, ENGINE_MODEL, err));
-    const size_t bytes = model_table(e->model)->size * sizeof(float);
-    float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
-    const int result = names_read(origin->weights, model_table(e->model), e->recipe->seed, flat, &report, err);
-    e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
+    const int result = engine_read_weights(e, origin->weights, &report, err);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     if (result == 0 && report.drawn.size > 0)
         log_warn("%s cannot answer questions yet, as its head is drawn at random: --train FILE trains it",
                  origin->name);
     names_report_release(&report);
-    model_refresh(e->model);
     return result;
 }
 
