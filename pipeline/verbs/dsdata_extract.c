@@ -210,6 +210,11 @@ static void report(const struct extraction *extraction)
     json_t *object = json_pack("{sI sI sI}", "documents", (json_int_t)counts->pages[PAGE_KEPT], "read",
                                (json_int_t)counts_pages(counts), "text_bytes", (json_int_t)counts->text_bytes);
     account_json(counts, &extraction->missing, object);
+    if (!inputs_pipe(&extraction->inputs)) {
+        struct buf next = settings_command(extraction->settings, "build", " out format limit json ");
+        json_object_set_new(object, "next", json_name(buf_text(&next)));
+        buf_release(&next);
+    }
     char *text = json_dumps(object, JSON_REAL_PRECISION(9));
     fprintf(stderr, "%s\n", text);
     free(text);
@@ -238,7 +243,7 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
         if (extraction.counts.pages[PAGE_KEPT] == 0)
             result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
         report(&extraction);
-        if (result == 0 && !inputs_pipe(&extraction.inputs))
+        if (result == 0 && !inputs_pipe(&extraction.inputs) && !extraction.settings->json)
             say_next(settings_command(extraction.settings, "build", " out format limit ").data);
     }
     missing_release(&extraction.missing);

@@ -72,6 +72,8 @@ PYTHON
     grep example "$scratch/stderr" | cmp -s - "$scratch/examples" || complain "other examples after a kill"
     expect_exit 0 "$dsdata" extract --json "$scratch/drops.jsonl"
     grep -q '"examples": {"empty": ".*", "malformed": ".*"}' "$scratch/stderr" || complain "no examples in --json"
+    tail -1 "$scratch/stderr" >"$scratch/facts.json" # the object is the last line
+    expect_equal "next" "$(json "$scratch/facts.json" 'o["next"].startswith("dsdata build ")')" True
 }
 
 tables() {
