@@ -14,8 +14,8 @@ struct examples {
     char items[PAGE_FATES][EXAMPLE_BYTES];
 };
 
-/* Notes a record: "dump.xml: page Gallagher", "a.jsonl: byte 1,204: {"id":…". `input` may be NULL. `title`: "" if it has none; `bytes`: of
- * the record; `at`: its first byte in the text of the input, or RECORD_NOWHERE. Does nothing if the reason has one. */
+/* Notes a record: "dump.xml: page Gallagher", "a.jsonl: byte 1,204: {"id":…". `input`: its name, may be NULL; `title`:
+ * "" if it has none; `bytes`: of the record; `at`: as record.at. Does nothing if the reason has an example. */
 void examples_note(struct examples *examples, enum page_fate fate, const char *input, struct str title,
                    struct str bytes, uint64_t at);
 void examples_merge(struct examples *into, const struct examples *later);

@@ -1,6 +1,6 @@
-/* Files of text whose lines are not prose: tables, subtitles, mail, annotated corpora, markup, JSON in other forms. They
- * are recognised by a signature that holds for most of their first lines, and refused with a command that gives their
- * text, if there is one. Pure. */
+/* Files of text whose lines are not prose: tables, subtitles, mail, annotated corpora, markup, JSON in other forms.
+ * They are recognised by a signature that holds for most of their first lines, and refused with a command that gives
+ * their text, if there is one. Pure. */
 #ifndef PIPELINE_DUMP_STRUCTURED_H
 #define PIPELINE_DUMP_STRUCTURED_H
 

@@ -46,7 +46,7 @@ for key in ("text", "templates_unknown"):
 PYTHON
 }
 
-# Each reason for which documents were dropped has one example: the first, however many threads read, also after a kill.
+# Each reason for which documents were dropped has one example: the first, however many threads read, and after a kill.
 examples() {
     case_begin "an example of each reason"
     python3 - "$scratch/drops.jsonl" <<'PYTHON'
@@ -58,8 +58,8 @@ with open(sys.argv[1], "w") as file:
         if n in (30000, 59000):
             file.write('{"text": "é is broken off\n')
 PYTHON
-    local size
-    size=$(python3 -c "print('{:,}'.format(open('$scratch/drops.jsonl', 'rb').read().index(b'\n{\"text\": \"\xc3') + 1))")
+    local size code="print('{:,}'.format(open('$scratch/drops.jsonl', 'rb').read().index(b'\xc3') - 10))"
+    size=$(python3 -c "$code")
     expect_exit 0 "$dsdata" extract "$scratch/drops.jsonl"
     expect_words "dropped 2 without text, 2 malformed" "example    without text: $scratch/drops.jsonl: byte " \
         "example    malformed: $scratch/drops.jsonl: byte $size: {\"text\": \"é is broken off"

@@ -1,7 +1,7 @@
 // room: pipeline
 // bytes: 4096
-/* In: an encoding, how the input is divided, and bytes of a text. Held: what a decoder gives is well-formed, ends at the
- * same place and is the same for any division; so is the verdict on UTF-8, which is utf8_valid's; the guess is an
+/* In: an encoding, how the input is divided, and bytes of a text. Held: what a decoder gives is well-formed, ends at
+ * the same place and is the same for any division; so is the verdict on UTF-8, which is utf8_valid's; the guess is an
  * encoding that exists, and whether the text is prose has an answer. */
 #include "tests/fuzz/fuzz.h"
 
