@@ -61,7 +61,7 @@ expect_words short.jsonl.gz truncated byte --salvage
 expect_exit 0 "$dsdata" build "$scratch/short.jsonl.gz" "${options[@]}" --salvage --out "$scratch/short-salvaged"
 expect_words "damage     1 place"
 
-case_begin "killed in the second window: it is decompressed again up to there, and that is said"
+case_begin "killed in the second window: it is decoded again up to there, and that is said"
 for copy in 1 2 3 4 5 6 7 8 9; do
     sed "s/\"id\": *[0-9]*/&$copy/" "$scratch/lines.jsonl"
 done | tee "$scratch/nine" "$scratch/nine.2" "$scratch/nine.3" >/dev/null
@@ -76,7 +76,7 @@ for n in 60 90 120 150; do
     DS_FAIL_FILE=$n:kill "$dsdata" "${command_line[@]}" --out "$scratch/killed" >/dev/null 2>&1 || true
     expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/killed"
     diff -rq -x build.json "$scratch/whole" "$scratch/killed" >"$scratch/stdout" || complain "other bytes, killed at $n"
-    grep -q "is decompressed again" "$scratch/stderr" && { said=yes; break; }
+    grep -q "is decoded again" "$scratch/stderr" && { said=yes; break; }
 done
 expect_equal "said" $said yes
 

@@ -197,6 +197,9 @@ static void ill_formed_pages_are_mended(void **state)
         {STR(OF("T", "a < b, <br> and <ref>c</ref>")), "T", "a < b, <br> and <ref>c</ref>", BIT(TAG)},
         {STR(OF("T", "say <text>x</text> or <id>9</id> & <title>U</title>")), "T",
          "say <text>x</text> or <id>9</id> & <title>U</title>", BIT(TAG) | BIT(REFERENCE)},
+        {STR(OF("T", "a <b>c</b> and <br/> d<p class=\"x\">e</p>")), "T", "a <b>c</b> and <br/> d<p class=\"x\">e</p>",
+         BIT(TAG)}, /* well-formed, but not escaped */
+        {STR(OF("The <i>T</i>", "c")), "The <i>T</i>", "c", BIT(TAG)},
         {STR(OF("1 < 2", "c")), "1 < 2", "c", BIT(TAG)},
         {STR(OF("T", "<![CDATA[a &amp; <b>]]> & &lt;")), "T", "a &amp; <b> & <", BIT(REFERENCE)},
         {STR(OF("T", "a\r\nb\rc & d")), "T", "a\nb\nc & d", BIT(REFERENCE)},
@@ -295,10 +298,10 @@ static void other_xml_is_read_as_what_it_is(void **state)
     (void)state;
     assert_int_equal(
         parse("<page><!-- c --><?pi x?><title><![CDATA[a<b]]></title><title2>x</title2><upload><text>u</text></upload>"
-              "<revision><text>a<b>c</b>d</text></revision></page>"),
+              "<revision><text>a<![CDATA[<b>c</b>]]>d</text></revision></page>"),
         0);
     assert_str(page.title, "a<b");
-    assert_str(page.text, "ad");
+    assert_str(page.text, "a<b>c</b>d");
 }
 
 /* The page after it is still read: a memory limit that one page reached does not affect others. */

@@ -103,6 +103,8 @@ static void XMLCALL on_start(void *data, const char *name, const char **attribut
     const unsigned depth = parser->depth++;
     if (depth >= ELEMENT_DEPTH_MAX || (depth == 0 && strcmp(name, "page") != 0))
         parser->malformed = true;
+    if (parser->field != FIELD_NONE) /* a tag of the text that is not escaped */
+        parser->malformed = true;
     if (depth == 1 && strcmp(name, "revision") == 0) {
         parser->in_revision = true;
         parser->has_text = false;
