@@ -29,25 +29,37 @@ static const char *const unpacking[] = {
 };
 _Static_assert(sizeof unpacking / sizeof *unpacking == CONTAINERS, "a command for every container");
 
-/* The name as typed in a shell, if it needs no quoting; else "FILE". */
-static const char *typed(const char *name)
+#define TYPED_BYTES 600 /* of a name in a hint */
+
+/* The name as typed in a shell: quoted if necessary, "FILE" if it is long or has control characters. Returns out. */
+static const char *typed(const char *name, char out[TYPED_BYTES])
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
-    return name[0] != '-' && name[strspn(name, plain)] == '\0' ? name : "FILE";
+    const bool is_plain = name[strspn(name, plain)] == '\0';
+    size_t size = (size_t)snprintf(out, TYPED_BYTES, "%s%s", name[0] == '-' ? "./" : "", is_plain ? "" : "'");
+    for (const char *at = name; *at; at++) {
+        if (size + 8 > TYPED_BYTES || (unsigned char)*at < ' ' || *at == 0x7F)
+            return "FILE";
+        size += (size_t)snprintf(out + size, TYPED_BYTES - size, *at == '\'' ? "'\\''" : "%c", *at);
+    }
+    snprintf(out + size, TYPED_BYTES - size, "%s", is_plain ? "" : "'");
+    return out;
 }
 
 /* "PROGRAM FILE", or "bzip2 -dc FILE | PROGRAM" where the file is compressed. Returns out. */
 static const char *piped(const char *program, const char *name, enum container container, char out[1200])
 {
+    char typed_name[TYPED_BYTES];
     if (container == CONTAINER_NONE)
-        snprintf(out, 1200, "%s %s", program, typed(name));
+        snprintf(out, 1200, "%s %s", program, typed(name, typed_name));
     else
-        snprintf(out, 1200, "%s%s | %s", unpacking[container], typed(name), program);
+        snprintf(out, 1200, "%s%s | %s", unpacking[container], typed(name, typed_name), program);
     return out;
 }
 
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err)
 {
+    char typed_name[TYPED_BYTES];
     const uint8_t *data = (const uint8_t *)bytes.data;
     *container = stream_level(data, bytes.size) > 0 ? CONTAINER_BZIP2 : CONTAINER_NONE;
     for (enum container packed = CONTAINER_GZIP; packed < CONTAINERS; packed++)
@@ -58,7 +70,7 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
     const struct structured *document = structured_zip(bytes);
     if (document) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
-        return hint(err, "unzip -p %s %s | dsdata build --out D --text -", typed(name), document->program);
+        return hint(err, "unzip -p %s %s | dsdata build --out D --text -", typed(name, typed_name), document->program);
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const struct foreign *foreign = &others[i];
@@ -66,19 +78,19 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
-        return hint(err, "%s %s | dsdata build --out D -", foreign->command, typed(name));
+        return hint(err, "%s %s | dsdata build --out D -", foreign->command, typed(name, typed_name));
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
-        return hint(err, "pdftotext %s - | dsdata build --out D --text -", typed(name));
+        return hint(err, "pdftotext %s - | dsdata build --out D --text -", typed(name, typed_name));
     }
     if (str_starts(bytes, STR("PAR1"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a Parquet file, which is not read directly");
         return hint(
             err,
-            "python3 -c 'import pandas, sys; pandas.read_parquet(\"%s\").to_json(sys.stdout, orient=\"records\", "
-            "lines=True)' | dsdata build --out D --jsonl -",
-            typed(name));
+            "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, orient=\"records\", "
+            "lines=True)' %s | dsdata build --out D --jsonl -",
+            typed(name, typed_name));
     }
     return 0;
 }
@@ -434,6 +446,8 @@ int sniff_kind(const char *name, struct str head, enum container container, cons
     TRY(recognise(name, head, container, encoding, asked, kind, err));
     if (*kind == INPUT_TEXT && !has_form)
         TRY(refuse_other_text(name, text_begin(head), container, err));
+    if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF && encoding->lossy && encoding_guess(head).encoding)
+        *kind = INPUT_TEXT; /* which --encoding utf-8-lossy says, too */
     const bool as_text = *kind == INPUT_TEXT || (*kind == INPUT_SNIFF && asked == INPUT_TEXT);
     if (as_text && !encoding->lossy && !encoding_converts(encoding))
         TRY(check_encoding(name, head, container, err));

@@ -314,6 +314,13 @@ static char *command_with(const struct dsdata_settings *settings, enum export_fo
 /* A file whose name promises another format would not be read by anything. */
 static int check_ending(const struct dsdata_settings *settings, struct error *err)
 {
+    static const char *const packed[] = {".gz", ".bz2", ".zst", ".xz"};
+    for (size_t i = 0; settings->out && i < sizeof packed / sizeof *packed; i++)
+        if (str_ends_ascii_nocase(str_of(settings->out), str_of(packed[i]))) {
+            fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
+                    "is the name of a compressed file, and an export is not compressed");
+            return hint(err, "%s", "give --out without that ending, and compress the file afterwards");
+        }
     const int wanted = settings->out ? format_of(settings->out) : -1;
     if (wanted < 0 || wanted == settings->format)
         return 0;

@@ -129,7 +129,7 @@ PYTHON
     # No text can be read from a malformed page.
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
-        '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
+        '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 28, 0]"
     expect_equal "a hostile name" "$(json "$scratch/rare/build.json" \
         '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'Nobody knows']"
 

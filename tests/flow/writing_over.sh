@@ -133,6 +133,8 @@ expect_exit 0 "$dsdata" export "$data" --seq 32 --out x.txt
 expect_exit 2 "$dsdata" export "$data" --seq 64 --split valid --out 'a b.tfrecord'
 expect_exit 0 bash -c "PATH=$build:\$PATH; $(tail -1 stderr)"
 [ -s 'a b.tfrecord' ] || complain "the command of the hint wrote nothing"
+expect_exit 2 "$dsdata" export "$data" --out x.jsonl.gz
+expect_words x.jsonl.gz "not compressed" "compress the file afterwards"
 
 # repeatable FOLDER COMMAND…: killed before each change of a file, or failing there, the command can be repeated and
 # gives the same folder; a whole one can be written anew; one with a file of others never.

@@ -407,6 +407,19 @@ bad_names() {
     local good=$scratch/good
     local shard=$good/seq128/train-00000-of-00001.dss
 
+    case_begin "a name that a shell would read otherwise, in the command of a hint"
+    local named="$scratch/it's a \$HOME.txt"
+    for ((n = 1; n <= 40; n++)); do printf '%d\tThe old mill stands by the river.\n' "$n"; done >"$named"
+    expect_exit 6 "$dsdata" extract "$named"
+    expect_exit 0 bash -c "$(sed -n 's/^  \(cut .*\) | dsdata .*/\1/p' "$scratch/stderr")"
+    expect_equal "lines" "$(grep -c '^The old mill' "$scratch/stdout")" 40
+
+    case_begin "text that is not UTF-8, taken as it is"
+    printf 'Die M\374hle steht am Flu\337. Sie ist alt und gut.\n\n%.0s' {1..20} >"$scratch/latin.txt"
+    expect_exit 6 "$dsdata" extract "$scratch/latin.txt"
+    expect_exit 0 "$dsdata" extract "$scratch/latin.txt" --encoding utf-8-lossy
+    expect_words "repaired   "
+
     case_begin "something else than a dataset or a shard"
     expect_exit 2 "$dsdata" show "$scratch/vocab.txt"
     expect_words "neither a dataset's directory nor a shard"
