@@ -12,46 +12,28 @@
 
 #define UNKNOWN_PERCENT_MAX 5.0 /* of pieces; a vocabulary of the same language and case gives below 1 */
 
-#define WORDS_MAX 24 /* of a command that is printed whole */
-
-/* The command of this build with further options. Freed with mem_free. */
-static char *command_with(const struct dsdata_settings *settings, const char *const *options)
+char *advice_command(const struct dsdata_settings *settings, const struct advice_option *options, size_t count,
+                     bool fresh)
 {
-    struct buf command = {0};
-    const bool whole = settings->argc <= WORDS_MAX;
-    if (whole)
-        command_add(&command, "dsdata");
-    else
-        buf_add_text(&command, "the same command with");
-    for (int i = 1; whole && i < settings->argc; i++)
-        command_add(&command, settings->argv[i]);
-    for (; *options; options++)
-        command_add(&command, *options);
+    const char *verb = settings->result->verb->name;
+    struct buf leave = {0};
+    buf_add_text(&leave, " fresh ");
+    for (size_t i = 0; i < count; i++)
+        buf_addf(&leave, "%s ", options[i].name);
+    struct buf command = settings_command(settings, verb, buf_text(&leave));
+    for (size_t i = 0; i < count; i++)
+        command_option(&command, options[i].name, options[i].value);
+    if ((fresh || settings->fresh) && strcmp(verb, "build") == 0)
+        command_option(&command, "fresh", NULL);
+    buf_release(&leave);
     buf_text(&command);
     return command.data;
 }
 
-char *advice_command(const struct dsdata_settings *settings, const char *option, const char *value, bool fresh)
+/* The command of this one for documents that are too short for pairs. */
+static char *packed_command(const struct dsdata_settings *settings)
 {
-    struct buf command = {0};
-    const size_t size = strlen(option);
-    const bool whole = settings->argc <= WORDS_MAX;
-    buf_add_text(&command, whole ? "" : "the same command with");
-    if (whole)
-        command_add(&command, "dsdata");
-    for (int i = 1; whole && i < settings->argc; i++) {
-        const char *word = settings->argv[i];
-        const bool same = strncmp(word, "--", 2) == 0 && strncmp(word + 2, option, size) == 0;
-        if (same && word[2 + size] == '\0')
-            i++; /* its value */
-        else if (!same || word[2 + size] != '=')
-            command_add(&command, word);
-    }
-    buf_addf(&command, " --%s %s", option, value);
-    if (fresh && strcmp(settings->result->verb->name, "build") == 0 && !settings->fresh)
-        buf_add_text(&command, " --fresh");
-    buf_text(&command);
-    return command.data;
+    return advice_command(settings, (struct advice_option[]){{"pairs", "none"}, {"pack", NULL}}, 2, true);
 }
 
 static bool pairs_have_labels(const struct dataset_recipe *recipe)
@@ -62,7 +44,6 @@ static bool pairs_have_labels(const struct dataset_recipe *recipe)
 void advice_before(const struct dsdata_settings *settings, const struct inputs *inputs,
                    const struct dataset_recipe *recipe)
 {
-    static const char *const options[] = {"--pairs", "none", "--pack", NULL};
     uint64_t documents = 0, sentences = 0;
     for (size_t i = 0; i < inputs->count; i++) {
         documents += inputs->looks[i].documents;
@@ -70,7 +51,7 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
     }
     if (!pairs_have_labels(recipe) || documents < DOCUMENTS_MIN || 10 * sentences >= 11 * documents)
         return;
-    char *command = command_with(settings, options);
+    char *command = packed_command(settings);
     log_warn("the documents seem to have one sentence each: no sentence has a next one to predict; better: %s",
              command);
     mem_free(command);
@@ -81,7 +62,6 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
 static void advise_packing(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                            const struct manifest *manifest)
 {
-    static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
     struct buf lengths = {0};
     for (size_t i = 0; i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
@@ -89,7 +69,7 @@ static void advise_packing(const struct dsdata_settings *settings, const struct 
             buf_addf(&lengths, "%sseq%u %.0f %%", lengths.size ? ", " : "", length->seq, manifest_filled(length) / 1e4);
     }
     if (lengths.size > 0 && !recipe->packed && recipe->compat != COMPAT_GOOGLE) {
-        char *command = command_with(settings, options);
+        char *command = packed_command(settings);
         log_warn(
             "the documents are so short that most of a sample is padding (filled: %s); better a shorter --seq, or: %s",
             buf_text(&lengths), command);
@@ -114,7 +94,6 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
                   const struct counts *counts, const struct manifest *manifest)
 {
     advise_vocabulary(recipe, counts);
-    static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
     uint64_t pairs = 0;
     for (size_t set = 0; set < SETS_MAX; set++)
         pairs += counts->samples[set];
@@ -123,7 +102,7 @@ void advice_after(const struct dsdata_settings *settings, const struct dataset_r
         advise_packing(settings, recipe, manifest);
         return;
     }
-    char *command = command_with(settings, options);
+    char *command = packed_command(settings);
     if (random > pairs / 2)
         log_warn(
             "%.0f %% of the pairs have a random second segment, because documents are so short: predicting the next "

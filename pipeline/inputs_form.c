@@ -98,6 +98,8 @@ static const char *document_words(const struct inputs *inputs, char out[56])
 static enum text_form other_form(const struct inputs *inputs, enum text_form form)
 {
     const struct text_layout *sum = &inputs->layout;
+    if (form == FORM_SENTENCES && sum->documents[CUT_BLOCKS] <= sum->documents[CUT_FILES])
+        return FORM_LINES; /* a file is a document already */
     if (form != FORM_FILE)
         return inputs->too_long == 0                                                ? FORM_FILE
                : sum->documents[CUT_SECTIONS] > sum->files && form != FORM_SECTIONS ? FORM_SECTIONS
@@ -193,8 +195,8 @@ void inputs_warn_form(const struct dsdata_settings *settings, const struct input
     const enum text_form other = other_form(inputs, look->form);
     if (other == look->form)
         return;
-    char *keep = advice_command(settings, "text-form", text_form_names[look->form], false);
-    char *change = advice_command(settings, "text-form", text_form_names[other], true);
+    char *keep = advice_command(settings, &(struct advice_option){"text-form", text_form_names[look->form]}, 1, false);
+    char *change = advice_command(settings, &(struct advice_option){"text-form", text_form_names[other]}, 1, true);
     log_warn("half of the documents have fewer than %u words: %s were found, because %s. If that is right: %s; if %s: "
              "%s",
              SHORT_WORDS, document_words(inputs, documents), document_of(look->form), keep, document_of(other), change);

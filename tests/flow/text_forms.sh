@@ -134,6 +134,13 @@ printed() {
 }
 
 short_ones() {
+    case_begin "headlines of a short file"
+    for n in $(seq 300); do echo "Ferry number $n is late again"; done >"$scratch/headlines.txt"
+    expect_exit 0 "$dsdata" extract "$scratch/headlines.txt"
+    expect_words "1 document," "--text-form lines: a line is a document" "1 of 1 kept"
+    expect_exit 0 "$dsdata" extract "$scratch/headlines.txt" --text-form lines
+    expect_words "300 of 300 kept"
+
     case_begin "short documents in a long file"
     for i in $(seq 300); do printf 'The %s ship was built.\nIt sank.\n\n' "$i"; done >"$scratch/short.txt"
     local line=(build "$scratch/short.txt" --vocab-size 300 --seq 32 --out "$scratch/short set")
