@@ -2,14 +2,19 @@
  * named, with what to type instead. */
 #include "pipeline/dump/sniff.h"
 
+#include "base/mem.h"
+#include "base/output.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/structured.h"
 #include "pipeline/dump/window.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define LOOK_BYTES ((size_t)4096) /* of text, to decide whether it is text at all */
+#define PIPE_BYTES 500u           /* of a command in a hint */
 
 static const struct foreign {
     const char *name; /* with its article */
@@ -29,37 +34,38 @@ static const char *const unpacking[] = {
 };
 _Static_assert(sizeof unpacking / sizeof *unpacking == CONTAINERS, "a command for every container");
 
-#define TYPED_BYTES 600 /* of a name in a hint */
-
-/* The name as typed in a shell: quoted if necessary, "FILE" if it is long or has control characters. Returns out. */
-static const char *typed(const char *name, char out[TYPED_BYTES])
+/* A hint with a command, in which FILE becomes the file's name as typed in a shell; not that of standard input, nor one
+ * for which there is no room. */
+__attribute__((format(printf, 3, 4))) static int hint_of_file(const char *name, struct error *err, const char *format,
+                                                              ...)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
-    const bool is_plain = name[strspn(name, plain)] == '\0';
-    size_t size = (size_t)snprintf(out, TYPED_BYTES, "%s%s", name[0] == '-' ? "./" : "", is_plain ? "" : "'");
-    for (const char *at = name; *at; at++) {
-        if (size + 8 > TYPED_BYTES || (unsigned char)*at < ' ' || *at == 0x7F)
-            return "FILE";
-        size += (size_t)snprintf(out + size, TYPED_BYTES - size, *at == '\'' ? "'\\''" : "%c", *at);
-    }
-    snprintf(out + size, TYPED_BYTES - size, "%s", is_plain ? "" : "'");
-    return out;
+    char text[sizeof err->hint];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *file = strstr(text, "FILE");
+    char *typed = command_text("%s", name);
+    if (!file || strcmp(name, "standard input") == 0 || strlen(text) - strlen("FILE") + strlen(typed) >= sizeof text)
+        hint(err, "%s", text);
+    else
+        hint(err, "%.*s%s%s", (int)(file - text), text, typed, file + strlen("FILE"));
+    mem_free(typed);
+    return -1;
 }
 
 /* "PROGRAM FILE", or "bzip2 -dc FILE | PROGRAM" where the file is compressed. Returns out. */
-static const char *piped(const char *program, const char *name, enum container container, char out[1200])
+static const char *piped(const char *program, enum container container, char out[PIPE_BYTES])
 {
-    char typed_name[TYPED_BYTES];
     if (container == CONTAINER_NONE)
-        snprintf(out, 1200, "%s %s", program, typed(name, typed_name));
+        snprintf(out, PIPE_BYTES, "%s FILE", program);
     else
-        snprintf(out, 1200, "%s%s | %s", unpacking[container], typed(name, typed_name), program);
+        snprintf(out, PIPE_BYTES, "%sFILE | %s", unpacking[container], program);
     return out;
 }
 
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err)
 {
-    char typed_name[TYPED_BYTES];
     const uint8_t *data = (const uint8_t *)bytes.data;
     *container = stream_level(data, bytes.size) > 0 ? CONTAINER_BZIP2 : CONTAINER_NONE;
     for (enum container packed = CONTAINER_GZIP; packed < CONTAINERS; packed++)
@@ -70,7 +76,7 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
     const struct structured *document = structured_zip(bytes);
     if (document) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
-        return hint(err, "unzip -p %s %s | dsdata build --out D --text -", typed(name, typed_name), document->program);
+        return hint_of_file(name, err, "unzip -p FILE %s | dsdata build --out D --text -", document->program);
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const struct foreign *foreign = &others[i];
@@ -78,19 +84,17 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
-        return hint(err, "%s %s | dsdata build --out D -", foreign->command, typed(name, typed_name));
+        return hint_of_file(name, err, "%s FILE | dsdata build --out D -", foreign->command);
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
-        return hint(err, "pdftotext %s - | dsdata build --out D --text -", typed(name, typed_name));
+        return hint_of_file(name, err, "pdftotext FILE - | dsdata build --out D --text -");
     }
     if (str_starts(bytes, STR("PAR1"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a Parquet file, which is not read directly");
-        return hint(
-            err,
-            "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, orient=\"records\", "
-            "lines=True)' %s | dsdata build --out D --jsonl -",
-            typed(name, typed_name));
+        return hint_of_file(name, err,
+                            "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, "
+                            "orient=\"records\", lines=True)' FILE | dsdata build --out D --jsonl -");
     }
     return 0;
 }
@@ -126,11 +130,21 @@ static bool is_json(struct str text)
     return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
 }
 
+/* "[Name": what follows the first bracket of a link of a wiki, or of a [[table]] of TOML, but of no array of arrays. */
+static bool is_bracketed_name(struct str text)
+{
+    const struct str rest = text.size > 1 ? str_trim((struct str){text.data + 1, text.size - 1}) : STR("");
+    const char first = rest.size > 0 ? rest.data[0] : '\0';
+    return text.data[0] == '[' && !strchr("{[\"]-0123456789", first) && !str_starts(rest, STR("null")) &&
+           !str_starts(rest, STR("true")) && !str_starts(rest, STR("false"));
+}
+
 /* A JSON array of objects, arrays or strings; "[1] Smith, 1990" is not one. */
 static bool is_json_array(struct str text)
 {
     const struct str rest = text.size > 1 ? str_trim((struct str){text.data + 1, text.size - 1}) : STR("");
-    return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]);
+    return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]) &&
+           !is_bracketed_name(rest);
 }
 
 /* The number of fields of the first row of `text`, split by separators outside quotes; at least one. A row ends with
@@ -181,35 +195,41 @@ static int refuse_table(const char *name, enum container container, char separat
 {
     static const char script[] =
         "python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin%s)]'%s";
-    char python[160], command[1200];
+    char python[160], command[PIPE_BYTES];
     snprintf(python, sizeof python, script,
              separator == '\t'  ? ", delimiter=\"\\t\""
              : separator == ';' ? ", delimiter=\";\""
                                 : "",
              container ? "" : " <");
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
-    return hint(err, "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text-form lines",
-                piped(python, name, container, command));
+    return hint_of_file(name, err,
+                        "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text-form lines",
+                        piped(python, container, command));
 }
 
 static int refuse_html(const char *name, enum container container, struct error *err)
 {
-    char command[1200];
+    char command[PIPE_BYTES];
     fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is an HTML page, not a dump");
-    return hint(err,
-                "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
-                piped("pandoc -f html -t plain --wrap=none", name, container, command));
+    return hint_of_file(
+        name, err,
+        "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
+        piped("pandoc -f html -t plain --wrap=none", container, command));
 }
 
 static int refuse_array(const char *name, struct str text, enum container container, struct error *err)
 {
-    char command[1200];
+    char command[PIPE_BYTES];
     if (str_find(text, STR("\"type\":\"item\"")) != SIZE_MAX && str_find(text, STR("\"labels\"")) != SIZE_MAX) {
         fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is a dump of Wikidata, which has items but no running text");
         return hint(err, "%s", "a Wikipedia's text is in its pages-articles dump");
     }
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; only JSON lines are read, one object per line");
-    return hint(err, "%s | dsdata build --out D --jsonl -", piped("jq -c '.[]'", name, container, command));
+    const struct str first = str_trim((struct str){text.data + 1, text.size - 1});
+    const char *program = first.size == 0 || first.data[0] == '{' ? "jq -c '.[]'"
+                          : first.data[0] == '['                  ? "jq -c '.[] | " LONGEST_STRING "'"
+                                                                  : "jq -c '.[] | {text: .}'";
+    return hint_of_file(name, err, "%s | dsdata build --out D --jsonl -", piped(program, container, command));
 }
 
 /* A line "OFFSET:ID:TITLE" of the index that belongs to a multistream dump. */
@@ -392,15 +412,16 @@ static int recognise(const char *name, struct str head, enum container container
 static int refuse_structured(const char *name, const struct structured *form, enum container container,
                              struct error *err)
 {
-    char program[400], command[1200];
+    char program[400], command[PIPE_BYTES];
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", form->name);
     if (!form->program)
         return hint(err, "%s", "it has no running text; to take its lines as text all the same: --text-form lines");
     snprintf(program, sizeof program, "%s%s", form->program, form->by_name || container ? "" : " <");
     if (form->by_name && container)
-        return hint(err, "unpack it, then: %s FILE | dsdata build --out D --text -", form->program);
-    return hint(err, "%s | dsdata build --out D %s -; to take its lines as text all the same: --text-form lines",
-                piped(program, name, container, command), form->jsonl ? "--jsonl" : "--text");
+        return hint_of_file(name, err, "unpack it, then: %s FILE | dsdata build --out D --text -", form->program);
+    return hint_of_file(name, err,
+                        "%s | dsdata build --out D %s -; to take its lines as text all the same: --text-form lines",
+                        piped(program, container, command), form->jsonl ? "--jsonl" : "--text");
 }
 
 /* Refuses what is text, but not text to learn from, unless the user says which form it has. */
@@ -452,10 +473,10 @@ int sniff_kind(const char *name, struct str head, enum container container, cons
     if (as_text && !encoding->lossy && !encoding_converts(encoding))
         TRY(check_encoding(name, head, container, err));
     if (*kind == INPUT_TEXT && ends_lines_in_cr(head)) {
-        char command[1200];
+        char command[PIPE_BYTES];
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "ends its lines in CR alone; LF or CR LF is read");
-        return hint(err, "%s | dsdata build --out D --text -",
-                    piped(container ? "tr '\\r' '\\n'" : "tr '\\r' '\\n' <", name, container, command));
+        return hint_of_file(name, err, "%s | dsdata build --out D --text -",
+                            piped(container ? "tr '\\r' '\\n'" : "tr '\\r' '\\n' <", container, command));
     }
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return refuse_unclear(name, head, container, err);

@@ -118,6 +118,48 @@ static bool is_conll(struct str text)
     return most(text, is_tagged_token, 8, 97);
 }
 
+/* "Paris/NNP is/VBZ": every word has a tag in capitals, or marks that are their own tag. */
+static bool is_tagged_line(struct str line)
+{
+    size_t words = 0;
+    for (struct str rest = str_trim(line); rest.size > 0; words++) {
+        const char *end = rest.data + rest.size, *blank = memchr(rest.data, ' ', rest.size);
+        const struct str word = str_range(rest.data, blank ? blank : end);
+        const char *slash = memrchr(word.data, '/', word.size);
+        if (!slash || slash == word.data || slash + 1 == word.data + word.size || (slash[1] >= 'a' && slash[1] <= 'z'))
+            return false;
+        rest = str_trim(str_range(word.data + word.size, end));
+    }
+    return words >= 2;
+}
+
+static bool is_tagged(struct str text)
+{
+    return most(text, is_tagged_line, 5, 97);
+}
+
+/* "river 0.12 -0.4 …": a word and at least ten numbers. */
+static bool is_vector(struct str line)
+{
+    size_t numbers = 0;
+    const char *at = memchr(line.data, ' ', line.size), *end = line.data + line.size;
+    while (at && at < end) {
+        at++;
+        const char *blank = at < end ? memchr(at, ' ', (size_t)(end - at)) : NULL;
+        for (const char *byte = at; byte < (blank ? blank : end); byte++)
+            if (!is_digit(*byte) && !strchr("+-.eE", *byte))
+                return false;
+        numbers += at < (blank ? blank : end);
+        at = blank;
+    }
+    return numbers >= 10;
+}
+
+static bool is_vectors(struct str text)
+{
+    return most(text, is_vector, 5, 97);
+}
+
 static bool is_table(struct str text)
 {
     struct str line;
@@ -165,6 +207,29 @@ static bool is_vtt(struct str text)
 {
     size_t all;
     return str_starts(text, STR("WEBVTT")) && passing(text, is_cue_time, &all) > 0;
+}
+
+/* "[00:12.34]Text" of LRC, "{120}{180}Text" of MicroDVD. "[10:15] Anna:" is of a chat. */
+static bool is_timed_line(struct str line)
+{
+    const char close = line.data[0] == '[' ? ']' : line.data[0] == '{' ? '}' : '\0';
+    size_t at = 1, stops = 0;
+    while (at < line.size && (is_digit(line.data[at]) || strchr(":.", line.data[at])))
+        stops += line.data[at++] == '.';
+    if (!close || at == 1 || at >= line.size || line.data[at] != close)
+        return false;
+    return close == ']' ? stops == 1 && line.data[2] != '.' && memchr(line.data, ':', at)
+                        : at + 2 < line.size && line.data[at + 1] == '{' && is_digit(line.data[at + 2]);
+}
+
+static bool is_timed(struct str text)
+{
+    return most(text, is_timed_line, 3, 75); /* LRC begins with [ar:…] and [ti:…] */
+}
+
+static bool is_ass(struct str text)
+{
+    return str_starts(text, STR("[Script Info]"));
 }
 
 /* "Name: value", the name of letters and hyphens. */
@@ -270,6 +335,34 @@ static bool is_po(struct str text)
     return most(text, is_message, 6, 25);
 }
 
+/* "[section]", "key = value", a comment, as in INI and TOML. */
+static bool is_setting(struct str line)
+{
+    size_t at = 0;
+    if (line.data[0] == '[')
+        return str_trim(line).data[str_trim(line).size - 1] == ']';
+    if (line.data[0] == '#' || line.data[0] == ';')
+        return true;
+    while (at < line.size && line.data[at] > ' ' && line.data[at] != '=')
+        at++;
+    const size_t name = at;
+    while (at < line.size && line.data[at] == ' ')
+        at++;
+    return name > 0 && at < line.size && line.data[at] == '=';
+}
+
+static bool is_section(struct str line)
+{
+    return line.data[0] == '[';
+}
+
+static bool is_settings(struct str text)
+{
+    size_t all;
+    const size_t sections = passing(text, is_section, &all);
+    return sections > 0 && sections * 2 < all && most(text, is_setting, 5, 97);
+}
+
 /* --------------------------------------------------------------------------------------------------------- JSON */
 
 /* A JSON string and nothing else; *escapes tells of a backslash in it. */
@@ -368,6 +461,11 @@ static const struct row {
       false}},
     {is_vtt, {"a file of subtitles (WebVTT)", "grep -vE '^(WEBVTT|NOTE|[0-9]*\\s*$)|-->'", false, false}},
     {is_srt, {"a file of subtitles (SubRip)", "grep -vE '^[0-9]*\\s*$|-->'", false, false}},
+    {is_ass, {"a file of subtitles (ASS)", "sed -n 's/^Dialogue: \\([^,]*,\\)\\{9\\}//p'", false, false}},
+    {is_timed, {"a file of subtitles or of lyrics with times", "sed -nE 's/^([[{][0-9:.]+[]}])+//p'", false, false}},
+    {is_tagged, {"a text with a tag at each word", "sed -E 's#/[^ /]+( |$)#\\1#g'", false, false}},
+    {is_vectors, {"a table of word vectors", NULL, false, false}},
+    {is_settings, {"a file of settings (INI, TOML)", NULL, false, false}},
     {is_mbox,
      {"a mailbox (mbox)",
       "python3 -c 'import mailbox, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) "
@@ -376,18 +474,17 @@ static const struct row {
     {is_mail,
      {"an e-mail",
       "python3 -c 'import email, sys; [print((p.get_payload(decode=True) or b\"\").decode(\"utf-8\", \"replace\")) for "
-      "p in email.message_from_binary_file(open(sys.argv[1], \"rb\")).walk() if p.get_content_type() == "
-      "\"text/plain\"]'",
-      true, false}},
-    {is_rtf, {"an RTF file", PLAIN("rtf"), true, false}},
-    {is_tex, {"a TeX file", PLAIN("latex"), true, false}},
+      "p in email.message_from_binary_file(sys.stdin.buffer).walk() if p.get_content_type() == \"text/plain\"]'",
+      false, false}},
+    {is_rtf, {"an RTF file", PLAIN("rtf"), false, false}},
+    {is_tex, {"a TeX file", PLAIN("latex"), false, false}},
     {is_calendar, {"a calendar or address book", NULL, false, false}},
     {is_bibtex, {"a BibTeX file", NULL, false, false}},
     {is_po, {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
     {is_leipzig, {"a table of numbered sentences", "cut -f2-", false, false}},
     {is_fasttext, {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
     {is_strings, {"a list of JSON strings, one on each line", "jq -c '{text: .}'", false, true}},
-    {is_arrays, {"a list of JSON arrays, one on each line", "jq -c '{text: .[0]}'", false, true}},
+    {is_arrays, {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
     {is_sequence, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
     {is_commented, {"a file of JSON lines with comments", "grep '^ *{'", false, true}},
 };
@@ -427,17 +524,19 @@ const struct structured *structured_find(struct str text)
 
 #define NO_TAGS "-e 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/\"/g; s/&amp;/\\&/g'"
 
+/* By one of its members; or by the type that EPUB and OpenDocument begin with, which some programs compress. */
 static const struct {
-    const char *member;
+    const char *members[3];
     struct structured form;
 } documents[] = {
-    {"word/", {"a Word document (docx)", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
-    {"xl/", {"a workbook (xlsx)", "xl/sharedStrings.xml | sed -e 's/<\\/si>/\\n/g' " NO_TAGS, false, false}},
-    {"ppt/", {"a presentation (pptx)", "'ppt/slides/slide*.xml' | sed -e 's/<\\/a:p>/\\n/g' " NO_TAGS, false, false}},
-    {"application/epub+zip", {"an e-book (EPUB)", "'*.*htm*' | sed -e 's/<\\/p>/\\n/g' " NO_TAGS, false, false}},
-    {"application/vnd.oasis.opendocument",
+    {{"word/"}, {"a Word document (docx)", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
+    {{"xl/"}, {"a workbook (xlsx)", "xl/sharedStrings.xml | sed -e 's/<\\/si>/\\n/g' " NO_TAGS, false, false}},
+    {{"ppt/"}, {"a presentation (pptx)", "'ppt/slides/slide*.xml' | sed -e 's/<\\/a:p>/\\n/g' " NO_TAGS, false, false}},
+    {{"application/epub+zip", "META-INF/container.xml"},
+     {"an e-book (EPUB)", "'*.*htm*' | sed -e 's/<\\/p>/\\n/g' " NO_TAGS, false, false}},
+    {{"application/vnd.oasis.opendocument", "META-INF/manifest.xml", "content.xml"},
      {"an OpenDocument file (odt)", "content.xml | sed -e 's/<\\/text:[ph]>/\\n/g' " NO_TAGS, false, false}},
-    {"[Content_Types].xml",
+    {{"[Content_Types].xml"},
      {"a Word document (docx) or the like", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
 };
 
@@ -446,7 +545,8 @@ const struct structured *structured_zip(struct str bytes)
     if (!str_starts(bytes, STR("PK\x03\x04")))
         return NULL;
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
-        if (holds(bytes, documents[i].member))
-            return &documents[i].form;
+        for (size_t k = 0; k < sizeof documents[i].members / sizeof documents[i].members[0]; k++)
+            if (documents[i].members[k] && holds(bytes, documents[i].members[k]))
+                return &documents[i].form;
     return NULL;
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define LONGEST_STRING "{text: (map(strings) | max_by(length))}" /* of an array, for jq */
+
 struct structured {
     const char *name;    /* with its article */
     const char *program; /* a filter that makes its text; NULL: it has no running text */
