@@ -3,7 +3,7 @@
 
 #include "base/output.h"
 
-#define PATHS_MAX 24 /* that are repeated; nobody reads or types more */
+#define PATHS_MAX 24 /* inputs of a printed command; more become FILE... */
 
 /* `name` goes before the first, or before each of them. */
 static void add_paths(const char *name, bool each, const struct opt_paths *paths, struct buf *out)

@@ -8,8 +8,8 @@
 
 #define HEAD_BYTES ((size_t)256 << 10) /* enough for the longest line of a sample */
 
-/* The files of datasets, runs, checkpoints and models that a command could be told to write over. Shards are recognised
- * by their ending, and by the folder that they are in. */
+/* Names of the files of datasets, runs, checkpoints and models, which no command may replace. Shards are recognised by
+ * their ending and their folder. */
 static const char *const owned_names[] = {
     "manifest.json",
     "build.json",

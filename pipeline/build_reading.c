@@ -17,16 +17,10 @@ struct reading {
     double task_started;     /* clock */
 };
 
-/* The job of the belt: a window, the group that it completed, and the result. */
-struct job {
-    struct feed_job feed; /* first: see feed.h */
-    struct harvest harvest;
-};
-
 static void digest_job(const void *context, void *digest, void *slot)
 {
     const struct reading *reading = context;
-    struct job *job = slot;
+    struct digest_job *job = slot;
     digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
 }
 
@@ -60,28 +54,11 @@ static void show_progress(struct reading *reading, const struct feed_job *job)
 static int collect(void *context, void *slot, struct error *err)
 {
     struct reading *reading = context;
-    struct job *job = slot;
+    struct digest_job *job = slot;
     TRY(collector_add(&reading->collector, &job->feed, &job->harvest, err));
     if (progress_due(&reading->progress))
         show_progress(reading, &job->feed);
     return BELT_NEXT;
-}
-
-static void release_job(void *slot)
-{
-    struct job *job = slot;
-    feed_job_release(&job->feed);
-    harvest_release(&job->harvest);
-}
-
-static void *open_digest(const void *options)
-{
-    return digest_open(options);
-}
-
-static void close_digest(void *digest)
-{
-    digest_close(digest);
 }
 
 /* A text stream can only be decoded from its first byte, so a start in its middle decodes it again. */
@@ -219,10 +196,10 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                    .end_name = "collect",
                                    .work = digest_job,
                                    .end = collect,
-                                   .job_size = sizeof(struct job),
-                                   .job_release = release_job,
-                                   .worker_open = open_digest,
-                                   .worker_close = close_digest,
+                                   .job_size = sizeof(struct digest_job),
+                                   .job_release = digest_job_release,
+                                   .worker_open = digest_worker_open,
+                                   .worker_close = digest_worker_close,
                                    .worker_options = &digest};
     _Static_assert(FEED_STEPS == BUILD_STEPS, "the summary has a row for each");
     struct reading reading = {.options = options,

@@ -282,3 +282,20 @@ void digest_group(struct digest *digest, const struct article_options *article, 
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
             make_samples(digest, group, length, copy, harvest);
 }
+
+void digest_job_release(void *slot)
+{
+    struct digest_job *job = slot;
+    feed_job_release(&job->feed);
+    harvest_release(&job->harvest);
+}
+
+void *digest_worker_open(const void *options)
+{
+    return digest_open(options);
+}
+
+void digest_worker_close(void *digest)
+{
+    digest_close(digest);
+}

@@ -5,6 +5,7 @@
 
 #include "pipeline/article.h"
 #include "pipeline/dataset_recipe.h"
+#include "pipeline/feed.h"
 #include "tokenizer/tokenizer.h"
 
 /* The name of a sample and its sort key. Samples are ordered by key, then by the rest of this struct, which precedes
@@ -44,6 +45,16 @@ struct digest *digest_open(const struct digest_options *options);
 void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
                   struct harvest *harvest);
 void digest_close(struct digest *digest);
+
+/* For a feed whose work is to digest: the job, and functions of struct feed_work. The worker is a struct digest, and
+ * its options are a struct digest_options. */
+struct digest_job {
+    struct feed_job feed; /* first: see feed.h */
+    struct harvest harvest;
+};
+void digest_job_release(void *job);
+void *digest_worker_open(const void *options);
+void digest_worker_close(void *digest);
 
 /* Bytes of a key and record of length number `i`. */
 size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size);

@@ -39,11 +39,6 @@ struct rehearsal {
     struct counts counts; /* of all */
 };
 
-struct job {
-    struct feed_job feed; /* first */
-    struct harvest harvest;
-};
-
 /* --------------------------------------------------------------------------------------------------- windows */
 
 static void add_place(struct rehearsal *rehearsal, struct place place)
@@ -99,7 +94,7 @@ static void choose(struct rehearsal *rehearsal)
 static void digest_window(const void *context, void *digest, void *slot)
 {
     const struct rehearsal *rehearsal = context;
-    struct job *job = slot;
+    struct digest_job *job = slot;
     job->feed.group.window = rehearsal->ordered ? job->feed.group.window : (uint32_t)job->feed.window;
     digest_group(digest, &rehearsal->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
 }
@@ -107,7 +102,7 @@ static void digest_window(const void *context, void *digest, void *slot)
 static int gather(void *context, void *slot, struct error *err)
 {
     struct rehearsal *rehearsal = context;
-    const struct job *job = slot;
+    const struct digest_job *job = slot;
     const struct dump *dump = rehearsal->inputs->dumps[job->feed.file];
     const struct dump_piece *piece = &job->feed.piece;
     struct seen *seen = &rehearsal->kinds[dump_kind(dump)];
@@ -122,23 +117,6 @@ static int gather(void *context, void *slot, struct error *err)
     return rehearsal->cut ? BELT_END : BELT_NEXT;
 }
 
-static void release_job(void *slot)
-{
-    struct job *job = slot;
-    feed_job_release(&job->feed);
-    harvest_release(&job->harvest);
-}
-
-static void *open_digest(const void *options)
-{
-    return digest_open(options);
-}
-
-static void close_digest(void *digest)
-{
-    digest_close(digest);
-}
-
 static int run(struct rehearsal *rehearsal, const struct dataset_recipe *recipe, const struct vocab *vocab,
                const struct resource_plan *plan, struct error *err)
 {
@@ -149,10 +127,10 @@ static int run(struct rehearsal *rehearsal, const struct dataset_recipe *recipe,
                                    .end_name = "gather",
                                    .work = digest_window,
                                    .end = gather,
-                                   .job_size = sizeof(struct job),
-                                   .job_release = release_job,
-                                   .worker_open = open_digest,
-                                   .worker_close = close_digest,
+                                   .job_size = sizeof(struct digest_job),
+                                   .job_release = digest_job_release,
+                                   .worker_open = digest_worker_open,
+                                   .worker_close = digest_worker_close,
                                    .worker_options = &digest};
     rehearsal->feed = feed_whole(rehearsal->inputs, rehearsal->limit);
     if (!rehearsal->ordered) {

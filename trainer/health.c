@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "trainer/metric.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/rerun.h"
 
 /* Margins, in nats and in parts of the loss that is compared with; the larger one counts. They are beyond what healthy
  * runs of a few steps and small batches show: tests/flow/train_health.sh. */
@@ -347,69 +348,6 @@ static void judge_overfits(struct judged *j)
 
 /* ---- what to change ---- */
 
-struct option {
-    const char *name, *value; /* NULL: a flag */
-};
-#define OPTIONS_MAX 4
-
-/* The number of words of a command at `at` that are this option; 0: it is another word. */
-static size_t words_of(const json_t *command, size_t at, const char *name, bool has_value)
-{
-    const char *word = json_string_value(json_array_get(command, at));
-    const size_t length = strlen(name);
-    if (!word || strncmp(word, "--", 2) != 0 || strncmp(word + 2, name, length) != 0)
-        return 0;
-    if (word[2 + length] == '\0')
-        return has_value ? 2 : 1;
-    return has_value && word[2 + length] == '=' ? 1 : 0;
-}
-
-/* The number of words at `at` that the changed command does not have: those of `options`, which replace them, and of
- * options that belong to one start only. */
-static size_t words_dropped(const json_t *command, size_t at, const struct option options[OPTIONS_MAX])
-{
-    static const struct option starts[] = {{"fresh", NULL}, {"skip-damaged", NULL}, {"stop-after", ""}};
-    size_t dropped = 0;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts && dropped == 0; i++)
-        dropped = words_of(command, at, starts[i].name, starts[i].value != NULL);
-    for (size_t i = 0; i < OPTIONS_MAX && options[i].name && dropped == 0; i++) {
-        dropped = words_of(command, at, options[i].name, options[i].value != NULL);
-        if (dropped == 0 && strcmp(options[i].name, "steps") == 0)
-            dropped = words_of(command, at, "epochs", true);
-    }
-    return dropped;
-}
-
-/* The command of the run's last start with other options; --fresh moves the run away. NULL: it is not recorded. */
-static char *changed(const json_t *record, const struct option options[OPTIONS_MAX])
-{
-    const json_t *starts = json_object_get(record, "starts");
-    const size_t count = json_array_size(starts);
-    const json_t *before = json_object_get(json_array_get(starts, count > 0 ? count - 1 : 0), "command");
-    struct buf command = {0};
-    if (json_array_size(before) < 2)
-        return NULL;
-    command_add(&command, "dstrain");
-    for (size_t at = 1; at < json_array_size(before);) {
-        const size_t dropped = words_dropped(before, at, options);
-        const char *word = json_string_value(json_array_get(before, at));
-        if (dropped == 0 && word)
-            command_add(&command, word);
-        at += dropped > 0 ? dropped : 1;
-    }
-    for (size_t i = 0; i < OPTIONS_MAX && options[i].name; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "--%s", options[i].name);
-        command_add(&command, name);
-        if (options[i].value)
-            command_add(&command, options[i].value);
-    }
-    command_add(&command, "--fresh");
-    char *text = mem_copy_text(buf_text(&command));
-    buf_release(&command);
-    return text;
-}
-
 static char *other_rate(const struct judged *j, const json_t *record, double factor)
 {
     char rate[32];
@@ -419,7 +357,7 @@ static char *other_rate(const struct judged *j, const json_t *record, double fac
         return NULL;                                                      /* --lr has no effect */
     snprintf(rate, sizeof rate, "%.1e", factor * identity_real(j, "lr")); /* two digits */
     snprintf(rate, sizeof rate, "%g", strtod(rate, NULL));
-    return changed(record, (const struct option[OPTIONS_MAX]){{"lr", rate}});
+    return rerun_command(record, (const struct rerun_option[RERUN_OPTIONS_MAX]){{"lr", rate}});
 }
 
 /* No better than chance: a rate that was far too high, far too low, or steps that did not suffice. */
@@ -431,7 +369,7 @@ static char *other_work(const struct judged *j, const json_t *record)
     if (j->end > (1 - above_beginning.part) * j->train.loss[0])
         return other_rate(j, record, 10);
     snprintf(steps, sizeof steps, "%.0f", 10 * identity_real(j, "steps"));
-    return changed(record, (const struct option[OPTIONS_MAX]){{"steps", steps}});
+    return rerun_command(record, (const struct rerun_option[RERUN_OPTIONS_MAX]){{"steps", steps}});
 }
 
 static bool keeps_best(const struct judged *j)
@@ -456,8 +394,8 @@ static char *keep_best(const struct judged *j, const json_t *record, bool stops)
     snprintf(every, sizeof every, "%.0f", fmax(1, identity_real(j, "steps") / 20));
     if (given && strtoull(given, NULL, 10) > 0)
         snprintf(every, sizeof every, "%.20s", given);
-    return changed(record, (const struct option[OPTIONS_MAX]){
-                               {"keep-best", NULL}, {"eval-every", every}, {stops ? "patience" : NULL, "3"}});
+    return rerun_command(record, (const struct rerun_option[RERUN_OPTIONS_MAX]){
+                                     {"keep-best", NULL}, {"eval-every", every}, {stops ? "patience" : NULL, "3"}});
 }
 
 static char *command_of_findings(const struct judged *j, const json_t *record)

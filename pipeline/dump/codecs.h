@@ -1,5 +1,5 @@
-/* bzip2, gzip, Zstandard and xz behind one interface. A decoder turns compressed bytes into text in small steps. It
- * decodes one unit of its format (a gzip member, a Zstandard frame, an xz stream); a file is a sequence of units. */
+/* bzip2, gzip, Zstandard and xz behind one interface. A decoder decompresses
+ * one unit of its format (a gzip member, a Zstandard frame, an xz stream) in steps; a file is a sequence of units. */
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H
 

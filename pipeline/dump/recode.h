@@ -1,5 +1,5 @@
-/* Bytes in another encoding as a stream of UTF-8, from the first byte on. It sits behind unpack, so compressed files
- * can be read in any encoding too. One thread at a time. */
+/* Converts a stream of bytes from another encoding to UTF-8, from its first byte on. It reads what unpack gives, so
+ * compressed files can be in any encoding too. One thread at a time. */
 #ifndef PIPELINE_DUMP_RECODE_H
 #define PIPELINE_DUMP_RECODE_H
 

@@ -244,8 +244,8 @@ static size_t leak_size(struct str text, uint64_t *steps)
     return at;
 }
 
-/* From right to left, so that what becomes a tag without another inside it, <<x>b>, is seen; the text behind the place
- * moves to the end of a buffer that closes at the beginning. */
+/* Goes through the watched places from the last to the first, so that a tag which is complete only without another one
+ * inside it, <<x>b>, is found too. Text that stays collects at `right`, and moves back to `left` at the end. */
 void leaks_remove(struct wikitext *w, size_t from)
 {
     struct leaks *leaks = &w->leaks;

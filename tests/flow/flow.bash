@@ -27,6 +27,21 @@ trap '[ $? = 77 ] || [ $ended = yes ] || echo "stopped in the case: $case_name";
 command -v python3 >/dev/null || { echo "python3 is not installed: skipped"; exit 77; }
 [ -x "$dsdata" ] || { echo "$dsdata is not built: skipped"; exit 77; }
 
+# template_wiki TEXT: a dump of a page with this text, and of {{u|5}}, which shows "5 units".
+template_wiki() {
+    python3 - "$1" <<'PYTHON'
+import sys
+
+pages = [("A", 0, sys.argv[1]), ("Template:U", 10, "{{{1}}} units")]
+print('<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">\n<siteinfo><dbname>enwiki</dbname>'
+      '<namespaces><namespace key="0"/><namespace key="10">Template</namespace></namespaces></siteinfo>')
+for i, (title, ns, text) in enumerate(pages, 1):
+    print(f"<page><title>{title}</title><ns>{ns}</ns><id>{i}</id><revision><id>9</id><text>{text}</text></revision>"
+          "</page>")
+print("</mediawiki>")
+PYTHON
+}
+
 # A failed check: says what was expected and shows the last command's output.
 complain() {
     failures=$((failures + 1))

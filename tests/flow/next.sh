@@ -33,15 +33,8 @@ mkdir "$odd" && cp -r "$data" "$odd/-d" && cp -r "$data" ./-d
 cp vocab.txt ./-v
 printf '{"doc_id": 7, "my body": "The river flows. The hill stands near the old town."}\n%.0s' {1..60} >"$odd/-j.jsonl"
 cp "$odd/-j.jsonl" ./-j.jsonl
-python3 - <<'PYTHON'
-pages = [("A", 0, "It is {{u|5}} by the river. The town is old and large. The hill is near the town." * 9),
-         ("Template:U", 10, "{{{1}}} units")]
-open("wiki.xml", "w").write(
-    '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">\n<siteinfo><dbname>enwiki</dbname>'
-    '<namespaces><namespace key="0"/><namespace key="10">Template</namespace></namespaces></siteinfo>\n' +
-    "".join(f"<page><title>{title}</title><ns>{ns}</ns><id>{i + 1}</id><revision><id>9</id><text>{text}</text>"
-            "</revision></page>\n" for i, (title, ns, text) in enumerate(pages)) + "</mediawiki>\n")
-PYTHON
+sentences='It is {{u|5}} by the river. The town is old and large. The hill is near the town.'
+template_wiki "$(printf "$sentences%.0s" {1..9})" >wiki.xml
 
 case_begin "dsdata's verbs"
 with="--valid 0.3 --seq 32 --vocab vocab.txt --dry-run"

@@ -34,14 +34,7 @@ guarded() {
     expect_equal "written with --force" "$(md5sum <"$file")" "$first"
 }
 
-python3 - <<'PYTHON'
-pages = [("A", 0, "It is {{u|5}}."), ("Template:U", 10, "{{{1}}} units")]
-open("wiki.xml", "w").write(
-    '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">\n<siteinfo><dbname>enwiki</dbname>'
-    '<namespaces><namespace key="0"/><namespace key="10">Template</namespace></namespaces></siteinfo>\n' +
-    "".join(f"<page><title>{title}</title><ns>{ns}</ns><id>{i + 1}</id><revision><id>9</id><text>{text}</text>"
-            "</revision></page>\n" for i, (title, ns, text) in enumerate(pages)) + "</mediawiki>\n")
-PYTHON
+template_wiki "It is {{u|5}}." >wiki.xml
 
 case_begin "dsdata's files"
 guarded page.html "$dsdata" report "$data" --out page.html
