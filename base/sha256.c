@@ -4,7 +4,6 @@
 #include "base/cpu.h"
 #include "base/sha256_blocks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -96,7 +95,7 @@ void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
     }
 }
 
-char *sha256_text(struct sha256 *sha, char out[65])
+void sha256_end(struct sha256 *sha, unsigned char out[SHA256_BYTES])
 {
     /* Section 5.1.1: a one bit, zeros up to 8 bytes before the end of a block, the length in bits. */
     static const uint8_t padding[64] = {0x80};
@@ -106,21 +105,18 @@ char *sha256_text(struct sha256 *sha, char out[65])
         length[i] = (uint8_t)(bits >> (56 - 8 * i));
     sha256_add(sha, padding, 1 + (119 - sha->bytes % 64) % 64);
     sha256_add(sha, length, sizeof length);
-    for (int i = 0; i < 8; i++)
-        snprintf(out + 8 * i, 9, "%08x", sha->state[i]);
-    return out;
+    for (int i = 0; i < SHA256_BYTES; i++)
+        out[i] = (unsigned char)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+char *sha256_text(struct sha256 *sha, char out[65])
+{
+    unsigned char bytes[SHA256_BYTES];
+    sha256_end(sha, bytes);
+    return hex_write(bytes, sizeof bytes, out);
 }
 
 /* ---- lists and journals ---- */
-
-/* The value of a hexadecimal digit, or -1. */
-static int digit_of(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte = (char)(byte | 0x20);
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
 
 bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *name)
 {
@@ -130,7 +126,7 @@ bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *na
         (line.data[SHA256_DIGITS + 1] != ' ' && line.data[SHA256_DIGITS + 1] != '*') || memchr(line.data, 0, line.size))
         return false;
     for (size_t i = 0; i < SHA256_DIGITS; i++) {
-        const int digit = digit_of(line.data[i]);
+        const int digit = hex_digit(line.data[i]);
         if (digit < 0)
             return false;
         digits[i] = "0123456789abcdef"[digit];
@@ -153,7 +149,7 @@ static int64_t read_digits(const char *digits, size_t count)
 {
     int64_t value = 0;
     for (size_t i = 0; i < count; i++) {
-        const int digit = digit_of(digits[i]);
+        const int digit = hex_digit(digits[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SHA256_BYTES  32
 #define SHA256_DIGITS 64
 
 struct sha256 {
@@ -19,7 +20,9 @@ struct sha256 {
 
 struct sha256 sha256_begin(void);
 void sha256_add(struct sha256 *sha, const void *data, size_t bytes);
-/* SHA256_DIGITS hexadecimal digits and a NUL. Returns out. Nothing may be added afterwards. */
+/* The sum as bytes, or as SHA256_DIGITS hexadecimal digits and a NUL; sha256_text returns out. Nothing may be added
+ * afterwards. */
+void sha256_end(struct sha256 *sha, unsigned char out[SHA256_BYTES]);
 char *sha256_text(struct sha256 *sha, char out[SHA256_DIGITS + 1]);
 
 /* Parses a line of a list as sha256sum(1) writes it, without its '\n': the digits, a blank, a blank or '*', the name. A

@@ -68,6 +68,35 @@ size_t str_find(struct str text, struct str part)
     return found ? (size_t)(found - text.data) : SIZE_MAX;
 }
 
+int hex_digit(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte = (char)(byte | 0x20);
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+bool hex_read(struct str digits, unsigned char *bytes)
+{
+    for (size_t i = 0; i + 1 < digits.size; i += 2) {
+        const int high = hex_digit(digits.data[i]), low = hex_digit(digits.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i / 2] = (unsigned char)(16 * high + low);
+    }
+    return digits.size % 2 == 0;
+}
+
+char *hex_write(const unsigned char *bytes, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    out[2 * size] = '\0';
+    return out;
+}
+
 unsigned str_distance(struct str a, struct str b)
 {
     unsigned row[64]; /* row[j]: distance of the first i bytes of a and the first j of b */

@@ -48,6 +48,12 @@ struct str str_trim(struct str text);              /* without ASCII blanks, tabs
 int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */
 size_t str_find(struct str text, struct str part); /* first position, or SIZE_MAX */
 
+/* Hexadecimal digits, read in either case and written in lower case. hex_digit: the value, or -1. hex_read: two digits
+ * per byte; false: their number is odd, or one is no digit. hex_write: 2 * size digits and a NUL; returns out. */
+int hex_digit(char byte);
+bool hex_read(struct str digits, unsigned char *bytes);
+char *hex_write(const unsigned char *bytes, size_t size, char *out);
+
 /* Levenshtein distance of two short names (at most 63 bytes each), for "did you mean". */
 unsigned str_distance(struct str a, struct str b);
 
