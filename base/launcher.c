@@ -3,10 +3,12 @@
 #include "base/launcher.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The names of a launcher's variables. */
 struct family {
@@ -295,15 +297,35 @@ static int by_command(struct launch *launch, const struct launch_flags *flags, s
 
 void launch_child_text(const struct launch *launch, char text[LAUNCH_CHILD_BYTES])
 {
-    snprintf(text, LAUNCH_CHILD_BYTES, "%u %u %u %u %d %" PRIx64 " %s", launch->rank, launch->size, launch->local_rank,
-             launch->local_size, launch->listener, launch->number, launch->rendezvous);
+    snprintf(text, LAUNCH_CHILD_BYTES, "%u %u %u %u %d %d %s", launch->rank, launch->size, launch->local_rank,
+             launch->local_size, launch->listener, launch->key_pipe, launch->rendezvous);
+}
+
+int launch_key_write(struct launch *launch)
+{
+    int ends[2];
+    if (pipe(ends) < 0)
+        return -1;
+    launch->key_pipe = ends[0];
+    const ssize_t written = write(ends[1], &launch->key, sizeof launch->key); /* a pipe takes that much at once */
+    close(ends[1]);
+    return written == sizeof launch->key ? 0 : -1;
+}
+
+int launch_key_read(struct launch *launch)
+{
+    const ssize_t got = read(launch->key_pipe, &launch->key, sizeof launch->key);
+    close(launch->key_pipe);
+    launch->key_pipe = -1;
+    errno = got < 0 ? errno : EPROTO;
+    return got == sizeof launch->key ? 0 : -1;
 }
 
 static int by_parent(struct launch *launch, const char *text, struct error *err)
 {
     int at = 0;
-    const int read = sscanf(text, "%u %u %u %u %d %" SCNx64 " %n", &launch->rank, &launch->size, &launch->local_rank,
-                            &launch->local_size, &launch->listener, &launch->number, &at);
+    const int read = sscanf(text, "%u %u %u %u %d %d %n", &launch->rank, &launch->size, &launch->local_rank,
+                            &launch->local_size, &launch->listener, &launch->key_pipe, &at);
     if (read != 6 || at == 0 || launch->size > LAUNCH_SIZE_MAX || launch->rank >= launch->size ||
         launch->local_rank >= launch->local_size)
         return fail(err, ERR_USAGE, "%s is set, which a command with --processes does for its children",
@@ -316,7 +338,7 @@ int launch_find(struct launch *launch, const struct launch_flags *flags, struct 
                 struct error *err)
 {
     const char *child = look_up(environment, LAUNCH_CHILD_VARIABLE), *variable, *value;
-    *launch = (struct launch){.size = 1, .listener = -1};
+    *launch = (struct launch){.size = 1, .listener = -1, .key_pipe = -1};
     if (child)
         return by_parent(launch, child, err);
     if (flags->rank_given || flags->world_size || flags->processes)

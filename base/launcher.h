@@ -12,6 +12,7 @@
 #define BASE_LAUNCHER_H
 
 #include "base/error.h"
+#include "base/job_key.h"
 
 #include <stdbool.h>
 
@@ -36,7 +37,8 @@ struct launch {
     uint32_t local_rank, local_size; /* among the ranks of this machine or command; local_size 0: not known */
     char rendezvous[512];            /* HOST:PORT or FILE; "": none was given */
     int listener;                    /* of the child that is rank 0: a socket that listens at `rendezvous`; else -1 */
-    uint64_t number;                 /* of children: a random number that all of them share; else 0 */
+    int key_pipe;                    /* of a child: the pipe from which it reads the key (launch_key_read); else -1 */
+    struct job_key key;              /* by which the processes know each other; launch_find leaves it zeroed */
 };
 
 /* What the command line said. */
@@ -66,8 +68,13 @@ uint64_t launch_threads(const struct launch *launch, uint64_t threads);
 
 #define LAUNCH_CHILD_VARIABLE "DS_CHILD"
 #define LAUNCH_CHILD_BYTES    640
-/* The value of DS_CHILD from which launch_find makes this launch. */
+/* The value of DS_CHILD from which launch_find makes this launch. The key is not part of it, because environments are
+ * often logged. */
 void launch_child_text(const struct launch *launch, char text[LAUNCH_CHILD_BYTES]);
+/* How a parent gives the key to a child: a pipe that holds it and survives exec, in key_pipe; and in the child, which
+ * closes it. 0, or -1 with errno. */
+int launch_key_write(struct launch *launch);
+int launch_key_read(struct launch *launch);
 
 /* How many processes the environment announces, and which variable does so: 1 and NULL if none announces several. */
 unsigned long launcher_processes(const char **variable);

@@ -106,7 +106,7 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
     if (settings->share)
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));
-    spawn_child_open(launch);
+    TRY(spawn_child_open(launch, err));
     if (launch->size > 1 && !processes_supported(verb, settings))
         return refuse(verb, launch, err);
     if (launch->local_size > 1)

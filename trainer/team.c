@@ -128,7 +128,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                          .size = launch->size,
                          .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
                          .listener = launch->listener,
-                         .number = launch->number,
+                         .key = named ? &launch->key : NULL, /* MPI carries one of its own */
                          .give = named ? NULL : give_by_comm,
                          .give_context = team,
                          .peer_timeout = (double)settings->peer_timeout,

@@ -263,13 +263,8 @@ static const char *only_child(void *context, const char *name)
 static void a_child_learns_what_its_parent_says(void **state)
 {
     (void)state;
-    const struct launch said = {.rank = 5,
-                                .size = 8,
-                                .local_rank = 1,
-                                .local_size = 4,
-                                .rendezvous = "/a dir/f",
-                                .listener = 7,
-                                .number = UINT64_MAX};
+    const struct launch said = {
+        .rank = 5, .size = 8, .local_rank = 1, .local_size = 4, .rendezvous = "/a dir/f", .listener = 7, .key_pipe = 9};
     const struct launch_flags flags = {.processes = 4};
     char text[LAUNCH_CHILD_BYTES];
     struct launch heard;
@@ -283,8 +278,27 @@ static void a_child_learns_what_its_parent_says(void **state)
     assert_int_equal(heard.local_rank, 1);
     assert_int_equal(heard.local_size, 4);
     assert_int_equal(heard.listener, 7);
-    assert_true(heard.number == UINT64_MAX);
+    assert_int_equal(heard.key_pipe, 9);
+    assert_false(heard.key.given);
     assert_string_equal(heard.rendezvous, "/a dir/f");
+}
+
+static void a_child_reads_the_key_from_a_pipe(void **state)
+{
+    (void)state;
+    struct launch said = {.listener = -1}, heard = {0};
+    char text[LAUNCH_CHILD_BYTES], digits[2 * JOB_KEY_BYTES + 1];
+    job_key_random(&said.key);
+    assert_int_equal(launch_key_write(&said), 0);
+    launch_child_text(&said, text);
+    assert_null(strstr(text, hex_write(said.key.bytes, 4, digits))); /* not a part of it either */
+    heard.key_pipe = said.key_pipe;
+    assert_int_equal(launch_key_read(&heard), 0);
+    assert_true(heard.key.given);
+    assert_memory_equal(heard.key.bytes, said.key.bytes, sizeof said.key.bytes);
+    assert_int_equal(heard.key_pipe, -1);
+    heard.key_pipe = said.key_pipe;
+    assert_int_equal(launch_key_read(&heard), -1); /* it was closed */
 }
 
 static void threads_are_shared_out(void **state)
@@ -311,6 +325,7 @@ int main(void)
         cmocka_unit_test(the_command_line_comes_first),
         cmocka_unit_test(command_lines_that_contradict_themselves_are_refused),
         cmocka_unit_test(a_child_learns_what_its_parent_says),
+        cmocka_unit_test(a_child_reads_the_key_from_a_pipe),
         cmocka_unit_test(threads_are_shared_out),
     };
     return cmocka_run_group_tests(tests, clear, NULL);

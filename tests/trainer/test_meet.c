@@ -235,17 +235,18 @@ static void they_meet_at_an_address(void **state)
     meet_at("tcp://127.0.0.1", AF_INET, 2);
 }
 
-static void children_get_a_socket_and_a_number(void **state)
+static void children_get_a_socket_and_a_key(void **state)
 {
     (void)state;
     int listener;
     char place[ADDRESS_TEXT];
     struct error err;
     assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
-    const uint64_t number = rendezvous_number();
+    struct job_key key;
+    job_key_random(&key);
     for (uint32_t rank = 0; rank < 4; rank++) {
         struct meet_options options = options_of(rank, 4, place);
-        options.number = number;
+        options.key = &key;
         options.listener = rank == 0 ? listener : -1;
         start_with(options, talk);
     }
@@ -282,26 +283,27 @@ static void what_started_us_may_carry_the_address(void **state)
 
 /* -------------------------------------------------------------------------------------------------- unusual starts */
 
-static void write_file(uint64_t number, unsigned port)
+/* `digit`: of the key, which consists of it. */
+static void write_file(char digit, unsigned port)
 {
-    char text[200];
+    char text[200], key[2 * JOB_KEY_BYTES + 1] = {0};
     struct error err;
-    snprintf(text, sizeof text, "dstrain meeting 1\nnumber %016llx\nat 127.0.0.1 %u\n", (unsigned long long)number,
-             port);
+    memset(key, digit, sizeof key - 1);
+    snprintf(text, sizeof text, "dstrain meeting 2\nkey %s\nat 127.0.0.1 %u\n", key, port);
     assert_int_equal(file_write_all(file_name, text, strlen(text), &err), 0);
 }
 
 static void a_stale_file_is_waited_over(void **state)
 {
     (void)state;
-    write_file(1, free_port(AF_INET)); /* no process listens there */
+    write_file('1', free_port(AF_INET)); /* no process listens there */
     start_with(options_of(1, 3, file_name), talk);
     sleep_ms(300);
     start_with(options_of(2, 3, file_name), talk);
     start_with(options_of(0, 3, file_name), talk);
     all_are(0);
 
-    /* rank 0 of another run answers, with another number */
+    /* rank 0 of another run answers, with another key */
     set_up(NULL);
     char other[80], *text;
     struct buf says_other = {0};
@@ -313,8 +315,8 @@ static void a_stale_file_is_waited_over(void **state)
     while (!path_exists(other))
         sleep_ms(10);
     assert_int_equal(file_read_all(other, 4096, &says_other, &err), 0);
-    text = strstr(buf_text(&says_other), "number ");
-    text[7] = text[7] == '0' ? '1' : '0';
+    text = strstr(buf_text(&says_other), "key ");
+    text[4] = text[4] == '0' ? '1' : '0';
     assert_int_equal(file_write_all(file_name, says_other.data, says_other.size, &err), 0);
     buf_release(&says_other);
     start_with(options_of(1, 3, file_name), talk);
@@ -328,7 +330,7 @@ static void a_stale_file_is_waited_over(void **state)
         assert_int_equal(shared->codes[i], 0);
 }
 
-/* The impostor greets as rank 0 does, but with another number. */
+/* The impostor greets as rank 0 does, but with another key. */
 static void an_impostor_is_not_trusted(void **state)
 {
     (void)state;
@@ -337,7 +339,7 @@ static void an_impostor_is_not_trusted(void **state)
     struct error err;
     const struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .number = 6, .host = "false"};
     assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
-    write_file(5, (unsigned)atoi(strrchr(place, ':') + 1));
+    write_file('5', (unsigned)atoi(strrchr(place, ':') + 1));
     start_with(options_of(1, 2, file_name), talk);
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 5000), 1);
@@ -859,30 +861,40 @@ static void places_are_read(void **state)
     }
 }
 
+#define KEY_DIGITS_BUT_ONE "555555555555555555555555555555555555555555555555555555555555555"
+#define KEY_DIGITS         KEY_DIGITS_BUT_ONE "a"
+#define KEY_LINE           "key " KEY_DIGITS "\n"
+
 static void a_file_of_something_else_is_not_read(void **state)
 {
     (void)state;
     static const char *const bad[] = {
         "",
-        "dstrain meeting 1\n",
-        "dstrain meeting 1\nnumber x\n",
-        "dstrain meeting 2\nnumber 1\n",
-        "dstrain meeting 1\nnumber 1\nat 127.0.0.1\n",
-        "dstrain meeting 1\nnumber 1\nat 127.0.0.1 port\n",
+        "dstrain meeting 2\n",
+        "dstrain meeting 2\nkey x\n",
+        "dstrain meeting 2\nkey none\n",
+        "dstrain meeting 1\n" KEY_LINE,
+        "dstrain meeting 2\n" KEY_LINE "at 127.0.0.1\n",
+        "dstrain meeting 2\n" KEY_LINE "at 127.0.0.1 port\n",
+        "dstrain meeting 2\nkey 5555\n",
+        "dstrain meeting 2\nkey " KEY_DIGITS "5\n",
+        "dstrain meeting 2\nkey " KEY_DIGITS_BUT_ONE "x\n",
     };
     struct places places;
     struct buf text = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(rendezvous_read(str_of(bad[i]), &places), -1);
-    assert_int_equal(
-        rendezvous_read(STR("dstrain meeting 1\nnumber 00000000000000ff\nat 127.0.0.1 7\nat ::1 7\n"), &places), 0);
+    assert_int_equal(rendezvous_read(STR("dstrain meeting 2\n" KEY_LINE "at 127.0.0.1 7\nat ::1 7\n"), &places), 0);
     assert_int_equal(places.count, 2);
-    assert_int_equal(places.number, 255);
-    buf_add_text(&text, "dstrain meeting 1\nnumber 1\n");
+    assert_true(places.key.given);
+    assert_int_equal(places.key.bytes[0], 0x55);
+    assert_int_equal(places.key.bytes[JOB_KEY_BYTES - 1], 0x5a);
+    buf_add_text(&text, "dstrain meeting 2\nkey given\n");
     for (int i = 0; i < 100; i++)
         buf_add_text(&text, "at 127.0.0.1 7\n");
     assert_int_equal(rendezvous_read(buf_str(&text), &places), 0);
     assert_int_equal(places.count, RENDEZVOUS_PLACES);
+    assert_false(places.key.given);
     buf_release(&text);
 }
 
@@ -902,7 +914,7 @@ static void a_file_of_something_else_is_not_replaced(void **state)
     assert_string_equal(buf_text(&there), "precious");
     assert_int_equal(file_write_all(path, "", 0, &err), 0);
     assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\n"), &err), 0);
-    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\nnumber 1\n"), &err), 0); /* a stale one */
+    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 2\n" KEY_LINE), &err), 0); /* a stale one */
     assert_int_equal(path_remove(path, &err), 0);
     assert_int_equal(path_remove(folder, &err), 0);
     buf_release(&there);
@@ -914,7 +926,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(they_meet_by_file, set_up),
         cmocka_unit_test_setup(they_meet_at_an_address, set_up),
-        cmocka_unit_test_setup(children_get_a_socket_and_a_number, set_up),
+        cmocka_unit_test_setup(children_get_a_socket_and_a_key, set_up),
         cmocka_unit_test_setup(what_started_us_may_carry_the_address, set_up),
         cmocka_unit_test_setup(a_stale_file_is_waited_over, set_up),
         cmocka_unit_test_setup(an_impostor_is_not_trusted, set_up),

@@ -49,7 +49,7 @@ static int do_child(const struct launch *launch, const char *what, uint32_t vict
                                          .size = launch->size,
                                          .rendezvous = launch->rendezvous,
                                          .listener = launch->listener,
-                                         .number = launch->number};
+                                         .key = &launch->key};
     struct meet *meet;
     struct meet_blocks blocks;
     stop_on_signals();
@@ -86,7 +86,8 @@ static int child_main(char **argv)
     signal(SIGPIPE, SIG_IGN);
     alarm(60);
     int result = launch_find(&launch, &flags, (struct environment){0}, &err);
-    spawn_child_open(&launch);
+    if (result == 0)
+        result = spawn_child_open(&launch, &err);
     if (result == 0)
         result = do_child(&launch, argv[1], (uint32_t)atoi(argv[2]), &err);
     return result < 0 ? error_print(&err, "child", 0) : 0;

@@ -10,10 +10,12 @@ int door_announce(struct meet *meet, struct error *err)
 {
     struct hub *hub = meet->hub;
     char bytes[RENDEZVOUS_BYTES] = {0};
-    if (meet->options.number || (meet->options.rendezvous && !hub->rendezvous.path))
+    if (meet->options.rendezvous && !hub->rendezvous.path)
         return 0;
-    hub->number = rendezvous_number();
-    rendezvous_describe(hub->listener, hub->number, &hub->description);
+    const bool given = meet->key.given;
+    if (!given)
+        job_key_random(&meet->key);
+    rendezvous_describe(hub->listener, given ? NULL : &meet->key, &hub->description);
     if (meet->options.rendezvous)
         return rendezvous_publish(&hub->rendezvous, buf_str(&hub->description), err);
     assert(hub->description.size < sizeof bytes);
@@ -83,7 +85,7 @@ static void take_seat(struct meet *meet, struct stranger *stranger, const struct
     struct seat *seat = &meet->hub->seats[hello->rank];
     struct peer *peer = &meet->peers[hello->rank];
     struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .pid = (uint32_t)getpid()};
-    welcome.number = meet->hub->number;
+    welcome.number = meet_number(meet);
     memcpy(welcome.host, meet->host, sizeof welcome.host);
     seat_clear(seat);
     seat->line = stranger->line;
@@ -103,7 +105,7 @@ static bool admit(struct meet *meet, struct stranger *stranger, const struct fra
         return false;
     memcpy(&hello, frame->bytes.data, sizeof hello);
     hello.host[sizeof hello.host - 1] = '\0';
-    if (memcmp(hello.magic, MEET_MAGIC, sizeof hello.magic) != 0 || hello.number != meet->hub->number)
+    if (memcmp(hello.magic, MEET_MAGIC, sizeof hello.magic) != 0 || hello.number != meet_number(meet))
         return false;
     if (hello.size == meet->options.size && hello.rank >= hello.size)
         return false;

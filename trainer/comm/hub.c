@@ -18,7 +18,6 @@ int hub_open(struct meet *meet, struct error *err)
     const struct meet_options *options = &meet->options;
     struct hub *hub = meet->hub = mem_clear(1, sizeof *hub);
     hub->listener = options->listener;
-    hub->number = options->number;
     hub->seats = mem_clear(options->size, sizeof *hub->seats);
     for (uint32_t i = 0; i < options->size; i++)
         hub->seats[i].line = LINE_CLOSED;

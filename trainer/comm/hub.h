@@ -22,7 +22,6 @@ struct seat {
 
 struct hub {
     int listener; /* -1: closed */
-    uint64_t number;
     struct rendezvous rendezvous;
     struct buf description; /* the content of the FILE */
     struct seat *seats;     /* [size]; [0] is this process, without a line */

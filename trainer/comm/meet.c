@@ -70,6 +70,13 @@ void meet_rest(struct meet *meet, struct poll_set *set)
     meet->clock = clock;
 }
 
+uint64_t meet_number(const struct meet *meet)
+{
+    uint64_t number;
+    memcpy(&number, meet->key.bytes, sizeof number);
+    return number;
+}
+
 void meet_wake(struct meet *meet)
 {
     const uint64_t one = 1;
@@ -143,6 +150,8 @@ static struct meet *meet_make(const struct meet_options *options)
     struct meet *meet = mem_clear(1, sizeof *meet);
     pthread_condattr_t monotonic;
     meet->options = *options;
+    if (options->key)
+        meet->key = *options->key;
     meet->fault = getenv("DS_FAIL_PLACE");
     if (meet->options.patience <= 0)
         meet->options.patience = 600;

@@ -19,6 +19,7 @@
 #define TRAINER_COMM_MEET_H
 
 #include "base/error.h"
+#include "base/job_key.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -34,7 +35,9 @@ struct meet_options {
     uint32_t rank, size;
     const char *rendezvous; /* HOST:PORT or FILE; NULL: `give` says where rank 0 is. Must outlive the meeting */
     int listener;           /* for rank 0, from a parent: a listening socket, taken over; < 0: none */
-    uint64_t number;        /* from a parent: a secret by which the processes know each other; 0: none */
+    /* By which the processes know each other: the same in all. NULL or not given: a FILE or `give` carries one that
+     * rank 0 makes; at HOST:PORT there is none. */
+    const struct job_key *key;
     /* Where something else (MPI) started us: gives rank 0's bytes to all. 0, or < 0 with *err. */
     int (*give)(void *context, void *bytes, size_t size, struct error *err);
     void *give_context;

@@ -86,7 +86,8 @@ struct meet {
     struct meet_options options;
     char host[HOST_TEXT];
     char address[ADDRESS_TEXT];
-    const char *fault; /* DS_FAIL_PLACE, for tests; NULL */
+    struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `give` */
+    const char *fault;  /* DS_FAIL_PLACE, for tests; NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -131,6 +132,7 @@ void poll_release(struct poll_set *set);
  * each time; this adds meet->wake. */
 void meet_rest(struct meet *meet, struct poll_set *set);
 
+uint64_t meet_number(const struct meet *meet);       /* of the key, for HELLO and WELCOME; 0: there is no key */
 void meet_wake(struct meet *meet);                   /* wakes the thread: there is something to send */
 void meet_await(struct meet *meet);                  /* sleeps in a caller until something changes, or for a tick */
 int meet_tell(struct meet *meet, struct error *err); /* reports the verdict to a caller; returns -1 */

@@ -1,5 +1,5 @@
 /* Every process but rank 0: how it finds rank 0, and its thread. A listener counts as rank 0 only when it greets as
- * rank 0 does, with the number that the FILE names. A FILE that an earlier run left leads nowhere, and is read
+ * rank 0 does, with the same key. A FILE that an earlier run left leads nowhere, and is read
  * again. */
 #include "base/log.h"
 #include "base/progress.h"
@@ -20,13 +20,13 @@
 
 /* --------------------------------------------------------------------------------------------------- finding rank 0 */
 
-static bool greets(const struct frame *frame, uint64_t number, struct welcome *welcome)
+static bool greets(const struct meet *meet, const struct frame *frame, struct welcome *welcome)
 {
     if (frame->kind != FRAME_WELCOME || frame->bytes.size != sizeof *welcome)
         return false;
     memcpy(welcome, frame->bytes.data, sizeof *welcome);
     welcome->host[sizeof welcome->host - 1] = '\0';
-    return memcmp(welcome->magic, MEET_MAGIC, sizeof welcome->magic) == 0 && welcome->number == number;
+    return memcmp(welcome->magic, MEET_MAGIC, sizeof welcome->magic) == 0 && welcome->number == meet_number(meet);
 }
 
 /* A verdict from rank 0; untrusted. */
@@ -68,7 +68,7 @@ static int try_place(struct meet *meet, const struct places *places, size_t i)
                           .rank = meet->options.rank,
                           .size = meet->options.size,
                           .pid = (uint32_t)getpid(),
-                          .number = places->number};
+                          .number = meet_number(meet)};
     struct welcome welcome;
     struct frame frame;
     const int fd = rendezvous_connect(places, i, CONNECT_SECONDS);
@@ -86,7 +86,7 @@ static int try_place(struct meet *meet, const struct places *places, size_t i)
             read_verdict(meet, frame.bytes);
         if (meet->failed)
             return 0;
-        if (greets(&frame, places->number, &welcome)) {
+        if (greets(meet, &frame, &welcome)) {
             meet->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
             memcpy(meet->peers[0].host, welcome.host, sizeof welcome.host);
             return 0;
@@ -108,6 +108,20 @@ static int carried(struct meet *meet, struct places *places, struct error *err)
     return fail(err, ERR_PEER, "rank 0 did not say where it listens");
 }
 
+/* Takes the key of a FILE or of `give`, unless all processes were given theirs. A FILE that contradicts this process
+ * may be one that an earlier run left. */
+static int take_key(struct meet *meet, const struct job_key *key, struct error *why)
+{
+    const bool given = meet->options.key && meet->options.key->given;
+    if (given && key->given)
+        return fail(why, ERR_MISMATCH, "rank 0 made a key of its own, but this process was given one");
+    if (!given && !key->given)
+        return fail(why, ERR_MISMATCH, "rank 0 was given a key, but this process was not");
+    if (!given)
+        meet->key = *key;
+    return 0;
+}
+
 int member_open(struct meet *meet, struct error *err)
 {
     double reminded = clock_now();
@@ -123,8 +137,8 @@ int member_open(struct meet *meet, struct error *err)
         TRY(carried(meet, &places, err));
     for (;;) {
         int result = named ? rendezvous_look(&rendezvous, &places, &why) : 0;
-        if (meet->options.number)
-            places.number = meet->options.number;
+        if (result == 0 && (rendezvous.path || !named))
+            result = take_key(meet, &places.key, &why);
         for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {
             if (try_place(meet, &places, i) == 0)
                 return meet->failed ? meet_tell(meet, err) : 0;

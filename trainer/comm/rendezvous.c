@@ -16,13 +16,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BACKLOG     256
 #define FIRST_WORDS "dstrain meeting "
-#define FIRST_LINE  FIRST_WORDS "1\n"
+#define FIRST_LINE  FIRST_WORDS "2\n"
+#define NO_KEY      "given" /* stands where the key would, if all processes were given theirs */
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 /* Resolves a numeric address; NULL for a name. */
@@ -165,15 +165,15 @@ static void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT]
         inet_ntop(AF_INET6, &six->sin6_addr, text, ADDRESS_TEXT);
 }
 
-void rendezvous_describe(int listener, uint64_t number, struct buf *text)
+void rendezvous_describe(int listener, const struct job_key *key, struct buf *text)
 {
     struct sockaddr_in6 bound; /* of either family */
     socklen_t size = sizeof bound;
     struct ifaddrs *all = NULL;
-    char at[ADDRESS_TEXT];
+    char at[ADDRESS_TEXT], digits[2 * JOB_KEY_BYTES + 1];
     const int failed = getsockname(listener, (struct sockaddr *)&bound, &size);
     assert(!failed);
-    buf_addf(text, FIRST_LINE "number %016" PRIx64 "\n", number);
+    buf_addf(text, FIRST_LINE "key %s\n", key ? hex_write(key->bytes, sizeof key->bytes, digits) : NO_KEY);
     if (getifaddrs(&all) < 0)
         all = NULL;
     size_t count = 0;
@@ -241,6 +241,19 @@ static void add_all(struct places *places, const char *host, const char *port, i
         freeaddrinfo(found);
 }
 
+/* Reads the key's line; returns what follows, or NULL. */
+static const char *read_key(const char *text, struct job_key *key)
+{
+    char word[2 * JOB_KEY_BYTES + 1];
+    int used = 0;
+    if (sscanf(text, "key %64s %n", word, &used) != 1 || used == 0)
+        return NULL;
+    if (strcmp(word, NO_KEY) == 0)
+        return text + used;
+    key->given = strlen(word) == sizeof word - 1 && hex_read(str_of(word), key->bytes);
+    return key->given ? text + used : NULL;
+}
+
 int rendezvous_read(struct str text, struct places *places)
 {
     char copy[RENDEZVOUS_BYTES + 1], host[ADDRESS_TEXT], port[8];
@@ -252,16 +265,14 @@ int rendezvous_read(struct str text, struct places *places)
     copy[text.size] = '\0';
     if (!str_starts(text, STR(FIRST_LINE)))
         return -1;
-    const char *at = copy + strlen(FIRST_LINE);
-    if (sscanf(at, "number %16" SCNx64 " %n", &places->number, &used) != 1 || used == 0)
-        return -1;
-    for (at += used; *at && places->count < RENDEZVOUS_PLACES; at += used) {
+    const char *at = read_key(copy + strlen(FIRST_LINE), &places->key);
+    for (; at && *at && places->count < RENDEZVOUS_PLACES; at += used) {
         used = 0;
         if (sscanf(at, "at %63s %5[0-9] %n", host, port, &used) != 2 || used == 0)
             return -1;
         add_all(places, host, port, AI_NUMERICHOST, &reason);
     }
-    return 0;
+    return at ? 0 : -1;
 }
 
 int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err)
@@ -314,15 +325,6 @@ int rendezvous_connect(const struct places *places, size_t i, double seconds)
 }
 
 /* ---------------------------------------------------------------------------------------------------- sockets */
-
-uint64_t rendezvous_number(void)
-{
-    uint64_t number = 0;
-    while (number == 0)
-        if (getrandom(&number, sizeof number, 0) != sizeof number)
-            number = 0;
-    return number;
-}
 
 void socket_tune(int fd)
 {

@@ -3,6 +3,7 @@
 #define TRAINER_COMM_RENDEZVOUS_H
 
 #include "base/error.h"
+#include "base/job_key.h"
 #include "base/str.h"
 
 #include <netdb.h>
@@ -20,12 +21,12 @@ struct rendezvous {
     char port[8];
 };
 
-/* Addresses where rank 0 may be, and the number with which it must answer (0: none). */
+/* Addresses where rank 0 may be, and the key that the FILE has (not given: each process was given one). */
 struct places {
     struct sockaddr_storage at[RENDEZVOUS_PLACES];
     socklen_t size[RENDEZVOUS_PLACES];
     size_t count;
-    uint64_t number;
+    struct job_key key;
 };
 
 /* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or no valid
@@ -38,8 +39,9 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
 int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err);
 /* The same at a free port of the loopback address only; writes HOST:PORT to `text`. */
 int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);
-/* The content of the FILE: the number, and every address of this machine with the listener's port, loopback last. */
-void rendezvous_describe(int listener, uint64_t number, struct buf *text);
+/* The content of the FILE: the key (NULL: all processes were given theirs), and every address of this machine with the
+ * listener's port, loopback last. */
+void rendezvous_describe(int listener, const struct job_key *key, struct buf *text);
 /* Writes the FILE, readable only by its owner: temporary name, fsync, rename. ERR_USAGE: a file of something else has
  * that name. */
 int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err);
@@ -53,8 +55,6 @@ int rendezvous_read(struct str text, struct places *places); /* parses what rend
 /* A socket connected to places->at[i] within `seconds`, or -1 with errno. */
 int rendezvous_connect(const struct places *places, size_t i, double seconds);
 
-/* A random number other than 0, which nobody can guess. */
-uint64_t rendezvous_number(void);
 /* Sets options of a connected socket: small frames leave at once, and a machine that is gone is noticed. */
 void socket_tune(int fd);
 /* The socket's own address; an IPv4 address mapped into IPv6 is written as IPv4. */

@@ -70,6 +70,8 @@ static void become(const struct family *family, uint32_t i, pid_t parent, char *
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the parent died before prctl */
         _exit(ERR_PEER);
+    if (launch_key_write(&launch) < 0)
+        _exit(ERR_RESOURCE);
     launch_child_text(&launch, text);
     snprintf(fd, sizeof fd, "%d", family->errors[1]);
     setenv(LAUNCH_CHILD_VARIABLE, text, 1);
@@ -87,17 +89,20 @@ static void become(const struct family *family, uint32_t i, pid_t parent, char *
     _exit(error_print(&err, "", 0));
 }
 
-void spawn_child_open(const struct launch *launch)
+int spawn_child_open(struct launch *launch, struct error *err)
 {
     const char *fd = getenv(REPORT_VARIABLE);
     if (launch->kind != LAUNCH_CHILD || !fd)
-        return;
+        return 0;
     error_report_to(atoi(fd), launch->rank);
     fcntl(atoi(fd), F_SETFD, FD_CLOEXEC);
     if (launch->listener >= 0)
         fcntl(launch->listener, F_SETFD, FD_CLOEXEC);
     unsetenv(REPORT_VARIABLE); /* a program that we start is not a rank */
     unsetenv(LAUNCH_CHILD_VARIABLE);
+    if (launch_key_read(launch) < 0)
+        return fail(err, ERR_PEER, "the command that started this process gave it no key: %s", strerror(errno));
+    return 0;
 }
 
 static void signal_all(const struct family *family, int number, int count)
@@ -250,7 +255,8 @@ static int open_all(struct family *family, struct error *err)
     if (family->launch.rendezvous[0])
         return 0;
     assert(family->launch.rank == 0 && family->launch.size == family->launch.children);
-    family->launch.number = rendezvous_number();
+    if (!family->launch.key.given)
+        job_key_random(&family->launch.key);
     return rendezvous_listen_here(&family->launch.listener, family->launch.rendezvous, err);
 }
 
