@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
+#include "pipeline/changed_command.h"
 
 #include <string.h>
 
@@ -12,28 +13,10 @@
 
 #define UNKNOWN_PERCENT_MAX 5.0 /* of pieces; a vocabulary of the same language and case gives below 1 */
 
-char *advice_command(const struct dsdata_settings *settings, const struct advice_option *options, size_t count,
-                     bool fresh)
-{
-    const char *verb = settings->result->verb->name;
-    struct buf leave = {0};
-    buf_add_text(&leave, " fresh ");
-    for (size_t i = 0; i < count; i++)
-        buf_addf(&leave, "%s ", options[i].name);
-    struct buf command = settings_command(settings, verb, buf_text(&leave));
-    for (size_t i = 0; i < count; i++)
-        command_option(&command, options[i].name, options[i].value);
-    if ((fresh || settings->fresh) && strcmp(verb, "build") == 0)
-        command_option(&command, "fresh", NULL);
-    buf_release(&leave);
-    buf_text(&command);
-    return command.data;
-}
-
 /* The command of this one for documents that are too short for pairs. */
 static char *packed_command(const struct dsdata_settings *settings)
 {
-    return advice_command(settings, (struct advice_option[]){{"pairs", "none"}, {"pack", NULL}}, 2, true);
+    return changed_command(settings, (struct option_change[]){{"pairs", "none"}, {"pack", NULL}}, 2, true);
 }
 
 static bool pairs_have_labels(const struct dataset_recipe *recipe)

@@ -7,13 +7,6 @@
 #include "pipeline/inputs.h"
 #include "shards/manifest.h"
 
-struct advice_option {
-    const char *name, *value; /* NULL: a flag */
-};
-/* This command with other options, [count], in place of those that were typed; `fresh`: and with --fresh where a build
- * would continue what it has begun. Freed with mem_free. */
-char *advice_command(const struct dsdata_settings *settings, const struct advice_option *options, size_t count,
-                     bool fresh);
 /* Before reading, by the beginnings of the inputs: warns about pairs if documents are one sentence each. */
 void advice_before(const struct dsdata_settings *settings, const struct inputs *inputs,
                    const struct dataset_recipe *recipe);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "pipeline/changed_command.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,8 +27,8 @@ static void warn_far(const struct dsdata_settings *settings, const struct counts
 {
     char held[32], all[32];
     const bool by_text = strcmp(manifest_valid_by(manifest), "text") == 0;
-    const struct advice_option better = {by_text ? "duplicates" : "valid-by", by_text ? "drop" : "text"};
-    char *command = advice_command(settings, &better, 1, true);
+    const struct option_change better = {by_text ? "duplicates" : "valid-by", by_text ? "drop" : "text"};
+    char *command = changed_command(settings, &better, 1, true);
     log_warn(
         "%s of %s documents are held out, %.3g %%, and --valid asks for %.3g %%: many have the same %s; better: %s",
         format_count(counts->documents_valid, held), format_count(counts->documents, all),
@@ -76,7 +77,7 @@ static void warn_empty(const struct dsdata_settings *settings, const struct coun
     buf_add_text(&line, empty == SPLIT_VALID ? ", so training cannot evaluate" : ", so there is nothing to train on");
     if (better > 0) {
         snprintf(value, sizeof value, "%g", better);
-        char *command = advice_command(settings, &(struct advice_option){"valid", value}, 1, true);
+        char *command = changed_command(settings, &(struct option_change){"valid", value}, 1, true);
         buf_addf(&line, "; better: %s", command);
         mem_free(command);
     }

@@ -57,17 +57,32 @@ static int read_like_google(struct build *build, struct error *err)
                                   .sets = build->sets,
                                   .set_count = build->journal.set_count,
                                   .started = clock_now()};
+    const struct dataset_recipe *recipe = &build->recipe;
     const struct google_options options = {.inputs = &build->inputs,
-                                           .recipe = &build->recipe,
+                                           .rules = {.seq = recipe->seq[0],
+                                                     .predictions = recipe->predictions[0],
+                                                     .mask_prob = recipe->mask_prob / (double)MILLION,
+                                                     .short_seq_prob = recipe->short_seq_prob / (double)MILLION,
+                                                     .copies = recipe->copies,
+                                                     .whole_words = recipe->masking == MASKS_WHOLE_WORD,
+                                                     .vocab = build->vocab},
+                                           .seed = recipe->seed,
                                            .tokenizer = build->tokenizer,
-                                           .vocab = build->vocab,
                                            .memory_bytes = build->plan.room_bytes};
     TRY(extents_read(&build->extents, err));
     extents_release(&build->extents);
     int result = collector_open(&collector, 0, err);
     progress_open(&build->progress);
     if (result == 0)
-        result = google_read(&options, &collector, &build->progress, err);
+        result = google_read(&options,
+                             &(struct google_output){.spill = &collector.spill,
+                                                     .counts = &collector.extent.counts,
+                                                     .hashes = collector.extent.hashes},
+                             &build->progress, err);
+    if (result == 0) {
+        collector.extent.file = (uint32_t)build->inputs.count;
+        result = collector_save(&collector, err);
+    }
     progress_close(&build->progress);
     collector_close(&collector);
     return result;

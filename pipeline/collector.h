@@ -6,7 +6,6 @@
 #include "pipeline/digest.h"
 #include "pipeline/extent.h"
 #include "pipeline/feed.h"
-#include "pipeline/store/spill.h"
 
 struct collector {
     const char *directory; /* the dataset's */

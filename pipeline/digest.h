@@ -6,16 +6,8 @@
 #include "pipeline/article.h"
 #include "pipeline/dataset_recipe.h"
 #include "pipeline/feed.h"
+#include "pipeline/store/spill.h"
 #include "tokenizer/tokenizer.h"
-
-/* The name of a sample and its sort key. Samples are ordered by key, then by the rest of this struct, which precedes
- * the record in a spill. */
-struct sample_key {
-    uint64_t key; /* random by name */
-    uint32_t file, window, part, copy, index;
-    uint32_t zero;
-};
-_Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 
 /* The result of one group. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
 struct harvest {

@@ -2,8 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "pipeline/advice.h"
-#include "pipeline/resource_plan.h"
+#include "pipeline/changed_command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static const char *document_words(const struct inputs *inputs, char out[56])
     bool exact = true;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct look *look = &inputs->looks[i];
-        const uint64_t text = resource_plan_text_bytes(inputs->dumps[i]);
+        const uint64_t text = dump_text_bytes(inputs->dumps[i]);
         if (!is_text(inputs, i))
             continue;
         if (look->form == FORM_FILE || look->layout.whole) {
@@ -162,7 +161,7 @@ static void warn_too_long(const struct inputs *inputs, const struct look *look)
         return;
     size_t first = 0, count = 0;
     for (size_t i = 0; i < inputs->count; i++)
-        if (is_text(inputs, i) && resource_plan_text_bytes(inputs->dumps[i]) > PAGE_BYTES_MAX &&
+        if (is_text(inputs, i) && dump_text_bytes(inputs->dumps[i]) > PAGE_BYTES_MAX &&
             dump_container(inputs->dumps[i]) == CONTAINER_NONE) {
             first = count++ == 0 ? i : first;
         }
@@ -195,8 +194,8 @@ void inputs_warn_form(const struct dsdata_settings *settings, const struct input
     const enum text_form other = other_form(inputs, look->form);
     if (other == look->form)
         return;
-    char *keep = advice_command(settings, &(struct advice_option){"text-form", text_form_names[look->form]}, 1, false);
-    char *change = advice_command(settings, &(struct advice_option){"text-form", text_form_names[other]}, 1, true);
+    char *keep = changed_command(settings, &(struct option_change){"text-form", text_form_names[look->form]}, 1, false);
+    char *change = changed_command(settings, &(struct option_change){"text-form", text_form_names[other]}, 1, true);
     log_warn("half of the documents have fewer than %u words: %s were found, because %s. If that is right: %s; if %s: "
              "%s",
              SHORT_WORDS, document_words(inputs, documents), document_of(look->form), keep, document_of(other), change);

@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/report/corpus_report.h"
 #include "pipeline/store/spill.h"
 
 #include <stdio.h>

@@ -71,7 +71,7 @@ static void choose(struct rehearsal *rehearsal)
     for (size_t i = 0; i < inputs->count; i++) {
         windows += dump_windows(inputs->dumps[i]);
         packed += dump_windows(inputs->dumps[i]) == 0;
-        all += resource_plan_text_bytes(inputs->dumps[i]);
+        all += dump_text_bytes(inputs->dumps[i]);
     }
     rehearsal->whole = all <= REHEARSAL_BYTES;
     rehearsal->ordered = rehearsal->whole || rehearsal->limit > 0;

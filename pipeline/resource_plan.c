@@ -20,13 +20,8 @@
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* For English. Expansion: 4.3 times from bzip2. A piece takes 15 bytes of a dump's XML, or 4 of text and JSON lines,
- * which hold little else. Samples are 85 % full. */
-static const unsigned expansion_percent[] = {
-    [CONTAINER_NONE] = 100, [CONTAINER_BZIP2] = 430, [CONTAINER_GZIP] = 320,
-    [CONTAINER_ZSTD] = 350, [CONTAINER_XZ] = 420,
-};
-_Static_assert(sizeof expansion_percent / sizeof *expansion_percent == CONTAINERS, "a figure for every container");
+/* For English: a piece takes 15 bytes of a dump's XML, or 4 of text and JSON lines, which hold little else. Samples are
+ * 85 % full. */
 #define XML_PER_PIECE    15
 #define TEXT_PER_PIECE   4
 #define FILLED_PERCENT   85
@@ -70,20 +65,12 @@ static uint32_t bucket_bits(const struct resource_plan *plan, uint64_t spilled, 
     return bits;
 }
 
-uint64_t resource_plan_text_bytes(const struct dump *dump)
-{
-    const uint64_t text = dump_bytes(dump), stored = dump_stored_bytes(dump);
-    const unsigned expansion = expansion_percent[dump_container(dump)];
-    return text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
-}
-
 /* The documents of text and JSON lines, estimated from their beginnings: each gives a sample, however short it is. */
 static uint64_t count_documents(const struct inputs *inputs)
 {
     uint64_t documents = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        const uint64_t text = resource_plan_text_bytes(inputs->dumps[i]),
-                       seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
+        const uint64_t text = dump_text_bytes(inputs->dumps[i]), seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
         if (inputs->looks[i].form == FORM_FILE)
             documents++;
         else if (seen > 0)
@@ -99,7 +86,7 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
     TRY(resource_plan_threads(settings, inputs, plan, err));
     uint64_t pieces = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        const uint64_t text = resource_plan_text_bytes(inputs->dumps[i]);
+        const uint64_t text = dump_text_bytes(inputs->dumps[i]);
         plan->xml_bytes += text;
         pieces += text / (dump_kind(inputs->dumps[i]) == INPUT_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
     }

@@ -21,8 +21,6 @@ struct resource_plan {
     uint32_t bucket_bits[SETS_MAX];
 };
 
-/* Decompressed bytes of an input, estimated if unknown; 0: a pipe. */
-uint64_t resource_plan_text_bytes(const struct dump *dump);
 /* Threads and depth only, for extract and vocab: no recipe. `inputs`: memory for decoding them is reserved. ERR_USAGE:
  * --memory is too small; the hint has the least that suffices. */
 int resource_plan_threads(const struct dsdata_settings *settings, const struct inputs *inputs,

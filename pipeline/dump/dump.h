@@ -85,6 +85,8 @@ uint64_t dump_bytes(const struct dump *dump);
 /* Of gzip, Zstandard or xz that was read in part: the size of all of its text, if the rest is like that part. Else
  * dump_bytes. */
 uint64_t dump_text_guess(const struct dump *dump);
+/* Decompressed bytes of an input, estimated for English if unknown; 0: a pipe. */
+uint64_t dump_text_bytes(const struct dump *dump);
 bool dump_is_made(const struct dump *dump);          /* is its text decompressed or converted from its first byte on? */
 uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
 size_t dump_memory(const struct dump *dump);         /* for decoding gzip, Zstandard or xz; 0 for other inputs */

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/google/google_lines.h"
-#include "pipeline/google/instances.h"
+#include "pipeline/pairs/pairs.h"
+#include "tokenizer/tokenizer.h"
 
 #include <inttypes.h>
 
@@ -12,7 +13,7 @@
 
 struct corpus {
     const struct google_options *options;
-    struct collector *collector;
+    const struct google_output *output;
     struct counts *counts;
     struct progress *progress;
     struct tokenizer_state *tokenizer;
@@ -113,7 +114,7 @@ static void take_line(struct corpus *corpus, char *data, size_t size)
     counts->sentences += corpus->ids.count > 0;
     counts->pieces += corpus->ids.count;
     for (size_t i = 0; i < corpus->ids.count; i++)
-        counts->unknown += corpus->ids.data[i] == corpus->options->vocab->unk;
+        counts->unknown += corpus->ids.data[i] == corpus->options->rules.vocab->unk;
 }
 
 /* Splits a window into lines; a line that does not end in it waits for the next window. */
@@ -202,7 +203,7 @@ static int read_file(struct corpus *corpus, uint32_t file, struct error *err)
     if (result == 0 && corpus->line.size > 0)
         take_line(corpus, corpus->line.data, corpus->line.size);
     buf_reset(&corpus->line);
-    corpus->collector->extent.hashes[file] = dump_hash(corpus->options->inputs->dumps[file]);
+    corpus->output->hashes[file] = dump_hash(corpus->options->inputs->dumps[file]);
     piece_release(&piece);
     group_release(&group);
     return result;
@@ -247,7 +248,7 @@ static bool write_sample(void *context, const struct sample *sample)
     record_encode(&w->layout, sample, (uint8_t *)w->entry + sizeof key);
     counts->samples[SPLIT_TRAIN]++;
     counts->tokens[SPLIT_TRAIN] += sample->length;
-    w->result = spill_add(&w->corpus->collector->spill, SPLIT_TRAIN, w->entry, w->entry_bytes, w->err);
+    w->result = spill_add(w->corpus->output->spill, SPLIT_TRAIN, w->entry, w->entry_bytes, w->err);
     if (progress_due(w->corpus->progress))
         progress_show(w->corpus->progress, 0.5 + (double)w->made / (double)w->count / 2,
                       "making  %" PRIu64 " of %" PRIu64 " samples", w->made, w->count);
@@ -257,7 +258,7 @@ static bool write_sample(void *context, const struct sample *sample)
 /* Makes the instances twice: the first pass counts them, so that the shuffle at the end can give each its place. */
 static int write_instances(struct corpus *corpus, struct instances *instances, struct error *err)
 {
-    const struct dataset_recipe *recipe = corpus->options->recipe;
+    const struct instance_rules *rules = &corpus->options->rules;
     struct writing w = {.corpus = corpus, .err = err, .shift = 63};
     if (!instances_make(instances, count_sample, &w.count))
         return stop_requested() ? stopped(err) : fail(err, ERR_UNSAFE, "more than 2^32 samples");
@@ -268,7 +269,7 @@ static int write_instances(struct corpus *corpus, struct instances *instances, s
         w.shift--;
     uint32_t *places = instances_places(instances, w.count);
     w.places = places;
-    w.layout = shard_layout_make(recipe->seq[0], recipe->predictions[0], corpus->options->vocab->count);
+    w.layout = shard_layout_make(rules->seq, rules->predictions, rules->vocab->count);
     w.entry_bytes = sizeof(struct sample_key) + w.layout.record_bytes;
     w.entry = mem_clear(1, w.entry_bytes);
     const bool whole = instances_make(instances, write_sample, &w);
@@ -279,26 +280,19 @@ static int write_instances(struct corpus *corpus, struct instances *instances, s
 
 static int make_instances(struct corpus *corpus, struct error *err)
 {
-    const struct dataset_recipe *recipe = corpus->options->recipe;
-    const struct instance_rules rules = {.seq = recipe->seq[0],
-                                         .predictions = recipe->predictions[0],
-                                         .mask_prob = recipe->mask_prob / (double)MILLION,
-                                         .short_seq_prob = recipe->short_seq_prob / (double)MILLION,
-                                         .copies = recipe->copies,
-                                         .whole_words = recipe->masking == MASKS_WHOLE_WORD,
-                                         .vocab = corpus->options->vocab};
-    struct instances *instances = instances_open(&corpus->documents, &rules, recipe->seed);
+    const struct google_options *options = corpus->options;
+    struct instances *instances = instances_open(&corpus->documents, &options->rules, options->seed);
     int result = write_instances(corpus, instances, err);
     instances_close(instances);
     return result;
 }
 
-int google_read(const struct google_options *options, struct collector *collector, struct progress *progress,
+int google_read(const struct google_options *options, const struct google_output *output, struct progress *progress,
                 struct error *err)
 {
     struct corpus corpus = {.options = options,
-                            .collector = collector,
-                            .counts = &collector->extent.counts,
+                            .output = output,
+                            .counts = output->counts,
                             .progress = progress,
                             .tokenizer = tokenizer_state_open(options->tokenizer)};
     int result = read_corpus(&corpus, err);
@@ -310,8 +304,5 @@ int google_read(const struct google_options *options, struct collector *collecto
     documents_release(&corpus.documents);
     buf_release(&corpus.line);
     ids_release(&corpus.ids);
-    if (result < 0)
-        return -1;
-    collector->extent.file = (uint32_t)options->inputs->count;
-    return collector_save(collector, err);
+    return result;
 }

@@ -6,7 +6,9 @@
 #define PIPELINE_GOOGLE_GOOGLE_H
 
 #include "base/progress.h"
-#include "pipeline/collector.h"
+#include "pipeline/google/instances.h"
+#include "pipeline/inputs.h"
+#include "pipeline/store/spill.h"
 
 /* ERR_USAGE if the command line asks for what the script cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,
  * --profile hf … Otherwise sets what --compat google implies: profile google, nothing held out. */
@@ -16,16 +18,22 @@ int google_check(const struct inputs *inputs, struct error *err);
 
 struct google_options {
     const struct inputs *inputs; /* text files */
-    const struct dataset_recipe *recipe;
+    struct instance_rules rules; /* with the vocabulary */
+    uint64_t seed;
     const struct tokenizer *tokenizer;
-    const struct vocab *vocab;
     uint64_t memory_bytes; /* for pieces and places; a corpus that needs more is ERR_RESOURCE with an estimate */
 };
 
-/* Reads all inputs from their first byte, instead of the belt, into a collector that collector_start opened. Nothing is
- * kept on the way: after an interruption the same command starts from the beginning. Counts no document if the text has
- * no pieces. */
-int google_read(const struct google_options *options, struct collector *collector, struct progress *progress,
+/* Where the samples go; all of it the caller's. */
+struct google_output {
+    struct spill *spill;
+    struct counts *counts; /* added to */
+    uint64_t *hashes;      /* [inputs->count] set to dump_hash of each input */
+};
+
+/* Reads all inputs from their first byte, instead of the belt. Nothing is kept on the way: after an interruption the
+ * same command starts from the beginning. Counts no document if the text has no pieces. */
+int google_read(const struct google_options *options, const struct google_output *output, struct progress *progress,
                 struct error *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/str.h"
 
-#define REPORT_NAME      "report.html" /* in the dataset's directory, but not part of the dataset */
 #define REPORT_BYTES_MAX 2000000u
 
 /* Adds the page to `page`. Errors: no dataset, a newer version, a damaged or foreign file; ERR_STOPPED. */

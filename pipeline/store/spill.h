@@ -17,6 +17,15 @@
 #define SPILL_BUCKETS_MAX     (1u << SPILL_BUCKET_BITS_MAX) /* per set */
 #define SPILL_NAME            "spill"
 
+/* The name of a sample and its sort key. Samples are ordered by key, then by the rest of this struct, which precedes
+ * the record in a spill. */
+struct sample_key {
+    uint64_t key; /* random by name */
+    uint32_t file, window, part, copy, index;
+    uint32_t zero;
+};
+_Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
+
 struct spill_set {
     uint32_t entry_bytes; /* the first 8 bytes of an entry are its key, little-endian */
     uint32_t bucket_bits; /* 2^bits buckets, at most SPILL_BUCKETS_MAX */
