@@ -3,7 +3,9 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 
 #define BUCKETS_MAX 256 /* approximate maximum of buckets that result from the maximum size */
 
@@ -56,4 +58,14 @@ void buckets_release(struct buckets *buckets)
 {
     mem_free(buckets->items);
     *buckets = (struct buckets){0};
+}
+
+void buckets_say_times(const struct bucket_times *buckets, size_t count)
+{
+    char bytes[32];
+    log_say("sums       of gradients, by bucket; during the backward pass except for the time waited");
+    for (size_t i = 0; i < count; i++)
+        log_say("  bucket %-4zu %12s %10llu sums %10.3f s taken %10.3f s waited", i,
+                format_bytes(buckets[i].bytes, bytes), (unsigned long long)buckets[i].sums, buckets[i].taken,
+                buckets[i].waited);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define BUCKET_BYTES_MAX ((size_t)32 << 20) /* of float gradients: 2^23 elements */
 
@@ -29,5 +30,15 @@ struct buckets {
  * exceeds the maximum. */
 void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most, bool parts);
 void buckets_release(struct buckets *buckets); /* safe on a zeroed one */
+
+/* Times of a bucket. */
+struct bucket_times {
+    uint64_t bytes;       /* of one sum, in the type in which it is sent */
+    uint64_t sums;        /* number of sums so far */
+    double taken, waited; /* total seconds in the library, and waited for in gradient_sum_finish */
+};
+/* Logs a row for each bucket of gradients that is summed over processes: its bytes, how long its sums took, and how
+ * long the process waited for them. */
+void buckets_say_times(const struct bucket_times *buckets, size_t count);
 
 #endif

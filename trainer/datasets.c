@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/screen.h"
 
 /* ---- a text: a path, optionally with a weight ---- */
 
@@ -290,4 +289,14 @@ bool shards_missing(const struct opt_paths *shards)
         mem_free(path);
     }
     return missing;
+}
+
+char *epochs_text(double epochs, char out[40])
+{
+    char count[32];
+    if (epochs < 1000 || epochs > 1e15)
+        snprintf(out, 40, "%.3g epochs", epochs);
+    else
+        snprintf(out, 40, "%s epochs", format_count((uint64_t)epochs, count));
+    return out;
 }

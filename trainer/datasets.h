@@ -49,4 +49,7 @@ char *shards_path(const char *text);
 /* Whether any of the directories does not exist. */
 bool shards_missing(const struct opt_paths *shards);
 
+/* "12.3 epochs"; a whole number from 1,000 on. */
+char *epochs_text(double epochs, char out[40]);
+
 #endif

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
+#include "trainer/buckets.h"
 #include "trainer/model/model.h"
 #include "trainer/pieces.h"
 
@@ -84,11 +85,6 @@ double gradient_sum_waited(const struct gradient_sum *sum);
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
 
 /* Times of each bucket, in the order in which they are summed. */
-struct bucket_times {
-    uint64_t bytes;       /* of one sum, in the type in which it is sent */
-    uint64_t sums;        /* number of sums so far */
-    double taken, waited; /* total seconds in the library, and waited for in gradient_sum_finish */
-};
 const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count);
 
 #endif

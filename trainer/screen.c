@@ -77,16 +77,6 @@ static char *time_text(const struct screen_opening *opening, char out[64])
 
 #define EPOCHS_MANY 40 /* the epochs of Devlin et al. 2019, appendix A.2 */
 
-char *epochs_text(double epochs, char out[40])
-{
-    char count[32];
-    if (epochs < 1000 || epochs > 1e15)
-        snprintf(out, 40, "%.3g epochs", epochs);
-    else
-        snprintf(out, 40, "%s epochs", format_count((uint64_t)epochs, count));
-    return out;
-}
-
 void screen_mixture(const char *text)
 {
     if (text[0])

@@ -71,8 +71,6 @@ json_t *screen_datasets_json(const struct metric_table *metrics, const struct ev
                              const struct datasets *datasets);
 
 /* ---- texts ---- */
-/* "12.3 epochs"; a whole number from 1,000 on. */
-char *epochs_text(double epochs, char out[40]);
 /* Logs the text of datasets_add_text unless it is empty. */
 void screen_mixture(const char *text);
 /* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the

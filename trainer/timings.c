@@ -425,13 +425,3 @@ void timings_say(const struct ops *timed, double seconds, const struct timings_l
     say("the rest", 0, rest, seconds, "");
     say("all", 0, seconds, seconds, "");
 }
-
-void timings_say_buckets(const struct bucket_times *buckets, size_t count)
-{
-    char bytes[32];
-    log_say("sums       of gradients, by bucket; during the backward pass except for the time waited");
-    for (size_t i = 0; i < count; i++)
-        log_say("  bucket %-4zu %12s %10llu sums %10.3f s taken %10.3f s waited", i,
-                format_bytes(buckets[i].bytes, bytes), (unsigned long long)buckets[i].sums, buckets[i].taken,
-                buckets[i].waited);
-}

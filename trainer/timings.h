@@ -3,7 +3,6 @@
 #ifndef TRAINER_TIMINGS_H
 #define TRAINER_TIMINGS_H
 
-#include "trainer/gradient_sum.h"
 #include "trainer/ops.h"
 
 /* Takes ownership of `ops`: closing the result closes it too. */
@@ -26,8 +25,5 @@ struct timings_limits {
  * limits it, and that limit; then `beside`; then the rest of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);
-/* Logs a row for each bucket of gradients that is summed over processes: its bytes, how long its sums took, and how
- * long the process waited for them. */
-void timings_say_buckets(const struct bucket_times *buckets, size_t count);
 
 #endif

@@ -366,7 +366,7 @@ static void say_timings(const struct training *t, double from)
         beside[2].seconds += buckets[i].waited;
     timings_say(t->engine.ops, clock_now() - from, &(struct timings_limits){0}, beside);
     if (t->team->size > 1)
-        timings_say_buckets(buckets, count);
+        buckets_say_times(buckets, count);
 }
 
 int train(struct training *t, struct error *err)

@@ -15,7 +15,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/options.h"
 #include "trainer/record.h"
 #include "trainer/training.h"
 #include "trainer/tune/glue.h"
