@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "trainer/keep/json_write.h"
 
 int config_choose(const char *name, struct model_config *config, struct error *err)
@@ -252,6 +253,14 @@ int config_read(const char *path, struct model_config *config, struct error *err
     const int result = config_take(path, json, config, err);
     json_decref(json);
     return result;
+}
+
+char *config_locate(const char *directory)
+{
+    char *path = path_join(directory, CONFIG_NAME), *old = path_join(directory, "bert_config.json");
+    const bool is_old = !path_exists(path) && path_exists(old);
+    mem_free(is_old ? path : old);
+    return is_old ? old : path;
 }
 
 const char *config_activation(const struct model_config *config)

@@ -8,12 +8,16 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#define CONFIG_NAME      "config.json"
 #define CONFIG_BYTES_MAX (1u << 20) /* of a config.json, or of a --config file */
 
 /* Reads --model: a name of MODEL_NAMES or the path of a config.json. The caller replaces the vocabulary size in it. */
 int config_choose(const char *name, struct model_config *config, struct error *err);
 /* Reads a Hugging Face config.json. ERR_UNSAFE: not a BERT, or one with unsupported parts. */
 int config_read(const char *path, struct model_config *config, struct error *err);
+/* The path of a model's config in its directory: config.json, or, where only that is there, bert_config.json, the name
+ * that BERT's authors used. The caller mem_free's it. */
+char *config_locate(const char *directory);
 /* Makes what transformers reads as a BertConfig; the caller json_decref's it. Models whose norms are not where BERT has
  * them get a model_type that transformers does not know: as "bert" they would load and compute something else. */
 json_t *config_json(const struct model_config *config, uint32_t pad_id);

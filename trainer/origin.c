@@ -31,10 +31,12 @@ static int no_weights(const struct origin *origin, struct error *err)
     static const struct {
         const char *end, *what;
     } others[] = {
-        {"model.safetensors.index.json", "holds its weights in several files"},
         {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code"},
+        {"pytorch_model.bin.index.json", "holds its weights in several pickles only, which can run code"},
         {"_model_states.pt", "holds a checkpoint of DeepSpeed, a pickle, which can run code"},
-        {".ckpt.index", "holds a checkpoint of TensorFlow"},
+        {".pt", "holds a file of PyTorch, a pickle, which can run code"},
+        {".pth", "holds a file of PyTorch, a pickle, which can run code"},
+        {".index", "holds a checkpoint of TensorFlow"},
     };
     struct path_list list;
     size_t other = 0;
@@ -49,12 +51,6 @@ static int no_weights(const struct origin *origin, struct error *err)
     if (other == sizeof others / sizeof *others)
         return checkpoint_refuse(origin->files, "holds no model.safetensors", err);
     fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[other].what);
-    if (other == 0)
-        return hint_command(
-            err,
-            "write it in one: python3 -c 'import sys; from transformers import BertForPreTraining as B; "
-            "B.from_pretrained(sys.argv[1]).save_pretrained(sys.argv[1], max_shard_size=\"100GB\")' %s",
-            origin->files);
     return say_conversion(origin->files, origin->files, err);
 }
 
@@ -70,14 +66,13 @@ static int check_directory(const struct origin *origin, struct error *err)
     return 0;
 }
 
-/* Appends the hash of a file, 16 digits, to `text`. */
+/* Appends the hash of weights or moments, 16 digits, to `text`. */
 static int add_file_hash(const char *path, char *text, size_t text_size, struct error *err)
 {
-    struct mapping file;
+    uint64_t hash;
     char hex[17];
-    TRY(file_map(&file, path, err));
-    hash_text(hash64(file.size > 0 ? (const void *)file.data : "", file.size), hex);
-    file_unmap(&file);
+    TRY(safetensors_hash(path, &hash, err));
+    hash_text(hash, hex);
     const size_t used = strlen(text);
     snprintf(text + used, text_size - used, "%s%s", used > 0 ? "+" : "", hex);
     return 0;
@@ -139,8 +134,8 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
     TRY(check_directory(origin, err));
     if (checkpoint_locate(origin->name, &origin->source, &origin->files, err) < 0)
         return path_hint_download(origin->name, true, err);
-    origin->weights = path_join(origin->files, WEIGHTS_NAME);
-    if (!path_exists(origin->weights))
+    origin->weights = safetensors_locate(origin->files, WEIGHTS_NAME);
+    if (!origin->weights)
         return no_weights(origin, err);
     if (origin->moments && origin->source == SOURCE_HUGGING_FACE)
         return fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET,

@@ -10,7 +10,7 @@
 struct origin {
     const char *name; /* as the user gave it; NULL: none, weights are initialized from the seed */
     char *files;      /* their directory; NULL: none */
-    char *weights;    /* path of model.safetensors */
+    char *weights;    /* path of model.safetensors or its index */
     enum model_source source;
     bool moments;  /* moments are taken too */
     bool goes_on;  /* --resume: step, schedule and data position are taken too */

@@ -42,7 +42,7 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
 /* Reads the origin's config.json, without comparing the vocabulary. */
 static int config_there(const struct origin *origin, struct model_config *config, struct error *err)
 {
-    char *path = path_join(origin->files, "config.json");
+    char *path = config_locate(origin->files);
     const int result = config_read(path, config, err);
     mem_free(path);
     return result;

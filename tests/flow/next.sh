@@ -88,10 +88,9 @@ for run in "$odd/-r" ./-r; do
 done
 
 case_begin "commands in hints"
-mkdir "$odd/-sharded" "$odd/-bin"
-echo '{}' >"$odd/-sharded/model.safetensors.index.json"
-echo '{"model_type": "bert"}' | tee "$odd/-sharded/config.json" >"$odd/-bin/config.json"
-: >"$odd/-bin/pytorch_model.bin"
+mkdir "$odd/-bin"
+echo '{"model_type": "bert"}' >"$odd/-bin/config.json"
+: >"$odd/-bin/pytorch_model.bin.index.json"
 # hinted WORD: the hint, as a shell with stubs of the programs would read it: the last word is WORD.
 mkdir stub
 for program in python3 scripts/to_safetensors.py curl hf; do
@@ -107,8 +106,6 @@ hinted() {
     expect_equal "the last word of: $command" "$(cat last)" "$1"
     expect_absent 'pwned*' .
 }
-expect_exit 6 dstrain --shards "$data" --init "$odd/-sharded" --steps 1 --out never
-hinted "$odd/-sharded"
 expect_exit 6 dstrain --shards "$data" --init "$odd/-bin" --steps 1 --out never
 hinted "$odd/-bin.safetensors"
 expect_exit 2 dsdata build "https://example.org/a?b&c='\$(touch pwned)'"

@@ -226,6 +226,137 @@ static void damage_anywhere(void **state)
     mem_free(path);
 }
 
+/* ---- an index and its parts ---- */
+
+#define INDEX "big.safetensors.index.json"
+#define A     "big-00001-of-00002.safetensors"
+#define B     "big-00002-of-00002.safetensors"
+
+/* Writes a part that holds tensors of these names, each one character, with its number as the only value. */
+static void write_part(const char *directory, const char *name, const char *tensors)
+{
+    float values[8];
+    char names[8][2] = {{0}};
+    struct tensor parts[8];
+    const size_t count = strlen(tensors);
+    for (size_t i = 0; i < count; i++) {
+        names[i][0] = tensors[i];
+        values[i] = (float)(tensors[i] - 'a');
+        parts[i] = (struct tensor){names[i], TENSOR_F32, 1, {1}, &values[i], sizeof values[i]};
+    }
+    char *path = path_join(directory, name);
+    assert_ok(safetensors_write(path, parts, count, NULL, err));
+    mem_free(path);
+}
+
+static int open_index(const char *directory, const char *text, struct safetensors *file)
+{
+    char *path = path_join(directory, INDEX);
+    tiny_write(directory, INDEX, text, strlen(text));
+    tiny_err = (struct error){0};
+    const int result = safetensors_open(file, path, err);
+    mem_free(path);
+    return result;
+}
+
+static void parts_are_one_table(void **state)
+{
+    struct safetensors file;
+    char *folder = path_join(*state, "parts");
+    assert_ok(path_make_directory(folder, err));
+    assert_null(safetensors_locate(folder, "big.safetensors"));
+    write_part(folder, A, "ca");
+    write_part(folder, B, "bd");
+    static const char index[] = "{\"metadata\":{\"total_size\":16},\"weight_map\":{\"d\":\"" B "\",\"c\":\"" A
+                                "\",\"a\":\"" A "\",\"b\":\"" B "\"}}";
+    assert_ok(open_index(folder, index, &file));
+    assert_true(file.count == 4 && file.part_count == 2);
+    for (size_t i = 0; i < 4; i++) {
+        float value;
+        const struct tensor *tensor = safetensors_find(&file, (const char[]){(char)('a' + i), 0});
+        assert_true(tensor == &file.tensors[i] && tensor_to_f32(tensor, &value) == 0 && value == (float)i);
+    }
+    safetensors_close(&file);
+
+    char *found = safetensors_locate(folder, "big.safetensors");
+    uint64_t first, again, other;
+    assert_true(str_ends(str_of(found), STR("/" INDEX)));
+    assert_ok(safetensors_hash(found, &first, err));
+    assert_fails(open_index(folder, "{\"weight_map\":{\"a\":\"" A "\",\"b\":\"" B "\"}}", &file), ERR_VERIFY);
+    assert_ok(safetensors_hash(found, &again, err));
+    write_part(folder, B, "bde");
+    assert_ok(safetensors_hash(found, &other, err));
+    assert_true(first == again && first != other); /* of the weights alone */
+    mem_free(found);
+    write_part(folder, "big.safetensors", "a");
+    found = safetensors_locate(folder, "big.safetensors");
+    assert_true(str_ends(str_of(found), STR("/big.safetensors")));
+    mem_free(found);
+    mem_free(folder);
+}
+
+static void an_index_that_its_parts_contradict_is_refused(void **state)
+{
+    static const struct {
+        const char *map; /* of names to files, where A and B hold "a" and "b" */
+        enum error_kind kind;
+        const char *says;
+    } cases[] = {
+        {"{\"a\":\"" A "\",\"b\":\"" B "\"}", ERR_NONE, ""},
+        {"{}", ERR_UNSAFE, "weight_map"},
+        {"[]", ERR_UNSAFE, "weight_map"},
+        {"{\"a\":\"" A "\",\"b\":7}", ERR_UNSAFE, "tensor b"},
+        {"{\"a\":\"../" A "\"}", ERR_UNSAFE, "not in the directory"},
+        {"{\"a\":\"/etc/x.safetensors\"}", ERR_UNSAFE, "not in the directory"},
+        {"{\"a\":\"..\"}", ERR_UNSAFE, ".safetensors"},
+        {"{\"a\":\"\"}", ERR_UNSAFE, ".safetensors"},
+        {"{\"a\":\"" INDEX "\"}", ERR_UNSAFE, ".safetensors"},
+        {"{\"a\":\"big-00001-of-00002.bin\"}", ERR_UNSAFE, ".safetensors"},
+        {"{\"a\":\"" A "\",\"b\":\"no.safetensors\"}", ERR_VERIFY, "no.safetensors, which is missing, for tensor b"},
+        {"{\"a\":\"" A "\",\"b\":\"" A "\"}", ERR_VERIFY, "tensor b in " A ", which does not hold it"},
+        {"{\"a\":\"" A "\",\"b\":\"" B "\",\"c\":\"" B "\"}", ERR_VERIFY, "tensor c in " B ", which does not"},
+        {"{\"a\":\"" B "\",\"b\":\"" A "\"}", ERR_VERIFY, "tensor a in " B ", but " A " holds it"},
+        {"{\"a\":\"" A "\"}", ERR_VERIFY, "does not name " B},
+        {"{\"a\":\"" A "\",\"b\":\"" B "\",\"z\":\"twice.safetensors\"}", ERR_VERIFY,
+         "tensor b is in " B " and in twice.safetensors"},
+        {"{\"z\":\"twice.safetensors\"}", ERR_VERIFY, "does not name tensor b, which twice.safetensors holds"},
+    };
+    char *folder = path_join(*state, "wrong");
+    assert_ok(path_make_directory(folder, err));
+    write_part(folder, A, "a");
+    write_part(folder, B, "b");
+    write_part(folder, "twice.safetensors", "zb");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct safetensors file;
+        char text[400];
+        snprintf(text, sizeof text, "{\"weight_map\":%s}", cases[i].map);
+        const int result = open_index(folder, text, &file);
+        if ((result == 0) != (cases[i].kind == ERR_NONE) || tiny_err.kind != cases[i].kind ||
+            !strstr(tiny_err.text, cases[i].says))
+            fail_msg("%s: %d, kind %d, %s", cases[i].map, result, tiny_err.kind, tiny_err.text);
+        safetensors_close(&file);
+    }
+    mem_free(folder);
+}
+
+/* Every cut and every flipped bit of an index is refused, or the table is still whole. */
+static void a_damaged_index(void **state)
+{
+    struct safetensors file;
+    char *folder = path_join(*state, "damaged"), text[] = "{\"weight_map\":{\"a\":\"x.safetensors\"}}";
+    assert_ok(path_make_directory(folder, err));
+    write_part(folder, "x.safetensors", "a");
+    for (size_t at = 0; at < sizeof text - 1; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            text[at] ^= (char)(1 << bit);
+            if (open_index(folder, text, &file) == 0)
+                assert_true(file.count == 1 && safetensors_find(&file, "a"));
+            safetensors_close(&file);
+            text[at] ^= (char)(1 << bit);
+        }
+    mem_free(folder);
+}
+
 static int set_up(void **state)
 {
     *state = tiny_directory();
@@ -248,6 +379,9 @@ int main(void)
         cmocka_unit_test(nesting_costs_no_stack),
         cmocka_unit_test(a_wrong_length_is_refused),
         cmocka_unit_test(damage_anywhere),
+        cmocka_unit_test(parts_are_one_table),
+        cmocka_unit_test(an_index_that_its_parts_contradict_is_refused),
+        cmocka_unit_test(a_damaged_index),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,6 +1,6 @@
 /* In: the bytes of a file. Out: checked views of its tensors. The header is JSON, so jansson parses it (its nesting
  * limit bounds the stack); every number in it is checked here before it is used as an offset or a size. */
-#include "trainer/keep/safetensors.h"
+#include "trainer/keep/safetensors_index.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static int by_place(const void *a, const void *b)
     return (x->tensor.bytes > y->tensor.bytes) - (x->tensor.bytes < y->tensor.bytes); /* empty ones first */
 }
 
-static int by_name(const void *a, const void *b)
+int safetensors_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
 }
@@ -152,15 +152,14 @@ static int header_read(struct safetensors *file, const char *path, const json_t 
     file->count = count;
     for (size_t i = 0; i < count; i++)
         file->tensors[i] = placed[i].tensor;
-    qsort(file->tensors, count, sizeof *file->tensors, by_name);
+    qsort(file->tensors, count, sizeof *file->tensors, safetensors_by_name);
 out:
     mem_free(placed);
     return result;
 }
 
-int safetensors_open(struct safetensors *file, const char *path, struct error *err)
+static int open_file(struct safetensors *file, const char *path, struct error *err)
 {
-    *file = (struct safetensors){0};
     json_t *header = NULL;
     int result = file_map(&file->file, path, err);
     if (result < 0)
@@ -191,6 +190,14 @@ int safetensors_open(struct safetensors *file, const char *path, struct error *e
     result = header_read(file, path, header, 8 + header_bytes, err);
 out:
     json_decref(header);
+    return result;
+}
+
+int safetensors_open(struct safetensors *file, const char *path, struct error *err)
+{
+    *file = (struct safetensors){0};
+    const int result =
+        safetensors_is_index(path) ? safetensors_open_parts(file, path, err) : open_file(file, path, err);
     if (result < 0)
         safetensors_close(file);
     return result;
@@ -201,11 +208,14 @@ const struct tensor *safetensors_find(const struct safetensors *file, const char
     const struct tensor wanted = {.name = name};
     if (file->count == 0)
         return NULL;
-    return bsearch(&wanted, file->tensors, file->count, sizeof wanted, by_name);
+    return bsearch(&wanted, file->tensors, file->count, sizeof wanted, safetensors_by_name);
 }
 
 void safetensors_close(struct safetensors *file)
 {
+    for (size_t i = 0; i < file->part_count; i++)
+        safetensors_close(&file->parts[i]);
+    mem_free(file->parts);
     file_unmap(&file->file);
     mem_free(file->tensors);
     arena_release(&file->names);

@@ -8,7 +8,13 @@
  *
  * Format: https://github.com/huggingface/safetensors, README. Files are untrusted: the reader requires tensors that
  * cover the data without gaps or overlaps, unique names, sizes that agree with the shapes, and a file that ends where
- * the last tensor ends. */
+ * the last tensor ends.
+ *
+ * Large models are several such files, the parts, and an index that says which part holds which tensor:
+ *
+ *      model.safetensors.index.json: {"metadata": {...}, "weight_map": {"name": "model-00001-of-00002.safetensors", ...}}
+ *
+ * Opened by the index, they are one table of tensors. */
 #ifndef TRAINER_KEEP_SAFETENSORS_H
 #define TRAINER_KEEP_SAFETENSORS_H
 
@@ -21,19 +27,31 @@
 #include <stdint.h>
 
 #define SAFETENSORS_HEADER_BYTES_MAX (16u << 20) /* about 150,000 tensors; the format allows 100 MB */
+#define SAFETENSORS_INDEX_END        ".safetensors.index.json"
+#define SAFETENSORS_PARTS_MAX        4096u
 
-/* A file open for reading. Names and data live until safetensors_close. */
+/* A file, or the parts of an index, open for reading. Names and data live until safetensors_close. */
 struct safetensors {
     struct tensor *tensors; /* [count], sorted by name */
     size_t count;
-    struct mapping file;
+    struct mapping file; /* empty for an index */
     struct arena names;
+    struct safetensors *parts; /* [part_count], of an index */
+    size_t part_count;
 };
 
-/* ERR_UNSAFE if the file breaks the format, ERR_VERIFY if it is shorter or longer than its header says. */
+/* Opens a file, or all parts of an index: a path that ends with SAFETENSORS_INDEX_END. ERR_UNSAFE if a file breaks the
+ * format, or if the index names a file outside its directory; ERR_VERIFY if a file is shorter or longer than its header
+ * says, if a part is missing, or if the index and the parts disagree about where a tensor is. */
 int safetensors_open(struct safetensors *file, const char *path, struct error *err);
 const struct tensor *safetensors_find(const struct safetensors *file, const char *name); /* NULL: not found */
 void safetensors_close(struct safetensors *file);                                        /* safe on a zeroed one */
+
+/* A model's weights in `directory`: the path of NAME, or that of its index if there is no such file; NULL: neither.
+ * transformers chooses in this order too. The caller mem_free's it. */
+char *safetensors_locate(const char *directory, const char *name);
+/* *hash becomes the XXH3-64 of a file's bytes; for an index that of its parts' hashes, in the order of their names. */
+int safetensors_hash(const char *path, uint64_t *hash, struct error *err);
 
 /* Writes a file (temporary name, fsync, rename) with the tensors in the order of the reference writer, by alignment,
  * then by name, so that equal tensors give equal bytes in whatever order they are passed. `bytes` of each must agree

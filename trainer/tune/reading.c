@@ -17,7 +17,7 @@
 
 static int read_config(struct reading *r, uint32_t heads, struct error *err)
 {
-    char *path = path_join(r->origin.files, "config.json");
+    char *path = config_locate(r->origin.files);
     const int result = config_read(path, &r->recipe.config, err);
     mem_free(path);
     r->recipe.config.task_heads = heads;

@@ -272,14 +272,13 @@ static const char *began_with(const char *directory, const char *hash)
 /* The hash by which a run's identity names the weights that it started from. */
 static int hash_weights(const char *files, char hash[17], struct error *err)
 {
-    struct mapping file;
-    char *path = path_join(files, WEIGHTS_NAME);
-    const int result = file_map(&file, path, err);
+    uint64_t number = 0;
+    char *path = safetensors_locate(files, WEIGHTS_NAME);
+    const int result =
+        path ? safetensors_hash(path, &number, err) : checkpoint_refuse(files, "holds no model.safetensors", err);
+    hash_text(number, hash);
     mem_free(path);
-    TRY(result);
-    hash_text(hash64(file.size > 0 ? (const void *)file.data : "", file.size), hash);
-    file_unmap(&file);
-    return 0;
+    return result;
 }
 
 static int add_scores(struct buf *card, const struct card_facts *facts, struct error *err)

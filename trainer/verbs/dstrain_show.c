@@ -97,7 +97,7 @@ static int add_model(const char *files, json_t *facts, struct error *err)
     struct model_config config;
     struct params params;
     char name[32];
-    char *path = path_join(files, "config.json");
+    char *path = config_locate(files);
     const int result =
         path_exists(path) ? config_read(path, &config, err) : checkpoint_refuse(files, "holds no config.json", err);
     mem_free(path);

@@ -20,6 +20,14 @@ static bool holds(const char *directory, const char *name)
     return there;
 }
 
+static bool holds_weights(const char *directory)
+{
+    char *path = safetensors_locate(directory, WEIGHTS_NAME);
+    const bool there = path != NULL;
+    mem_free(path);
+    return there;
+}
+
 /* Checks that `latest`, and `best` if it exists, name existing checkpoints. */
 static int survey_pointers(const char *run, struct verify_report *report, struct error *err)
 {
@@ -67,7 +75,7 @@ static int survey(const char *directory, struct verify_progress progress, struct
         return survey_run(directory, progress, report, err);
     if (holds(directory, STATE_NAME) || holds(directory, MOMENTS_NAME))
         return checkpoint_survey(directory, "", progress, report, err);
-    if (holds(directory, WEIGHTS_NAME))
+    if (holds_weights(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
                        "is a Hugging Face directory: it has no hashes to compare its files with");
     return dataset_verify(directory, progress, report, err);
