@@ -15,50 +15,24 @@
 #include "trainer/keep/json_write.h"
 #include "trainer/settings.h"
 #include "trainer/verbs/card.h"
+#include "trainer/verbs/export_files.h"
 #include "trainer/verbs/preln.h"
-
-static const struct {
-    const char *name;
-    bool needed;
-} parts[] = {
-    {"config.json", true},     {"model.safetensors", true},      {"vocab.txt", false},
-    {"tokenizer.json", false}, {"tokenizer_config.json", false}, {"special_tokens_map.json", false},
-};
-#define PARTS (sizeof parts / sizeof *parts)
-
-static int copy(const char *from, const char *to, struct error *err)
-{
-    struct mapping file;
-    TRY(file_map(&file, from, err));
-    const int result = file_write_all(to, file.size > 0 ? (const void *)file.data : "", file.size, err);
-    file_unmap(&file);
-    return result;
-}
 
 static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
 {
-    int result = rewrite ? preln_write(from, to, err) : 0;
-    for (size_t i = 0; i < PARTS && result == 0; i++) {
-        char *source = path_join(from, parts[i].name), *target = path_join(to, parts[i].name);
-        if (path_exists(source)) {
-            result = rewrite && parts[i].needed ? 0 : copy(source, target, err);
-            json_array_append_new(copied, json_string(parts[i].name));
-        } else if (parts[i].needed) {
-            result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", parts[i].name);
-        }
-        mem_free(source);
-        mem_free(target);
-    }
-    return result;
+    TRY(rewrite ? preln_write(from, to, err) : export_model(from, to, err));
+    json_array_append_new(copied, json_string(CONFIG_NAME));
+    json_array_append_new(copied, json_string(WEIGHTS_NAME));
+    return export_tokenizer(from, to, copied, err);
 }
 
 /* Opens the model's file before it is published, which detects an invalid header. */
 static int check_weights(const char *directory, struct error *err)
 {
     struct safetensors file;
-    char *path = path_join(directory, "model.safetensors");
-    int result = path_exists(path) ? safetensors_open(&file, path, err)
-                                   : checkpoint_refuse(directory, "holds no model.safetensors", err);
+    char *path = safetensors_locate(directory, WEIGHTS_NAME);
+    int result =
+        path ? safetensors_open(&file, path, err) : checkpoint_refuse(directory, "holds no model.safetensors", err);
     if (result < 0) {
         mem_free(path);
         return result;
@@ -74,10 +48,7 @@ static int check_weights(const char *directory, struct error *err)
 
 static bool is_ours(const char *name)
 {
-    bool ours = strcmp(name, CARD_NAME) == 0;
-    for (size_t i = 0; i < PARTS; i++)
-        ours |= strcmp(name, parts[i].name) == 0;
-    return ours;
+    return strcmp(name, CARD_NAME) == 0 || export_is_file(name);
 }
 
 /* "OUT.tmp". */
@@ -124,7 +95,7 @@ static struct model_config config_in(const char *directory)
 {
     struct model_config config;
     struct error ignored = {0};
-    char *path = path_join(directory, "config.json");
+    char *path = config_locate(directory);
     if (config_read(path, &config, &ignored) < 0)
         config = (struct model_config){.order = ORDER_POST};
     mem_free(path);
@@ -145,21 +116,29 @@ static bool is_foreign(const struct model_config *config)
 #define TRIAL(task, words)                                                                                             \
     "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
 
-/* A Python program that tries the model. */
-static const char *trial_of(const struct model_config *config)
+/* A command that tries the model; the caller mem_free's it. */
+static char *trial_of(const struct model_config *config, const char *out)
 {
     if (model_has(config, HEAD_SPAN))
-        return TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\"");
+        return command_text(
+            "python3 -c %s %s",
+            TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\""), out);
     if (model_has(config, HEAD_CLASS))
-        return TRIAL("text-classification", "\"It was a good day.\"");
-    return TRIAL("fill-mask", "\"Paris is the [MASK] of France.\"");
+        return command_text("python3 -c %s %s", TRIAL("text-classification", "\"It was a good day.\""), out);
+    struct buf sentence = {0};
+    char *mask = export_mask_token(out);
+    buf_addf(&sentence, "Paris is the %s of France.", mask);
+    char *command = command_text("python3 -c %s %s %s", TRIAL("fill-mask", "sys.argv[2]"), out, buf_text(&sentence));
+    buf_release(&sentence);
+    mem_free(mask);
+    return command;
 }
 
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
                  json_t *copied)
 {
     char *next = is_foreign(config) ? command_text("dstrain --shards DATASET --init %s", settings->out)
-                                    : command_text("python3 -c %s %s", trial_of(config), settings->out);
+                                    : trial_of(config, settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))

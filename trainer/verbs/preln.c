@@ -8,6 +8,7 @@
 #include "trainer/config.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/names.h"
+#include "trainer/keep/state.h"
 
 #define POSITIONS "bert.embeddings.position_embeddings.weight"
 
@@ -75,8 +76,8 @@ int preln_write(const char *from, const char *to, struct error *err)
     struct model_config config;
     struct safetensors file = {0};
     json_t *json = NULL;
-    char *config_from = path_join(from, "config.json"), *config_to = path_join(to, "config.json");
-    char *weights_from = path_join(from, "model.safetensors"), *weights_to = path_join(to, "model.safetensors");
+    char *config_from = config_locate(from), *config_to = path_join(to, CONFIG_NAME);
+    char *weights_from = safetensors_locate(from, WEIGHTS_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
     int result = config_read(config_from, &config, err);
     if (result == 0)
         result = json_read(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err);

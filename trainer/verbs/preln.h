@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* Reads config.json and model.safetensors in `from` and writes both into `to`. */
+/* Reads the config and the weights in `from`, which holds weights, and writes config.json and model.safetensors into
+ * `to`. */
 int preln_write(const char *from, const char *to, struct error *err);
 
 #endif

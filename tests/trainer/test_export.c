@@ -1,0 +1,147 @@
+/* Which files an export has, and what it writes of a model in published forms. */
+#include "tests/shards/tiny.h"
+
+#include <jansson.h>
+
+#include "trainer/keep/safetensors.h"
+#include "trainer/verbs/export_files.h"
+
+static struct error *const err = &tiny_err;
+
+struct fixture {
+    char *directory, *from, *to;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_clear(1, sizeof *f);
+    f->directory = tiny_directory();
+    f->from = path_join(f->directory, "from");
+    f->to = path_join(f->directory, "to");
+    assert_ok(path_make_directory(f->from, err));
+    assert_ok(path_make_directory(f->to, err));
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    tiny_remove(f->directory);
+    mem_free(f->from);
+    mem_free(f->to);
+    mem_free(f);
+    return 0;
+}
+
+static void put(const struct fixture *f, const char *name, const char *text)
+{
+    tiny_write(f->from, name, text, strlen(text));
+}
+
+/* Every kind of tokenizer: all of its files, with their bytes, and nothing else of the directory. */
+static void all_files_of_a_tokenizer_are_copied(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const wanted[] = {
+        "added_tokens.json",       "chat_template.jinja",     "merges.txt",   "odd-words.json",
+        "sentencepiece.bpe.model", "special_tokens_map.json", "spiece.model", "tokenizer.json",
+        "tokenizer.model",         "tokenizer_config.json",   "vocab.json",   "vocab.txt",
+    };
+    static const char *const others[] = {
+        "README.md",         "config.json", "model.safetensors", "model.safetensors.index.json",
+        "optimizer.pt",      "other.json",  "rng_state.pth",     "state.json",
+        "tokenizer.py",      "run.json",    "vocab.txt.tmp",     "trainer_state.json",
+        "training_args.bin", ".vocab.json",
+    };
+    const size_t count = sizeof wanted / sizeof *wanted;
+    for (size_t i = 0; i < count; i++)
+        put(f, wanted[i], wanted[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        put(f, others[i], "x");
+    put(f, "tokenizer_config.json",
+        "{\"vocab_file\": \"odd-words.json\", \"a\": \"../from/other.json\", \"b\": \"state.json\", \"c\": "
+        "\"optimizer.pt\"}");
+    json_t *copied = json_array();
+    assert_ok(export_tokenizer(f->from, f->to, copied, err));
+    struct path_list list;
+    assert_ok(path_list(&list, f->to, err));
+    assert_int_equal(json_array_size(copied), count);
+    assert_int_equal(list.count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(list.names[i], wanted[i]);
+        assert_string_equal(json_string_value(json_array_get(copied, i)), wanted[i]);
+        assert_true(export_is_file(wanted[i])); /* an interrupted export is recognised */
+        struct buf bytes = tiny_read(f->to, wanted[i]);
+        if (strcmp(wanted[i], "tokenizer_config.json") != 0)
+            assert_true(str_equal(buf_str(&bytes), str_of(wanted[i])));
+        buf_release(&bytes);
+    }
+    path_list_release(&list);
+    json_decref(copied);
+}
+
+static void expect_mask(const struct fixture *f, const char *mask)
+{
+    char *said = export_mask_token(f->from);
+    assert_string_equal(said, mask);
+    mem_free(said);
+}
+
+static void the_mask_token_is_the_tokenizers_own(void **state)
+{
+    const struct fixture *f = *state;
+    expect_mask(f, "[MASK]");
+    put(f, "vocab.json", "{}");
+    expect_mask(f, "<mask>");
+    put(f, "special_tokens_map.json", "{\"mask_token\": {\"content\": \"<m>\", \"lstrip\": true}}");
+    expect_mask(f, "<m>");
+    put(f, "tokenizer_config.json", "{\"mask_token\": 7}");
+    expect_mask(f, "<m>");
+    put(f, "tokenizer_config.json", "{\"mask_token\": \"[M]\"}");
+    expect_mask(f, "[M]");
+    put(f, "tokenizer_config.json", "not JSON");
+    expect_mask(f, "<m>");
+}
+
+/* Weights in parts become one file, and bert_config.json a config.json that transformers takes for a BERT. */
+static void a_model_in_other_forms_is_written_in_the_usual_one(void **state)
+{
+    const struct fixture *f = *state;
+    const uint16_t values[] = {1, 2, 3};
+    const struct tensor tensors[] = {{"a", TENSOR_BF16, 1, {2}, values, 4}, {"b", TENSOR_F16, 1, {1}, values + 2, 2}};
+    char *one = path_join(f->from, "one.safetensors"), *two = path_join(f->from, "two.safetensors");
+    assert_fails(export_model(f->from, f->to, err), ERR_USAGE);
+    assert_ok(safetensors_write(one, &tensors[0], 1, NULL, err));
+    assert_ok(safetensors_write(two, &tensors[1], 1, NULL, err));
+    put(f, "model.safetensors.index.json",
+        "{\"weight_map\": {\"a\": \"one.safetensors\", \"b\": \"two.safetensors\"}}");
+    put(f, "bert_config.json", "{\"hidden_size\": 4, \"architectures\": [\"X\"]}");
+    assert_ok(export_model(f->from, f->to, err));
+    struct safetensors file;
+    char *whole = path_join(f->to, "model.safetensors");
+    assert_ok(safetensors_open(&file, whole, err));
+    assert_true(file.count == 2 && file.part_count == 0 && file.tensors[0].type == TENSOR_BF16);
+    assert_memory_equal(file.tensors[0].data, values, 4);
+    assert_memory_equal(file.tensors[1].data, values + 2, 2);
+    safetensors_close(&file);
+    struct buf bytes = tiny_read(f->to, "config.json");
+    json_t *config = json_loadb(bytes.data, bytes.size, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(config, "model_type")), "bert");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(config, "architectures"), 0)), "X");
+    json_decref(config);
+    buf_release(&bytes);
+    mem_free(one);
+    mem_free(two);
+    mem_free(whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(all_files_of_a_tokenizer_are_copied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

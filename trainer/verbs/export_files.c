@@ -1,0 +1,172 @@
+/* Which files make a tokenizer is decided by names: every kind has its own (WordPiece vocab.txt, byte-level BPE
+ * pieces as JSON and their merges, SentencePiece *.model, fast ones tokenizer.json), and readers add more. */
+#include "trainer/verbs/export_files.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json_write.h"
+
+#define TOKENIZER_CONFIG "tokenizer_config.json"
+#define JSON_BYTES_MAX   (16u << 20) /* with a hundred thousand added tokens */
+
+static bool has_one(const char *name, const char *const *parts, bool ends)
+{
+    for (; *parts; parts++)
+        if (ends ? str_ends(str_of(name), str_of(*parts)) : str_starts(str_of(name), str_of(*parts)))
+            return true;
+    return false;
+}
+
+/* Has it the form of a tokenizer's file? Weights, scripts and states of a training do not. */
+static bool is_data(const char *name)
+{
+    static const char *const ends[] = {".txt", ".json", ".model", ".jinja", ".vocab", ".codes", ".tiktoken", NULL};
+    static const char *const others[] = {STATE_NAME, RUN_NAME, "trainer_state.json", ".index.json", NULL};
+    return name[0] != '.' && !strchr(name, '/') && has_one(name, ends, true) && !has_one(name, others, true);
+}
+
+static bool is_usual(const char *name)
+{
+    static const char *const starts[] = {"tokenizer",    "vocab",         "merges", "special_tokens",
+                                         "added_tokens", "chat_template", NULL};
+    static const char *const ends[] = {".model", ".jinja", ".vocab", ".codes", ".tiktoken", "-vocab.txt", NULL};
+    return is_data(name) && (has_one(name, starts, false) || has_one(name, ends, true));
+}
+
+bool export_is_file(const char *name)
+{
+    return strcmp(name, WEIGHTS_NAME) == 0 || is_data(name);
+}
+
+/* Reads an object of the directory; NULL: there is none. */
+static json_t *read_quietly(const char *directory, const char *name)
+{
+    struct error ignored = {0};
+    json_t *json = NULL;
+    char *path = path_join(directory, name);
+    if (path_exists(path))
+        json_read(path, JSON_BYTES_MAX, ERR_INPUT, &json, &ignored);
+    mem_free(path);
+    return json;
+}
+
+static int copy(const char *from, const char *to, struct error *err)
+{
+    struct mapping file;
+    TRY(file_map(&file, from, err));
+    const int result = file_write_all(to, file.size > 0 ? (const void *)file.data : "", file.size, err);
+    file_unmap(&file);
+    return result;
+}
+
+/* ---- the model ---- */
+
+static int write_config(const char *from, const char *to, struct error *err)
+{
+    json_t *json;
+    if (str_ends(str_of(from), STR("/" CONFIG_NAME)))
+        return copy(from, to, err);
+    TRY(json_read(from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
+    if (!json_object_get(json, "model_type"))
+        json_object_set_new(json, "model_type", json_string(MODEL_TYPE));
+    const int result = json_file_write(to, json, err);
+    json_decref(json);
+    return result;
+}
+
+static int write_weights(const char *from, const char *to, struct error *err)
+{
+    struct safetensors file;
+    if (str_ends(str_of(from), STR("/" WEIGHTS_NAME)))
+        return copy(from, to, err);
+    TRY(safetensors_open(&file, from, err));
+    const int result = safetensors_write(to, file.tensors, file.count, NULL, err);
+    safetensors_close(&file);
+    return result;
+}
+
+int export_model(const char *from, const char *to, struct error *err)
+{
+    char *config = config_locate(from), *weights = safetensors_locate(from, WEIGHTS_NAME);
+    char *config_to = path_join(to, CONFIG_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
+    int result = 0;
+    if (!path_exists(config) || !weights)
+        result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", weights ? CONFIG_NAME : WEIGHTS_NAME);
+    if (result == 0)
+        result = write_config(config, config_to, err);
+    if (result == 0)
+        result = write_weights(weights, weights_to, err);
+    mem_free(config);
+    mem_free(weights);
+    mem_free(config_to);
+    mem_free(weights_to);
+    return result;
+}
+
+/* ---- the tokenizer ---- */
+
+/* Is it the value of one of the keys? (Values that are paths belong to the machine where they were written.) */
+static bool is_named(const json_t *config, const char *name)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)config, key,
+                        value) if (json_is_string(value) && strcmp(json_string_value(value), name) == 0) return true;
+    return false;
+}
+
+static int copy_listed(const char *from, const char *to, const struct path_list *list, const json_t *config,
+                       json_t *copied, struct error *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < list->count && result == 0; i++) {
+        const char *name = list->names[i];
+        char *source = path_join(from, name), *target = path_join(to, name);
+        if (path_is_file(source) && !path_exists(target) &&
+            (is_usual(name) || (is_data(name) && is_named(config, name)))) {
+            result = copy(source, target, err);
+            json_array_append_new(copied, json_name(name));
+        }
+        mem_free(source);
+        mem_free(target);
+    }
+    return result;
+}
+
+int export_tokenizer(const char *from, const char *to, json_t *copied, struct error *err)
+{
+    struct path_list list;
+    TRY(path_list(&list, from, err));
+    json_t *config = read_quietly(from, TOKENIZER_CONFIG);
+    const int result = copy_listed(from, to, &list, config, copied, err);
+    json_decref(config);
+    path_list_release(&list);
+    return result;
+}
+
+/* A token is a string, or an object with its settings. */
+static char *mask_in(const char *directory, const char *name)
+{
+    json_t *json = read_quietly(directory, name);
+    const json_t *token = json_object_get(json, "mask_token");
+    const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+    char *mask = text ? mem_copy_text(text) : NULL;
+    json_decref(json);
+    return mask;
+}
+
+char *export_mask_token(const char *directory)
+{
+    char *mask = mask_in(directory, TOKENIZER_CONFIG), *pieces = path_join(directory, "vocab.json");
+    if (!mask)
+        mask = mask_in(directory, "special_tokens_map.json");
+    if (!mask)
+        mask = mem_copy_text(path_exists(pieces) ? "<mask>" : "[MASK]");
+    mem_free(pieces);
+    return mask;
+}
