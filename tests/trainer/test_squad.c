@@ -319,9 +319,41 @@ static void refused_with(const char *from, const char *to, const char *words)
     buf_release(&text);
 }
 
+/* The id of the second question as it is written in the file, and as it is read. */
+static void numbers_are_ids_too(void **state)
+{
+    (void)state;
+    static const char *const ids[][2] = {
+        {"17", "17"}, {"0", "0"}, {"-5", "-5"}, {"9223372036854775807", "9223372036854775807"}, {"\"1e3\"", "1e3"}};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct squad_file file;
+        struct error err;
+        struct buf text = {0};
+        const char *at = strstr(whole, "\"two\"");
+        buf_add(&text, whole, (size_t)(at - whole));
+        buf_add_text(&text, ids[i][0]);
+        buf_add_text(&text, at + 5);
+        assert_int_equal(file_write_all(FILE_NAME, text.data, text.size, &err), 0);
+        if (squad_read(&file, FILE_NAME, &err) < 0)
+            fail_msg("%s: %s", ids[i][0], err.text);
+        assert_true(str_equal(file.questions[1].id, str_of(ids[i][1])));
+        squad_release(&file);
+        buf_release(&text);
+        unlink(FILE_NAME);
+    }
+}
+
 static void odd_files_are_refused_by_name(void **state)
 {
     (void)state;
+    refused_with(
+        "\"one\", \"question\": \"a?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 4}]}, {\"id\": \"two\"",
+        "\"7\", \"question\": \"a?\", \"answers\": []}, {\"id\": 7", "7 occurs twice");
+    refused_with("\"two\"", "1e3", "question number 2 has an id with a fraction or an exponent");
+    refused_with("\"two\"", "2.0", "question number 2 has an id with a fraction");
+    refused_with("\"two\"", "null", "question number 2 has the id null");
+    refused_with("\"two\"", "[2]", "question number 2 has an id of another type");
+    refused_with("\"two\"", "9223372036854775808", "not JSON");
     refused_with("\"two\"", "\"one\"", "one occurs twice");
     refused_with("start\": 7", "start\": 8", "two has an answer that begins outside");
     refused_with("start\": 7", "start\": -1", "two has an answer that begins outside");
@@ -336,7 +368,7 @@ static void odd_files_are_refused_by_name(void **state)
     refused_with("\\ud83d", "\\ude42", "not JSON");
     refused_with("\\u00e9", "\\u0000", "not JSON");
     refused_with("\"two\"", "\"t\\u0000o\"", "not JSON");
-    refused_with("\"two\"", "2", "question number 2 has no \"id\"");
+    refused_with("\"id\": \"two\", ", "", "question number 2 has no \"id\"");
     refused_with("\"context\": ", "\"context\": [", "not JSON");
     refused_with("\"data\"", "\"date\"", "has no \"data\"");
     refused_with("\"qas\"", "\"questions\"", "data[0].paragraphs[0] has no \"context\" or no \"qas\"");
@@ -367,6 +399,7 @@ int main(void)
         cmocka_unit_test(f1_counts_common_words),
         cmocka_unit_test(the_first_of_equal_thresholds_is_the_best),
         cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused),
+        cmocka_unit_test(numbers_are_ids_too),
         cmocka_unit_test(odd_files_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* In: JSON. Out: questions. */
 #include "trainer/tune/squad_read.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -51,17 +52,16 @@ static struct str text_of(const json_t *value)
 }
 
 /* Names the question in a message. */
-static int bad(const char *path, const json_t *id, const char *what, struct error *err)
+static int bad(const char *path, struct str id, const char *what, struct error *err)
 {
-    if (json_is_string(id))
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question %.80s %s", json_string_value(id), what);
-    return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "%s", what);
+    return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question %.*s %s", (int)(id.size < 80 ? id.size : 80),
+                   id.data, what);
 }
 
 static int take_answers(struct squad_file *file, const char *path, const json_t *qa, struct squad_question *question,
                         struct error *err)
 {
-    const json_t *id = json_object_get(qa, "id"), *answers = json_object_get(qa, "answers"), *answer;
+    const json_t *answers = json_object_get(qa, "answers"), *answer;
     size_t i;
     question->answers = arena_array(&file->arena, json_array_size(answers) + 1, sizeof *question->answers);
     json_array_foreach(answers, i, answer)
@@ -70,34 +70,53 @@ static int take_answers(struct squad_file *file, const char *path, const json_t 
         if (question->impossible && json_is_string(text) && json_string_length(text) == 0)
             continue; /* some files say "no answer" so; the official evaluation leaves it out too */
         if (!json_is_string(text) || json_string_length(text) == 0 || !json_is_integer(start))
-            return bad(path, id, "has an answer without text or answer_start", err);
+            return bad(path, question->id, "has an answer without text or answer_start", err);
         struct squad_answer *out = &question->answers[question->answer_count++];
         *out = (struct squad_answer){.text = text_of(text), .length = points_of(text_of(text))};
         if (json_integer_value(start) < 0 || json_integer_value(start) >= (json_int_t)question->context->length)
-            return bad(path, id, "has an answer that begins outside its context", err);
+            return bad(path, question->id, "has an answer that begins outside its context", err);
         out->start = (uint32_t)json_integer_value(start);
     }
+    return 0;
+}
+
+/* The id as text: a string, or the digits of a whole number, as which Python writes it where it is a key. */
+static int take_id(struct squad_file *file, const char *path, const json_t *id, json_t *seen, struct str *text,
+                   struct error *err)
+{
+    char digits[24];
+    if (json_is_string(id)) {
+        *text = text_of(id);
+    } else if (json_is_integer(id)) {
+        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+        *text = arena_copy(&file->arena, str_of(digits));
+    } else {
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                       "question number %zu has %s: an id is a string or a whole number", file->count + 1,
+                       !id                  ? "no \"id\""
+                       : json_is_null(id)   ? "the id null"
+                       : json_is_number(id) ? "an id with a fraction or an exponent"
+                                            : "an id of another type");
+    }
+    if (json_object_get(seen, text->data))
+        return bad(path, *text, "occurs twice", err);
+    json_object_set_new(seen, text->data, json_true());
     return 0;
 }
 
 static int take_question(struct squad_file *file, const char *path, const json_t *qa,
                          const struct squad_context *context, json_t *seen, struct error *err)
 {
-    const json_t *id = json_object_get(qa, "id"), *text = json_object_get(qa, "question");
-    const json_t *impossible = json_object_get(qa, "is_impossible");
-    if (!json_is_string(id))
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question number %zu has no \"id\" that is a string",
-                       file->count + 1);
+    const json_t *text = json_object_get(qa, "question"), *impossible = json_object_get(qa, "is_impossible");
+    struct str id;
+    TRY(take_id(file, path, json_object_get(qa, "id"), seen, &id, err));
     if (!json_is_string(text))
         return bad(path, id, "has no \"question\"", err);
     if (impossible && !json_is_boolean(impossible))
         return bad(path, id, "has an is_impossible that is neither true nor false", err);
-    if (json_object_get(seen, json_string_value(id)))
-        return bad(path, id, "occurs twice", err);
-    json_object_set_new(seen, json_string_value(id), json_true());
     struct squad_question *question = &file->questions[file->count++];
     *question = (struct squad_question){
-        .id = text_of(id), .text = text_of(text), .context = context, .impossible = json_is_true(impossible)};
+        .id = id, .text = text_of(text), .context = context, .impossible = json_is_true(impossible)};
     file->version_2 |= impossible != NULL;
     return take_answers(file, path, qa, question, err);
 }
@@ -133,7 +152,8 @@ static int take_all(struct squad_file *file, const char *path, struct error *err
     size_t i, j;
     int result = 0;
     if (!json_is_array(data))
-        return bad(path, NULL, "has no \"data\": not a file of questions in SQuAD's form", err);
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                       "has no \"data\": not a file of questions in SQuAD's form");
     json_t *seen = json_object();
     file->questions = mem_array(questions_in(data) + 1, sizeof *file->questions);
     json_array_foreach(data, i, article) json_array_foreach(json_object_get(article, "paragraphs"), j, paragraph)
@@ -143,7 +163,7 @@ static int take_all(struct squad_file *file, const char *path, struct error *err
     }
     json_decref(seen);
     if (result == 0 && file->count == 0)
-        return bad(path, NULL, "holds no questions", err);
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "holds no questions");
     return result;
 }
 

@@ -33,7 +33,8 @@ struct squad_answer {
 };
 
 struct squad_question {
-    struct str id, text;
+    struct str id; /* a number is its decimal digits */
+    struct str text;
     const struct squad_context *context;
     struct squad_answer *answers; /* [answer_count] */
     uint32_t answer_count;
