@@ -190,6 +190,8 @@ static void take_heads(const json_t *json, struct model_config *config)
         const char *label = json_string_value(json_object_get(names, key));
         snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", label ? label : "");
     }
+    const char *task = json_string_value(json_object_get(json, "finetuning_task"));
+    snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task ? task : "");
 }
 
 /* Adds the keys by which transformers describes classes. */
@@ -208,6 +210,8 @@ static void add_labels(const struct model_config *config, json_t *json)
     json_object_set_new(json, "label2id", numbers);
     json_object_set_new(json, "problem_type",
                         json_string(config->labels == 1 ? "regression" : "single_label_classification"));
+    if (config->tuned_for[0])
+        json_object_set_new(json, "finetuning_task", json_string(config->tuned_for));
 }
 
 static int config_take(const char *path, const json_t *json, struct model_config *config, struct error *err)

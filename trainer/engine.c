@@ -508,6 +508,8 @@ int engine_read_weights(struct engine *e, const char *path, struct names_report 
     float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
     int result = names_read(path, params, e->recipe->seed, flat, report, err);
     if (result == 0)
+        head_choice_apply(&e->recipe->head, params, e->recipe->seed, flat);
+    if (result == 0)
         result = names_check_finite(path, params, flat, err);
     e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
     model_refresh(e->model);

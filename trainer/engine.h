@@ -93,7 +93,8 @@ struct model_budget engine_budget(const struct engine *engine);
 int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
 void engine_close(struct engine *engine);
 
-/* Reads the weights of a model.safetensors into the model; errors and report are those of names_read. */
+/* Reads the weights of a model.safetensors into the model, with the head that the recipe says; errors and report are
+ * those of names_read. */
 int engine_read_weights(struct engine *engine, const char *path, struct names_report *report, struct error *err);
 
 /* From now on a step's gradients are summed over the processes of `team`, which outlives the engine. With --same-bits,

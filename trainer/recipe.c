@@ -56,6 +56,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         .dataset = material->hash,
         .seq = material->seq,
         .config = *config,
+        .head = material->head,
         .steps_before = origin->goes_on ? origin->state.step : 0,
         .samples_before = origin->goes_on ? origin->state.samples : 0,
         .overlap = true,
@@ -181,12 +182,27 @@ static json_t *schedule_identity(const struct schedule *schedule)
     return json;
 }
 
+/* The same file of weights may begin two runs, if the config.json beside it names other classes. A head that is kept as
+ * it is, or that has another shape, adds nothing: so it was in runs of older versions. */
+static void add_head(json_t *identity, const struct head_choice *head, int32_t labels)
+{
+    struct buf rows = {0};
+    if (head->drawn && head->fits)
+        json_object_set_new(identity, "head", json_string("drawn"));
+    for (int32_t i = 0; head->moved && i < labels; i++)
+        buf_addf(&rows, "%s%d", i > 0 ? " " : "rows ", head->rows[i]);
+    if (head->moved)
+        json_object_set_new(identity, "head", json_string(buf_text(&rows)));
+    buf_release(&rows);
+}
+
 json_t *recipe_identity(const struct recipe *recipe)
 {
     const struct scaler_settings *s = &recipe->scaling;
     json_t *identity = data_identity(recipe);
     if (recipe->task[0])
         json_object_set_new(identity, "task", json_string(recipe->task));
+    add_head(identity, &recipe->head, recipe->config.labels);
     add_all(identity, model_identity(&recipe->config));
     add_all(identity, optimizer_identity(recipe));
     if (recipe->steps_before > 0)

@@ -9,6 +9,7 @@
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/datasets.h"
+#include "trainer/head_choice.h"
 #include "trainer/model/params.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
@@ -29,6 +30,7 @@ struct material {
     char mixture[MIXTURE_TEXT_BYTES]; /* for several datasets (datasets_identity), else empty */
     uint32_t seq;                     /* maximum of tokens per sample */
     uint64_t samples;
+    struct head_choice head;
 };
 
 struct recipe {
@@ -37,6 +39,7 @@ struct recipe {
     char mixture[MIXTURE_TEXT_BYTES];
     uint32_t seq;
     struct model_config config;
+    struct head_choice head;               /* of the origin */
     char initial[64];                      /* "random", or hashes of the files of --init or --resume */
     uint64_t steps_before, samples_before; /* of the run that --resume continues, else 0 */
     struct optimizer optimizer;

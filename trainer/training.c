@@ -30,8 +30,12 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     }
     struct names_report report;
     int result = names_read(origin->weights, params, t->setup.recipe.seed, flat->params, &report, err);
-    if (result == 0 && !t->keeper.silent)
+    if (result == 0)
+        head_choice_apply(&t->setup.recipe.head, params, t->setup.recipe.seed, flat->params);
+    if (result == 0 && !t->keeper.silent) {
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+        head_choice_say(&t->setup.recipe.head, &report);
+    }
     names_report_release(&report);
     if (result == 0 && origin->moments)
         result = checkpoint_read(origin->files, params, NULL, flat->first, flat->second, err);

@@ -12,6 +12,7 @@
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/tune/glue_scores.h"
+#include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
 
 /* ---- what is trained on ---- */
@@ -79,6 +80,18 @@ static void put_head(const struct glue_task *task, struct model_config *config)
     memset(config->label_names, 0, sizeof config->label_names);
     for (uint32_t i = 0; i < task->labels && task->labels > 1; i++)
         snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", task->label_names[i]);
+    snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task->name);
+}
+
+/* What the model keeps of the origin's head. */
+static int choose_head(const struct glue_task *task, const struct origin *origin, struct head_choice *choice,
+                       struct error *err)
+{
+    json_t *json = NULL;
+    TRY(labels_read(origin->files, &json, err));
+    labels_choose(json, json_string_value(json_object_get(origin->identity, "task")), task, choice);
+    json_decref(json);
+    return 0;
 }
 
 int glue_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
@@ -109,7 +122,7 @@ int glue_open(void *context, const struct settings *settings, const struct origi
         .samples = g->train.samples.count,
     };
     snprintf(material->task, sizeof material->task, "glue %s", g->task->name);
-    return 0;
+    return choose_head(g->task, origin, &material->head, err);
 }
 
 const struct text *glue_text(void *context)

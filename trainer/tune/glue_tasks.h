@@ -28,13 +28,15 @@ struct glue_columns {
     bool header;
 };
 
-#define GLUE_DEVS_MAX 2
+#define GLUE_DEVS_MAX   2
+#define GLUE_LABELS_MAX 3
 struct glue_task {
     const char *name;   /* on the command line */
     const char *folder; /* GLUE's name */
     struct glue_columns train, test;
     uint32_t labels; /* classes; 1: a number */
-    const char *label_names[3];
+    const char *label_names[GLUE_LABELS_MAX];
+    const char *other_names[GLUE_LABELS_MAX]; /* of the same classes, in models of transformers; NULL: none */
     enum glue_metric metric;
     uint32_t columns_least; /* shorter rows are skipped and counted; 0: they are errors */
     struct glue_dev {

@@ -11,6 +11,7 @@
 #include "trainer/evaluate.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/safetensors.h"
+#include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad_scores.h"
 
@@ -104,6 +105,10 @@ int squad_open(void *context, const struct settings *settings, const struct orig
         .seq = s->limits.length,
         .samples = samples->count,
     };
+    json_t *json = NULL;
+    TRY(labels_read(origin->files, &json, err));
+    labels_choose_spans(json, &material->head);
+    json_decref(json);
     return 0;
 }
 

@@ -32,9 +32,11 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     TRY(engine_open(e, engine_precision(e, NULL), NULL, err));
     TRY(engine_load(e, ENGINE_MODEL, err));
     const int result = engine_read_weights(e, origin->weights, &report, err);
-    if (result == 0)
+    if (result == 0) {
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
-    if (result == 0 && report.drawn.size > 0)
+        head_choice_say(&e->recipe->head, &report);
+    }
+    if (result == 0 && (report.drawn.size > 0 || e->recipe->head.drawn))
         log_warn("%s cannot answer questions yet, as its head is drawn at random: --train FILE trains it",
                  origin->name);
     names_report_release(&report);

@@ -1,0 +1,219 @@
+/* Which heads of other models are taken for a task, by the names in their config.json, and what becomes of the rows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "trainer/head_choice.h"
+#include "trainer/tune/labels.h"
+
+#define CLASSES(names)   "{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":{" names "}}"
+#define TWO(a, b)        "\"0\":\"" a "\",\"1\":\"" b "\""
+#define THREE(a, b, c)   TWO(a, b) ",\"2\":\"" c "\""
+#define WITH(names, key) "{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":{" names "}," key "}"
+#define TASK(name)       "\"finetuning_task\":\"" name "\""
+#define PROBLEM(name)    "\"problem_type\":\"" name "\""
+#define MNLI             THREE("contradiction", "entailment", "neutral")
+
+/* `rows`: where each row of the task's head is in the model's; NULL: drawn, and `why` is said. */
+struct a_case {
+    const char *task, *config, *recorded, *rows, *why;
+    bool fits;
+};
+
+static const struct a_case cases[] = {
+    /* names in any order, spelt in any way */
+    {"mnli", CLASSES(MNLI), NULL, "0 1 2", NULL, 0},
+    {"mnli", CLASSES(THREE("entailment", "neutral", "contradiction")), NULL, "2 0 1", "contradiction, entailment", 0},
+    {"mnli", CLASSES(THREE("NEUTRAL", "Contradiction", "ENTAILMENT")), NULL, "1 2 0", "in the order of mnli", 0},
+    {"rte", CLASSES(TWO("not_entailment", "entailment")), NULL, "1 0", "", 0},
+    {"qnli", CLASSES(TWO("Not-Entailment", "ENTAILMENT")), NULL, "1 0", "", 0},
+    {"rte", CLASSES(TWO("entailment", "not entailment")), NULL, "0 1", NULL, 0},
+    {"sst-2", CLASSES(TWO("NEGATIVE", "POSITIVE")), NULL, "0 1", NULL, 0},
+    {"sst-2", CLASSES(TWO("positive", "negative")), NULL, "1 0", "in the order of sst-2: 0, 1", 0},
+    {"cola", CLASSES(TWO("unacceptable", "acceptable")), NULL, "0 1", NULL, 0},
+    {"mrpc", CLASSES(TWO("equivalent", "not_equivalent")), NULL, "1 0", "", 0},
+    {"qqp", CLASSES(TWO("not_duplicate", "duplicate")), NULL, "0 1", NULL, 0},
+    {"wnli", CLASSES(TWO("entailment", "not_entailment")), NULL, "1 0", "", 0},
+    {"wnli", CLASSES(TWO("1", "0")), NULL, "1 0", "", 0},
+    {"mnli", "{\"id2label\":{" MNLI "}}", NULL, "0 1 2", NULL, 0}, /* no architecture: the names decide */
+    {"mnli", "{\"architectures\":[\"RobertaPreLayerNormForSequenceClassification\"],\"id2label\":{" MNLI "}}", NULL,
+     "0 1 2", NULL, 0},
+    {"mnli", WITH(MNLI, PROBLEM("single_label_classification")), NULL, "0 1 2", NULL, 0},
+    /* other names, or none */
+    {"mnli", CLASSES(THREE("negative", "neutral", "positive")), NULL, NULL,
+     "its labels are negative, neutral, positive; those of mnli are contradiction, entailment, neutral", 1},
+    {"rte", CLASSES(TWO("entailment", "contradiction")), NULL, NULL, "its labels are", 1},
+    {"mnli", CLASSES(THREE("LABEL_0", "LABEL_1", "LABEL_2")), NULL, NULL, "does not name its labels", 1},
+    {"sst-2", CLASSES(TWO("label_0", "label_1")), NULL, NULL, "does not name", 1},
+    {"sst-2", CLASSES(TWO("0", "LABEL_1")), NULL, NULL, "does not name", 1},
+    {"sst-2", "{\"architectures\":[\"BertForSequenceClassification\"]}", NULL, NULL, "does not name", 1},
+    {"mnli", CLASSES(THREE("neutral", "Neutral", "entailment")), NULL, NULL, "does not name", 1},
+    {"mnli", CLASSES("\"0\":\"contradiction\",\"1\":\"entailment\",\"3\":\"neutral\""), NULL, NULL, "does not name", 1},
+    {"mnli", CLASSES("\"0\":\"contradiction\",\"1\":\"entailment\",\"2\":7"), NULL, NULL, "does not name", 1},
+    {"sst-2", CLASSES(TWO("negative", "1")), NULL, NULL, "its labels are negative, 1", 1}, /* half of each list */
+    {"mnli", CLASSES(THREE("", "entailment", "neutral")), NULL, NULL, "does not name", 1},
+    {"mnli", "{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":[\"a\",\"b\",\"c\"]}", NULL, NULL,
+     "does not name", 0},
+    /* another number of labels */
+    {"mnli", CLASSES(TWO("entailment", "not_entailment")), NULL, NULL, "its labels are entailment, not_entailment;", 0},
+    {"rte", CLASSES(MNLI), NULL, NULL, "its labels are contradiction", 0},
+    {"rte", CLASSES(MNLI ",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\",\"6\":\"g\",\"7\":\"h\",\"8\":\"i\""), NULL, NULL,
+     "does not name", 0},
+    /* numbers are the names of one task only */
+    {"mrpc", CLASSES(TWO("0", "1")), NULL, "0 1", NULL, 0},
+    {"mrpc", WITH(TWO("0", "1"), TASK("mrpc")), NULL, "0 1", NULL, 0},
+    {"mrpc", WITH(TWO("0", "1"), TASK("cola")), NULL, NULL, "fine-tuned for cola", 1},
+    {"mrpc", CLASSES(TWO("0", "1")), "glue sst-2", NULL, "fine-tuned for sst-2", 1},
+    {"mrpc", WITH(TWO("0", "1"), TASK("cola")), "glue mrpc", "0 1", NULL, 0}, /* a run's record is nearer */
+    {"sst-2", WITH(TWO("0", "1"), TASK("sst2")), NULL, "0 1", NULL, 0},
+    {"rte", WITH(TWO("entailment", "not_entailment"), TASK("qnli")), NULL, "0 1", NULL, 0},
+    /* other kinds of heads */
+    {"mrpc", "{\"architectures\":[\"BertForTokenClassification\"],\"id2label\":{" TWO("0", "1") "}}", NULL, NULL,
+     "it is a BertForTokenClassification", 1},
+    {"mnli", "{\"architectures\":[\"BertForTokenClassification\"],\"id2label\":{" MNLI "}}", NULL, NULL,
+     "BertForTokenClassification", 1},
+    {"mrpc", "{\"architectures\":[\"BertForMultipleChoice\"]}", NULL, NULL, "BertForMultipleChoice", 0},
+    {"mrpc", "{\"architectures\":[\"BertForPreTraining\"]}", NULL, NULL, "BertForPreTraining", 0},
+    {"mrpc", "{}", NULL, NULL, "does not name", 0},
+    {"mnli", WITH(MNLI, PROBLEM("multi_label_classification")), NULL, NULL, "any number of labels", 1},
+    {"mnli", WITH(MNLI, PROBLEM("regression")), NULL, NULL, "predicts a number", 1},
+    {"mnli", CLASSES("\"0\":\"LABEL_0\""), NULL, NULL, "predicts a number", 0},
+    {"sts-b", CLASSES("\"0\":\"LABEL_0\""), NULL, "", NULL, 0},
+    {"sts-b", WITH("\"0\":\"LABEL_0\"", PROBLEM("regression")), NULL, "", NULL, 0},
+    {"sts-b", CLASSES(TWO("0", "1")), NULL, NULL, "predicts a class", 0},
+    {"sts-b", WITH("\"0\":\"LABEL_0\"", PROBLEM("single_label_classification")), NULL, NULL, "predicts a class", 1},
+    {"sts-b", WITH("\"0\":\"x\"", PROBLEM("multi_label_classification")), NULL, NULL, "any number of labels", 1},
+    {"sts-b", "{\"architectures\":[\"BertForTokenClassification\"],\"id2label\":{\"0\":\"x\"}}", NULL, NULL,
+     "BertForTokenClassification", 1},
+};
+
+static void expect(const struct a_case *c, const struct head_choice *choice)
+{
+    char rows[24] = "", *at = rows;
+    const struct glue_task *task = glue_task_named(c->task);
+    for (uint32_t i = 0; i < task->labels && task->labels > 1; i++)
+        at += sprintf(at, "%s%d", i > 0 ? " " : "", choice->moved ? choice->rows[i] : (int)i);
+    if (choice->drawn != !c->rows || (c->rows && strcmp(rows, c->rows) != 0) || choice->fits != c->fits)
+        fail_msg("%s of %s: %s, rows %s, fits %d: %s", c->task, c->config, choice->drawn ? "drawn" : "kept", rows,
+                 choice->fits, choice->why);
+    if (c->why ? !strstr(choice->why, c->why) : choice->why[0] != '\0')
+        fail_msg("%s of %s: \"%s\" is not \"%s\"", c->task, c->config, choice->why, c->why);
+}
+
+static void names_decide_about_a_head(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct head_choice choice;
+        json_t *config = json_loads(cases[i].config, 0, NULL);
+        assert_non_null(config);
+        labels_choose(config, cases[i].recorded, glue_task_named(cases[i].task), &choice);
+        expect(&cases[i], &choice);
+        json_decref(config);
+    }
+}
+
+static bool keeps_spans(const char *text)
+{
+    struct head_choice choice;
+    json_t *config = json_loads(text, 0, NULL);
+    labels_choose_spans(config, &choice);
+    json_decref(config);
+    assert_int_equal(choice.drawn, choice.why[0] != '\0');
+    return !choice.drawn;
+}
+
+static void a_head_for_questions_is_that_of_its_class(void **state)
+{
+    (void)state;
+    assert_true(keeps_spans("{\"architectures\":[\"BertForQuestionAnswering\"]}"));
+    assert_true(keeps_spans("{\"architectures\":[\"RobertaPreLayerNormForQuestionAnswering\"]}"));
+    assert_true(keeps_spans("{}"));
+    assert_false(keeps_spans("{\"architectures\":[\"BertForSequenceClassification\"]}"));
+    assert_false(keeps_spans("{\"architectures\":[\"BertForPreTraining\"]}"));
+}
+
+static void a_task_is_found_by_name_or_by_its_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *tasks;
+    } models[] = {
+        {CLASSES(MNLI), "mnli "},
+        {WITH(TWO("0", "1"), TASK("mrpc")), "mrpc "},
+        {WITH(TWO("negative", "positive"), TASK("sst2")), "sst-2 "},
+        {CLASSES(TWO("negative", "positive")), "sst-2 "},
+        {CLASSES(TWO("entailment", "not_entailment")), "qnli rte wnli "},
+        {CLASSES(TWO("0", "1")), "cola sst-2 mrpc qqp wnli "},
+        {CLASSES("\"0\":\"LABEL_0\""), "sts-b "},
+        {CLASSES(TWO("a", "b")), ""},
+        {"{\"architectures\":[\"BertForQuestionAnswering\"]}", ""},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct glue_task *tasks[GLUE_TASKS];
+        char found[80] = "";
+        json_t *config = json_loads(models[i].config, 0, NULL);
+        const size_t count = labels_tasks(config, tasks);
+        for (size_t k = 0; k < count; k++)
+            sprintf(found + strlen(found), "%s ", tasks[k]->name);
+        assert_string_equal(found, models[i].tasks);
+        json_decref(config);
+    }
+}
+
+/* ---- rows ---- */
+
+static void rows_are_moved_or_drawn_and_nothing_else(void **state)
+{
+    (void)state;
+    struct model_config config;
+    struct params params;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.vocabulary = 64;
+    config.task_heads = 1u << HEAD_CLASS;
+    config.labels = 3;
+    params_init(&params, &config);
+    const struct param *weight = params_find(&params, "classifier.weight"),
+                       *bias = params_find(&params, "classifier.bias");
+    float *flat = mem_clear(params.size, sizeof *flat), *before = mem_array(params.size, sizeof *before);
+    params_draw_all(&params, 7, flat);
+    for (size_t i = 0; i < 3; i++)
+        flat[bias->offset + i] = (float)i + 1;
+    memcpy(before, flat, params.size * sizeof *flat);
+
+    head_choice_apply(&(struct head_choice){0}, &params, 9, flat);
+    assert_memory_equal(flat, before, params.size * sizeof *flat);
+
+    head_choice_apply(&(struct head_choice){.moved = true, .rows = {2, 0, 1}}, &params, 9, flat);
+    const size_t columns = (size_t)config.hidden;
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(flat[bias->offset + i] == before[bias->offset + (i + 2) % 3]);
+        assert_memory_equal(flat + weight->offset + i * columns, before + weight->offset + (i + 2) % 3 * columns,
+                            columns * sizeof *flat);
+    }
+
+    head_choice_apply(&(struct head_choice){.drawn = true}, &params, 7, flat);
+    assert_memory_equal(flat + weight->offset, before + weight->offset, weight->count * sizeof *flat); /* seed 7 */
+    assert_true(flat[bias->offset] == 0);
+    memcpy(flat + bias->offset, before + bias->offset, 3 * sizeof *flat);
+    assert_memory_equal(flat, before, params.size * sizeof *flat);
+    mem_free(flat);
+    mem_free(before);
+    params_release(&params);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_decide_about_a_head),
+        cmocka_unit_test(a_head_for_questions_is_that_of_its_class),
+        cmocka_unit_test(a_task_is_found_by_name_or_by_its_labels),
+        cmocka_unit_test(rows_are_moved_or_drawn_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* Whether a model keeps the head of the model that it starts from. The shape of a head says nothing about what its rows
+ * stand for, so whoever knows the task decides (tune/labels.h), and the weights follow here. */
+#ifndef TRAINER_HEAD_CHOICE_H
+#define TRAINER_HEAD_CHOICE_H
+
+#include "trainer/keep/names.h"
+#include "trainer/model/params.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed: the head is kept as it is, if there is one of the model's shape. */
+struct head_choice {
+    bool drawn;               /* initialized from the seed, whatever the file has */
+    bool moved;               /* row i of the head is row rows[i] of the file's */
+    bool fits;                /* drawn, although the file's head has the shape of the model's */
+    uint8_t rows[LABELS_MAX]; /* set if `moved` */
+    char why[320];            /* of a choice that is not zeroed: for the user */
+};
+
+/* After names_read: draws the task's head in flat memory again, or moves its rows. */
+void head_choice_apply(const struct head_choice *choice, const struct params *params, uint64_t seed, float *flat);
+/* Tells the user about a head that was in the file and was not kept as it is. */
+void head_choice_say(const struct head_choice *choice, struct names_report *report);
+
+#endif

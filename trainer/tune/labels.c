@@ -1,0 +1,220 @@
+/* In: a config.json and a task. Out: what becomes of the head. */
+#include "trainer/tune/labels.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "trainer/config.h"
+#include "trainer/keep/json_write.h"
+
+int labels_read(const char *files, json_t **config, struct error *err)
+{
+    char *path = path_join(files, "config.json");
+    const int result = json_read(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, err);
+    mem_free(path);
+    return result;
+}
+
+/* ---- names ---- */
+
+/* The next letter that counts, in lower case; 0 at the end. */
+static char letter(const char **at)
+{
+    *at += strspn(*at, "-_ ");
+    const char next = **at;
+    *at += next != '\0';
+    return next >= 'A' && next <= 'Z' ? (char)(next - 'A' + 'a') : next;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    char one, other;
+    do {
+        one = letter(&a);
+        other = letter(&b);
+    } while (one == other && one != '\0');
+    return one == other;
+}
+
+static bool is_number(const char *name)
+{
+    return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* transformers' names for classes that nobody named. */
+static bool is_placeholder(const char *name)
+{
+    return strlen(name) > 6 && str_equal_ascii_nocase((struct str){name, 6}, STR("LABEL_")) && is_number(name + 6);
+}
+
+/* The labels of a model: NULL where id2label has no usable name. */
+struct described {
+    const char *architecture, *problem;
+    const char *names[LABELS_MAX];
+    size_t count;
+    bool named;   /* every label has a name of its own */
+    bool numbers; /* and these are numbers */
+};
+
+static const char *text_of(const json_t *config, const char *key)
+{
+    return json_string_value(json_object_get(config, key));
+}
+
+static struct described describe(const json_t *config)
+{
+    const json_t *names = json_object_get(config, "id2label");
+    struct described d = {
+        .architecture = json_string_value(json_array_get(json_object_get(config, "architectures"), 0)),
+        .problem = text_of(config, "problem_type"),
+        .count = json_is_object(names) ? json_object_size(names) : 2, /* transformers' default */
+    };
+    d.named = json_is_object(names) && d.count <= LABELS_MAX;
+    d.numbers = d.named;
+    for (size_t i = 0; i < d.count && d.named; i++) {
+        char key[12];
+        snprintf(key, sizeof key, "%zu", i);
+        const char *name = text_of(names, key);
+        d.named = name && *name && !is_placeholder(name);
+        for (size_t k = 0; k < i && d.named; k++)
+            d.named = !same_name(name, d.names[k]);
+        d.numbers = d.numbers && d.named && is_number(name);
+        d.names[i] = name;
+    }
+    return d;
+}
+
+/* Finds each of a task's names among the model's. */
+static bool find_rows(const struct described *d, const char *const *names, uint32_t count, uint8_t rows[LABELS_MAX])
+{
+    for (uint32_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < d->count && !(names[i] && same_name(names[i], d->names[k])))
+            k++;
+        if (k == d->count)
+            return false;
+        rows[i] = (uint8_t)k;
+    }
+    return true;
+}
+
+static bool has_labels(const struct described *d, const struct glue_task *task, uint8_t rows[LABELS_MAX])
+{
+    return d->named && d->count == task->labels &&
+           (find_rows(d, task->label_names, task->labels, rows) || find_rows(d, task->other_names, task->labels, rows));
+}
+
+static const struct glue_task *task_of_model(const json_t *config, const char *recorded)
+{
+    const char *name = recorded && strncmp(recorded, "glue ", 5) == 0 ? recorded + 5 : NULL;
+    if (!recorded)
+        name = text_of(config, "finetuning_task");
+    for (size_t i = 0; name && i < GLUE_TASKS; i++)
+        if (same_name(name, glue_tasks[i].name)) /* transformers writes sst2 and stsb */
+            return &glue_tasks[i];
+    return NULL;
+}
+
+/* ---- the choice ---- */
+
+static bool architecture_ends(const struct described *d, const char *end)
+{
+    return d->architecture && str_ends(str_of(d->architecture), str_of(end));
+}
+
+__attribute__((format(printf, 3, 4))) static void draw(struct head_choice *choice, bool fits, const char *format, ...)
+{
+    va_list arguments;
+    choice->drawn = true;
+    choice->fits = fits;
+    va_start(arguments, format);
+    vsnprintf(choice->why, sizeof choice->why, format, arguments);
+    va_end(arguments);
+}
+
+/* "contradiction, entailment, neutral" */
+static const char *list_of(const char *const *names, size_t count, char out[160])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < count && used < 160; i++)
+        used += (size_t)snprintf(out + used, 160 - used, "%s%.30s", i > 0 ? ", " : "", names[i] ? names[i] : "?");
+    return out;
+}
+
+static void move_rows(const struct glue_task *task, const uint8_t rows[LABELS_MAX], struct head_choice *choice)
+{
+    char names[160];
+    for (uint32_t i = 0; i < task->labels; i++) {
+        choice->moved |= rows[i] != i;
+        choice->rows[i] = rows[i];
+    }
+    if (choice->moved)
+        snprintf(choice->why, sizeof choice->why, "its rows are put in the order of %s: %s", task->name,
+                 list_of(task->label_names, task->labels, names));
+}
+
+/* Why a head of this kind cannot be one of the task; NULL: it can. */
+static const char *other_kind(const struct described *d, const struct glue_task *task)
+{
+    const bool number = d->count == 1 || (d->problem && strcmp(d->problem, "regression") == 0);
+    if (d->problem && strcmp(d->problem, "multi_label_classification") == 0)
+        return "it gives a text any number of labels (multi_label_classification)";
+    if (task->labels > 1 && number)
+        return "it predicts a number, not a class";
+    if (task->labels == 1 && (!number || d->count != 1 || (d->problem && strcmp(d->problem, "regression") != 0)))
+        return "it predicts a class, not a number";
+    return NULL;
+}
+
+void labels_choose(const json_t *config, const char *recorded, const struct glue_task *task, struct head_choice *choice)
+{
+    const struct described d = describe(config);
+    const struct glue_task *known = task_of_model(config, recorded);
+    const bool fits = d.count == task->labels && (architecture_ends(&d, "Classification") ||
+                                                  (!d.architecture && json_object_get(config, "id2label")));
+    char theirs[160], ours[160];
+    uint8_t rows[LABELS_MAX];
+    *choice = (struct head_choice){0};
+    if (d.architecture && !architecture_ends(&d, "ForSequenceClassification"))
+        return draw(choice, fits, "it is a %.60s", d.architecture);
+    const char *kind = other_kind(&d, task);
+    if (kind)
+        return draw(choice, fits, "%s", kind);
+    if (task->labels == 1)
+        return;
+    if (!d.named)
+        return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
+    if (has_labels(&d, task, rows) && !(d.numbers && known && known != task))
+        return move_rows(task, rows, choice);
+    if (d.numbers && known)
+        return draw(choice, fits, "it was fine-tuned for %s, whose labels 0 and 1 are not those of %s", known->name,
+                    task->name);
+    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, d.count, theirs), task->name,
+         list_of(task->label_names, task->labels, ours));
+}
+
+void labels_choose_spans(const json_t *config, struct head_choice *choice)
+{
+    const struct described d = describe(config);
+    *choice = (struct head_choice){0};
+    if (d.architecture && !architecture_ends(&d, "ForQuestionAnswering"))
+        draw(choice, false, "it is a %.60s", d.architecture);
+}
+
+size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS])
+{
+    const struct glue_task *known = task_of_model(config, NULL);
+    struct head_choice choice;
+    size_t count = 0;
+    for (size_t i = 0; i < GLUE_TASKS; i++) {
+        labels_choose(config, NULL, &glue_tasks[i], &choice);
+        if (!choice.drawn && (!known || known == &glue_tasks[i]))
+            out[count++] = &glue_tasks[i];
+    }
+    return count;
+}

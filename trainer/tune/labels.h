@@ -1,0 +1,33 @@
+/* Whether the head of a model that was fine-tuned elsewhere is the head of a task: decided by the names in its
+ * config.json, never by its shape. */
+#ifndef TRAINER_TUNE_LABELS_H
+#define TRAINER_TUNE_LABELS_H
+
+#include "base/error.h"
+#include "trainer/head_choice.h"
+#include "trainer/tune/glue_tasks.h"
+
+#include <jansson.h>
+
+/* Reads the config.json in a model's directory; the caller json_decref's it. */
+int labels_read(const char *files, json_t **config, struct error *err);
+
+/* For a classifier of `task`. It is kept where
+ *   - `architectures` is absent or names a …ForSequenceClassification,
+ *   - `problem_type` is absent or the task's kind, and
+ *   - the names in `id2label` are those of the task's labels, or their other names (glue_tasks.h), in any order: rows
+ *     are moved then. Case, '-', '_' and blanks do not count: NOT-ENTAILMENT is not_entailment. LABEL_0, LABEL_1 … are
+ *     no names. Names that are numbers ("0", "1") are those of one task only, so they are refused where another task is
+ *     known: `recorded`, as a run's identity has it ("glue cola"; NULL: none), else `finetuning_task`.
+ * A task with a number as its label (sts-b) needs a head with one output and no classes. Otherwise the head is drawn,
+ * and choice->why says why. */
+void labels_choose(const json_t *config, const char *recorded, const struct glue_task *task,
+                   struct head_choice *choice);
+/* For the head of squad: kept where `architectures` is absent or names a …ForQuestionAnswering. */
+void labels_choose_spans(const json_t *config, struct head_choice *choice);
+
+/* The tasks of GLUE that a config.json fits, for a model whose task nobody named: the one of `finetuning_task`, else
+ * all whose labels it has. Writes at most GLUE_TASKS to `out`; returns their number. */
+size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS]);
+
+#endif
