@@ -41,7 +41,9 @@ long=(--epochs 40 --lr 3e-3) # with 20 it depends on rounding whether the task i
 learns() {
     case_begin "a task is learned, scored and written"
     expect_exit 0 "${glue[@]}" "${long[@]}" --out one
-    expect_words "scores" "sst-2: acc" "classifier.weight"
+    expect_words "scores" "sst-2: acc" "(0.5000)   60 rows; in brackets: always the commonest label" \
+        "classifier.weight"
+    expect_equal "the commonest label" "$(json one/scores.json 'o["commonest"]')" "{'acc': 0.5}"
     expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dstrain export one --out DIR"
     [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
     expect_equal "keys of eval_results.txt" "$(cut -d' ' -f1 one/eval_results.txt | tr '\n' ' ')" \
@@ -116,6 +118,7 @@ several() {
     expect_exit 0 "$dstrain" glue all --seeds 2 --init pre --data glue --seq 32 --steps 3 --threads 1 --out all
     expect_words "cola is left out" "mrpc: f1" "of 2 runs"
     grep -q "^MRPC F1/Acc *SST-2 *avg" "$scratch/stdout" || complain "no table"
+    grep -q "^0.0/50.0 *50.0 *37.5   always the commonest label$" "$scratch/stdout" || complain "no baselines"
     expect_equal "runs" "$(json all/mrpc/scores.json 'o["seeds"], len(o["runs"])')" "([42, 43], 2)"
     expect_equal "mean" "$(json all/scores.json \
         'o["tasks"]["sst-2"]["acc"] == o["tasks"]["sst-2"]["spread"]["acc"]["mean"]')" \

@@ -116,6 +116,7 @@ held_out() {
 second_version() {
     case_begin "version 2"
     expect_exit 0 "${squad[@]}" --train train2.json --dev dev2.json --steps 5 --out two
+    expect_words "30 questions; never an answer: 33.33"
     expect_equal "null odds" "$(json two/null_odds.json 'len(o)')" 30
     expect_equal "scores" "$(json two/scores.json 'o["HasAns_total"] + o["NoAns_total"], "best_f1_thresh" in o')" \
         "(30, True)"

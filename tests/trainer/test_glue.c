@@ -148,6 +148,39 @@ static void equal_logits_give_the_first_class_and_an_undefined_part_no_mean(void
     json_decref(undefined);
 }
 
+/* Labels as digits; the scores of always giving the commonest of them. */
+static void the_commonest_label_scores_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *labels, *key;
+        double value;
+    } cases[] = {
+        {"sst-2", "00101", "acc", 0.6},    {"sst-2", "11", "acc", 1},       {"mnli", "0122", "acc", 0.5},
+        {"mrpc", "1101", "acc", 0.75},     {"mrpc", "1101", "f1", 6.0 / 7}, {"mrpc", "0010", "f1", 0},
+        {"mrpc", "01", "acc", 0.5},        {"mrpc", "01", "f1", 0},         {"mrpc", "1", "acc_and_f1", 1},
+        {"cola", "0111", "mcc", 0},        {"rte", "1110", "acc", 0.75},    {"sts-b", "0123", "pearson", 0},
+        {"sts-b", "0123", "spearmanr", 0}, {"sts-b", "0123", "corr", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct samples samples = {.head = HEAD_CLASS};
+        json_t *values = json_object();
+        for (const char *label = cases[i].labels; *label; label++) {
+            struct task_sample sample = {.length = 1, .label = (uint32_t)(*label - '0')};
+            const float number = (float)sample.label;
+            if (strcmp(cases[i].task, "sts-b") == 0)
+                memcpy(&sample.label, &number, sizeof number);
+            samples_add(&samples, (const uint32_t[]){2}, sample);
+        }
+        glue_score_commonest(glue_task_named(cases[i].task), &samples, "", values);
+        const double value = json_number_value(json_object_get(values, cases[i].key));
+        if (!near(value, cases[i].value))
+            fail_msg("%s of %s: %s is %g", cases[i].task, cases[i].labels, cases[i].key, value);
+        json_decref(values);
+        samples_release(&samples);
+    }
+}
+
 static uint64_t hash_of(uint32_t id, struct task_sample sample)
 {
     struct samples samples = {0};
@@ -303,6 +336,7 @@ int main(void)
         cmocka_unit_test(classes_are_scored_as_defined),
         cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
         cmocka_unit_test(equal_logits_give_the_first_class_and_an_undefined_part_no_mean),
+        cmocka_unit_test(the_commonest_label_scores_too),
         cmocka_unit_test(the_hash_of_samples_has_every_number),
         cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),
         cmocka_unit_test_teardown(results_are_sorted_and_printed_as_python_does, clear),

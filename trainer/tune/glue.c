@@ -49,7 +49,7 @@ static int check_file(const char *folder, const char *name, struct error *err)
     return result;
 }
 
-int glue_check_folder(const struct glue_task *task, const char *data, struct error *err)
+int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err)
 {
     char *folder = path_join(data, task->folder);
     int result = 0;
@@ -57,12 +57,21 @@ int glue_check_folder(const struct glue_task *task, const char *data, struct err
         fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
         result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
     }
-    if (result == 0)
+    if (result == 0 && trains)
         result = check_file(folder, "train.tsv", err);
     for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev && result == 0; i++)
         result = check_file(folder, task->devs[i].dev, err);
     mem_free(folder);
     return result;
+}
+
+/* The number of files that are scored. */
+static int dev_count(const struct glue *g)
+{
+    int count = 0;
+    while (count < GLUE_DEVS_MAX && g->task->devs[count].dev)
+        count++;
+    return g->dev ? 1 : count;
 }
 
 static bool has_test(const struct glue *g, const struct glue_dev *dev)
@@ -71,6 +80,26 @@ static bool has_test(const struct glue *g, const struct glue_dev *dev)
     const bool there = path_exists(path);
     mem_free(path);
     return there;
+}
+
+static int read_files(struct glue *g, struct error *err)
+{
+    if (g->dev)
+        return glue_read(g->task, g->dev, true, &g->text, g->length, &g->devs[0], err);
+    if (!g->answers)
+        TRY(read_file(g, "train.tsv", true, &g->train, err));
+    for (int i = 0; i < dev_count(g); i++) {
+        TRY(read_file(g, g->task->devs[i].dev, true, &g->devs[i], err));
+        if (!g->answers && has_test(g, &g->task->devs[i])) /* now, so that mistakes are found before the training */
+            TRY(read_file(g, g->task->devs[i].test, false, &g->tests[i], err));
+    }
+    return 0;
+}
+
+/* What stands for the task's data in the recipe: what is trained on, where there is such. */
+static const struct samples *samples_of(const struct glue *g)
+{
+    return g->answers ? &g->devs[0].samples : &g->train.samples;
 }
 
 static void put_head(const struct glue_task *task, struct model_config *config)
@@ -100,7 +129,8 @@ int glue_open(void *context, const struct settings *settings, const struct origi
     struct glue *g = context;
     g->length = (uint32_t)settings->seq;
     g->seed = settings->seed;
-    TRY(glue_check_folder(g->task, g->data, err));
+    if (!g->dev)
+        TRY(glue_check_folder(g->task, g->data, !g->answers, err));
     if (config->types < 2 && g->task->train.b != GLUE_NONE)
         return fail(err, ERR_MISMATCH, "the model knows one segment, samples of %s have two", g->task->folder);
     if (settings->seq > (uint64_t)config->positions) {
@@ -109,17 +139,12 @@ int glue_open(void *context, const struct settings *settings, const struct origi
         return hint(err, "--seq %" PRId32 " is the most", config->positions);
     }
     TRY(text_open(&g->text, origin->files, config->vocabulary, err));
-    TRY(read_file(g, "train.tsv", true, &g->train, err));
-    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++) {
-        TRY(read_file(g, g->task->devs[i].dev, true, &g->devs[i], err));
-        if (has_test(g, &g->task->devs[i])) /* read now, so that its mistakes are found before the training */
-            TRY(read_file(g, g->task->devs[i].test, false, &g->tests[i], err));
-    }
+    TRY(read_files(g, err));
     put_head(g->task, config);
     *material = (struct material){
-        .hash = samples_hash(&g->train.samples),
+        .hash = samples_hash(samples_of(g)),
         .seq = g->length,
-        .samples = g->train.samples.count,
+        .samples = samples_of(g)->count,
     };
     snprintf(material->task, sizeof material->task, "glue %s", g->task->name);
     return choose_head(g->task, origin, &material->head, err);
@@ -169,23 +194,76 @@ static int predict_test(const struct glue *g, const struct evaluation_work *work
     return result;
 }
 
-static int score_dev(struct glue *g, const struct evaluation_work *work, const char *directory, int i, json_t *values,
-                     json_t *undefined, struct error *err)
+/* Scores, and what is said about them. */
+struct results {
+    json_t *values, *undefined, *commonest;
+};
+
+static struct results results_make(void)
+{
+    return (struct results){json_object(), json_array(), json_object()};
+}
+
+static void results_release(struct results *r)
+{
+    json_decref(r->values);
+    json_decref(r->undefined);
+    json_decref(r->commonest);
+}
+
+/* Scores dev file number i by the logits of its samples, whose mean loss is given. */
+static void add_dev(const struct glue *g, int i, const float *logits, double loss, struct results *r)
 {
     const struct glue_dev *dev = &g->task->devs[i];
-    const struct samples *samples = &g->devs[i].samples;
     char key[32];
+    glue_score(g->task, &g->devs[i].samples, logits, dev->suffix, r->values, r->undefined);
+    glue_score_commonest(g->task, &g->devs[i].samples, dev->suffix, r->commonest);
+    snprintf(key, sizeof key, "eval_loss%s", dev->suffix);
+    json_object_set_new(r->values, key, json_real(loss));
+}
+
+/* Predicts dev file number i, and scores it; with a directory, writes predictions there. */
+static int score_dev(const struct glue *g, const struct evaluation_work *work, const char *directory, int i,
+                     struct results *r, struct error *err)
+{
+    const struct samples *samples = &g->devs[i].samples;
     double loss;
     float *logits = mem_array(samples->count * g->task->labels, sizeof *logits);
     int result = predict(work, samples, logits, &loss, err);
-    if (result == 0) {
-        glue_score(g->task, samples, logits, dev->suffix, values, undefined);
-        snprintf(key, sizeof key, "eval_loss%s", dev->suffix);
-        json_object_set_new(values, key, json_real(loss));
-        result = g->tests[i].samples.count > 0 ? predict_test(g, work, directory, i, err)
-                                               : predict_file(g, directory, dev, logits, samples->count, err);
-    }
+    if (result == 0)
+        add_dev(g, i, logits, loss, r);
+    if (result == 0 && directory)
+        result = g->tests[i].samples.count > 0
+                     ? predict_test(g, work, directory, i, err)
+                     : predict_file(g, directory, &g->task->devs[i], logits, samples->count, err);
     mem_free(logits);
+    return result;
+}
+
+/* {"task", "undefined", "commonest", "dev", "dev_passed_over"}, and the scores. */
+static json_t *scores_json(const struct glue *g, const struct results *r)
+{
+    json_t *json =
+        json_pack("{s:s, s:O, s:O}", "task", g->task->name, "undefined", r->undefined, GLUE_COMMONEST, r->commonest);
+    json_t *dev = json_array(), *passed_over = json_array();
+    for (int i = 0; i < dev_count(g); i++) {
+        json_array_append_new(dev, json_integer((json_int_t)g->devs[i].samples.count));
+        json_array_append_new(passed_over, json_integer((json_int_t)g->devs[i].passed_over));
+    }
+    json_object_set_new(json, "dev", dev);
+    json_object_set_new(json, "dev_passed_over", passed_over);
+    json_object_update(json, r->values);
+    return json;
+}
+
+int glue_evaluate(struct glue *g, const struct evaluation_work *work, json_t **scores, struct error *err)
+{
+    struct results r = results_make();
+    int result = 0;
+    for (int i = 0; i < dev_count(g) && result == 0; i++)
+        result = score_dev(g, work, NULL, i, &r, err);
+    *scores = result == 0 ? scores_json(g, &r) : NULL;
+    results_release(&r);
     return result;
 }
 
@@ -216,24 +294,17 @@ static double last_loss(const char *directory)
     return loss;
 }
 
-static int write_scores(const struct glue *g, const char *directory, json_t *values, json_t *undefined,
-                        struct error *err)
+static int write_scores(const struct glue *g, const char *directory, const struct results *r, struct error *err)
 {
     char *results = path_join(directory, EVAL_RESULTS_NAME), *scores = path_join(directory, SCORES_NAME);
-    int result = glue_write_results(results, values, err);
-    json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:O}", "task", g->task->name, "seed", (json_int_t)g->seed, "train",
-                             (json_int_t)g->train.samples.count, "passed_over", (json_int_t)g->train.passed_over,
-                             "undefined", undefined);
-    json_t *dev = json_array(), *passed_over = json_array();
-    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++) {
-        json_array_append_new(dev, json_integer((json_int_t)g->devs[i].samples.count));
-        json_array_append_new(passed_over, json_integer((json_int_t)g->devs[i].passed_over));
-    }
-    json_object_set_new(json, "dev", dev);
-    json_object_set_new(json, "dev_passed_over", passed_over);
-    json_object_update(json, values);
+    int result = glue_write_results(results, r->values, err);
+    json_t *json = scores_json(g, r),
+           *training = json_pack("{s:I, s:I, s:I}", "seed", (json_int_t)g->seed, "train",
+                                 (json_int_t)g->train.samples.count, "passed_over", (json_int_t)g->train.passed_over);
+    json_object_update(json, training);
     if (result == 0)
         result = json_file_write(scores, json, err);
+    json_decref(training);
     json_decref(json);
     mem_free(results);
     mem_free(scores);
@@ -242,25 +313,24 @@ static int write_scores(const struct glue *g, const char *directory, json_t *val
 
 static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
 {
-    struct glue *g = (struct glue *)work->task->context;
-    json_t *values = json_object(), *undefined = json_array();
+    const struct glue *g = work->task->context;
+    struct results r = results_make();
     int result = 0;
-    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev && result == 0; i++)
-        result = score_dev(g, work, directory, i, values, undefined, err);
-    json_object_set_new(values, "global_step", json_integer((json_int_t)work->step));
-    json_object_set_new(values, "loss", json_real(last_loss(directory)));
+    for (int i = 0; i < dev_count(g) && result == 0; i++)
+        result = score_dev(g, work, directory, i, &r, err);
+    json_object_set_new(r.values, "global_step", json_integer((json_int_t)work->step));
+    json_object_set_new(r.values, "loss", json_real(last_loss(directory)));
     if (result == 0)
-        result = write_scores(g, directory, values, undefined, err);
-    json_decref(values);
-    json_decref(undefined);
+        result = write_scores(g, directory, &r, err);
+    results_release(&r);
     return result;
 }
 
 struct task glue_task_of(void *context, const struct recipe *recipe)
 {
     struct glue *g = context;
-    g->run = (struct samples_reading){&g->train.samples, recipe->shuffled, recipe->seed};
-    g->split_train = (struct samples_reading){.samples = &g->train.samples};
+    g->run = (struct samples_reading){samples_of(g), recipe->shuffled, recipe->seed};
+    g->split_train = (struct samples_reading){.samples = samples_of(g)};
     g->split_valid = (struct samples_reading){.samples = &g->devs[0].samples};
     struct task task = {
         .heads = recipe->config.task_heads,

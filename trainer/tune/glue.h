@@ -18,6 +18,8 @@
 struct glue {
     const struct glue_task *task;
     const char *data; /* the folder of all tasks */
+    bool answers;     /* nothing is trained on: only the dev files are read */
+    const char *dev;  /* a file to score instead of the task's dev files, or NULL; needs no `data` */
 
     struct text text;
     uint32_t length;
@@ -26,8 +28,8 @@ struct glue {
     struct samples_reading run, split_train, split_valid;
 };
 
-/* Checks that the task's folder in `data` has train.tsv and the dev files. */
-int glue_check_folder(const struct glue_task *task, const char *data, struct error *err);
+/* Checks that the task's folder in `data` has the dev files, and train.tsv if it `trains`. */
+int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err);
 int glue_open(void *glue, const struct settings *settings, const struct origin *origin, struct model_config *config,
               struct material *material, struct error *err);
 const struct text *glue_text(void *glue);
@@ -36,6 +38,9 @@ struct task glue_task_of(void *glue, const struct recipe *recipe);
     {                                                                                                                  \
         (glue), glue_open, glue_text, glue_task_of, true                                                               \
     }
+/* Scores the model on the dev files, and writes nothing. *scores becomes an object with the keys of scores.json that do
+ * not belong to a training; the caller json_decref's it. Collective, as predict is. */
+int glue_evaluate(struct glue *glue, const struct evaluation_work *work, json_t **scores, struct error *err);
 void glue_release(struct glue *glue); /* what glue_open took, also where it failed */
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "trainer/tune/scores.h"
 
@@ -105,6 +106,78 @@ void glue_score(const struct glue_task *task, const struct samples *samples, con
         score_numbers(&s, samples, logits);
     else
         score_classes(&s, task, samples, logits);
+}
+
+static uint32_t commonest_label(const struct samples *samples, uint32_t labels)
+{
+    size_t *counts = mem_clear(labels, sizeof *counts);
+    uint32_t most = 0;
+    for (size_t i = 0; i < samples->count; i++)
+        counts[samples->items[i].label]++;
+    for (uint32_t i = 1; i < labels; i++)
+        most = counts[i] > counts[most] ? i : most;
+    mem_free(counts);
+    return most;
+}
+
+void glue_score_commonest(const struct glue_task *task, const struct samples *samples, const char *suffix,
+                          json_t *values)
+{
+    float *logits = mem_clear(samples->count * task->labels, sizeof *logits);
+    json_t *ignored = json_array();
+    const uint32_t label = task->labels > 1 ? commonest_label(samples, task->labels) : 0;
+    for (size_t i = 0; i < samples->count; i++)
+        logits[i * task->labels + label] = 1;
+    glue_score(task, samples, logits, suffix, values, ignored);
+    json_decref(ignored);
+    mem_free(logits);
+}
+
+/* ---- lines ---- */
+
+/* "acc 0.842 (0.684), f1 0.889 (0.812)": the scores of every dev file. */
+static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
+{
+    const json_t *commonest = json_object_get(scores, GLUE_COMMONEST);
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
+        for (const char *const *key = glue_keys(task->metric); *key; key++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s%s", *key, task->devs[i].suffix);
+            if (!json_object_get(scores, name))
+                continue; /* only one file was scored */
+            buf_addf(out, "%s%s %.4f", out->size > 0 ? ", " : "", name,
+                     json_number_value(json_object_get(scores, name)));
+            if (json_object_get(commonest, name))
+                buf_addf(out, " (%.4f)", json_number_value(json_object_get(commonest, name)));
+        }
+}
+
+static void say_passed_over(screen_line line, const char *file, const json_t *rows)
+{
+    char count[56];
+    if (json_integer_value(rows) > 0)
+        line("note       too short, left out: %s of %s",
+             format_counted((uint64_t)json_integer_value(rows), "row", count), file);
+}
+
+void glue_say_scores(screen_line line, const struct glue_task *task, const json_t *scores)
+{
+    struct buf text = {0};
+    char rows[56];
+    size_t i;
+    const json_t *key;
+    add_scores(task, scores, &text);
+    line("scores     %s: %s   %s%s", task->name, buf_text(&text),
+         format_counted((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), "row", rows),
+         !json_object_get(scores, GLUE_COMMONEST) ? ""
+         : task->labels == 1                      ? "; in brackets: always the same number"
+                                                  : "; in brackets: always the commonest label");
+    json_array_foreach(json_object_get(scores, "undefined"), i, key)
+        line("note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
+    say_passed_over(line, "train.tsv", json_object_get(scores, "passed_over"));
+    json_array_foreach(json_object_get(scores, "dev_passed_over"), i, key)
+        say_passed_over(line, task->devs[i].dev, key);
+    buf_release(&text);
 }
 
 /* ---- files ---- */

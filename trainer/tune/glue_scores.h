@@ -3,6 +3,7 @@
 #define TRAINER_TUNE_GLUE_SCORES_H
 
 #include "base/error.h"
+#include "trainer/screen.h"
 #include "trainer/tune/glue_tasks.h"
 
 #include <jansson.h>
@@ -10,6 +11,7 @@
 #define SCORES_NAME       "scores.json"
 #define SCORES_BYTES_MAX  (16u << 20)
 #define EVAL_RESULTS_NAME "eval_results.txt"
+#define GLUE_COMMONEST    "commonest" /* key of the scores of always giving the commonest label */
 
 /* The keys of a metric, in the order in which they are shown, closed by NULL. */
 const char *const *glue_keys(enum glue_metric metric);
@@ -18,6 +20,15 @@ const char *const *glue_keys(enum glue_metric metric);
  * keys of undefined scores to `undefined`. */
 void glue_score(const struct glue_task *task, const struct samples *samples, const float *logits, const char *suffix,
                 json_t *values, json_t *undefined);
+
+/* The same scores of always giving the commonest label of the samples, the first one of equals; for numbers, always the
+ * same number. A score that is undefined is 0. */
+void glue_score_commonest(const struct glue_task *task, const struct samples *samples, const char *suffix,
+                          json_t *values);
+
+/* Prints what a scores.json of one run says: "mrpc: acc 0.8420 (0.6838)" with the scores of the commonest label in
+ * brackets, then notes about scores without a value and rows that were left out. */
+void glue_say_scores(screen_line line, const struct glue_task *task, const json_t *scores);
 
 /* Writes "index\tprediction\n" and a row for each sample, as the GLUE server takes them: class names, or numbers. */
 int glue_write_predictions(const struct glue_task *task, const char *path, const float *logits, size_t count,

@@ -26,43 +26,6 @@ static int read_scores(const char *out, json_t **scores, struct error *err)
     return result;
 }
 
-/* "acc 0.842, f1 0.889": the scores of every dev file. */
-static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
-{
-    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
-        for (const char *const *key = glue_keys(task->metric); *key; key++) {
-            char name[40];
-            snprintf(name, sizeof name, "%s%s", *key, task->devs[i].suffix);
-            buf_addf(out, "%s%s %.4f", out->size > 0 ? ", " : "", name,
-                     json_number_value(json_object_get(scores, name)));
-        }
-}
-
-static void say_passed_over(const char *file, const json_t *rows)
-{
-    char count[56];
-    if (json_integer_value(rows) > 0)
-        log_say("note       too short, left out: %s of %s",
-                format_counted((uint64_t)json_integer_value(rows), "row", count), file);
-}
-
-static void say_scores(const struct glue_task *task, const json_t *scores)
-{
-    struct buf text = {0};
-    char rows[56];
-    size_t i;
-    const json_t *key;
-    add_scores(task, scores, &text);
-    log_say(
-        "scores     %s: %s   %s", task->name, buf_text(&text),
-        format_counted((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), "row", rows));
-    json_array_foreach(json_object_get(scores, "undefined"), i, key) log_say(
-        "note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
-    say_passed_over("train.tsv", json_object_get(scores, "passed_over"));
-    json_array_foreach(json_object_get(scores, "dev_passed_over"), i, key) say_passed_over(task->devs[i].dev, key);
-    buf_release(&text);
-}
-
 /* *scores becomes the content of the run's scores.json, in the process that writes. */
 static int run_one(struct settings *all, const struct glue_task *task, uint64_t seed, const char *out, json_t **scores,
                    struct error *err)
@@ -80,7 +43,7 @@ static int run_one(struct settings *all, const struct glue_task *task, uint64_t 
     if (result < 0 || all->launch->rank > 0)
         return result;
     TRY(read_scores(out, scores, err));
-    say_scores(task, *scores);
+    glue_say_scores(log_say, task, *scores);
     return 0;
 }
 
@@ -116,14 +79,15 @@ static json_t *undefined_of(const json_t *runs)
     return list;
 }
 
-static void say_spread(const struct glue_task *task, const json_t *spread, size_t runs)
+static void say_spread(const struct glue_task *task, const json_t *spread, const json_t *commonest, size_t runs)
 {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)spread, key, value) log_say(
-        "seeds      %s: %s %.4f ± %.4f, median %.4f, best %.4f of %zu runs", task->name, key,
-        json_number_value(json_object_get(value, "mean")), json_number_value(json_object_get(value, "deviation")),
-        json_number_value(json_object_get(value, "median")), json_number_value(json_object_get(value, "best")), runs);
+        "seeds      %s: %s %.4f ± %.4f, median %.4f, best %.4f of %zu runs; always the commonest label: %.4f",
+        task->name, key, json_number_value(json_object_get(value, "mean")),
+        json_number_value(json_object_get(value, "deviation")), json_number_value(json_object_get(value, "median")),
+        json_number_value(json_object_get(value, "best")), runs, json_number_value(json_object_get(commonest, key)));
 }
 
 static int write_object(const char *out, const json_t *object, struct error *err)
@@ -205,10 +169,12 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
         json_t *spread = spread_of(task, runs);
         const char *key;
         json_t *value;
-        say_spread(task, spread, json_array_size(runs));
+        json_t *commonest = json_object_get(json_array_get(runs, 0), GLUE_COMMONEST);
+        say_spread(task, spread, commonest, json_array_size(runs));
         *scores = json_pack("{s:s, s:O, s:O, s:O, s:o}", "task", task->name, "seeds", seeds, "runs", runs, "spread",
                             spread, "undefined", undefined_of(runs));
         json_object_foreach(spread, key, value) json_object_set(*scores, key, json_object_get(value, "mean"));
+        json_object_set(*scores, GLUE_COMMONEST, commonest);
         json_decref(spread);
         result = write_object(out, *scores, err);
     }
@@ -237,39 +203,54 @@ static double task_value(const struct glue_task *task, const json_t *scores)
 }
 
 /* The columns are those of the tutorial of DeepSpeed's layer drop. */
-static void print_table(const json_t *tasks, double average)
+static const struct {
+    const char *task, *title, *first, *second;
+} columns[] = {
+    {"rte", "RTE", "acc", NULL},
+    {"mrpc", "MRPC F1/Acc", "f1", "acc"},
+    {"sts-b", "STS-B P/S", "pearson", "spearmanr"},
+    {"cola", "CoLA MCC", "mcc", NULL},
+    {"sst-2", "SST-2", "acc", NULL},
+    {"qnli", "QNLI", "acc", NULL},
+    {"qqp", "QQP F1/Acc", "f1", "acc"},
+    {"mnli", "MNLI m/mm", "acc", "acc-mm"},
+    {"wnli", "WNLI", "acc", NULL},
+};
+
+static double per_cent(const json_t *scores, const char *key)
 {
-    static const struct {
-        const char *task, *title, *first, *second;
-    } columns[] = {
-        {"rte", "RTE", "acc", NULL},
-        {"mrpc", "MRPC F1/Acc", "f1", "acc"},
-        {"sts-b", "STS-B P/S", "pearson", "spearmanr"},
-        {"cola", "CoLA MCC", "mcc", NULL},
-        {"sst-2", "SST-2", "acc", NULL},
-        {"qnli", "QNLI", "acc", NULL},
-        {"qqp", "QQP F1/Acc", "f1", "acc"},
-        {"mnli", "MNLI m/mm", "acc", "acc-mm"},
-        {"wnli", "WNLI", "acc", NULL},
-    };
-    struct buf titles = {0}, values = {0};
+    return 100 * json_number_value(json_object_get(scores, key));
+}
+
+/* Prints a row of the table: the scores, or those under `key` of each task's scores. */
+static void print_row(const json_t *tasks, const char *key, double average, const char *name)
+{
+    struct buf values = {0};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        const json_t *scores = json_object_get(tasks, columns[i].task);
+        const json_t *task = json_object_get(tasks, columns[i].task);
+        const json_t *scores = key ? json_object_get(task, key) : task;
         char value[32];
-        if (!scores)
+        if (!task)
             continue;
-        const int used =
-            snprintf(value, sizeof value, "%.1f", 100 * json_number_value(json_object_get(scores, columns[i].first)));
+        const int used = snprintf(value, sizeof value, "%.1f", per_cent(scores, columns[i].first));
         if (columns[i].second)
-            snprintf(value + used, sizeof value - (size_t)used, "/%.1f",
-                     100 * json_number_value(json_object_get(scores, columns[i].second)));
-        buf_addf(&titles, "%-12s", columns[i].title);
+            snprintf(value + used, sizeof value - (size_t)used, "/%.1f", per_cent(scores, columns[i].second));
         buf_addf(&values, "%-12s", value);
     }
-    output_line("%s%s", buf_text(&titles), "avg");
-    output_line("%s%.1f", buf_text(&values), average);
-    buf_release(&titles);
+    output_line("%s%.1f%s", buf_text(&values), average, name);
     buf_release(&values);
+}
+
+static void print_table(const json_t *tasks, double average, double commonest)
+{
+    struct buf titles = {0};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (json_object_get(tasks, columns[i].task))
+            buf_addf(&titles, "%-12s", columns[i].title);
+    output_line("%s%s", buf_text(&titles), "avg");
+    print_row(tasks, NULL, average, "");
+    print_row(tasks, GLUE_COMMONEST, commonest, "   always the commonest label");
+    buf_release(&titles);
 }
 
 static bool has_folder(const struct settings *settings, const struct glue_task *task)
@@ -283,11 +264,11 @@ static bool has_folder(const struct settings *settings, const struct glue_task *
 static int run_all(struct settings *settings, json_t **scores, struct error *err)
 {
     json_t *tasks = json_object();
-    double sum = 0;
+    double sum = 0, commonest = 0;
     int result = check_several(settings, settings->out, is_task, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
         if (has_folder(settings, &glue_tasks[i]))
-            result = glue_check_folder(&glue_tasks[i], settings->glue, err);
+            result = glue_check_folder(&glue_tasks[i], settings->glue, true, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
         json_t *one = NULL;
         if (!has_folder(settings, &glue_tasks[i])) {
@@ -299,6 +280,7 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
         result = run_seeds(settings, &glue_tasks[i], out, &one, err);
         if (result == 0) {
             sum += task_value(&glue_tasks[i], one);
+            commonest += task_value(&glue_tasks[i], json_object_get(one, GLUE_COMMONEST));
             json_object_set_new(tasks, glue_tasks[i].name, one);
         }
         mem_free(out);
@@ -309,7 +291,7 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
             fail_at(err, ERR_USAGE, settings->glue, ERROR_NO_OFFSET, "holds no folder of GLUE: CoLA, SST-2, MRPC ...");
     if (result == 0) {
         if (!settings->json)
-            print_table(tasks, sum / (double)count);
+            print_table(tasks, sum / (double)count, commonest / (double)count);
         *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
         result = write_object(settings->out, *scores, err);
     }

@@ -2,7 +2,9 @@
 #include "trainer/tune/predict.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "trainer/model/head.h"
 
 int32_t predict_columns(const struct model_config *config, enum head_kind head)
@@ -25,17 +27,20 @@ static void download(const struct ops *ops, void *logits, size_t count, float *o
     ops->unmap(ops->device, logits, host, bytes, MAP_READ);
 }
 
-static int pass_all(const struct evaluation_work *work, const struct samples *samples, struct loader *loader,
-                    float *out, struct model_metrics *sums, struct error *err)
+/* Logits of samples [from, to), the first of them at out[0]. */
+static int pass_all(const struct evaluation_work *work, const struct samples *samples, size_t from,
+                    struct loader *loader, float *out, struct model_metrics *sums, struct error *err)
 {
     const struct micro_batch *micro;
     const enum head_kind head = samples->head;
-    size_t done = 0;
+    size_t done = from;
     const size_t columns = (size_t)predict_columns(model_config(work->model), head);
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0) {
         if (work->halt->asked(work->halt->context))
             return fail(err, ERR_STOPPED, "stopped while predicting");
+        if (work->team)
+            meet_move(work->team->meet, work->step, "predicting");
         model_evaluate(work->model, &micro->batch, sums);
         const size_t count = columns * (size_t)head_rows(head, &micro->batch).rows.live;
         download(model_ops(work->model), model_logits(work->model, head), count, out);
@@ -50,21 +55,59 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
     return result;
 }
 
+static int predict_range(const struct evaluation_work *work, const struct samples *samples, size_t from, size_t to,
+                         float *out, struct model_metrics *sums, struct error *err)
+{
+    const struct samples_reading reading = {.samples = samples};
+    const struct source source = samples_source(&reading, samples->longest);
+    if (from >= to)
+        return 0;
+    struct loader *loader = loader_open(&(struct loader_options){
+        .source = &source,
+        .first = from,
+        .count = to - from,
+        .batch = (uint32_t)work->limits->sequences,
+        .limits = *work->limits,
+    });
+    const int result = pass_all(work, samples, from, loader, out, sums, err);
+    loader_close(loader);
+    return result;
+}
+
+/* Every process has the logits of its own samples, and zeros elsewhere; a sum with zeros is exact. */
+static int gather(struct team *team, float *logits, size_t count, double *loss, struct error *err)
+{
+    double *sums = mem_array(count + 1, sizeof *sums);
+    for (size_t i = 0; i < count; i++)
+        sums[i] = (double)logits[i];
+    sums[count] = *loss;
+    const int result = team_add(team, sums, count + 1, err);
+    for (size_t i = 0; i < count; i++)
+        logits[i] = (float)sums[i];
+    *loss = sums[count];
+    mem_free(sums);
+    return result;
+}
+
 int predict(const struct evaluation_work *work, const struct samples *samples, float *out, double *loss,
             struct error *err)
 {
     struct model_metrics sums = {0};
-    const struct samples_reading reading = {.samples = samples};
-    const struct source source = samples_source(&reading, samples->longest);
-    struct loader *loader = loader_open(&(struct loader_options){
-        .source = &source,
-        .count = samples->count,
-        .batch = (uint32_t)work->limits->sequences,
-        .limits = *work->limits,
-    });
-    const int result = pass_all(work, samples, loader, out, &sums, err);
-    loader_close(loader);
+    const size_t columns = (size_t)predict_columns(model_config(work->model), samples->head);
+    const size_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
+    /* Borders are multiples of what the loader takes at once, so samples share micro-batches as in one process. */
+    const size_t unit = (size_t)work->limits->sequences, units = (samples->count + unit - 1) / unit;
+    const size_t from = units * rank / size * unit, end = units * (rank + 1) / size * unit;
+    const size_t to = end < samples->count ? end : samples->count, rows = predict_rows(samples);
+    const bool by_token = rows != samples->count;
+    if (size > 1)
+        memset(out, 0, rows * columns * sizeof *out);
+    float *own = from < to ? out + columns * (by_token ? samples->items[from].at : from) : out;
+    int result = predict_range(work, samples, from, to, own, &sums, err);
+    double total = sums.heads[samples->head].loss;
+    if (result == 0 && size > 1)
+        result = gather(work->team, out, rows * columns, &total, err);
     if (loss)
-        *loss = sums.heads[samples->head].loss / (double)samples->count;
+        *loss = total / (double)samples->count;
     return result;
 }

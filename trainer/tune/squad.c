@@ -186,35 +186,67 @@ static void add_choices(struct buf *out, struct str id, const struct answers *a)
     buf_add_text(out, "\n  ]");
 }
 
-int squad_answer(struct squad *s, const struct logits_source *logits, const char *directory, struct error *err)
+/* What is answered: {id: text}, all answers as text, and for version 2 {id: number}. */
+struct answered {
+    json_t *best, *odds;
+    struct buf nbest;
+};
+
+static void answer_all(const struct squad *s, const struct logits_source *logits, struct answered *a)
 {
-    json_t *best = json_object(), *odds = json_object();
-    struct buf nbest = {0};
     struct answers answers = {0};
     for (size_t i = 0; i < s->dev_features.count; i++) {
         const struct squad_feature *feature = &s->dev_features.items[i];
         const struct str id = feature->question->id;
         answers_choose(feature, logits, &s->rules, &s->text, &answers);
-        json_object_set_new(best, id.data, json_stringn(answers.best.data, answers.best.size));
-        add_choices(&nbest, id, &answers);
+        json_object_set_new(a->best, id.data, json_stringn(answers.best.data, answers.best.size));
+        add_choices(&a->nbest, id, &answers);
         if (s->rules.version_2)
-            json_object_set_new(odds, id.data, json_real(answers.null_odds));
+            json_object_set_new(a->odds, id.data, json_real(answers.null_odds));
     }
-    buf_add_text(&nbest, nbest.size == 0 ? "{}\n" : "\n}\n");
-    json_t *scores = squad_score(&s->dev_file, best, odds);
-    int result = write_object(directory, "predictions.json", best, err);
-    if (result == 0)
-        result = write_text(directory, "nbest_predictions.json", &nbest, err);
-    if (result == 0 && s->rules.version_2)
-        result = write_object(directory, "null_odds.json", odds, err);
-    if (result == 0)
-        result = write_object(directory, "scores.json", scores, err);
+    buf_add_text(&a->nbest, a->nbest.size == 0 ? "{}\n" : "\n}\n");
     answers_release(&answers);
-    buf_release(&nbest);
-    json_t *objects[] = {best, odds, scores};
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
-        json_decref(objects[i]);
+}
+
+static int write_all(const struct squad *s, const struct answered *a, const json_t *scores, const char *directory,
+                     struct error *err)
+{
+    TRY(write_object(directory, "predictions.json", a->best, err));
+    TRY(write_text(directory, "nbest_predictions.json", &a->nbest, err));
+    if (s->rules.version_2)
+        TRY(write_object(directory, "null_odds.json", a->odds, err));
+    return write_object(directory, "scores.json", scores, err);
+}
+
+int squad_answer(struct squad *s, const struct logits_source *logits, const char *directory, json_t **scores,
+                 struct error *err)
+{
+    struct answered a = {.best = json_object(), .odds = json_object()};
+    answer_all(s, logits, &a);
+    json_t *scored = squad_score(&s->dev_file, a.best, a.odds);
+    const int result = directory ? write_all(s, &a, scored, directory, err) : 0;
+    if (scores)
+        *scores = json_incref(scored);
+    json_decref(scored);
+    json_decref(a.best);
+    json_decref(a.odds);
+    buf_release(&a.nbest);
     return result;
+}
+
+void squad_say_scores(screen_line line, const json_t *scores)
+{
+    const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
+    const json_t *no_answer = json_object_get(scores, "no_answer");
+    char questions[56], never[48] = "";
+    if (unanswered > 0)
+        line("note       without an answer, counted as 0: %s",
+             format_counted((uint64_t)unanswered, "question", questions));
+    if (no_answer)
+        snprintf(never, sizeof never, "; never an answer: %.2f", json_number_value(no_answer));
+    line("scores     EM %.2f, F1 %.2f   %s%s", json_number_value(json_object_get(scores, "exact_match")),
+         json_number_value(json_object_get(scores, "f1")),
+         format_counted((uint64_t)json_integer_value(json_object_get(scores, "total")), "question", questions), never);
 }
 
 /* The logits of a file: both ends [windows, columns]. */
@@ -258,26 +290,36 @@ static int answer_from_file(struct squad *s, const char *directory, struct error
     if (result == 0 && end_columns != logits.columns)
         result = fail_at(err, ERR_MISMATCH, s->logits, ERROR_NO_OFFSET, "start_logits and end_logits differ in size");
     if (result == 0)
-        result = squad_answer(s, &(struct logits_source){logits_of_file, &logits}, directory, err);
+        result = squad_answer(s, &(struct logits_source){logits_of_file, &logits}, directory, NULL, err);
     mem_free(logits.begin);
     mem_free(logits.end);
     safetensors_close(&file);
     return result;
 }
 
-static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+/* Answers with the model's logits. */
+static int answer_by_model(struct squad *s, const struct evaluation_work *work, const char *directory, json_t **scores,
+                           struct error *err)
 {
-    struct squad *s = (struct squad *)work->task->context;
     const struct samples *samples = &s->dev_features.samples;
-    if (s->logits)
-        return answer_from_file(s, directory, err);
     float *logits = mem_array(2 * samples->id_count + 1, sizeof *logits);
     const void *context[] = {samples, logits};
     int result = samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0;
     if (result == 0)
-        result = squad_answer(s, &(struct logits_source){window_logits, context}, directory, err);
+        result = squad_answer(s, &(struct logits_source){window_logits, context}, directory, scores, err);
     mem_free(logits);
     return result;
+}
+
+int squad_evaluate(struct squad *s, const struct evaluation_work *work, json_t **scores, struct error *err)
+{
+    return answer_by_model(s, work, NULL, scores, err);
+}
+
+static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+{
+    struct squad *s = (struct squad *)work->task->context;
+    return s->logits ? answer_from_file(s, directory, err) : answer_by_model(s, work, directory, NULL, err);
 }
 
 struct task squad_task_of(void *context, const struct recipe *recipe)

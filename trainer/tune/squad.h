@@ -4,12 +4,14 @@
  *     predictions.json         id: text
  *     nbest_predictions.json   id: [{"text", "probability", "start_logit", "end_logit"}]
  *     null_odds.json           id: number (version 2)
- *     scores.json              exact_match, f1 in per cent; written last
+ *     scores.json              exact_match, f1 in per cent; written last. In version 2 `no_answer` is
+ *                              what never giving an answer would score, both ways
  *
  * Without questions to be answered (`dev` NULL) none of them. Without training, squad_answer alone. */
 #ifndef TRAINER_TUNE_SQUAD_H
 #define TRAINER_TUNE_SQUAD_H
 
+#include "trainer/screen.h"
 #include "trainer/setup.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_windows.h"
@@ -41,7 +43,13 @@ struct task squad_task_of(void *squad, const struct recipe *recipe);
     }
 void squad_close(struct squad *squad); /* what squad_open took, also where it failed */
 
-/* Answers the questions of `dev` with those logits, and writes the files to the directory. */
-int squad_answer(struct squad *squad, const struct logits_source *logits, const char *directory, struct error *err);
+/* Answers the questions of `dev` with those logits, and writes the files to the directory; NULL: nowhere. *scores
+ * becomes what scores.json has, unless `scores` is NULL; the caller json_decref's it. */
+int squad_answer(struct squad *squad, const struct logits_source *logits, const char *directory, json_t **scores,
+                 struct error *err);
+/* Answers and scores the questions of `dev` with the model, and writes nothing. Collective, as predict is. */
+int squad_evaluate(struct squad *squad, const struct evaluation_work *work, json_t **scores, struct error *err);
+/* Prints the scores: "EM 81.2, F1 88.5   10,570 questions". */
+void squad_say_scores(screen_line line, const json_t *scores);
 
 #endif

@@ -296,6 +296,9 @@ json_t *squad_score(const struct squad_file *file, const json_t *answers, const 
     if (file->version_2) {
         add_means(out, "HasAns_", scores, file->count, 1);
         add_means(out, "NoAns_", scores, file->count, 0);
+        json_object_set_new(out, "no_answer",
+                            json_real(100 * json_number_value(json_object_get(out, "NoAns_total")) /
+                                      (double)(file->count > 0 ? file->count : 1)));
         qsort(scores, file->count, sizeof *scores, by_odds);
         add_best(out, "exact", scores, file->count, true);
         add_best(out, "f1", scores, file->count, false);

@@ -196,14 +196,7 @@ static int say_scores(const struct settings *settings, struct error *err)
         return hint_command(err, "the run is finished; dstrain squad --init %s --dev FILE --out DIR answers questions",
                             settings->out);
     warn_of_others(settings);
-    const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
-    char questions[56];
-    if (unanswered > 0)
-        log_say("note       without an answer, counted as 0: %s",
-                format_counted((uint64_t)unanswered, "question", questions));
-    log_say("scores     EM %.2f, F1 %.2f   %s", json_number_value(json_object_get(scores, "exact_match")),
-            json_number_value(json_object_get(scores, "f1")),
-            format_counted((uint64_t)json_integer_value(json_object_get(scores, "total")), "question", questions));
+    squad_say_scores(log_say, scores);
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     say_next(command_text("dstrain export %s --out DIR", settings->train ? settings->out : settings->init));
