@@ -47,14 +47,6 @@ void json_line_release(struct json_line *scratch)
 
 /* ---------------------------------------------------------------------------------------------------- strings */
 
-static int hex_digit(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    const char lower = (char)(byte | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* The 16 bits of a \uXXXX at `at`, or -1 if there is none before `end`. */
 static int32_t escaped_unit(const char *at, const char *end)
 {
