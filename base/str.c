@@ -233,6 +233,21 @@ char *format_count(uint64_t count, char out[32])
     return out;
 }
 
+char *format_short(uint64_t count, char out[32])
+{
+    if (count >= 10000000000)
+        snprintf(out, 32, "%.1f G", (double)count / 1e9);
+    else if (count >= 10000000)
+        snprintf(out, 32, "%.0f M", (double)count / 1e6);
+    else if (count >= 1000000)
+        snprintf(out, 32, "%.1f M", (double)count / 1e6);
+    else if (count >= 10000)
+        snprintf(out, 32, "%.1f k", (double)count / 1e3);
+    else
+        format_count(count, out);
+    return out;
+}
+
 char *format_counted(uint64_t count, const char *noun, char out[56])
 {
     char number[32];

@@ -114,6 +114,7 @@ static inline bool str_is_blank(struct str text)
 /* Figures for people, into a caller's buffer of at least 32 bytes; each returns out. */
 char *format_bytes(uint64_t bytes, char out[32]); /* "1.02 GB": decimal units, three digits */
 char *format_count(uint64_t count, char out[32]); /* "1,412,870" */
+char *format_short(uint64_t count, char out[32]); /* "9,330", "86.9 k", "1.2 M", "189 M", "12.3 G" */
 /* "1 thread", "1,042 threads": a noun of at most 20 bytes, whose plural has an s. */
 char *format_counted(uint64_t count, const char *noun, char out[56]);
 char *format_seconds(double seconds, char out[32]); /* "0:18", "1:02:03"; from 48 h on "3.5 days" */

@@ -27,20 +27,6 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-/* "12.3 M", "845 k": for counts that need no more precision. */
-static const char *format_short(uint64_t count, char out[32])
-{
-    if (count >= 10000000)
-        snprintf(out, 32, "%.0f M", (double)count / 1e6);
-    else if (count >= 1000000)
-        snprintf(out, 32, "%.1f M", (double)count / 1e6);
-    else if (count >= 10000)
-        snprintf(out, 32, "%.1f k", (double)count / 1e3);
-    else
-        format_count(count, out);
-    return out;
-}
-
 void summary_plan(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
                   const struct dataset_recipe *recipe, const struct resource_plan *plan)
 {
@@ -152,7 +138,7 @@ void summary_sealing(struct progress *progress, const struct build_facts *facts,
 
 static char *next_command(const char *directory)
 {
-    return command_text("dstrain --shards %s", directory);
+    return command_text("dstrain plan --shards %s", directory);
 }
 
 static void say_templates(const struct counts *counts)

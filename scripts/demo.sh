@@ -154,9 +154,8 @@ closing() {
         "$steps steps of a model with half a million weights"
     echo
     echo "A real run needs a whole dump (dumps.wikimedia.org, pages-articles.xml.bz2; dsdata reads 1 GB in minutes), a"
-    echo "vocabulary of 30,000 pieces (the default), a larger model (--model small on many cores, --model base on a" \
-        "GPU)"
-    echo "and 100,000 steps and more: hours to days; \"dstrain plan --shards DIR\" says how long."
+    echo "vocabulary of 30,000 pieces (the default), and hours to days. \"dstrain plan --shards DIR\" proposes a model"
+    echo "and steps for the data and the machine, and says how long they take."
 }
 
 main() {

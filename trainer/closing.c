@@ -47,17 +47,13 @@ static json_t *next_commands(const struct setup *setup, const char *directory, c
 {
     json_t *next = json_array();
     char name[32], model[40], seq[16], steps[24];
-    const struct opt_paths *shards = &setup->settings->shards;
     const uint32_t longer = longer_length(setup);
     if (longer > 0) {
         struct buf command = {0};
         snprintf(seq, sizeof seq, "%" PRIu32, longer);
         snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
         command_add(&command, "dstrain");
-        for (size_t i = 0; i < shards->count; i++) {
-            command_add(&command, "--shards");
-            command_path(&command, shards->items[i]);
-        }
+        shards_command(&setup->settings->shards, &command);
         command_option(&command, "seq", seq);
         command_add(&command, "--init");
         command_path(&command, best ? best : directory);

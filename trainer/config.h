@@ -11,6 +11,7 @@
 #define CONFIG_NAME      "config.json"
 #define CONFIG_BYTES_MAX (1u << 20) /* of a config.json, or of a --config file */
 
+#define MODEL_DEFAULT "base" /* of a training without --model */
 /* Reads --model: a name of MODEL_NAMES or the path of a config.json. The caller replaces the vocabulary size in it. */
 int config_choose(const char *name, struct model_config *config, struct error *err);
 /* Reads a Hugging Face config.json. ERR_UNSAFE: not a BERT, or one with unsupported parts. */

@@ -56,6 +56,14 @@ static struct named read_named(const char *text)
     return named;
 }
 
+void shards_command(const struct opt_paths *shards, struct buf *command)
+{
+    for (size_t i = 0; i < shards->count; i++) {
+        command_add(command, "--shards");
+        command_path(command, shards->items[i]);
+    }
+}
+
 char *shards_path(const char *text)
 {
     const struct named named = read_named(text);

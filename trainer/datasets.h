@@ -44,6 +44,8 @@ double datasets_epochs(const struct datasets *datasets, uint64_t samples);
  * reverse: pointers into `json`, in an array that the caller mem_free's; none if `json` is not such a record. */
 json_t *shards_record(const struct opt_paths *shards);
 struct opt_paths shards_recorded(const json_t *json);
+/* Adds them to a command: --shards DIR for each. */
+void shards_command(const struct opt_paths *shards, struct buf *command);
 /* The path in such a text, which the caller mem_free's. */
 char *shards_path(const char *text);
 /* Whether any of the directories does not exist. */

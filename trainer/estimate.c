@@ -84,3 +84,17 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
     estimate->held = engine->ops->memory > 0 ? 0 : machine_waits_share(&waits);
     return 0;
 }
+
+int estimate_make_short(struct engine *engine, const struct source *source, double seconds, struct estimate *estimate,
+                        struct error *err)
+{
+    struct model_budget budget = engine_budget(engine);
+    struct model_config config = engine->recipe->config;
+    budget.placed = false;
+    config.layers = config.layers < ESTIMATE_LAYERS ? config.layers : ESTIMATE_LAYERS;
+    struct model *model = model_open(&config, engine->ops, &budget);
+    model_refresh(model);
+    const int result = estimate_make(engine, source, model, seconds, estimate, err);
+    model_close(model);
+    return result;
+}

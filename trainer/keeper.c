@@ -131,15 +131,21 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
 {
     const struct setup *setup = k->setup;
     const uint64_t keep_last = setup->settings->keep_last;
-    struct buf similar = {0}, mixture = {0};
+    const struct settings *settings = setup->settings;
+    struct buf similar = {0}, mixture = {0}, unnamed = {0};
     if (k->silent)
         return;
+    if (!settings->model && !settings->tuning && !settings->init && !settings->resume) {
+        buf_add_text(&unnamed, "dstrain plan");
+        shards_command(&settings->shards, &unnamed);
+    }
     datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &mixture);
     if (position->state.step == 0 && !setup->settings->out)
         run_similar(k->run.directory, setup->identity, &similar);
     screen_open(&k->screen, &(struct screen_opening){
                                 .directory = k->run.directory,
                                 .similar = buf_text(&similar),
+                                .unnamed = buf_text(&unnamed),
                                 .step = position->state.step,
                                 .recipe = &setup->recipe,
                                 .metrics = &setup->task.metrics,
@@ -158,6 +164,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                              (setup->task.finish && setup->settings->eval_every == 0),
                                 .estimate = *estimate,
                             });
+    buf_release(&unnamed);
     buf_release(&mixture);
     buf_release(&similar);
 }

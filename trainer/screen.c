@@ -41,6 +41,9 @@ static void say_run(const struct screen_opening *opening)
     log_say("run        %s  (new)", opening->directory);
     if (opening->similar[0])
         log_say("note       %s", opening->similar);
+    if (opening->unnamed[0])
+        log_say("note       no --model is given: %s; for one that fits these data and this machine: %s", MODEL_DEFAULT,
+                opening->unnamed);
 }
 
 static void say_disk(const struct screen_opening *opening)

@@ -19,6 +19,7 @@
 struct screen_opening {
     const char *directory;
     const char *similar; /* a similar unfinished run (run_similar), or "" */
+    const char *unnamed; /* the command that proposes a model, if none was given, or "" */
     uint64_t step;       /* that the run resumes from; 0: it is new */
     const struct recipe *recipe;
     const struct metric_table *metrics; /* outlives the screen */

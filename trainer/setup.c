@@ -58,7 +58,7 @@ static int config_of(const struct setup *s, const struct origin *origin, struct 
                            "has a vocabulary of %" PRId32 " pieces, the dataset's has %" PRIu32, config->vocabulary,
                            manifest->vocab_size);
     } else {
-        TRY(config_choose(s->settings->model ? s->settings->model : "base", config, err));
+        TRY(config_choose(s->settings->model ? s->settings->model : MODEL_DEFAULT, config, err));
     }
     config->vocabulary = (int32_t)manifest->vocab_size;
     return pretraining_heads(manifest, config, err);

@@ -31,7 +31,7 @@ int dsdata_report(void *data, struct opt_paths bare, struct error *err)
     if (result == 0 && strcmp(path, "-") != 0) {
         log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
                 format_bytes(page.size, bytes));
-        say_next(command_text("dstrain --shards %s", directory));
+        say_next(command_text("dstrain plan --shards %s", directory));
     }
     buf_release(&page);
     mem_free(path);

@@ -144,6 +144,11 @@ static void counts_have_commas(void **state)
     assert_string_equal(format_count(999, out), "999");
     assert_string_equal(format_count(1000, out), "1,000");
     assert_string_equal(format_count(1412870, out), "1,412,870");
+    assert_string_equal(format_short(9999, out), "9,999");
+    assert_string_equal(format_short(86900, out), "86.9 k");
+    assert_string_equal(format_short(1249000, out), "1.2 M");
+    assert_string_equal(format_short(188600000, out), "189 M");
+    assert_string_equal(format_short(12340000000, out), "12.3 G");
     assert_string_equal(format_counted(1, "thread", counted), "1 thread");
     assert_string_equal(format_counted(1042, "sample", counted), "1,042 samples");
     assert_string_equal(format_count(UINT64_MAX, out), "18,446,744,073,709,551,615");

@@ -21,7 +21,8 @@ followed() {
     [ -n "$next" ] || complain "no next command"
     case $next in
     *--init*) ;;
-    "dstrain --shards"*) next="$next --dry-run --model $model" ;;
+    "dstrain plan"*) next="$next --model $model" ;;
+    "dstrain --shards"*"--model"*) next="$next --dry-run" ;;
     esac
     rm -rf DIR FILE bert
     expect_exit 0 bash -c "$next ${with:-}"
@@ -78,6 +79,15 @@ followed dsdata build --text text.txt --vocab=-v --seq 32 --valid 0.2 --out=-bui
 followed dsdata build --text text.txt --vocab=-v --seq 32 --valid 0.2 --out=-built # finished already
 
 case_begin "dstrain's verbs"
+for d in "$odd/-d" ./-d; do
+    followed dstrain plan --shards "$d" --seq 64 --time-limit 1h
+    expect_words "--model tiny" "--steps" "--batch 16"
+done
+expect_exit 0 dstrain plan --shards "$data" --steps 7 --json
+expect_words "expect     little: the steps are too few"
+expect_equal "a proposal for given steps" "$(json stdout \
+    'o["steps"], [(c["model"], c["limited_by"]) for c in o["candidates"]]')" "(7, [('tiny', 'steps')])"
+expect_equal "its command" "$(json stdout 'o["next"]')" "dstrain --shards $data --steps 7 --model tiny"
 for run in "$odd/-r" ./-r; do
     followed "${train[@]}" --out "$run"
     followed dstrain show "$run"

@@ -1,6 +1,6 @@
-/* dstrain plan. In: the options of a training. Out: what it needs: memory by kind, operations, disk, time. Nothing is
- * written. A training that does not fit is an error. For the time, a model of the same shape but with few layers is
- * opened and measured. */
+/* dstrain plan. In: the options of a training; without a model it proposes one. Out: what the training needs: memory by
+ * kind, operations, disk, time. Nothing is written. A training that does not fit is an error. For the time, a model of
+ * the same shape but with few layers is opened and measured. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@
 #include "trainer/machine.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"
+#include "trainer/verbs/propose.h"
 
 #define PRODUCT_SECONDS 1.0 /* for measuring products */
-#define LAYERS_MEASURED 2   /* layers of the model that is measured */
 
 /* Common sizes of GPU memory in GB, and how much of it may be used. */
 #define CARDS 4
@@ -36,7 +36,7 @@ static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
 struct needs {
     uint64_t parameters;                                                /* their number */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
-    uint64_t measured;                                                  /* bytes to measure LAYERS_MEASURED layers */
+    uint64_t measured;                                                  /* bytes to measure ESTIMATE_LAYERS layers */
     uint64_t available;                                                 /* bytes of the device, or for this process */
     uint32_t processes;
     uint32_t cards[CARDS]; /* GPUs needed of each size, with --zero 1 or the given stage; 0: no number is enough */
@@ -131,25 +131,17 @@ static uint64_t samples_of(const struct recipe *recipe)
     return recipe_samples(recipe, recipe->schedule.steps);
 }
 
-/* Measures passes of a model with few layers and all weights zero, which take as long per layer, and computes the time
- * of all steps from that. */
+/* Measures passes and computes the time of all steps from that. */
 static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct energy *energy,
                       struct error *err)
 {
-    struct model_budget budget = engine_budget(engine);
-    struct model_config config = setup->recipe.config;
-    budget.placed = false;
-    config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
-    struct model *model = model_open(&config, engine->ops, &budget);
-    model_refresh(model);
     energy_open_here(energy);
-    const int result = estimate_make(engine, &setup->task.samples, model, PRODUCT_SECONDS, &needs->estimate, err);
+    TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, &needs->estimate, err));
     needs->watts = energy_joules(energy) / (clock_now() - energy->from);
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     const double held = needs->estimate.held;
     needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
-    model_close(model);
-    return result;
+    return 0;
 }
 
 static void count_all(const struct setup *setup, const struct engine *engine, struct needs *needs)
@@ -171,10 +163,10 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     count_cards(engine, &params, needs->cards);
     params_release(&params);
     struct model_config measured = setup->recipe.config;
-    measured.layers = measured.layers < LAYERS_MEASURED ? measured.layers : LAYERS_MEASURED;
+    measured.layers = measured.layers < ESTIMATE_LAYERS ? measured.layers : ESTIMATE_LAYERS;
     params_init(&params, &measured);
     needs->measured = 4 * sizeof(float) * params.total + needs->activations / (uint64_t)setup->recipe.config.layers *
-                                                             (LAYERS_MEASURED + 1); /* and those of the heads */
+                                                             (ESTIMATE_LAYERS + 1); /* and those of the heads */
     params_release(&params);
 }
 
@@ -210,8 +202,8 @@ static int check_fit(const struct needs *needs, int64_t disk_free, struct error 
     return 0;
 }
 
-/* The command that trains: this one without the word plan and the options that only plan has. */
-static void add_command(const struct settings *settings, struct buf *out)
+/* The command that trains: this one without the word plan and the options that only plan has, with the proposal's. */
+static void add_command(const struct settings *settings, const struct proposal *proposal, struct buf *out)
 {
     command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
@@ -223,6 +215,7 @@ static void add_command(const struct settings *settings, struct buf *out)
             continue;
         command_add(out, argument);
     }
+    proposal_add_options(proposal, out);
 }
 
 static void say(const struct setup *setup, const struct engine *engine, const struct needs *needs, int64_t disk_free)
@@ -315,7 +308,7 @@ static void say_time(const struct needs *needs)
     }
     log_say(
         "time       about %s%s%s: %s a step, measured on %d layers at %.3g GFLOP/s; matrix products alone reach %.3g%s",
-        fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, LAYERS_MEASURED,
+        fewest, range ? " to " : "", format_seconds(needs->seconds, time), step, ESTIMATE_LAYERS,
         estimate->passes * 1e-9, estimate->products * 1e-9, held);
     if (needs->price > 0 && range)
         log_say("cost       about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
@@ -333,7 +326,8 @@ static void say_energy(const struct needs *needs, const struct energy *energy)
 }
 
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
-                       const struct energy *energy, int64_t disk_free, const char *next)
+                       const struct energy *energy, int64_t disk_free, const struct proposal *proposal,
+                       const char *next)
 {
     char name[32];
     json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
@@ -367,12 +361,15 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "wire_bytes", json_integer((json_int_t)needs->sent));
     json_object_set_new(facts, "cards", cards);
+    if (proposal->count > 0)
+        json_object_set_new(facts, "candidates", proposal_json(proposal));
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
 {
-    const struct settings *settings = context;
+    struct settings *settings = context;
+    struct proposal proposal = {0};
     struct setup setup = {0};
     struct engine engine = {0};
     struct origin origin = {0};
@@ -382,6 +379,10 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
     struct buf next = {0};
     (void)bare;
     int result = read_price(settings->price, &needs.price, err);
+    if (result == 0 && proposal_wanted(settings))
+        result = proposal_make(&proposal, settings, err);
+    if (result == 0)
+        proposal_say(&proposal);
     if (result == 0)
         result = setup_open(&setup, settings, &origin, err);
     if (result == 0)
@@ -402,11 +403,11 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
             say_time(&needs);
         if (result == 0)
             say_energy(&needs, &energy);
-        add_command(settings, &next);
+        add_command(settings, &proposal, &next);
         if (result == 0)
             log_say("next       %s", buf_text(&next));
         if (result == 0 && settings->json)
-            print_json(&setup, &engine, &needs, &energy, disk_free, buf_text(&next));
+            print_json(&setup, &engine, &needs, &energy, disk_free, &proposal, buf_text(&next));
     }
     energy_close(&energy);
     buf_release(&next);

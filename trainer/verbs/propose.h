@@ -1,0 +1,38 @@
+/* dstrain plan without --model: measures the models of our sizes, the smallest first, and chooses one of them and the
+ * number of its steps (choice.h). */
+#ifndef TRAINER_VERBS_PROPOSE_H
+#define TRAINER_VERBS_PROPOSE_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "trainer/choice.h"
+#include "trainer/settings.h"
+
+#include <jansson.h>
+
+#define PROPOSAL_MODELS 6
+
+struct proposal {
+    struct choice_limits limits;
+    uint32_t seq;
+    size_t count, best; /* models measured, one larger than the best where there is one; the one proposed */
+    struct choice_model models[PROPOSAL_MODELS];
+    struct choice_made choices[PROPOSAL_MODELS];
+    const char *unfit; /* the model that needs more memory than there is; NULL: none was met */
+    bool steps_free;   /* neither --steps nor --epochs is given */
+};
+
+/* Whether these settings leave the model to the plan. */
+bool proposal_wanted(const struct settings *settings);
+/* Measures and chooses; `settings` get the model, steps and batch that are proposed. Errors are those of opening a
+ * training. */
+int proposal_make(struct proposal *proposal, struct settings *settings, struct error *err);
+/* Logs the proposal, what a smaller and a larger model would get, and what to expect: a line each. */
+void proposal_say(const struct proposal *proposal);
+/* [{"model", "parameters", "weights", "steps", "batch", "tokens", "epochs", "seconds", "tokens_per_weight",
+ * "limited_by", "enough"}, …]: every model measured, which the caller json_decref's. */
+json_t *proposal_json(const struct proposal *proposal);
+/* Adds the options of the proposal to a command. */
+void proposal_add_options(const struct proposal *proposal, struct buf *command);
+
+#endif
