@@ -6,6 +6,7 @@
 #include "trainer/config.h"
 #include "trainer/engine.h"
 #include "trainer/keep/events.h"
+#include "trainer/keep/foreign_names.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/keep/names.h"
@@ -180,7 +181,137 @@ static void what_does_not_fit_is_refused(void **state)
     f->tensors[f->params.count].name = "module.bert.pooler.dense.bias";
     write_tensors(f, f->params.count + 1);
     assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_UNSAFE);
+    assert_non_null(strstr(tiny_err.text, "module.bert.pooler.dense.bias"));
+    assert_non_null(strstr(tiny_err.text, "holds bert.pooler.dense.bias"));
     names_report_release(&report);
+}
+
+static void wrappers_are_taken_off(void **state)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } cases[] = {
+        {"bert.pooler.dense.bias", "bert.pooler.dense.bias"},
+        {"pooler.dense.bias", "bert.pooler.dense.bias"},
+        {"_orig_mod.bert.pooler.dense.bias", "bert.pooler.dense.bias"},
+        {"model.cls.predictions.bias", "cls.predictions.bias"},
+        {"module._orig_mod.model.encoder.layer.0.output.dense.bias", "bert.encoder.layer.0.output.dense.bias"},
+        {"_orig_mod.module.module.bert.encoder._fsdp_wrapped_module.layer.0._checkpoint_wrapped_module.output.dense."
+         "bias",
+         "bert.encoder.layer.0.output.dense.bias"},
+        {"model.roberta_prelayernorm.embeddings.LayerNorm.bias", "bert.embeddings.LayerNorm.bias"},
+        {"bert.model.pooler.dense.bias", "bert.model.pooler.dense.bias"}, /* a part of something else */
+        {"mymodule.bert.pooler.dense.bias", "mymodule.bert.pooler.dense.bias"},
+        {"module.", ""},
+        {"", ""},
+    };
+    char name[FOREIGN_NAME_BYTES], wide[600];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        foreign_name(cases[i].theirs, name, sizeof name);
+        assert_string_equal(name, cases[i].ours);
+    }
+    memset(wide, 'a', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    assert_false(foreign_name(wide, name, sizeof name));
+    assert_string_equal(name, "");
+}
+
+/* All tensors under one wrapper, and a file of which nothing fits. */
+static void wrapped_files_are_read(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    for (size_t i = 0; i < f->params.count; i++) {
+        struct buf name = {0};
+        buf_addf(&name, "module._orig_mod.%s", f->tensors[i].name);
+        f->tensors[i].name = arena_copy(&f->names, buf_str(&name)).data;
+        buf_release(&name);
+    }
+    write_tensors(f, f->params.count);
+    assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+    assert_true(report.drawn.size == 0 && report.unused.size == 0);
+    expect_same_weights(f);
+    names_report_release(&report);
+
+    f->tensors[0].name = "student.embeddings";
+    write_tensors(f, 1);
+    assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_MISMATCH);
+    assert_string_equal(tiny_err.text, "has no tensor bert.embeddings.word_embeddings.weight");
+    assert_string_equal(tiny_err.hint, "it has 1 tensor: student.embeddings");
+    names_report_release(&report);
+}
+
+/* transformers computes with a decoder that the file holds beside the tied table. */
+static void a_decoder_of_its_own_is_refused(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
+        {"cls.predictions.bias", "module.cls.predictions.decoder.bias"},
+    };
+    struct fixture *f = *state;
+    struct names_report report;
+    struct model_config spans = small_config();
+    struct params body;
+    spans.task_heads = 1u << HEAD_SPAN;
+    params_init(&body, &spans);
+    for (size_t i = 0; i < 2; i++) {
+        struct tensor *copy = &f->tensors[f->params.count];
+        float values[80], half[80];
+        *copy = *tensor_named(f, pairs[i][0]);
+        copy->name = pairs[i][1];
+        memcpy(values, copy->data, copy->bytes);
+        memcpy(half, values, sizeof half);
+        copy->data = values;
+        write_tensors(f, f->params.count + 1);
+        assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+        expect_same_weights(f);
+        names_report_release(&report);
+
+        values[copy->bytes / sizeof *values - 1] += 0.5f;
+        write_tensors(f, f->params.count + 1);
+        assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_UNSAFE);
+        assert_non_null(strstr(tiny_err.text, pairs[i][0]));
+        assert_non_null(strstr(tiny_err.text, pairs[i][1]));
+        names_report_release(&report);
+        assert_ok(names_read(f->path, &body, 1, f->other, &report, err)); /* another task never reads it */
+        names_report_release(&report);
+
+        copy->shape[0]--;
+        copy->bytes -= copy->bytes / (copy->shape[0] + 1);
+        copy->data = half;
+        write_tensors(f, f->params.count + 1);
+        assert_fails(names_read(f->path, &f->params, 1, f->other, &report, err), ERR_UNSAFE);
+        names_report_release(&report);
+    }
+    params_release(&body);
+}
+
+/* Sizes that only config.json claims. Memory for the last of them would be 200 TB. */
+static void claims_are_checked_first(void **state)
+{
+    struct fixture *f = *state;
+    struct model_config claims[8];
+    for (size_t i = 0; i < 8; i++)
+        claims[i] = small_config();
+    write_tensors(f, f->params.count);
+    assert_ok(names_check(f->path, &claims[0], err));
+    claims[1].hidden = 65536;
+    claims[2].layers = 1024;
+    claims[3].intermediate = 262144;
+    claims[4].vocabulary = 4194304;
+    claims[5].positions = 65536;
+    claims[6].types = 1024;
+    claims[7] = claims[1];
+    claims[7].layers = 1024;
+    claims[7].intermediate = 262144;
+    for (size_t i = 1; i < 8; i++) {
+        assert_ok(model_config_check(&claims[i], err)); /* each is a size that some model may have */
+        assert_fails(names_check(f->path, &claims[i], err), ERR_MISMATCH);
+    }
+    tensor_named(f, "bert.embeddings.LayerNorm.bias")->type = TENSOR_I32;
+    write_tensors(f, f->params.count);
+    assert_fails(names_check(f->path, &claims[0], err), ERR_UNSAFE);
 }
 
 static void sixteen_bits_are_widened(void **state)
@@ -308,6 +439,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(older_names_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(absent_heads_are_drawn_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test(wrappers_are_taken_off),
+        cmocka_unit_test_setup_teardown(wrapped_files_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
         cmocka_unit_test(files_of_runs_are_protected),
         cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),

@@ -1,12 +1,15 @@
-/* The table of parameters holds today's names of transformers; this file translates the others. Sources: transformers
- * modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT (dense_act, module.). */
+/* In: a file of weights and the table of parameters. Out: flat memory, or why the two do not fit. Which tensor of the
+ * file belongs to which of the table is decided before a number is read. */
 #include "trainer/keep/names.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "trainer/keep/foreign_names.h"
 
 static struct tensor tensor_of(const struct param *param, const float *flat)
 {
@@ -53,70 +56,6 @@ static bool shape_is(const struct param *param, const struct tensor *tensor)
     return same;
 }
 
-/* ---- foreign names ---- */
-
-/* Replaces `from` by `to`: at the end of the text if `ends`, else at its first occurrence. */
-static void replace(char *name, size_t size, const char *from, const char *to, bool ends)
-{
-    char *at = strstr(name, from);
-    while (at && ends && at[strlen(from)] != '\0')
-        at = strstr(at + 1, from);
-    if (!at)
-        return;
-    char rest[256];
-    snprintf(rest, sizeof rest, "%s", at + strlen(from));
-    snprintf(at, size - (size_t)(at - name), "%s%s", to, rest);
-}
-
-/* transformers' RobertaPreLayerNorm is our pre-LN model under other names. The rows are applied in order, in either
- * direction. */
-static const struct {
-    const char *ours, *theirs;
-} roberta[] = {
-    {"bert.encoder.FinalLayerNorm", ROBERTA_PREFIX "LayerNorm"},
-    {"PreAttentionLayerNorm", "attention.LayerNorm"},
-    {"PostAttentionLayerNorm", "intermediate.LayerNorm"},
-    {"cls.predictions.transform.dense", "lm_head.dense"},
-    {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
-    {"cls.predictions.decoder", "lm_head.decoder"},
-    {"cls.predictions.bias", "lm_head.bias"},
-    {"bert.pooler.dense", "classifier.dense"}, /* in its classification head */
-    {"classifier.weight", "classifier.out_proj.weight"},
-    {"classifier.bias", "classifier.out_proj.bias"},
-    {"bert.", ROBERTA_PREFIX},
-};
-
-void names_to_roberta(const char *name, char *out, size_t size)
-{
-    snprintf(out, size, "%s", name);
-    for (size_t i = 0; i < sizeof roberta / sizeof *roberta; i++)
-        replace(out, size, roberta[i].ours, roberta[i].theirs, false);
-}
-
-static bool is_roberta(const char *name)
-{
-    static const char *const starts[] = {ROBERTA_PREFIX, "lm_head.", "classifier.dense.", "classifier.out_proj."};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
-}
-
-/* Translates a tensor's name to the one that our table uses. */
-static void modern_name(const char *name, char *out, size_t size)
-{
-    const bool wrapped = strncmp(name, "module.", 7) == 0;
-    const char *bare = wrapped ? name + 7 : name;
-    const bool body =
-        strncmp(bare, "embeddings.", 11) == 0 || strncmp(bare, "encoder.", 8) == 0 || strncmp(bare, "pooler.", 7) == 0;
-    snprintf(out, size, "%s%s", body ? "bert." : "", bare);
-    replace(out, size, "LayerNorm.gamma", "LayerNorm.weight", true);
-    replace(out, size, "LayerNorm.beta", "LayerNorm.bias", true);
-    replace(out, size, ".dense_act.", ".dense.", false);
-    for (size_t i = 0; i < sizeof roberta / sizeof *roberta && is_roberta(bare); i++)
-        replace(out, size, roberta[i].theirs, roberta[i].ours, false);
-}
-
 /* RobertaPreLayerNorm's position table without its first rows, which are for padding and never read. */
 static struct tensor without_padding(const struct tensor *table, const struct param *param)
 {
@@ -131,75 +70,165 @@ static struct tensor without_padding(const struct tensor *table, const struct pa
     return rest;
 }
 
-/* The name of the tensor that transformers ties this one to, or NULL. */
-static const char *tied_to(const char *name)
-{
-    if (strcmp(name, "cls.predictions.decoder.weight") == 0)
-        return "bert.embeddings.word_embeddings.weight";
-    if (strcmp(name, "cls.predictions.decoder.bias") == 0)
-        return "cls.predictions.bias";
-    return NULL;
-}
-
-/* Heads of fine-tuned models: one of another task is ignored. */
-static bool is_task_head(const char *name)
-{
-    return strncmp(name, "classifier.", 11) == 0 || strncmp(name, "qa_outputs.", 11) == 0;
-}
-
-static bool is_head(const char *name)
-{
-    return strncmp(name, "cls.", 4) == 0 || strncmp(name, "bert.pooler.", 12) == 0 || is_task_head(name);
-}
-
 static void list_add(struct buf *list, const char *name)
 {
     buf_addf(list, "%s%s", list->size > 0 ? ", " : "", name);
 }
 
-/* ---- reading ---- */
+/* ---- which tensor of the file is which of the table ---- */
 
-static int take(const char *path, const struct tensor *tensor, const struct params *params, const struct param *param,
-                bool *filled, float *flat, struct error *err)
+/* A tensor of the file that fills one of the table. */
+struct filling {
+    const struct tensor *from; /* NULL: the file lacks it */
+    bool theirs;               /* under a name of RobertaPreLayerNorm's */
+};
+
+struct reader {
+    const char *path;
+    const struct safetensors *file;
+    const struct params *params;
+    const struct param **sorted; /* [params->count] by name */
+    struct filling *fillings;    /* [params->count] in the table's order */
+    struct names_report *report;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    if (filled[param - params->items])
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "holds %.80s twice, under an old and a new name",
-                       param->name);
-    if (!shape_is(param, tensor)) {
-        char shape[128], expected[64];
-        const struct tensor ours = tensor_of(param, flat);
-        tensor_shape_text(tensor, shape, sizeof shape);
-        tensor_shape_text(&ours, expected, sizeof expected);
-        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "%.80s is %s, the model's is %s", param->name, shape,
-                       expected);
+    return strcmp((*(const struct param *const *)a)->name, (*(const struct param *const *)b)->name);
+}
+
+static int compare_name(const void *name, const void *param)
+{
+    return strcmp(name, (*(const struct param *const *)param)->name);
+}
+
+/* The place of a name in the table; NULL: it is not there. */
+static struct filling *place_of(const struct reader *r, const char *name)
+{
+    const struct param *const *found = bsearch(name, r->sorted, r->params->count, sizeof *r->sorted, compare_name);
+    return found ? &r->fillings[*found - r->params->items] : NULL;
+}
+
+static const struct param *param_of(const struct reader *r, const struct filling *filling)
+{
+    return &r->params->items[filling - r->fillings];
+}
+
+static int refuse_pair(const struct reader *r, const struct tensor *one, const struct tensor *other, const char *why,
+                       struct error *err)
+{
+    return fail_at(err, ERR_UNSAFE, r->path, ERROR_NO_OFFSET, "holds %.100s and %.100s, %s", one->name, other->name,
+                   why);
+}
+
+/* Whether two tensors of floating-point numbers have the same ones, in whatever types. */
+static bool equal_values(const struct tensor *a, const struct tensor *b)
+{
+    enum { BLOCK = 4096 };
+    float x[BLOCK], y[BLOCK];
+    const uint64_t count = tensor_elements(a);
+    bool equal = a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+    for (uint64_t at = 0; at < count && equal; at += BLOCK) {
+        const uint64_t size = count - at < BLOCK ? count - at : BLOCK;
+        const struct tensor parts[] = {tensor_range(a, at, size), tensor_range(b, at, size)};
+        equal = tensor_to_f32(&parts[0], x) == 0 && tensor_to_f32(&parts[1], y) == 0;
+        for (uint64_t i = 0; i < size && equal; i++)
+            equal = x[i] == y[i] || (isnan(x[i]) && isnan(y[i]));
     }
-    if (tensor_to_f32(tensor, flat + param->offset) < 0)
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%.80s holds %s, not floating-point numbers",
-                       param->name, tensor_type_name(tensor->type));
-    filled[param - params->items] = true;
+    return equal;
+}
+
+/* A tied copy fills the place of its original where the file lacks that; else it must be equal to it, because
+ * transformers computes with the copy. A model without the head of masked tokens never reads it. */
+static int match_tied(const struct reader *r, const struct tensor *copy, struct filling *original, struct error *err)
+{
+    if (!original || (original->from && !place_of(r, "cls.predictions.bias")))
+        return 0;
+    if (original->from && !equal_values(copy, original->from)) {
+        refuse_pair(r, original->from, copy, "which differ: a decoder of its own is not supported", err);
+        return hint(err, "models here decode with their word embeddings, as BERT was published");
+    }
+    if (!original->from)
+        original->from = copy;
     return 0;
 }
 
-/* One pass over the file: takes the tensors themselves, or with `tied` the tied copies of those that it lacks. */
-static int take_all(const char *path, const struct safetensors *file, const struct params *params, bool tied,
-                    bool *filled, float *flat, struct buf *unused, struct error *err)
+/* Matches the tensors themselves, or with `tied` the tied copies, once the originals are known. */
+static int match_all(const struct reader *r, bool tied, struct error *err)
 {
-    for (size_t i = 0; i < file->count; i++) {
-        char name[256];
-        modern_name(file->tensors[i].name, name, sizeof name);
-        const char *original = tied_to(name);
-        const struct param *param = params_find(params, original ? original : name);
-        if (tied != (original != NULL) || (tied && param && filled[param - params->items]))
+    for (size_t i = 0; i < r->file->count; i++) {
+        const struct tensor *tensor = &r->file->tensors[i];
+        char name[FOREIGN_NAME_BYTES];
+        const bool theirs = foreign_name(tensor->name, name, sizeof name);
+        const char *original = foreign_tied(name);
+        if (tied != (original != NULL))
             continue;
-        if (param && param == params_embedding(params, PARAM_POSITION) && is_roberta(file->tensors[i].name)) {
-            const struct tensor positions = without_padding(&file->tensors[i], param);
-            TRY(take(path, &positions, params, param, filled, flat, err));
-        } else if (param && is_task_head(name) && !shape_is(param, &file->tensors[i]))
-            list_add(unused, file->tensors[i].name);
-        else if (param)
-            TRY(take(path, &file->tensors[i], params, param, filled, flat, err));
-        else if (!strstr(name, "position_ids"))
-            list_add(unused, file->tensors[i].name);
+        struct filling *filling = place_of(r, original ? original : name);
+        if (tied) {
+            TRY(match_tied(r, tensor, filling, err));
+        } else if (filling && foreign_is_task_head(name) && !shape_is(param_of(r, filling), tensor)) {
+            list_add(&r->report->unused, tensor->name);
+        } else if (filling && filling->from) {
+            return refuse_pair(r, filling->from, tensor, "two names of the same tensor", err);
+        } else if (filling) {
+            *filling = (struct filling){tensor, theirs};
+        } else if (!strstr(name, "position_ids")) {
+            list_add(&r->report->unused, tensor->name);
+        }
+    }
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int refuse_missing(const struct reader *r, const struct param *param, struct error *err)
+{
+    enum { SHOWN = 4 };
+    struct buf names = {0};
+    fail_at(err, ERR_MISMATCH, r->path, ERROR_NO_OFFSET, "has no tensor %.80s", param->name);
+    for (size_t i = 0; i < r->file->count && i < SHOWN; i++)
+        buf_addf(&names, "%s%.80s", i > 0 ? ", " : "", r->file->tensors[i].name);
+    hint(err, "it has %zu tensor%s%s%s%s", r->file->count, r->file->count == 1 ? "" : "s", names.size > 0 ? ": " : "",
+         buf_text(&names), r->file->count > SHOWN ? ", …" : "");
+    buf_release(&names);
+    return -1;
+}
+
+/* Checks one tensor of the file, and reads it if `flat` is not NULL. */
+static int take(const struct reader *r, const struct filling *filling, float *flat, struct error *err)
+{
+    const struct param *param = param_of(r, filling);
+    const bool shifted = filling->theirs && param == params_embedding(r->params, PARAM_POSITION);
+    const struct tensor tensor = shifted ? without_padding(filling->from, param) : *filling->from;
+    if (!shape_is(param, &tensor)) {
+        char shape[128], expected[64];
+        const struct tensor ours = tensor_of(param, NULL);
+        tensor_shape_text(&tensor, shape, sizeof shape);
+        tensor_shape_text(&ours, expected, sizeof expected);
+        return fail_at(err, ERR_MISMATCH, r->path, ERROR_NO_OFFSET, "%.80s is %s, the model's is %s", param->name,
+                       shape, expected);
+    }
+    if (!tensor_type_floats(tensor.type))
+        return fail_at(err, ERR_UNSAFE, r->path, ERROR_NO_OFFSET, "%.80s holds %s, not floating-point numbers",
+                       param->name, tensor_type_name(tensor.type));
+    if (flat)
+        tensor_to_f32(&tensor, flat + param->offset);
+    return 0;
+}
+
+static int take_all(const struct reader *r, uint64_t seed, float *flat, struct error *err)
+{
+    for (size_t i = 0; i < r->params->count; i++) {
+        const struct param *param = &r->params->items[i];
+        if (r->fillings[i].from) {
+            TRY(take(r, &r->fillings[i], flat, err));
+            continue;
+        }
+        if (!foreign_is_head(param->name))
+            return refuse_missing(r, param, err);
+        if (flat)
+            params_draw(r->params, param, seed, flat);
+        list_add(&r->report->drawn, param->name);
     }
     return 0;
 }
@@ -210,23 +239,40 @@ int names_read(const char *path, const struct params *params, uint64_t seed, flo
     struct safetensors file;
     *report = (struct names_report){0};
     TRY(safetensors_open(&file, path, err));
-    bool *filled = mem_clear(params->count, sizeof *filled);
-    int result = take_all(path, &file, params, false, filled, flat, &report->unused, err);
+    const struct reader reader = {
+        .path = path,
+        .file = &file,
+        .params = params,
+        .sorted = mem_array(params->count, sizeof *reader.sorted),
+        .fillings = mem_clear(params->count, sizeof *reader.fillings),
+        .report = report,
+    };
+    for (size_t i = 0; i < params->count; i++)
+        reader.sorted[i] = &params->items[i];
+    qsort(reader.sorted, params->count, sizeof *reader.sorted, by_name);
+    int result = match_all(&reader, false, err);
     if (result == 0)
-        result = take_all(path, &file, params, true, filled, flat, &report->unused, err);
-    for (size_t i = 0; i < params->count && result == 0; i++) {
-        const struct param *param = &params->items[i];
-        if (filled[i])
-            continue;
-        if (!is_head(param->name)) {
-            result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "has no tensor %.80s", param->name);
-            break;
-        }
-        params_draw(params, param, seed, flat);
-        list_add(&report->drawn, param->name);
-    }
-    mem_free(filled);
+        result = match_all(&reader, true, err);
+    if (result == 0)
+        result = take_all(&reader, seed, flat, err);
+    mem_free(reader.sorted);
+    mem_free(reader.fillings);
     safetensors_close(&file);
+    return result;
+}
+
+int names_check(const char *path, const struct model_config *config, struct error *err)
+{
+    struct model_config body = *config;
+    struct names_report report;
+    struct params params;
+    body.task_heads = 0;
+    params_shapes(&params, &body);
+    const int result = names_read(path, &params, 0, NULL, &report, err);
+    names_report_release(&report);
+    params_release(&params);
+    if (result < 0 && err->kind == ERR_MISMATCH && !err->hint[0])
+        return hint(err, "the config.json beside it says so: they are not of one model");
     return result;
 }
 

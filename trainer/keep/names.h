@@ -1,5 +1,5 @@
 /* Flat memory of parameters (model/params.h) to and from safetensors under Hugging Face's names, without vocabulary
- * padding and tied copies. The older names of published files are read too. */
+ * padding and tied copies. Published files are read under older names and those of other programs too. */
 #ifndef TRAINER_KEEP_NAMES_H
 #define TRAINER_KEEP_NAMES_H
 
@@ -24,20 +24,21 @@ struct names_report {
     struct buf unused; /* tensors of the file that the model has no place for */
 };
 
-/* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64. Accepts today's names, `gamma` and `beta`,
- * `dense_act`, a `module.` prefix, no `bert.` prefix, and RobertaPreLayerNorm's names; skips `position_ids` and tied
- * copies. Heads that are absent, and a task head of another shape, are initialized from the seed; any other absent
- * tensor or wrong shape is ERR_MISMATCH; integers, or a tensor under two names, are ERR_UNSAFE. */
+/* Reads the weights at `path` (safetensors_open) into flat memory: F32, F16, BF16 or F64, under today's names and those
+ * that foreign_names.h translates. Skips `position_ids` and copies of tied tensors. Heads that are absent, and a task
+ * head of another shape, are initialized from the seed; any other absent tensor or wrong shape is ERR_MISMATCH.
+ * ERR_UNSAFE: integers, a tensor under two names, or a decoder of its own, whose numbers are not the tied tensor's.
+ * With `flat` NULL everything but the numbers is checked. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
+/* Checks whether the file has all tensors of a model's body, in its shapes and in floating-point types, with memory for
+ * names only. A config.json from outside is checked so before memory of the sizes that it claims is allocated. Errors
+ * as names_read. */
+int names_check(const char *path, const struct model_config *config, struct error *err);
 /* ERR_NUMERIC names the first tensor that is not finite. For verbs that use a model; a training finds that in its first
  * step, together with the samples (nonfinite.h). */
 int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err);
 void names_report_release(struct names_report *report);
-
-/* The name of a pre-LN model's tensor in transformers' RobertaPreLayerNorm. */
-#define ROBERTA_PREFIX "roberta_prelayernorm."
-void names_to_roberta(const char *name, char *out, size_t size);
 
 /* Reads the tensors that names_tensors wrote with this prefix; a missing one, or one of another type or shape, is
  * ERR_VERIFY. */

@@ -34,20 +34,31 @@ uint64_t tensor_elements(const struct tensor *tensor)
     return tensor->bytes / types[tensor->type].bytes;
 }
 
+struct tensor tensor_range(const struct tensor *tensor, uint64_t at, uint64_t count)
+{
+    const uint32_t each = tensor_type_bytes(tensor->type);
+    return (struct tensor){.name = tensor->name,
+                           .type = tensor->type,
+                           .rank = 1,
+                           .shape = {count},
+                           .data = (const char *)tensor->data + at * each,
+                           .bytes = count * each};
+}
+
+bool tensor_type_floats(enum tensor_type type)
+{
+    return type == TENSOR_F64 || type == TENSOR_F32 || type == TENSOR_F16 || type == TENSOR_BF16;
+}
+
 bool tensor_is_finite(const struct tensor *tensor)
 {
     enum { BLOCK = 4096 };
     float block[BLOCK];
     const uint64_t count = tensor_elements(tensor);
-    const uint32_t each = tensor_type_bytes(tensor->type);
     bool finite = true;
     for (uint64_t at = 0; at < count && finite; at += BLOCK) {
         const uint64_t size = count - at < BLOCK ? count - at : BLOCK;
-        const struct tensor part = {.type = tensor->type,
-                                    .rank = 1,
-                                    .shape = {size},
-                                    .data = (const char *)tensor->data + at * each,
-                                    .bytes = size * each};
+        const struct tensor part = tensor_range(tensor, at, size);
         if (tensor_to_f32(&part, block) < 0)
             return true;
         for (uint64_t i = 0; i < size; i++)

@@ -40,6 +40,9 @@ uint32_t tensor_type_bytes(enum tensor_type type);   /* of one element */
 /* Computes the size from type and shape; false if it does not fit in 63 bits. */
 bool tensor_shape_bytes(const struct tensor *tensor, uint64_t *bytes);
 uint64_t tensor_elements(const struct tensor *tensor);
+/* A view of `count` elements from element `at` on, as a vector. */
+struct tensor tensor_range(const struct tensor *tensor, uint64_t at, uint64_t count);
+bool tensor_type_floats(enum tensor_type type); /* whether tensor_to_f32 can convert it */
 /* Converts the elements to float; `out` holds tensor_elements(). Returns -1 if the type is not floating-point. */
 int tensor_to_f32(const struct tensor *tensor, float *out);
 /* Whether all elements are finite as floats; true for a type that is not floating-point. */

@@ -187,7 +187,7 @@ static void cut_chunks(struct params *params)
     assert(chunk == params->chunks + params->chunk_count);
 }
 
-void params_init(struct params *params, const struct model_config *config)
+void params_shapes(struct params *params, const struct model_config *config)
 {
     const int32_t finals = norm_orders[config->order].leads ? FINAL_PARAMS : 0;
     size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
@@ -207,6 +207,11 @@ void params_init(struct params *params, const struct model_config *config)
     assert(params->count <= count && params->total <= params->size);
     place_vectors(params);
     assert(params->vector_size <= params->size);
+}
+
+void params_init(struct params *params, const struct model_config *config)
+{
+    params_shapes(params, config);
     cut_chunks(params);
 }
 

@@ -186,6 +186,8 @@ struct params {
 };
 
 void params_init(struct params *params, const struct model_config *config);
+/* The same without chunks, whose number grows with the sizes: for a config.json that nothing has confirmed yet. */
+void params_shapes(struct params *params, const struct model_config *config);
 void params_release(struct params *params);
 
 const struct param *params_find(const struct params *params, const char *name); /* NULL: no such tensor */

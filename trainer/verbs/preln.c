@@ -6,8 +6,9 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/config.h"
+#include "trainer/keep/foreign_names.h"
 #include "trainer/keep/json_write.h"
-#include "trainer/keep/names.h"
+#include "trainer/keep/safetensors.h"
 #include "trainer/keep/state.h"
 
 #define POSITIONS "bert.embeddings.position_embeddings.weight"
@@ -44,7 +45,7 @@ static int write_weights(const char *path, const struct safetensors *file, const
         char name[256];
         if (is_dropped(tensor->name, config))
             continue;
-        names_to_roberta(tensor->name, name, sizeof name);
+        foreign_roberta(tensor->name, name, sizeof name);
         tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
                              ? shifted(tensor, rows, &memory)
                              : *tensor;
