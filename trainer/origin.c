@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "trainer/config.h"
 
 void origin_release(struct origin *origin)
 {
@@ -151,4 +152,12 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
         return hint(err, "--init takes its weights alone");
     }
     return hash_files(origin, err);
+}
+
+int origin_config(const struct origin *origin, struct model_config *config, struct error *err)
+{
+    char *path = config_locate(origin->files);
+    const int result = config_read(path, config, err);
+    mem_free(path);
+    return result < 0 ? -1 : names_check(origin->weights, config, err);
 }

@@ -39,20 +39,11 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     return result;
 }
 
-/* Reads the origin's config.json, without comparing the vocabulary. */
-static int config_there(const struct origin *origin, struct model_config *config, struct error *err)
-{
-    char *path = config_locate(origin->files);
-    const int result = config_read(path, config, err);
-    mem_free(path);
-    return result;
-}
-
 static int config_of(const struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
     const struct manifest *manifest = &s->datasets.train[0].manifest;
     if (origin->files) {
-        TRY(config_there(origin, config, err));
+        TRY(origin_config(origin, config, err));
         if (config->vocabulary != (int32_t)manifest->vocab_size)
             return fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
                            "has a vocabulary of %" PRId32 " pieces, the dataset's has %" PRIu32, config->vocabulary,
@@ -82,7 +73,7 @@ static int texts_open(struct setup *s, const struct origin *origin, struct model
         fail(err, ERR_USAGE, "--init DIR is missing: the model to start from");
         return hint(err, "a run of dstrain, one of its checkpoints, or a Hugging Face directory");
     }
-    TRY(config_there(origin, config, err));
+    TRY(origin_config(origin, config, err));
     TRY(tuning->open(tuning->context, s->settings, origin, config, &s->material, err));
     s->pad_id = tuning->text(tuning->context)->vocab->pad;
     return 0;

@@ -4,25 +4,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/config.h"
 
 /* A micro-batch has room for one label per this many tokens, however short its sequences are. */
 #define TOKENS_PER_LABEL 8
 
 /* samples that are loaded before they are cut into micro-batches; the last micro-batch of them is not full */
 #define SAMPLES_AHEAD 4096
-
-static int read_config(struct reading *r, uint32_t heads, struct error *err)
-{
-    char *path = config_locate(r->origin.files);
-    const int result = config_read(path, &r->recipe.config, err);
-    mem_free(path);
-    r->recipe.config.task_heads = heads;
-    return result;
-}
 
 int reading_find(struct reading *r, const struct settings *settings, const char *model, uint32_t heads,
                  struct error *err)
@@ -32,7 +20,8 @@ int reading_find(struct reading *r, const struct settings *settings, const char 
     r->recipe.precision_given = true;
     r->recipe.precision = settings_given(settings, "precision") ? (enum precision)settings->precision : PRECISION_FP32;
     TRY(origin_find(&r->origin, &r->settings, err));
-    TRY(read_config(r, heads, err));
+    TRY(origin_config(&r->origin, &r->recipe.config, err));
+    r->recipe.config.task_heads = heads;
     return text_open(&r->text, r->origin.files, r->recipe.config.vocabulary, err);
 }
 

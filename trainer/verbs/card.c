@@ -306,7 +306,7 @@ static void add_shape(struct buf *card, const struct model_config *config)
 {
     char model[32], parameters[32];
     struct params params;
-    params_init(&params, config);
+    params_shapes(&params, config);
     buf_addf(card, "\n\nA BERT (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
              config_name(config, model), format_count(params.total, parameters), config->vocabulary);
     params_release(&params);

@@ -102,7 +102,7 @@ static int add_model(const char *files, json_t *facts, struct error *err)
         path_exists(path) ? config_read(path, &config, err) : checkpoint_refuse(files, "holds no config.json", err);
     mem_free(path);
     TRY(result);
-    params_init(&params, &config);
+    params_shapes(&params, &config);
     json_t *model = json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name),
                               "parameters", (json_int_t)params.total, "layers", config.layers, "hidden", config.hidden,
                               "heads", config.heads, "vocabulary", config.vocabulary, "positions", config.positions,
