@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/closing.h"
+#include "trainer/comm/board.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/record.h"
@@ -61,7 +62,8 @@ int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct
     char *directory = setup->settings->out
                           ? mem_copy_text(setup->settings->out)
                           : run_directory(config_name(&recipe->config, name), recipe->seq, setup->identity);
-    int result = run_open(&k->run, directory, setup->identity, setup->settings->fresh, &moved, err);
+    const bool fresh = setup->settings->fresh && !record_is_ours(directory); /* a restart has done it already */
+    int result = run_open(&k->run, directory, setup->identity, fresh, &moved, err);
     if (result == 0 && k->run.kind == RUN_FINISHED)
         result = check_finished(k, err);
     if (moved)
@@ -99,6 +101,7 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     k->since.samples = position->state.samples;
     if (k->silent)
         return 0;
+    board_save(step);
     energy_open_here(&k->energy);
     TRY(record_start(&k->run, k->setup, engine, ranks, step,
                      err)); /* first, so that the files written after it are known to belong to a run */
@@ -112,6 +115,11 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
         return 0;
     k->evaluated_step = step;
     return step > 0 ? keep_best(k, step, err) : 0; /* the last start may have crashed before it did this */
+}
+
+uint64_t keeper_counts_from(const struct keeper *k, uint64_t step)
+{
+    return k->silent ? step : record_first_step(&k->run, step);
 }
 
 void keeper_close(struct keeper *k)
@@ -333,6 +341,8 @@ int keeper_save(struct keeper *k, struct engine *engine, const struct position *
     k->saved_clock = clock_now();
     if (result == 0) {
         k->saved_step = position->state.step;
+        if (!k->silent)
+            board_save(k->saved_step);
         k->save_longest = fmax(k->save_longest, k->saved_clock - from);
         k->saving += k->saved_clock - from;
         return keep_best(k, position->state.step, err);

@@ -59,6 +59,8 @@ int keeper_take(struct keeper *keeper, const struct setup *setup, bool silent, s
  * the step of `position`. */
 int keeper_begin(struct keeper *keeper, const struct engine *engine, const struct position *position, json_t *ranks,
                  struct error *err);
+/* The step at which this command began, before its restarts; `step` is where this start began. */
+uint64_t keeper_counts_from(const struct keeper *keeper, uint64_t step);
 void keeper_close(struct keeper *keeper); /* safe on a zeroed one */
 
 void keeper_open_screen(struct keeper *keeper, const struct engine *engine, const struct position *position,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/progress.h"
+#include "trainer/comm/board.h"
 #include "trainer/keep/checkpoint.h"
 
 #define SAVE_SPEED 1e8 /* bytes/s, assumed for the disk before the first save */
@@ -15,8 +16,9 @@
 double limit_deadline(const struct settings *settings)
 {
     const char *end = getenv("SLURM_JOB_END_TIME");
+    const struct board_start *start = board_start();
     if (settings->time_limit > 0)
-        return clock_now() + (double)settings->time_limit;
+        return (start ? start->began : clock_now()) + (double)settings->time_limit;
     if (!end || strtod(end, NULL) <= 0)
         return HUGE_VAL;
     return clock_now() + strtod(end, NULL) - (double)time(NULL);
@@ -59,6 +61,10 @@ int limit_fail(const struct training *t, struct error *err)
     char limit[120];
     const char *end = getenv("SLURM_JOB_END_TIME");
     const bool steps = t->position.state.step < t->setup.recipe.schedule.steps;
+    if (board_start() && board_start()->number > 0) { /* the limit was long enough for the starts before this one */
+        fail(err, ERR_STOPPED, "stopped by the time limit, before a step of restart %" PRIu32, board_start()->number);
+        return hint(err, "the same command continues from the last checkpoint");
+    }
     if (t->setup.settings->time_limit > 0)
         snprintf(limit, sizeof limit, "--time-limit %" PRIu64 "s is too short", t->setup.settings->time_limit);
     else

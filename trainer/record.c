@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "trainer/comm/board.h"
 #include "trainer/config.h"
 #include "trainer/keep/json_write.h"
 
@@ -101,6 +102,51 @@ int record_ranks(struct team *team, const struct engine *engine, uint64_t share,
     return result;
 }
 
+/* ---- the starts of a command with --restarts ---- */
+
+/* The first start in a run's record that this command made; NULL: there is none, or no --restarts. */
+static const json_t *first_of_command(const json_t *record)
+{
+    size_t i;
+    const json_t *start, *id;
+    if (!board_start())
+        return NULL;
+    json_array_foreach(json_object_get(record, "starts"), i, start)
+    {
+        id = json_object_get(start, "command_id");
+        if (json_is_string(id) && strcmp(json_string_value(id), board_start()->command) == 0)
+            return start;
+    }
+    return NULL;
+}
+
+bool record_is_ours(const char *directory)
+{
+    struct error ignored = {0};
+    json_t *record = NULL;
+    const bool ours = run_read(directory, &record, &ignored) == 0 && first_of_command(record);
+    json_decref(record);
+    return ours;
+}
+
+uint64_t record_first_step(const struct run *run, uint64_t step)
+{
+    const json_t *first = first_of_command(run->record);
+    return first ? (uint64_t)json_integer_value(json_object_get(first, "step")) : step;
+}
+
+static void add_restart(json_t *facts)
+{
+    const struct board_start *start = board_start();
+    if (!start)
+        return;
+    json_object_set_new(facts, "command_id", json_string(start->command));
+    if (start->number > 0)
+        json_object_set_new(
+            facts, "restart",
+            json_pack("{s:I, s:o}", "number", (json_int_t)start->number, "after", json_name(start->after)));
+}
+
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, json_t *ranks, uint64_t step,
                  struct error *err)
 {
@@ -125,6 +171,7 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
     if (ranks)
         json_object_set(facts, "ranks", ranks);
     json_object_set_new(facts, "threads", json_integer((json_int_t)engine->threads));
+    add_restart(facts);
     return run_start(run, step, precision_name(engine->ops->precision), facts,
                      settings_in_force(setup, engine, run->directory), err);
 }

@@ -13,6 +13,10 @@
  * that may change the last bits. ERR_MISMATCH: there are such differences, with --same-bits. */
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, json_t *ranks, uint64_t step,
                  struct error *err);
+/* Whether an earlier start of this very command (--restarts) made the run that is there. */
+bool record_is_ours(const char *directory);
+/* The step at which the first start of this command began, or `step` if this is the first. */
+uint64_t record_first_step(const struct run *run, uint64_t step);
 /* Collective (team.h): the entries of all processes for run.json, in rank order: host, device, and the samples of a
  * batch that are its share. NULL for a single process. The caller json_decref's it. */
 int record_ranks(struct team *team, const struct engine *engine, uint64_t share, json_t **ranks, struct error *err);

@@ -48,10 +48,11 @@ struct position {
     struct checkpoint_state state;          /* after the last step that was received */
     struct queued_step queue[STEPS_QUEUED]; /* the steps after that, at their number modulo STEPS_QUEUED */
     uint64_t queued;
-    uint64_t begun_at;   /* step at which this start of the program began */
-    double seconds;      /* training time of the whole run, without evaluation and saving */
-    double step_longest; /* seconds of the longest step of this start */
-    double clock;        /* clock_now from which the next step's seconds count */
+    uint64_t begun_at;    /* step at which this start of the program began */
+    uint64_t counts_from; /* rank 0: step at which the command began: with --restarts that of its first start */
+    double seconds;       /* training time of the whole run, without evaluation and saving */
+    double step_longest;  /* seconds of the longest step of this start */
+    double clock;         /* clock_now from which the next step's seconds count */
 };
 
 enum step_outcome {

@@ -54,7 +54,7 @@ static struct rules rules_of(const struct training *t)
     const struct settings *settings = t->setup.settings;
     return (struct rules){
         .steps = t->setup.recipe.schedule.steps,
-        .stop_at = settings->stop_after > 0 ? t->position.begun_at + settings->stop_after : 0,
+        .stop_at = settings->stop_after > 0 ? t->position.counts_from + settings->stop_after : 0,
         .save_every = settings->save_every,
         .keep_every = settings->keep_every,
         .evaluates = t->setup.task.splits[SPLIT_VALID].samples > 0 && settings->eval_samples > 0,
@@ -148,7 +148,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     TRY(training_adapt(t, err));
     if (t->team->size > 1)
         ask(t, 1);
-    if (dump && team_leads(t->team) && t->position.state.step + t->position.queued == t->position.begun_at)
+    if (dump && team_leads(t->team) && t->position.state.step + t->position.queued == t->position.counts_from)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
     const bool norms = norms_due(t);

@@ -484,6 +484,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
         samples_begin(t);
     TRY(team_agree(t->team, estimate_begin(t, from, err), err));
     TRY(start_keeper(t, err));
+    t->position.counts_from = keeper_counts_from(&t->keeper, t->position.begun_at);
     if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
     return 0;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
+#include "trainer/comm/board.h"
 #include "trainer/comm/meet_parts.h"
 
 #include <assert.h>
@@ -298,6 +299,7 @@ static void fall_at(const struct meet *meet)
 void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
 {
     va_list args;
+    board_move(step);
     if (!meet)
         return;
     pthread_mutex_lock(&meet->lock);
