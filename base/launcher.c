@@ -221,6 +221,24 @@ static int number_of(const char *variable, const char *value, uint64_t max, uint
     return fail(err, ERR_USAGE, "%s is %.40s, but should be a number of at most %" PRIu64, variable, value, max);
 }
 
+static int no_children_to_restart(struct error *err)
+{
+    fail(err, ERR_USAGE, "--restarts needs --processes or --gpus: a process cannot start itself again");
+    return hint(err, "--processes 1 runs it as the child of a process that can");
+}
+
+/* --restarts is for a command that is the parent of its processes. */
+static int no_restarts_by_launcher(const struct launch *launch, struct environment environment, struct error *err)
+{
+    fail(err, ERR_USAGE, "--restarts starts the processes of --processes or --gpus again, and %s started these",
+         launch_name(launch->kind));
+    if (launch->kind == LAUNCH_TORCHRUN)
+        return hint(err, "torchrun --max-restarts N does it for its own");
+    if (launch->kind == LAUNCH_SLURM || (launch->kind == LAUNCH_PMI && is_step_of(launch, environment)))
+        return hint(err, "scripts/slurm/train.sbatch queues its job again, at most RESTARTS times");
+    return hint(err, "start the same command again after exit code 9: it continues");
+}
+
 static int by_family(struct launch *launch, const struct family *family, const char *variable, const char *value,
                      const struct launch_flags *flags, struct environment environment, struct error *err)
 {
@@ -240,6 +258,8 @@ static int by_family(struct launch *launch, const struct family *family, const c
     launch->rank = (uint32_t)rank;
     launch->size = (uint32_t)size;
     launch->local_rank = (uint32_t)local_rank;
+    if (flags->restarts > 0)
+        return no_restarts_by_launcher(launch, environment, err);
     return flags->rendezvous ? place(launch, flags->rendezvous, err) : place_of_family(launch, environment, err);
 }
 
@@ -270,6 +290,8 @@ static int by_command(struct launch *launch, const struct launch_flags *flags, s
              flags->rank_given ? "--world-size" : "--rank");
         return hint(err, "one command per machine: --rank R --world-size N --rendezvous HOST:PORT or FILE");
     }
+    if (flags->restarts > 0 && !flags->processes)
+        return no_children_to_restart(err);
     if (!flags->rank_given && announces(environment, &variable, &value)) {
         fail(err, ERR_USAGE, "a launcher started %s processes (%s), and each would start %" PRIu64 " of its own", value,
              variable, here);
@@ -291,7 +313,8 @@ static int by_command(struct launch *launch, const struct launch_flags *flags, s
     launch->kind = size > 1 ? LAUNCH_COMMAND : LAUNCH_ALONE;
     launch->rank = (uint32_t)flags->rank;
     launch->size = (uint32_t)size;
-    launch->children = here > 1 ? (uint32_t)here : 0;
+    launch->children = here > 1 || flags->restarts > 0 ? (uint32_t)here : 0;
+    launch->restarts = flags->restarts;
     return place(launch, flags->rendezvous, err);
 }
 
@@ -346,6 +369,8 @@ int launch_find(struct launch *launch, const struct launch_flags *flags, struct 
     const struct family *family = announces(environment, &variable, &value);
     if (family)
         return by_family(launch, family, variable, value, flags, environment, err);
+    if (flags->restarts > 0)
+        return no_children_to_restart(err);
     return no_rank_without_size(environment, err);
 }
 

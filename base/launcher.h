@@ -34,6 +34,7 @@ struct launch {
     enum launch_kind kind;
     uint32_t rank, size;             /* 0 of 1 for a single process; of a parent, the first rank of its children */
     uint32_t children;               /* > 0: this process is not a rank, but starts this many of them */
+    uint64_t restarts;               /* and again, at most this often, where one is lost */
     uint32_t local_rank, local_size; /* among the ranks of this machine or command; local_size 0: not known */
     char rendezvous[512];            /* HOST:PORT or FILE; "": none was given */
     int listener;                    /* of the child that is rank 0: a socket that listens at `rendezvous`; else -1 */
@@ -47,6 +48,7 @@ struct launch_flags {
     uint64_t rank;
     uint64_t world_size;    /* 0: not given */
     uint64_t processes;     /* --processes or --gpus; 0: not given */
+    uint64_t restarts;      /* 0: not given */
     const char *rendezvous; /* NULL: not given */
 };
 

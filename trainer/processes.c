@@ -91,6 +91,18 @@ static void share_gpus(const struct settings *settings, const struct launch *lau
         take_gpu(launch->local_rank % visible);
 }
 
+/* Every start reads the inputs from their beginning. */
+static int check_restarts(const struct settings *settings, struct error *err)
+{
+    const char *const inputs[] = {settings->train, settings->dev};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (inputs[i] && strcmp(inputs[i], "-") == 0) {
+            fail(err, ERR_USAGE, "--restarts reads the inputs again, and standard input can be read only once");
+            return hint(err, "save it to a file first");
+        }
+    return 0;
+}
+
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err)
 {
     const bool plans = strcmp(verb, "plan") == 0 || settings->dry_run; /* it starts nothing */
@@ -99,10 +111,13 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
                                        .rank = settings->rank,
                                        .world_size = settings->world_size,
                                        .processes = processes,
+                                       .restarts = plans ? 0 : settings->restarts,
                                        .rendezvous = settings->rendezvous};
     double weight;
     if (settings->processes && settings->gpus)
         return fail(err, ERR_USAGE, "--gpus starts one process per GPU: --processes cannot be given too");
+    if (settings->restarts > 0)
+        TRY(check_restarts(settings, err));
     if (settings->share)
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));

@@ -65,6 +65,7 @@ struct settings {
     uint64_t from, to;         /* for --replay: steps of checkpoints; if not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */
     uint64_t processes, gpus;  /* to start on this machine; 0: none */
+    uint64_t restarts;         /* of those, where one is lost */
     uint64_t rank, world_size; /* world_size 0: set by the launcher */
     const char *rendezvous;    /* NULL: set by the launcher */
     int comm;                  /* auto, gloo, mpi, nccl */

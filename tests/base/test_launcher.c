@@ -222,6 +222,12 @@ static void the_command_line_comes_first(void **state)
     assert_int_equal(launch.kind, LAUNCH_ALONE);
     assert_int_equal(launch.children, 0);
 
+    /* A single process that may have to be started again is a child too. */
+    assert_int_equal(find(&launch, "", (struct launch_flags){.processes = 1, .restarts = 3}, &err), 0);
+    assert_int_equal(launch.children, 1);
+    assert_int_equal(launch.size, 1);
+    assert_int_equal(launch.restarts, 3);
+
     /* Where the launcher names no address, --rendezvous may. */
     assert_int_equal(find(&launch, OMPI, (struct launch_flags){.rendezvous = "h:1"}, &err), 0);
     assert_string_equal(launch.rendezvous, "h:1");
@@ -244,6 +250,12 @@ static void command_lines_that_contradict_themselves_are_refused(void **state)
         {{.processes = 70000}, "", "more than"},
         {{.processes = 2}, OMPI, "OMPI_COMM_WORLD_SIZE"},
         {{.rank_given = true, .rank = 1, .world_size = 2, .rendezvous = long_name}, "", "longer"},
+        {{.restarts = 3}, "", "--restarts needs --processes or --gpus"},
+        {{.restarts = 3, .rank_given = true, .world_size = 2, .rendezvous = "f"}, "", "--restarts needs"},
+        {{.restarts = 3}, OMPI, "mpirun started these"},
+        {{.restarts = 3}, "PMI_SIZE=2 PMI_RANK=0", "MPI (PMI) started these"},
+        {{.restarts = 3}, "WORLD_SIZE=2 RANK=0", "torchrun started these"},
+        {{.restarts = 3}, "SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_PROCID=0", "srun started these"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct launch launch;

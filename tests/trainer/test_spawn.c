@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "trainer/comm/board.h"
 #include "trainer/comm/meet.h"
 #include "trainer/comm/spawn.h"
 
@@ -43,6 +44,52 @@ static int until_stopped(struct error *err)
     return (fail)(err, ERR_STOPPED, "stopped on request");
 }
 
+/* What the victim does, as a line of the plan for each start: "s9@5" a signal in step 5, "e7@5" an error of that kind,
+ * "x77@0" an exit code without an error, "f@5" a full disk, "stop" until it is stopped, "ok" nothing. */
+static int follow_plan(const char *plan, struct meet *meet, struct error *err)
+{
+    const struct board_start *start = board_start();
+    for (uint32_t i = 0; start && i < start->number; i++)
+        plan = strchr(plan, ' ') ? strchr(plan, ' ') + 1 : "ok";
+    const int number = atoi(plan + 1);
+    const char *at = strchr(plan, '@');
+    if (at)
+        meet_move(meet, strtoull(at + 1, NULL, 10), "a place");
+    switch (plan[0]) {
+    case 's':
+        if (plan[1] == 't')
+            return until_stopped(err);
+        raise(number);
+        return 0;
+    case 'e':
+        return (fail)(err, (enum error_kind)number, "the reason, after %d s", (int)getpid());
+    case 'x':
+        _exit(number);
+    case 'f':
+        errno = ENOSPC;
+        return fail_errno(err, "file", "cannot be written");
+    default:
+        return 0;
+    }
+}
+
+/* Rank 0 says which start this is; then the victim follows its plan, while the others wait for it. */
+static int planned(const struct launch *launch, const char *plan, uint32_t victim, struct meet *meet, struct error *err)
+{
+    struct meet_blocks blocks = {0};
+    if (launch->rank == 0) {
+        printf("start %u%s\n", board_start() ? board_start()->number : 0,
+               board_start() && board_start()->after[0] ? " after" : "");
+        board_save(40);
+        fflush(stdout);
+    }
+    if (launch->rank == victim && follow_plan(plan, meet, err) < 0)
+        return err->kind == ERR_STOPPED ? -1 : meet ? meet_fail(meet, err) : -1;
+    const int result = launch->size > 1 ? meet_exchange(meet, str_of("block"), &blocks, err) : 0;
+    meet_blocks_release(&blocks);
+    return result;
+}
+
 static int do_child(const struct launch *launch, const char *what, uint32_t victim, struct error *err)
 {
     const struct meet_options options = {.rank = launch->rank,
@@ -62,7 +109,11 @@ static int do_child(const struct launch *launch, const char *what, uint32_t vict
         return -1;
     if (is(what, "stop"))
         result = until_stopped(err);
-    else if (launch->rank != victim)
+    else if (strncmp(what, "plan ", 5) == 0) {
+        result = planned(launch, what + 5, victim, meet, err);
+        meet_close(meet);
+        return result;
+    } else if (launch->rank != victim)
         result = meet_exchange(meet, str_of("block"), &blocks, err);
     else if (is(what, "fail"))
         result = ((fail)(err, ERR_RESOURCE, "the disk is full"), meet_fail(meet, err));
@@ -317,6 +368,122 @@ static void a_second_signal_leaves_at_once(void **state)
     assert_string_equal(outcome.err, ""); /* no process had time to report it */
 }
 
+static struct launch ranks_again(uint32_t count, uint64_t restarts)
+{
+    struct launch launch = ranks(count);
+    launch.restarts = restarts;
+    return launch;
+}
+
+/* Every way in which a child can end, the exit code of its parent, and how often it starts its children. */
+static void the_parent_ends_as_its_children_did(void **state)
+{
+    (void)state;
+    const struct {
+        const char *plan;
+        uint64_t restarts;
+        int code;
+        unsigned starts;
+        const char *says;
+    } cases[] = {
+        {"ok", 3, 0, 1, ""},
+        {"s9@5 ok", 0, 9, 1, "was ended by signal 9 (Killed)"},
+        {"s9@5 ok", 3, 0, 2, "will start again in 0.01 s, from step 40 (restart 1 of 3)"},
+        {"s11@0 ok", 3, 0, 2, "before the first step: rank 1 was ended by signal 11"},
+        {"s9@5 s9@6 s11@6 ok", 3, 0, 4, "(restart 3 of 3)"},
+        {"s9@5 s9@6 ok", 1, 9, 2, "again 1 time"},
+        {"s9@5 s9@5 ok", 3, 9, 2, "failed twice in the same way"},
+        {"s9@5 s9@6 s9@5 ok", 3, 9, 3, "in step 5: rank 1 was ended"},
+        {"e9@4 ok", 3, 0, 2, "in step 4: "},
+        {"e7@4 ok", 3, 0, 2, "the reason"},
+        {"e7@4 e7@4 ok", 3, 7, 2, "failed twice"},
+        {"e7@4 s9@4 ok", 3, 0, 3, "(restart 2 of 3)"},
+        {"f@4 ok", 3, 7, 1, "No space left"},
+        {"e1@1", 3, 1, 1, "the reason"},
+        {"e2@1", 3, 2, 1, "the reason"},
+        {"e3@1", 3, 3, 1, "the reason"},
+        {"e4@1", 3, 4, 1, "the reason"},
+        {"e5@1", 3, 5, 1, "the reason"},
+        {"e6@1", 3, 6, 1, "the reason"},
+        {"e8@1", 3, 8, 1, "the reason"},
+        {"e10@1", 3, 10, 1, "the reason"},
+        {"s9@5 e3@5", 3, 3, 2, "the reason"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome outcome;
+        char plan[64];
+        unsigned starts = 0;
+        snprintf(plan, sizeof plan, "plan %s", cases[i].plan);
+        run(ranks_again(2, cases[i].restarts), plan, 1, &outcome);
+        for (const char *at = outcome.out; (at = strstr(at, "start ")); at++)
+            starts++;
+        if (outcome.code != cases[i].code || starts != cases[i].starts || !strstr(outcome.err, cases[i].says))
+            fail_msg("%s: exit %d, %u starts, %s", cases[i].plan, outcome.code, starts, outcome.err);
+    }
+}
+
+/* One process, which no other would miss. */
+static void a_single_child_is_started_again(void **state)
+{
+    (void)state;
+    const struct {
+        const char *plan;
+        int code;
+        const char *out;
+    } cases[] = {
+        {"plan s9@5 ok", 0, "start 0\nstart 1 after\n"},
+        {"plan x77@1", 77, "start 0\n"},
+        {"plan s9@5 x77@1", 77, "start 0\nstart 1 after\n"},
+        {"plan e75@5", 75, "start 0\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome outcome;
+        run(ranks_again(1, 3), cases[i].plan, 0, &outcome);
+        assert_string_equal(outcome.out, cases[i].out);
+        assert_int_equal(outcome.code, cases[i].code);
+    }
+}
+
+static void a_stop_ends_the_wait(void **state)
+{
+    (void)state;
+    struct parent parent;
+    struct outcome outcome;
+    char text[4096];
+    size_t used = 0;
+    setenv("DS_RESTART_SECONDS", "50", 1);
+    start(&parent, ranks_again(2, 3), "plan s9@5 ok", 1);
+    setenv("DS_RESTART_SECONDS", "0.01", 1);
+    for (text[0] = '\0'; !strstr(text, "(restart 1 of 3)"); text[used] = '\0') {
+        const ssize_t got = read(parent.err, text + used, sizeof text - 1 - used);
+        assert_true(got > 0);
+        used += (size_t)got;
+    }
+    kill(parent.pid, SIGTERM);
+    finish(&parent, &outcome); /* alarm() ends it after 60 s */
+    assert_int_equal(outcome.code, ERR_STOPPED);
+    says_once(outcome.err, "stopped on request, before restart 1");
+    says_once(outcome.err, "goes on from step 40");
+    assert_string_equal(outcome.out, "start 0\n");
+}
+
+static void a_stop_of_a_later_start_is_a_stop(void **state)
+{
+    (void)state;
+    struct parent parent;
+    struct outcome outcome;
+    char text[64];
+    start(&parent, ranks_again(1, 3), "plan s9@5 stop", 0);
+    for (size_t used = 0; used < strlen("start 0\nstart 1 after\nready\n");) {
+        const ssize_t got = read(parent.out, text, sizeof text);
+        assert_true(got > 0);
+        used += (size_t)got;
+    }
+    kill(parent.pid, SIGTERM);
+    finish(&parent, &outcome);
+    assert_int_equal(outcome.code, ERR_STOPPED);
+}
+
 static void children_die_with_their_parent(void **state)
 {
     (void)state;
@@ -345,7 +512,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_stop_is_handed_on),
         cmocka_unit_test(a_signal_to_all_counts_once),
         cmocka_unit_test(a_second_signal_leaves_at_once),
+        cmocka_unit_test(the_parent_ends_as_its_children_did),
+        cmocka_unit_test(a_single_child_is_started_again),
+        cmocka_unit_test(a_stop_ends_the_wait),
+        cmocka_unit_test(a_stop_of_a_later_start_is_a_stop),
         cmocka_unit_test(children_die_with_their_parent),
     };
+    setenv("DS_RESTART_SECONDS", "0.01", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,18 @@
 /* In: the number of processes. Out: one exit code and at most one error. */
 #include "trainer/comm/spawn.h"
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
+#include "trainer/comm/board.h"
 #include "trainer/comm/rendezvous.h"
+#include "trainer/comm/restarts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,10 +22,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REPORT_VARIABLE "DS_CHILD_ERRORS" /* the descriptor to which a child reports its error */
-#define ASK_SECONDS     5.0               /* after the first error: children that still run are asked to stop, */
-#define KILL_SECONDS    75.0              /* and after this they are killed, */
-#define LOST_SECONDS    10.0              /* or after this where one was lost: the others leave at once, it may never */
+#define REPORT_VARIABLE                                                                                                \
+    "DS_CHILD_ERRORS"     /* descriptors: of the pipe for a child's error, of the board or -1; its place */
+#define ASK_SECONDS  5.0  /* after the first error: children that still run are asked to stop, */
+#define KILL_SECONDS 75.0 /* and after this they are killed, */
+#define LOST_SECONDS 10.0 /* or after this where one was lost: the others leave at once, it may never */
+#define FIRST_WAIT   1.0  /* seconds before the first restart; DS_RESTART_SECONDS sets it, for tests */
 
 struct child {
     pid_t pid; /* 0: it has ended */
@@ -29,6 +36,9 @@ struct child {
 
 struct family {
     struct launch launch;
+    bool place_given;       /* launch.rendezvous is the user's, */
+    bool key_given;         /* and launch.key is */
+    bool whole;             /* this start: all children were started */
     struct child *children; /* [launch.children] */
     uint32_t alive;
     int signals;     /* a signalfd */
@@ -43,6 +53,10 @@ struct family {
     bool has_error;
     struct error error; /* the error that says most so far, */
     uint32_t who;       /* and the rank that reported it */
+
+    struct board board;
+    struct failure *failures; /* [launch.restarts + 1], one for each start that failed: */
+    uint64_t failed_starts;
 };
 
 /* ------------------------------------------------------------------------------------------------------ children */
@@ -60,7 +74,7 @@ static void become_silent(void)
 static void become(const struct family *family, uint32_t i, pid_t parent, char **argv)
 {
     struct launch launch = family->launch;
-    char text[LAUNCH_CHILD_BYTES], fd[16];
+    char text[LAUNCH_CHILD_BYTES], fds[48];
     struct error err;
     launch.rank += i;
     launch.local_rank = i;
@@ -73,10 +87,12 @@ static void become(const struct family *family, uint32_t i, pid_t parent, char *
     if (launch_key_write(&launch) < 0)
         _exit(ERR_RESOURCE);
     launch_child_text(&launch, text);
-    snprintf(fd, sizeof fd, "%d", family->errors[1]);
+    snprintf(fds, sizeof fds, "%d %d %" PRIu32, family->errors[1], family->board.fd, i);
     setenv(LAUNCH_CHILD_VARIABLE, text, 1);
-    setenv(REPORT_VARIABLE, fd, 1);
+    setenv(REPORT_VARIABLE, fds, 1);
     fcntl(family->errors[1], F_SETFD, 0);
+    if (family->board.fd >= 0)
+        fcntl(family->board.fd, F_SETFD, 0);
     if (launch.listener >= 0)
         fcntl(launch.listener, F_SETFD, 0);
     if (launch.rank > 0)
@@ -91,11 +107,15 @@ static void become(const struct family *family, uint32_t i, pid_t parent, char *
 
 int spawn_child_open(struct launch *launch, struct error *err)
 {
-    const char *fd = getenv(REPORT_VARIABLE);
-    if (launch->kind != LAUNCH_CHILD || !fd)
+    const char *fds = getenv(REPORT_VARIABLE);
+    int errors, board;
+    uint32_t place;
+    if (launch->kind != LAUNCH_CHILD || !fds || sscanf(fds, "%d %d %" SCNu32, &errors, &board, &place) != 3)
         return 0;
-    error_report_to(atoi(fd), launch->rank);
-    fcntl(atoi(fd), F_SETFD, FD_CLOEXEC);
+    error_report_to(errors, launch->rank);
+    fcntl(errors, F_SETFD, FD_CLOEXEC);
+    if (board >= 0)
+        board_take(board, place);
     if (launch->listener >= 0)
         fcntl(launch->listener, F_SETFD, FD_CLOEXEC);
     unsetenv(REPORT_VARIABLE); /* a program that we start is not a rank */
@@ -239,6 +259,8 @@ static void watch_all(struct family *family)
     read_errors(family);
 }
 
+/* ------------------------------------------------------------------------------------------------------ one start */
+
 static int open_all(struct family *family, struct error *err)
 {
     sigset_t watched;
@@ -252,32 +274,141 @@ static int open_all(struct family *family, struct error *err)
     if (family->signals < 0 || pipe2(family->errors, O_CLOEXEC) < 0 ||
         fcntl(family->errors[0], F_SETFL, O_NONBLOCK) < 0)
         return fail_errno(err, "", "no processes can be started");
-    if (family->launch.rendezvous[0])
+    if (family->launch.restarts == 0)
+        return 0;
+    family->failures = mem_clear(family->launch.restarts + 1, sizeof *family->failures);
+    return board_make(&family->board, family->launch.children, err);
+}
+
+/* Each start has a meeting place and a key of its own, so that nothing that is left of the one before can join. */
+static int open_place(struct family *family, struct error *err)
+{
+    if (family->place_given)
         return 0;
     assert(family->launch.rank == 0 && family->launch.size == family->launch.children);
-    if (!family->launch.key.given)
+    if (!family->key_given)
         job_key_random(&family->launch.key);
     return rendezvous_listen_here(&family->launch.listener, family->launch.rendezvous, err);
 }
 
+static void forget_last_start(struct family *family)
+{
+    memset(family->children, 0, family->launch.children * sizeof *family->children);
+    family->ending = family->has_lost = family->has_error = false;
+    family->failed = 0;
+}
+
+/* Starts all, and waits until all have ended. */
+static int run_once(struct family *family, char **argv, struct error *err)
+{
+    forget_last_start(family);
+    int result = open_place(family, err);
+    if (result == 0)
+        result = start_all(family, argv, err);
+    family->whole = result == 0;
+    if (family->launch.listener >= 0)
+        close(family->launch.listener);
+    family->launch.listener = -1;
+    watch_all(family);
+    return result == 0 ? verdict(family, err) : -1;
+}
+
+/* ------------------------------------------------------------------------------------------------------- --restarts */
+
+/* Whose failure it is, counted from launch.rank on; one of another machine's processes counts as ours that reported
+ * it. */
+static uint32_t child_of(const struct family *family, bool lost, const struct error *err)
+{
+    const uint32_t rank = lost ? family->lost : restarts_rank(err->text, family->who);
+    const uint32_t child = rank - family->launch.rank;
+    return rank >= family->launch.rank && child < family->launch.children ? child : family->who - family->launch.rank;
+}
+
+static struct failure failure_of(const struct family *family, const struct error *err)
+{
+    const bool lost = family->has_lost && err->kind == ERR_PEER;
+    const uint32_t child = child_of(family, lost, err);
+    return (struct failure){
+        .rank = family->launch.rank + child,
+        .step = board_step(&family->board, child),
+        .signal = lost ? family->lost_by : 0,
+        .kind = err->kind,
+        .cause = restarts_cause(err->text),
+        .when = time(NULL),
+    };
+}
+
+static double first_wait(void)
+{
+    const char *asked = getenv("DS_RESTART_SECONDS");
+    return asked ? atof(asked) : FIRST_WAIT;
+}
+
+/* Says what happened, and waits. ERR_STOPPED: a signal came meanwhile. */
+static int wait_for_next(struct family *family, const char *what, struct error *err)
+{
+    const uint64_t number = family->failed_starts, saved = board_saved(&family->board);
+    const double wait = restarts_wait(number, first_wait()), until = clock_now() + wait;
+    const uint32_t children = family->launch.children;
+    char from[RESTARTS_FROM];
+    log_warn("%s; %" PRIu32 " process%s will start again in %.3g s, from %s (restart %" PRIu64 " of %" PRIu64 ")", what,
+             children, children == 1 ? "" : "es", wait, restarts_from(saved, from), number, family->launch.restarts);
+    for (double left; family->asked == 0 && (left = until - clock_now()) > 0;) {
+        (void)poll(&(struct pollfd){.fd = family->signals, .events = POLLIN}, 1, (int)(left * 1000) + 1);
+        read_signals(family);
+    }
+    if (family->asked == 0)
+        return 0;
+    fail(err, ERR_STOPPED, "stopped on request, before restart %" PRIu64 "; %.300s", number, what);
+    return hint(err, "the same command goes on from %s", restarts_from(saved, from));
+}
+
+/* After a start that failed with *err: whether there is another one, for which it has waited. */
+static bool goes_on(struct family *family, struct error *err)
+{
+    if (family->launch.restarts == 0 || !family->whole || family->asked > 0)
+        return false;
+    const struct failure now = failure_of(family, err);
+    if (!restarts_mend(now.signal, err))
+        return false;
+    struct buf what = {0};
+    const struct failure *same = restarts_same(family->failures, family->failed_starts, &now);
+    restarts_describe(&now, err, &what);
+    bool again = !same && family->failed_starts < family->launch.restarts;
+    if (again) {
+        family->failures[family->failed_starts++] = now;
+        again = wait_for_next(family, buf_text(&what), err) == 0;
+    } else {
+        restarts_give_up(same, &now, family->launch.restarts, board_saved(&family->board), buf_text(&what), err);
+    }
+    if (again)
+        board_next(&family->board, buf_text(&what));
+    buf_release(&what);
+    return again;
+}
+
 int spawn_run(const struct launch *launch, char **argv, struct error *err)
 {
-    struct family family = {.launch = *launch, .signals = -1, .errors = {-1, -1}};
+    struct family family = {.launch = *launch,
+                            .place_given = launch->rendezvous[0] != '\0',
+                            .key_given = launch->key.given,
+                            .signals = -1,
+                            .errors = {-1, -1},
+                            .board = {.fd = -1}};
     family.children = mem_clear(launch->children, sizeof *family.children);
     int result = open_all(&family, err);
     if (result == 0)
-        result = start_all(&family, argv, err);
-    if (family.launch.listener >= 0)
-        close(family.launch.listener);
-    watch_all(&family);
-    if (result == 0)
-        result = verdict(&family, err);
+        do
+            result = run_once(&family, argv, err);
+        while (result < 0 && goes_on(&family, err));
     for (int i = 0; i < 2; i++)
         if (family.errors[i] >= 0)
             close(family.errors[i]);
     if (family.signals >= 0)
         close(family.signals);
+    board_remove(&family.board);
     sigprocmask(SIG_SETMASK, &family.before, NULL);
+    mem_free(family.failures);
     mem_free(family.children);
     return result;
 }
