@@ -98,13 +98,15 @@ static void put_start(struct buf *page, const struct report *report, size_t run,
         put_value(page, json_object_get(start, facts[i]));
         buf_add_text(page, "</td>");
     }
-    buf_add_text(page, "</tr>\n");
+    buf_add_text(page, "<td>");
+    put_value(page, json_object_get(json_object_get(start, "restart"), "after")); /* by --restarts */
+    buf_add_text(page, "</td></tr>\n");
 }
 
 void section_starts(struct buf *page, const struct report *report)
 {
-    static const char *const columns[] = {"Run",       "#From step", "Time",    "Host", "Device",
-                                          "Processes", "Threads",    "dstrain", NULL};
+    static const char *const columns[] = {
+        "Run", "#From step", "Time", "Host", "Device", "Processes", "Threads", "dstrain", "Restarted after", NULL};
     html_section(page, "starts", "Starts");
     html_table(page, "When, where and on what", columns);
     for (size_t r = 0; r < report->count; r++) {

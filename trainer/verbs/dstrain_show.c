@@ -42,6 +42,15 @@ static void add_checkpoints(const char *run, json_t *facts)
     mem_free(directory);
 }
 
+/* The number of starts that --restarts made. */
+static size_t restarts_in(const json_t *record)
+{
+    size_t i, count = 0;
+    const json_t *start;
+    json_array_foreach(json_object_get(record, "starts"), i, start) count += json_object_get(start, "restart") != NULL;
+    return count;
+}
+
 static int add_run(const char *directory, json_t *facts, struct health *health, struct error *err)
 {
     json_t *record = NULL;
@@ -51,6 +60,7 @@ static int add_run(const char *directory, json_t *facts, struct health *health, 
     json_object_set_new(facts, "kind", json_string("run"));
     json_object_set(facts, "finished", json_object_get(record, "finished"));
     json_object_set_new(facts, "starts", json_integer((json_int_t)json_array_size(json_object_get(record, "starts"))));
+    json_object_set_new(facts, "restarts", json_integer((json_int_t)restarts_in(record)));
     json_object_set(facts, "precision", json_object_get(record, "precision"));
     json_object_set(facts, "identity", json_object_get(record, "identity"));
     json_object_set(facts, "settings", json_object_get(record, "settings"));
@@ -261,16 +271,19 @@ static void say_work(const json_t *facts)
     const size_t checkpoints = json_array_size(names);
     const double seconds = real_of(train, "seconds");
     const double own = real_of(train, "samples") - real_of(json_object_get(facts, "identity"), "resumed_samples");
-    char samples[32], tokens[32], time[32], step[32], speed[32];
+    const uint64_t restarts = count_of(facts, "restarts");
+    char samples[32], tokens[32], time[32], step[32], speed[32], lost[64] = "";
     size_t i;
     const json_t *finding;
     if (json_object_get(facts, "samples"))
         output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
                     format_count(count_of(facts, "tokens"), tokens));
+    if (restarts > 0)
+        snprintf(lost, sizeof lost, " (%" PRIu64 " by --restarts)", restarts);
     if (seconds > 0)
-        output_line("%-10s %s sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
+        output_line("%-10s %s sequences/s on average; %s in %" PRIu64 " start%s%s, %s", "speed",
                     rate_text(own / seconds, speed), format_seconds(seconds, time), starts, starts == 1 ? "" : "s",
-                    text_of(facts, "precision"));
+                    lost, text_of(facts, "precision"));
     if (json_object_get(facts, "updates"))
         output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
                     count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
