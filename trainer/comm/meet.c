@@ -286,13 +286,16 @@ const char *meet_address(const struct meet *meet)
 
 /* ------------------------------------------------------------------------------------------- where, failure, stop */
 
-/* For tests: DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) kills, or stops, the process when it gets there. */
+/* For tests: DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) kills, or stops, the process when it gets there; :once kills
+ * it in the first start of a command with --restarts. */
 static void fall_at(const struct meet *meet)
 {
     char place[PLACE_TEXT + 32];
     const int size = snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64 ":%s:", meet->options.rank, meet->report.step,
                               meet->report.place);
-    if (strncmp(meet->fault, place, (size_t)size) == 0)
+    if (strncmp(meet->fault, place, (size_t)size) != 0)
+        return;
+    if (strcmp(meet->fault + size, "once") != 0 || !board_start() || board_start()->number == 0)
         raise(strcmp(meet->fault + size, "stop") == 0 ? SIGSTOP : SIGKILL);
 }
 
