@@ -55,12 +55,16 @@ struct comm_store {
     void *context;
 };
 
+#define COMM_SECRET_BYTES 32
+
 struct comm_options {
     uint32_t rank, size;
     double timeout;          /* seconds without progress after which an operation fails with ERR_PEER */
     const char *address;     /* gloo: this machine's numeric address, as the others reach it ("10.0.0.5", "::1") */
     struct comm_store store; /* gloo, NCCL */
-    size_t piece_bytes;      /* for tests: maximum message of MPI (0: 1 GiB) and of NCCL from host arrays (0: 16 MiB);
+    unsigned char secret[COMM_SECRET_BYTES]; /* gloo: only these processes know it; who does not is kept out */
+    const int *sockets; /* set by comm_open itself: [size], from mesh_connect, for a library that wants them */
+    size_t piece_bytes; /* for tests: maximum message of MPI (0: 1 GiB) and of NCCL from host arrays (0: 16 MiB);
                               * a multiple of 8 */
 };
 
