@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/job_key.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -85,19 +86,31 @@ static int exchange_weights(struct team *team, uint64_t weight, struct error *er
     return result;
 }
 
+/* A secret of this run, given out by rank 0 over the meeting. */
+static int share_secret(struct team *team, unsigned char secret[COMM_SECRET_BYTES], struct error *err)
+{
+    struct job_key key;
+    job_key_random(&key);
+    if (!team->meet)
+        return 0;
+    if (team_leads(team))
+        TRY(store_set(team->meet, "secret", key.bytes, COMM_SECRET_BYTES, err));
+    return store_get(team->meet, "secret", secret, COMM_SECRET_BYTES, COMM_SECONDS, err) < 0 ? -1 : 0;
+}
+
 /* Opens the communication library. If MPI started us without a rendezvous, this comes before the meeting, because MPI
  * then tells the others where rank 0 is; otherwise the meeting comes first. */
 static int open_comm(struct team *team, struct error *err)
 {
-    struct comm *comm = comm_open(team->carrier.kind,
-                                  &(struct comm_options){
-                                      .rank = team->rank,
-                                      .size = team->size,
-                                      .timeout = COMM_SECONDS,
-                                      .address = meet_address(team->meet),
-                                      .store = {store_set, store_get, store_check, team->meet},
-                                  },
-                                  err);
+    struct comm_options options = {
+        .rank = team->rank,
+        .size = team->size,
+        .timeout = COMM_SECONDS,
+        .address = meet_address(team->meet),
+        .store = {store_set, store_get, store_check, team->meet},
+    };
+    TRY(share_secret(team, options.secret, err));
+    struct comm *comm = comm_open(team->carrier.kind, &options, err);
     pthread_mutex_lock(&team->lock);
     assert(!team->comm);
     team->comm = comm;

@@ -1,18 +1,27 @@
-/* dstrain_gloo.so. In: blocking calls of library.h. Out: gloo's collectives over TCP (gloo 0.5 of 2022 and later).
- * Every exception ends here and becomes an error of ours. */
+/* dstrain_gloo.so. In: blocking calls of library.h, and sockets to the other processes. Out: gloo's collectives over
+ * those sockets (gloo 0.5 of 2022 and later). Every exception ends here and becomes an error of ours. */
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoallv.h>
 #include <gloo/broadcast.h>
+#include <gloo/common/error.h>
 #include <gloo/config.h>
+#include <gloo/context.h>
 #include <gloo/math.h>
-#include <gloo/rendezvous/context.h>
+#include <gloo/transport/tcp/address.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/loop.h>
 
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -29,80 +38,20 @@ namespace
 {
 
 using std::chrono::milliseconds;
+namespace tcp = gloo::transport::tcp;
 
 /* Slots of our own messages; those of gloo's collectives begin with a byte that counts kinds from 1. */
 const uint64_t ALARM_SLOT = 0xa1, PROBE_SLOT = 0xa2;
 
 const milliseconds GRACE(500);       /* for an operation to notice a broken connection by itself */
 const milliseconds CLOSE_TIME(5000); /* within which all processes close */
-
-/* An error of the store, thrown through gloo. */
-struct store_failure {
-    struct error err;
-};
-
-/* gloo's store of names, kept in the caller's. */
-class named_values : public gloo::rendezvous::Store
-{
-  public:
-    named_values(const struct comm_store &store, milliseconds timeout) : store_(store), timeout_(timeout)
-    {
-    }
-
-    void set(const std::string &key, const std::vector<char> &data) override
-    {
-        store_failure failure;
-        if (store_.set(store_.context, name(key).c_str(), data.data(), data.size(), &failure.err) < 0)
-            throw failure;
-    }
-
-    std::vector<char> get(const std::string &key) override
-    {
-        return get(key, timeout_);
-    }
-
-    void wait(const std::vector<std::string> &keys) override
-    {
-        wait(keys, timeout_);
-    }
-
-    void wait(const std::vector<std::string> &keys, const milliseconds &timeout) override
-    {
-        for (const std::string &key : keys)
-            get(key, timeout);
-    }
-
-  private:
-    const struct comm_store store_;
-    const milliseconds timeout_;
-
-    static std::string name(const std::string &key)
-    {
-        return "gloo/" + key;
-    }
-
-    std::vector<char> get(const std::string &key, milliseconds timeout)
-    {
-        store_failure failure;
-        std::vector<char> value(4096);
-        for (;;) {
-            const double seconds = std::chrono::duration<double>(timeout).count();
-            const long size =
-                store_.get(store_.context, name(key).c_str(), value.data(), value.size(), seconds, &failure.err);
-            if (size < 0)
-                throw failure;
-            const bool whole = static_cast<size_t>(size) <= value.size();
-            value.resize(static_cast<size_t>(size));
-            if (whole)
-                return value;
-        }
-    }
-};
+const milliseconds ADOPT_TIME(2000); /* for a connection inside this process */
 
 struct connections {
     uint32_t rank, size;
     milliseconds timeout;
-    std::shared_ptr<gloo::rendezvous::Context> context;
+    std::unique_ptr<tcp::Handler> pause; /* outlives gloo's thread, which may be inside it */
+    std::shared_ptr<gloo::Context> context;
     std::shared_ptr<gloo::transport::Context> transport; /* gloo's own, which ours wraps */
     uint32_t tag; /* of the next operation, so that messages of different operations never mix */
 
@@ -134,11 +83,22 @@ int lost_peer(connections &all)
     return -1;
 }
 
-int fail_lost(connections &all, const char *what, struct error *err)
+/* gloo's message without its source line, and without the address, which is not that of the other process. */
+std::string words_of(std::string message)
 {
-    const std::string message(what);
-    const size_t place = message.find("] "); /* after the file and line in gloo */
-    const char *words = place == std::string::npos ? what : what + place + 2;
+    const size_t line = message.find("] ");
+    if (line != std::string::npos)
+        message.erase(0, line + 2);
+    const size_t address = message.find(" ["), end = message.find("]:", address);
+    if (address != std::string::npos && end != std::string::npos)
+        message.erase(address, message.find_first_not_of("0123456789", end + 2) - address);
+    return message;
+}
+
+int fail_lost(connections &all, const std::string &message, struct error *err)
+{
+    const std::string text = words_of(message);
+    const char *words = text.c_str();
     std::unique_lock<std::mutex> hold(all.lock);
     const bool broken = all.broken;
     int peer = all.lost;
@@ -159,9 +119,6 @@ template <typename call_type> int guarded(connections &all, struct error *err, c
     try {
         call();
         return 0;
-    } catch (const store_failure &failure) {
-        *err = failure.err;
-        return -1;
     } catch (const std::exception &failure) {
         return fail_lost(all, failure.what(), err);
     } catch (...) {
@@ -250,17 +207,142 @@ class transport : public gloo::transport::Context
     connections &all_;
 };
 
-/* The context that the collectives are given. */
-class context : public gloo::rendezvous::Context
+/* Holds the thread that serves the sockets of a device, until end(). */
+class loop_pause : public tcp::Handler
 {
   public:
-    using gloo::rendezvous::Context::Context;
-
-    void connect(connections &all, gloo::rendezvous::Store &store, std::shared_ptr<gloo::transport::Device> device)
+    explicit loop_pause(tcp::Device &device) : wake_(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK))
     {
-        connectFullMesh(store, device);
-        all.transport = transportContext_;
+        device.registerDescriptor(wake_, EPOLLIN, this);
+        std::unique_lock<std::mutex> hold(lock_);
+        changed_.wait(hold, [&] { return held_; });
+    }
+    ~loop_pause() override
+    {
+        close(wake_);
+    }
+    void end()
+    {
+        std::unique_lock<std::mutex> hold(lock_);
+        ended_ = true;
+        changed_.notify_all();
+    }
+    void handleEvents(int) override
+    {
+        eventfd_t count;
+        eventfd_read(wake_, &count);
+        std::unique_lock<std::mutex> hold(lock_);
+        held_ = true;
+        changed_.notify_all();
+        changed_.wait(hold, [&] { return ended_; });
+    }
+
+  private:
+    const int wake_;
+    std::mutex lock_;
+    std::condition_variable changed_;
+    bool held_ = false, ended_ = false;
+};
+
+/* The descriptor of this process whose near end (getsockname) or far end (getpeername) is at an IPv4 address. */
+int descriptor_at(decltype(getsockname) *end_of, const tcp::Address &address)
+{
+    const auto &wanted = reinterpret_cast<const sockaddr_in &>(address.getSockaddr());
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int fd = std::stoi(entry.path().filename());
+        sockaddr_in at{};
+        socklen_t size = sizeof at;
+        if (end_of(fd, reinterpret_cast<sockaddr *>(&at), &size) == 0 && at.sin_family == AF_INET &&
+            at.sin_port == wanted.sin_port && at.sin_addr.s_addr == wanted.sin_addr.s_addr)
+            return fd;
+    }
+    throw gloo::IoException("a socket of gloo is not found");
+}
+
+/* A port of this process, to which nobody needs to be admitted. */
+class dummy_listener
+{
+  public:
+    dummy_listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    {
+        sockaddr_in at{};
+        socklen_t size = sizeof at;
+        at.sin_family = AF_INET;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto *generic = reinterpret_cast<sockaddr *>(&at);
+        if (bind(fd_, generic, size) < 0 || listen(fd_, SOMAXCONN) < 0 || getsockname(fd_, generic, &size) < 0)
+            throw gloo::IoException("this machine's loopback address takes no connections");
+        address_ = tcp::Address(generic, size);
+    }
+    ~dummy_listener()
+    {
+        close(fd_);
+    }
+    const tcp::Address &address() const
+    {
+        return address_;
+    }
+
+  private:
+    const int fd_;
+    tcp::Address address_;
+};
+
+/* Above the address of dummy_listener: of two addresses gloo connects from the greater one. */
+const char *const PAIR_ADDRESS = "127.0.0.2";
+
+/* The context that the collectives are given.
+ *
+ * gloo cannot be given a socket. Its pairs listen, and take the first connection that comes: the process at its other
+ * end could be anybody's, and bytes that are not gloo's end the program. So the listeners are closed before they take
+ * anything, each pair connects to a port of this process, and its descriptor then becomes that of our socket. */
+class context : public gloo::Context
+{
+  public:
+    using gloo::Context::Context;
+
+    void adopt(connections &all, const int *sockets)
+    {
+        auto device = std::dynamic_pointer_cast<tcp::Device>(tcp::CreateDevice(tcp::attr(PAIR_ADDRESS)));
+        device_ = device;
+        all.transport = device->createContext(rank, size);
+        all.transport->setTimeout(ADOPT_TIME);
+        create_deaf_pairs(all, *device);
+        const dummy_listener listener;
+        for (int i = 0; i < size; i++)
+            if (i != rank)
+                adopt(*all.transport->getPair(i), sockets[i], listener, *device);
+        all.transport->setTimeout(all.timeout);
         transportContext_ = std::make_shared<transport>(all);
+    }
+
+  private:
+    static tcp::Handler *handler_of(gloo::transport::Pair &pair)
+    {
+        return dynamic_cast<tcp::Handler *>(&pair);
+    }
+
+    void create_deaf_pairs(connections &all, tcp::Device &device)
+    {
+        auto held = std::make_unique<loop_pause>(device);
+        const std::unique_ptr<loop_pause, void (*)(loop_pause *)> until_done(held.get(),
+                                                                             [](loop_pause *one) { one->end(); });
+        all.pause = std::move(held);
+        for (int i = 0; i < size; i++)
+            if (i != rank) {
+                auto &pair = *all.transport->createPair(i);
+                const tcp::Address listens(pair.address().bytes());
+                device.registerDescriptor(descriptor_at(getsockname, listens), 0, handler_of(pair));
+            }
+    }
+
+    static void adopt(gloo::transport::Pair &pair, int socket, const dummy_listener &listener, tcp::Device &device)
+    {
+        pair.connect(listener.address().bytes());
+        const int fd = descriptor_at(getpeername, listener.address());
+        if (dup3(socket, fd, O_CLOEXEC) < 0)
+            throw gloo::IoException("a socket cannot be passed to gloo");
+        device.registerDescriptor(fd, EPOLLIN, handler_of(pair));
     }
 };
 
@@ -328,14 +410,12 @@ void watch_end(connections &all)
     pthread_join(all.watcher, nullptr);
 }
 
-void connect(connections &all, const struct comm_options &options)
+void connect(connections &all, const int *sockets)
 {
     auto made = std::make_shared<context>(static_cast<int>(all.rank), static_cast<int>(all.size));
     all.context = made;
     made->setTimeout(all.timeout);
-    auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address));
-    named_values store(options.store, all.timeout);
-    made->connect(all, store, device);
+    made->adopt(all, sockets);
 }
 
 const char *gloo_version()
@@ -352,14 +432,18 @@ void *gloo_open(const struct comm_options *options, struct error *err)
     all->size = options->size;
     all->timeout = milliseconds(static_cast<int64_t>(options->timeout * 1000));
     all->lost = -1;
-    const auto open = [&] {
-        connect(*all, *options);
+    try {
+        connect(*all, options->sockets);
         watch_begin(*all);
-    };
-    if (guarded(*all, err, open) == 0)
-        return all;
-    delete all;
-    return nullptr;
+    } catch (const std::exception &failure) {
+        fail(err, ERR_RESOURCE, "gloo cannot be set up: %s", words_of(failure.what()).c_str());
+        delete all;
+        all = nullptr;
+    }
+    for (uint32_t i = 0; i < options->size; i++) /* gloo has descriptors of its own for them */
+        if (options->sockets[i] >= 0)
+            close(options->sockets[i]);
+    return all;
 }
 
 /* Uses the ring, whose bytes comm_wire_bytes counts; gloo's default for small arrays could change. */
@@ -458,6 +542,7 @@ int gloo_exchange(void *opened, const void *in, const size_t *in_sizes, void *ou
 const struct comm_library dstrain_comm = {
     .interface = COMM_INTERFACE,
     .waits = true,
+    .sockets = true,
     .version = gloo_version,
     .shares_gpu = nullptr,
     .open = gloo_open,

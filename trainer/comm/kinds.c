@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "base/module.h"
+#include "trainer/comm/mesh.h"
 
 #ifdef DS_GLOO
 #define GLOO_BUILT true
@@ -114,5 +116,14 @@ bool comm_kind_shares_gpu(enum comm_kind kind)
 struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err)
 {
     const struct comm_library *library = library_of(kind, err);
-    return library ? comm_open_library(library, options, err) : NULL;
+    struct comm_options connected = *options;
+    struct comm *comm = NULL;
+    if (!library || !library->sockets)
+        return library ? comm_open_library(library, options, err) : NULL;
+    int *sockets = mem_array(options->size, sizeof *sockets);
+    connected.sockets = sockets;
+    if (mesh_connect(options, sockets, err) == 0)
+        comm = comm_open_library(library, &connected, err);
+    mem_free(sockets);
+    return comm;
 }

@@ -7,7 +7,7 @@
 #include "trainer/comm.h"
 
 /* Bumped with every change of this file or comm.h, so that a module of another version is refused. */
-#define COMM_INTERFACE 2
+#define COMM_INTERFACE 3
 #define COMM_SYMBOL    "dstrain_comm"
 
 /* One thread makes all calls but `abort`. `opened` is what open returned. After a call that returns -1 with *err, only
@@ -16,6 +16,7 @@
 struct comm_library {
     int interface; /* COMM_INTERFACE; the first member in every version */
     bool waits;    /* calls wait for other processes, so a thread of their own makes them */
+    bool sockets;  /* open takes over options->sockets, also when it fails */
 
     const char *(*version)(void); /* "gloo 0.5.0"; callable from any thread. NULL: part of the program */
     bool (*shares_gpu)(void);     /* comm_kind_shares_gpu; NULL: yes */
