@@ -212,6 +212,20 @@ static int place_of_family(struct launch *launch, struct environment environment
     return 0;
 }
 
+/* What the launcher calls the processes that it started together. All components of a heterogeneous job of Slurm have
+ * one SLURM_HET_JOB_ID, and each its own SLURM_JOB_ID. */
+static void name_job(struct launch *launch, struct environment environment)
+{
+    const char *job = look_up(environment, "SLURM_HET_JOB_ID"), *step = look_up(environment, "SLURM_STEP_ID");
+    const char *run = look_up(environment, "TORCHELASTIC_RUN_ID");
+    if (!job)
+        job = look_up(environment, "SLURM_JOB_ID");
+    if (launch->kind == LAUNCH_SLURM && job && step)
+        snprintf(launch->job, sizeof launch->job, "Slurm step %.20s.%.20s", job, step);
+    else if (launch->kind == LAUNCH_TORCHRUN && run)
+        snprintf(launch->job, sizeof launch->job, "torchrun %.80s", run);
+}
+
 /* ------------------------------------------------------------------------------------------------------ who am I */
 
 static int number_of(const char *variable, const char *value, uint64_t max, uint64_t *number, struct error *err)
@@ -260,6 +274,7 @@ static int by_family(struct launch *launch, const struct family *family, const c
     launch->local_rank = (uint32_t)local_rank;
     if (flags->restarts > 0)
         return no_restarts_by_launcher(launch, environment, err);
+    name_job(launch, environment);
     return flags->rendezvous ? place(launch, flags->rendezvous, err) : place_of_family(launch, environment, err);
 }
 

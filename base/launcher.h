@@ -37,6 +37,7 @@ struct launch {
     uint64_t restarts;               /* and again, at most this often, where one is lost */
     uint32_t local_rank, local_size; /* among the ranks of this machine or command; local_size 0: not known */
     char rendezvous[512];            /* HOST:PORT or FILE; "": none was given */
+    char job[96];                    /* the launcher's name of what it started: "Slurm step 123.0"; "": it has none */
     int listener;                    /* of the child that is rank 0: a socket that listens at `rendezvous`; else -1 */
     int key_pipe;                    /* of a child: the pipe from which it reads the key (launch_key_read); else -1 */
     struct job_key key;              /* by which the processes know each other; launch_find leaves it zeroed */

@@ -158,6 +158,27 @@ static void every_launcher_is_known(void **state)
     }
 }
 
+/* For processes of another run that come to a meeting by accident. */
+static void launchers_name_what_they_started(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words, *job;
+    } cases[] = {
+        {STEP "SLURM_STEP_NODELIST=n1", "Slurm step 71.3"},
+        {STEP "SLURM_STEP_NODELIST=n1 SLURM_HET_JOB_ID=70", "Slurm step 70.3"},
+        {"WORLD_SIZE=2 RANK=1 MASTER_ADDR=a MASTER_PORT=1 TORCHELASTIC_RUN_ID=my", "torchrun my"},
+        {"WORLD_SIZE=2 RANK=1 MASTER_ADDR=a MASTER_PORT=1", ""},
+        {OMPI, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct launch launch;
+        struct error err;
+        assert_int_equal(find(&launch, cases[i].words, (struct launch_flags){0}, &err), 0);
+        assert_string_equal(launch.job, cases[i].job);
+    }
+}
+
 static void contradictions_are_refused(void **state)
 {
     (void)state;
@@ -333,6 +354,7 @@ int main(void)
         cmocka_unit_test(rank_0_speaks_for_all),
         cmocka_unit_test(slurm_counts_inside_a_step_only),
         cmocka_unit_test(every_launcher_is_known),
+        cmocka_unit_test(launchers_name_what_they_started),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(the_command_line_comes_first),
         cmocka_unit_test(command_lines_that_contradict_themselves_are_refused),
