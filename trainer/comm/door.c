@@ -155,7 +155,7 @@ void door_accept(struct meet *meet)
         }
         struct stranger *stranger = &hub->strangers[hub->strangers_count++];
         socket_tune(fd);
-        line_open(&stranger->line, fd, sizeof(struct hello));
+        line_open(&stranger->line, fd, sizeof(struct hello), LINE_OUT_MAX);
         stranger->since = meet->now;
     }
 }

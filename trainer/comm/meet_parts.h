@@ -33,6 +33,7 @@
 #define HELLO_SECONDS  10.0 /* a stranger without a HELLO is dropped after this */
 #define TICK_MS        250
 #define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together */
+#define LINE_OUT_MAX   ((size_t)2 << 30) /* bytes that wait to be sent to one process */
 
 enum frame_kind {
     FRAME_HELLO = 1,

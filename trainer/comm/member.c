@@ -79,7 +79,7 @@ static int try_place(struct meet *meet, const struct places *places, size_t i)
     assert(meet->line.fd < 0); /* the attempt before closed its own */
     const uint32_t blocks = (uint32_t)((MEET_BLOCK_MAX + sizeof(uint32_t)) * meet->options.size);
     const uint32_t value = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
-    line_open(&meet->line, fd, blocks > value ? blocks : value);
+    line_open(&meet->line, fd, blocks > value ? blocks : value, LINE_OUT_MAX);
     line_put(&meet->line, FRAME_HELLO, &hello, sizeof hello);
     if (line_flush(&meet->line) == 0 && first_frame(&meet->line, &frame) == 0) {
         if (frame.kind == FRAME_VERDICT)
