@@ -129,7 +129,8 @@ int carrier_agree(struct carrier *carrier, struct meet *meet, uint32_t size, str
     if (result < 0 || carrier->kind != COMM_NCCL)
         return result;
     const char *version = comm_kind_version(COMM_NCCL, err);
-    return version ? meet_compare(meet, &(struct meet_fact){"the version of NCCL", version}, 1, err) : -1;
+    return version ? meet_compare(meet, &(struct meet_fact){.name = "the version of NCCL", .value = version}, 1, err)
+                   : -1;
 }
 
 void carrier_say(const struct carrier *carrier, char *out, size_t size)

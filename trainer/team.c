@@ -16,6 +16,7 @@
 #include "trainer/processes.h"
 #include "trainer/share.h"
 
+#define RUN_NAME        128
 #define OPTION_BYTES    32  /* of an option with its dashes */
 #define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
 #define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
@@ -126,15 +127,25 @@ static int give_by_comm(void *context, void *bytes, size_t size, struct error *e
                     err);
 }
 
+/* Names the run for processes of other runs that come to its place by accident. No option stands in it: where those
+ * differ, meet_compare names the option. */
+static void name_run(const struct settings *settings, char run[RUN_NAME])
+{
+    const char *job = settings->launch->job;
+    snprintf(run, RUN_NAME, "%.20s%s%.90s", settings->result->verb->name, job[0] ? ", " : "", job);
+}
+
 static int open_meeting(struct team *team, const struct settings *settings, struct error *err)
 {
     const struct launch *launch = settings->launch;
+    char run[RUN_NAME];
     const bool named = launch->rendezvous[0] || launch->listener >= 0;
     TRY(comm_kind_check(team->carrier.kind, err));
     if (!named && team->carrier.kind != COMM_MPI)
         return fail(err, ERR_USAGE,
                     "%s started %" PRIu32 " processes but does not say where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
+    name_run(settings, run);
     return meet_open(&team->meet,
                      &(struct meet_options){
                          .rank = launch->rank,
@@ -142,6 +153,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                          .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
                          .listener = launch->listener,
                          .key = named ? &launch->key : NULL, /* MPI carries one of its own */
+                         .run = run,
                          .give = named ? NULL : give_by_comm,
                          .give_context = team,
                          .peer_timeout = (double)settings->peer_timeout,
@@ -162,7 +174,7 @@ static int compare_settings(struct team *team, const struct settings *settings, 
         rows++;
     struct meet_fact *facts = mem_array(rows + 1, sizeof *facts);
     char(*names)[OPTION_BYTES] = mem_array(rows, sizeof *names), **values = mem_clear(rows + 1, sizeof *values);
-    facts[0] = (struct meet_fact){"version", program->version};
+    facts[0] = (struct meet_fact){.name = "version", .value = program->version};
     for (size_t i = 0; i < rows; i++) {
         const struct opt_row *row = &program->rows[i];
         if (!row->same_in_all || !opt_row_is_for(row, settings->result->verb))
@@ -171,7 +183,7 @@ static int compare_settings(struct team *team, const struct settings *settings, 
         if (value && (team_leads(team) || settings_given(settings, row->name)))
             values[count] = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         snprintf(names[count - 1], sizeof names[0], "--%s", row->name);
-        facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : ""};
+        facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : "", .follows = true};
         count++;
     }
     const int result = meet_compare(team->meet, facts, count, err);
@@ -261,7 +273,7 @@ int team_fail(struct team *team, struct error *err)
     while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
     meet_wait(team->meet, false);
-    return meet_has_failed(team->meet) ? meet_failed(team->meet, err) : meet_fail(team->meet, err);
+    return meet_fail(team->meet, err);
 }
 
 int team_agree(struct team *team, int result, struct error *err)
@@ -278,7 +290,7 @@ int team_agree(struct team *team, int result, struct error *err)
 
 int team_compare(struct team *team, const char *name, const char *value, struct error *err)
 {
-    return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){name, value}, 1, err);
+    return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){.name = name, .value = value}, 1, err);
 }
 
 /* Waits for an operation, and tells the meeting so: a process that waits for others is not one that has stalled. */

@@ -6,7 +6,7 @@
  *       → { team_control_begin, _end → a step, or a pause } … → team_close
  *
  * They communicate in two ways: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h)
- * carries numbers. A failure of one process makes all of them fail, with the same error code, reported once. Calls
+ * carries numbers. A failure of one process makes all of them fail, and is reported once (comm/meet.h has how). Calls
  * marked "collective" must be made by all processes in the same order. */
 #ifndef TRAINER_TEAM_H
 #define TRAINER_TEAM_H

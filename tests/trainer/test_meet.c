@@ -330,23 +330,31 @@ static void a_stale_file_is_waited_over(void **state)
         assert_int_equal(shared->codes[i], 0);
 }
 
-/* The impostor greets as rank 0 does, but with another key. */
+/* The impostor speaks as rank 0 does, but has another key. */
 static void an_impostor_is_not_trusted(void **state)
 {
     (void)state;
-    int listener, guest = -1;
-    char place[ADDRESS_TEXT], bytes[200];
+    int listener;
+    char place[ADDRESS_TEXT];
     struct error err;
-    const struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .number = 6, .host = "false"};
+    struct line line;
+    struct frame frame;
+    struct hello hello, challenge;
+    struct job_key key;
+    const struct welcome welcome = {.host = "false"};
+    job_key_random(&key);
     assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
     write_file('5', (unsigned)atoi(strrchr(place, ':') + 1));
     start_with(options_of(1, 2, file_name), talk);
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 5000), 1);
-    guest = accept(listener, NULL, NULL);
-    assert_int_equal(recv(guest, bytes, 104, MSG_WAITALL), 104);
-    struct line line;
-    line_open(&line, guest, 200);
+    line_open(&line, accept(listener, NULL, NULL), HELLO_MAX, 4096);
+    while (line_take(&line, &frame) == 0)
+        assert_int_equal((sleep_ms(5), line_fill(&line)), 0);
+    assert_int_equal(hello_read(frame.bytes, &hello), MEET_PROTOCOL);
+    hello_make(&challenge);
+    line_put(&line, FRAME_CHALLENGE, &challenge, sizeof challenge);
+    handshake_seal(&line, &key, &hello, &challenge, true);
     line_put(&line, FRAME_WELCOME, &welcome, sizeof welcome);
     assert_int_equal(line_flush(&line), 0);
     sleep_ms(200);
@@ -379,7 +387,7 @@ static void strangers_cannot_block_it(void **state)
         fds[i] = dial(port);
         static const char http[] = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
         static const char giant[] = "\x01\0\0\0\xff\xff\xff\xff";
-        static const char hello[] = "\x01\0\0\0\x60\0\0\0dsmeet\r\n\x01\0\0\0\x07\0\0\0\x03\0\0\0"; /* incomplete */
+        static const char hello[] = "\x01\0\0\0\x30\0\0\0dsmeet\r\n\x02\0\0\0"; /* incomplete */
         const char *text[] = {http, giant, hello, ""};
         const size_t size[] = {sizeof http - 1, sizeof giant - 1, sizeof hello - 1, 0};
         const int which = i % 2 + (i < 100 ? 0 : 2); /* those that stay connected come last */
@@ -395,25 +403,29 @@ static void strangers_cannot_block_it(void **state)
         close(fds[i]);
 }
 
-static void a_rank_given_twice_is_refused(void **state)
+/* Those that do not fit learn why; the others wait for the right ones, and meet. */
+static void who_does_not_fit_is_sent_away(void **state)
 {
     (void)state;
+    struct meet_options other_run = options_of(2, 3, file_name);
+    other_run.run = "job 7";
     start_with(options_of(0, 3, file_name), talk);
     start_with(options_of(1, 3, file_name), talk);
+    sleep_ms(300);
     start_with(options_of(1, 3, file_name), talk);
-    all_are(ERR_USAGE);
-    for (unsigned i = 0; i < 3; i++)
-        says(i, "rank 1 was given twice");
-}
-
-static void another_number_of_processes_is_a_mismatch(void **state)
-{
-    (void)state;
-    start_with(options_of(0, 3, file_name), talk);
     start_with(options_of(1, 4, file_name), talk);
-    all_are(ERR_MISMATCH);
-    says(0, "3 on rank 0");
-    says(1, "4 on rank 1");
+    start_with(other_run, talk);
+    sleep_ms(300);
+    start_with(options_of(2, 3, file_name), talk);
+    join();
+    const int codes[] = {0, 0, ERR_USAGE, ERR_MISMATCH, ERR_MISMATCH, 0};
+    for (unsigned i = 0; i < started; i++)
+        assert_int_equal(shared->codes[i], codes[i]);
+    says(2, "rank 1 was given twice: to rank 1 (");
+    says(3, "3 on rank 0");
+    says(3, "4 on rank 1");
+    says(4, "another run meets at");
+    says(4, "job 7");
 }
 
 /* Redirects standard error to a file, *said; returns the old one for errors_restore. */
@@ -620,39 +632,81 @@ static int fail_one(struct meet *meet, uint32_t rank, struct error *err)
     return meet_fail(meet, err);
 }
 
-static void an_error_of_one_is_that_of_all(void **state)
+/* Rank 0's error is that of all. Of another's they learn what that process says; it exits with its own. */
+static void an_error_of_one_reaches_all(void **state)
 {
     (void)state;
     for (victim = 0; victim < 2; victim++) {
         set_up(NULL);
         start_all(3, file_name, fail_one);
-        all_are(ERR_RESOURCE);
+        join();
         for (unsigned i = 0; i < 3; i++) {
+            const bool own = victim == 0 || i == victim;
+            assert_int_equal(shared->codes[i], own ? ERR_RESOURCE : ERR_PEER);
+            assert_string_equal(shared->errors[i].file, own ? "shard-7" : "");
             says(i, victim == 0 ? "rank 0 (" : "rank 1 (");
-            says(i, "): the disk is full");
-            assert_string_equal(shared->errors[i].file, "shard-7");
+            says(i, own ? "): the disk is full" : ") says: shard-7: byte 99: the disk is full");
+            assert_true(i == victim || shared->errors[i].hint[0] == '\0');
         }
     }
 }
 
+/* Two fail at the same time: each keeps what it knows itself. */
+static int fail_both(struct meet *meet, uint32_t rank, struct error *err)
+{
+    if (rank == 0)
+        while (!meet_has_failed(meet))
+            sleep_ms(5);
+    (fail)(err, rank == 0 ? ERR_USAGE : ERR_RESOURCE, "the error of %u", rank);
+    meet_fail(meet, err);
+    return meet_fail(meet, err); /* as callers do who do not know that it is told already */
+}
+
+static void an_own_error_counts_more_than_what_another_says(void **state)
+{
+    (void)state;
+    start_all(2, file_name, fail_both);
+    join();
+    assert_int_equal(shared->codes[0], ERR_USAGE);
+    assert_int_equal(shared->codes[1], ERR_RESOURCE);
+    says(0, "): the error of 0");
+    assert_null(strstr(strstr(shared->errors[0].text, "rank 0") + 1, "rank 0"));
+}
+
+static const char *given, *follows; /* what rank 1 says of facts that must be given, and that may be followed */
+
 static int compare_facts(struct meet *meet, uint32_t rank, struct error *err)
 {
-    const struct meet_fact same[] = {{"program version", "1"}, {"precision", rank == 1 ? "" : "bf16"}};
-    const struct meet_fact other[] = {{"program version", "1"}, {"dataset", rank == 2 ? "beef" : "cafe"}};
-    TRY(meet_compare(meet, same, 2, err));
-    return meet_compare(meet, other, 2, err);
+    const struct meet_fact facts[] = {
+        {.name = "program version", .value = "1"},
+        {.name = "precision", .value = rank == 1 ? follows : "bf16", .follows = true},
+        {.name = "dataset", .value = rank == 1 ? given : "cafe"},
+    };
+    return meet_compare(meet, facts, 3, err);
 }
 
 static void a_difference_is_named_by_all(void **state)
 {
     (void)state;
-    char host[64] = "", words[200];
-    gethostname(host, sizeof host - 1);
-    start_all(4, file_name, compare_facts);
-    all_are(ERR_MISMATCH);
-    snprintf(words, sizeof words, "dataset differs: cafe on rank 0 (%s), beef on rank 2 (%s)", host, host);
-    for (unsigned i = 0; i < 4; i++)
-        assert_string_equal(shared->errors[i].text, words);
+    static const struct {
+        const char *given, *follows, *first, *other;
+    } cases[] = {
+        {"cafe", "", NULL, NULL},
+        {"cafe", "fp16", "precision differs: bf16 on rank 0 (", "), fp16 on rank 1 ("},
+        {"beef", "bf16", "dataset differs: cafe on rank 0 (", "), beef on rank 1 ("},
+        {"", "", "dataset differs: cafe on rank 0 (", "), nothing on rank 1 ("},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        set_up(NULL);
+        given = cases[k].given;
+        follows = cases[k].follows;
+        start_all(3, file_name, compare_facts);
+        all_are(cases[k].first ? ERR_MISMATCH : 0);
+        for (unsigned i = 0; i < 3 && cases[k].first; i++) {
+            says(i, cases[k].first);
+            says(i, cases[k].other);
+        }
+    }
 }
 
 static int ask_stop(struct meet *meet, uint32_t rank, struct error *err)
@@ -931,15 +985,15 @@ int main(void)
         cmocka_unit_test_setup(a_stale_file_is_waited_over, set_up),
         cmocka_unit_test_setup(an_impostor_is_not_trusted, set_up),
         cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
-        cmocka_unit_test_setup(a_rank_given_twice_is_refused, set_up),
-        cmocka_unit_test_setup(another_number_of_processes_is_a_mismatch, set_up),
+        cmocka_unit_test_setup(who_does_not_fit_is_sent_away, set_up),
         cmocka_unit_test_setup(absent_processes_are_named, set_up),
         cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
         cmocka_unit_test_setup(who_asks_again_is_no_nuisance, set_up),
         cmocka_unit_test_setup(a_killed_process_is_named, set_up),
         cmocka_unit_test_setup(a_stopped_process_is_named, set_up),
         cmocka_unit_test_setup(one_that_lives_and_does_not_move_is_named, set_up),
-        cmocka_unit_test_setup(an_error_of_one_is_that_of_all, set_up),
+        cmocka_unit_test_setup(an_error_of_one_reaches_all, set_up),
+        cmocka_unit_test_setup(an_own_error_counts_more_than_what_another_says, set_up),
         cmocka_unit_test_setup(a_difference_is_named_by_all, set_up),
         cmocka_unit_test_setup(a_stop_asked_of_one_reaches_all, set_up),
         cmocka_unit_test_setup(who_takes_no_note_is_ended, set_up),

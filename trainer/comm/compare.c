@@ -17,25 +17,31 @@ static const char *next_text(struct str *block)
     return text;
 }
 
-static int compare_one(struct str first, struct str other, uint32_t rank, struct error *err)
+/* How a value is shown that may be "". */
+static const char *shown(const char *value)
+{
+    return value[0] ? value : "nothing";
+}
+
+static int compare_one(const struct meet_fact *facts, size_t count, struct str first, struct str other, uint32_t rank,
+                       struct error *err)
 {
     const char *first_host = next_text(&first), *host = next_text(&other);
     if (!first_host || !host)
         return fail(err, ERR_PEER, "rank %u did not say who it is", rank);
-    for (;;) {
-        const char *first_name = next_text(&first), *name = next_text(&other);
-        if (!first_name && !name)
-            return 0;
-        const char *first_value = next_text(&first), *value = next_text(&other);
-        if (!first_name || !name || !first_value || !value || strcmp(first_name, name) != 0)
+    for (size_t i = 0; i < count; i++) {
+        const char *first_name = next_text(&first), *first_value = next_text(&first);
+        const char *name = next_text(&other), *value = next_text(&other);
+        if (!first_value || !value || strcmp(first_name, facts[i].name) != 0 || strcmp(name, facts[i].name) != 0)
             return fail(err, ERR_MISMATCH, "rank 0 (%s) and rank %u (%s) are different programs", first_host, rank,
                         host);
-        if (value[0] == '\0' || strcmp(first_value, value) == 0)
+        if (strcmp(first_value, value) == 0 || (facts[i].follows && value[0] == '\0'))
             continue;
-        fail(err, ERR_MISMATCH, "%s differs: %.100s on rank 0 (%s), %.100s on rank %u (%s)", name, first_value,
-             first_host, value, rank, host);
+        fail(err, ERR_MISMATCH, "%s differs: %.100s on rank 0 (%s), %.100s on rank %u (%s)", name, shown(first_value),
+             first_host, shown(value), rank, host);
         return hint(err, "all processes of a run need the same program, dataset and options");
     }
+    return 0;
 }
 
 int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count, struct error *err)
@@ -51,7 +57,7 @@ int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count,
     }
     int result = meet_exchange(meet, buf_str(&block), &blocks, err);
     for (uint32_t rank = 1; result == 0 && rank < meet->options.size; rank++)
-        result = compare_one(blocks.of[0], blocks.of[rank], rank, err);
+        result = compare_one(facts, count, blocks.of[0], blocks.of[rank], rank, err);
     meet_blocks_release(&blocks);
     buf_release(&block);
     return result;

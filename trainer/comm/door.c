@@ -1,8 +1,11 @@
-/* Rank 0's door: who joins the meeting. Unknown connections get little memory and little time, and nobody waits for
- * one. */
+/* Rank 0's door: who joins the meeting. A guest that does not fit is told why and sent away, and the meeting goes on
+ * waiting. Unknown connections get little memory and little time, nobody waits for one, and nothing that one says is
+ * believed or printed before it has proven the key. */
+#include "base/log.h"
 #include "trainer/comm/hub.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -26,6 +29,9 @@ int door_announce(struct meet *meet, struct error *err)
 void door_shut(struct meet *meet)
 {
     struct hub *hub = meet->hub;
+    if (hub->unlogged > 0)
+        log_warn("%u more connections were sent away", hub->unlogged);
+    hub->unlogged = 0;
     for (uint32_t i = 0; i < hub->strangers_count; i++)
         line_close(&hub->strangers[i].line);
     hub->strangers_count = 0;
@@ -58,66 +64,158 @@ void door_begin(struct meet *meet)
     pthread_cond_broadcast(&meet->changed);
 }
 
-/* Fails if a hello contradicts this meeting; that ends the meeting for all. */
-static int check_hello(struct meet *meet, const struct hello *hello, struct error *err)
+/* ------------------------------------------------------------------------------------------------- sending away */
+
+/* Logs at most one line a second: whoever can reach the port could fill a disk. */
+void door_log(struct meet *meet, int fd, const char *why)
 {
-    const struct peer guest = {.rank = hello->rank, .pid = hello->pid};
-    struct peer named = guest;
-    char name[PEER_TEXT], other[PEER_TEXT];
-    memcpy(named.host, hello->host, sizeof named.host);
-    peer_text(&named, name);
-    if (hello->protocol != MEET_PROTOCOL)
-        return fail(err, ERR_MISMATCH, "program versions differ: protocol %u on rank 0 (%s), %u on %s", MEET_PROTOCOL,
-                    meet->host, hello->protocol, hello->host);
-    if (hello->size != meet->options.size)
-        return fail(err, ERR_MISMATCH, "the number of processes differs: %u on rank 0 (%s), %u on %s",
-                    meet->options.size, meet->host, hello->size, name);
-    const struct peer *there = &meet->peers[hello->rank];
-    if (!there->here || (hello->pid == there->pid && strcmp(hello->host, there->host) == 0))
-        return 0;
-    fail(err, ERR_USAGE, "rank %u was given twice: %s and %s", hello->rank, peer_text(there, other), name);
-    return hint(err, "each process needs a --rank of its own, from 0 to %u", meet->options.size - 1);
+    struct hub *hub = meet->hub;
+    char address[ADDRESS_TEXT], others[64] = "";
+    if (hub->logged > 0 && meet->now - hub->logged < 1) {
+        hub->unlogged++;
+        return;
+    }
+    socket_far_address(fd, address);
+    if (hub->unlogged > 0)
+        snprintf(others, sizeof others, " (and %u others since the last such line)", hub->unlogged);
+    log_warn("a process at %s was sent away: %s%s", address[0] ? address : "an unknown address", why, others);
+    hub->logged = fmax(meet->now, 1e-9);
+    hub->unlogged = 0;
+}
+
+/* How protocol 1 was told why a meeting ended: programs of that version print it. */
+#define OLD_PROTOCOL 1u
+#define OLD_VERDICT  12u
+
+static void put_old_verdict(struct line *line)
+{
+    struct {
+        uint32_t lost;
+        struct error error;
+    } verdict;
+    memset(&verdict, 0, sizeof verdict);
+    verdict.lost = NOBODY;
+    fail(&verdict.error, ERR_MISMATCH, "program versions differ: rank 0 speaks protocol %u, this process %u",
+         MEET_PROTOCOL, OLD_PROTOCOL);
+    line_put(line, OLD_VERDICT, &verdict, sizeof verdict);
+}
+
+/* Tells a stranger why it does not fit. It has not proven the key, so it learns nothing else. */
+static void send_away(struct meet *meet, struct stranger *stranger, enum misfit misfit, uint32_t protocol)
+{
+    const struct away away = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .misfit = misfit};
+    char text[MISFIT_TEXT];
+    door_log(meet, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
+    stranger->line.seal_out.on = false;
+    if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
+        put_old_verdict(&stranger->line);
+    else if (misfit <= MISFIT_USER)
+        line_put(&stranger->line, FRAME_AWAY, &away, sizeof away);
+    line_flush(&stranger->line); /* a new socket takes that much at once */
+}
+
+/* Tells a member that has proven the key why it does not fit. */
+static void refuse(struct meet *meet, struct stranger *stranger, const struct join *join, const struct refusal *refusal)
+{
+    char text[MISFIT_TEXT];
+    door_log(meet, stranger->line.fd, misfit_text((enum misfit)refusal->misfit, join, refusal, text));
+    line_put(&stranger->line, FRAME_REFUSAL, refusal, sizeof *refusal);
+    line_flush(&stranger->line);
+}
+
+/* ------------------------------------------------------------------------------------------------------ joining */
+
+/* Is the rank free, or held by an earlier connection of the same process? */
+static bool is_free(const struct meet *meet, const struct join *join, struct refusal *refusal)
+{
+    const struct peer *there = &meet->peers[join->rank];
+    if (!there->here || (join->pid == there->pid && strcmp(join->host, there->host) == 0 && join->rank > 0))
+        return true;
+    refusal->misfit = MISFIT_RANK;
+    refusal->pid = there->pid;
+    memcpy(refusal->host, there->host, sizeof refusal->host);
+    return false;
 }
 
 /* Makes the stranger's line a rank's. */
-static void take_seat(struct meet *meet, struct stranger *stranger, const struct hello *hello)
+static void take_seat(struct meet *meet, struct stranger *stranger, const struct join *join)
 {
-    struct seat *seat = &meet->hub->seats[hello->rank];
-    struct peer *peer = &meet->peers[hello->rank];
-    struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .pid = (uint32_t)getpid()};
-    welcome.number = meet_number(meet);
+    struct seat *seat = &meet->hub->seats[join->rank];
+    struct peer *peer = &meet->peers[join->rank];
+    struct welcome welcome = {.pid = (uint32_t)getpid()};
     memcpy(welcome.host, meet->host, sizeof welcome.host);
+    memcpy(welcome.nonce, meet->hub->nonce, sizeof welcome.nonce);
     seat_clear(seat);
     seat->line = stranger->line;
-    seat->line.size_max = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
+    seat->line.size_max = meet_frame_max(meet->options.size, false);
+    seat->line.out_max = meet_queue_max(meet->options.size);
     stranger->line = LINE_CLOSED;
-    *peer = (struct peer){.rank = hello->rank, .pid = hello->pid, .here = true, .heard = meet->now};
-    memcpy(peer->host, hello->host, sizeof peer->host);
+    *peer = (struct peer){.rank = join->rank, .pid = join->pid, .here = true, .heard = meet->now};
+    memcpy(peer->host, join->host, sizeof peer->host);
     line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
+    if (meet->failed)
+        hub_put_verdict(meet, &seat->line);
 }
 
-/* false: the stranger is unknown, or was sent away with the verdict. */
-static bool admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
+/* Answers a HELLO. MISFIT_NONE: the stranger stays, and must prove the key. */
+static enum misfit greet(struct meet *meet, struct stranger *stranger, const struct frame *frame, uint32_t *protocol)
 {
-    struct hello hello;
-    struct error err;
-    if (frame->kind != FRAME_HELLO || frame->bytes.size != sizeof hello)
-        return false;
-    memcpy(&hello, frame->bytes.data, sizeof hello);
-    hello.host[sizeof hello.host - 1] = '\0';
-    if (memcmp(hello.magic, MEET_MAGIC, sizeof hello.magic) != 0 || hello.number != meet_number(meet))
-        return false;
-    if (hello.size == meet->options.size && hello.rank >= hello.size)
-        return false;
-    if (!meet->failed && check_hello(meet, &hello, &err) < 0)
-        meet_judge(meet, NOBODY, &err);
-    if (meet->failed) {
-        line_put(&stranger->line, FRAME_VERDICT, &meet->verdict, sizeof meet->verdict);
-        line_flush(&stranger->line); /* a new socket takes that much at once */
-        return false;
+    struct hello hello, challenge;
+    *protocol = frame->kind == FRAME_HELLO ? hello_read(frame->bytes, &hello) : 0;
+    if (*protocol != MEET_PROTOCOL)
+        return *protocol == 0 ? MISFIT_SPEECH : MISFIT_PROTOCOL;
+    hello_make(&challenge);
+    line_put(&stranger->line, FRAME_CHALLENGE, &challenge, sizeof challenge);
+    handshake_seal(&stranger->line, &meet->key, &hello, &challenge, true);
+    stranger->line.size_max = sizeof(struct join);
+    stranger->greeted = true;
+    return line_flush(&stranger->line) < 0 ? MISFIT_SPEECH : MISFIT_NONE;
+}
+
+/* Takes the JOIN of a member that has proven the key. */
+static enum misfit admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
+{
+    struct join join;
+    struct refusal refusal = {0};
+    if (frame->kind != FRAME_JOIN || !join_read(frame->bytes, &join))
+        return MISFIT_SPEECH;
+    if (join_check(&join, meet->options.size, meet->options.run, &refusal) == MISFIT_NONE &&
+        is_free(meet, &join, &refusal))
+        take_seat(meet, stranger, &join);
+    else
+        refuse(meet, stranger, &join, &refusal);
+    return MISFIT_NONE;
+}
+
+/* Hears a stranger. false: it has joined or was sent away. */
+static bool hear_stranger(struct meet *meet, struct stranger *stranger)
+{
+    struct frame frame;
+    uint32_t protocol = 0;
+    enum misfit misfit = MISFIT_NONE;
+    const int filled = line_fill(&stranger->line);
+    for (int taken = 0; misfit == MISFIT_NONE && (taken = line_take(&stranger->line, &frame)) != 0;) {
+        if (taken > 0 && stranger->greeted) {
+            misfit = admit(meet, stranger, &frame);
+            if (misfit == MISFIT_NONE)
+                return false;
+        } else {
+            misfit = taken > 0           ? greet(meet, stranger, &frame, &protocol)
+                     : stranger->greeted ? MISFIT_KEY
+                                         : MISFIT_SPEECH;
+        }
     }
-    take_seat(meet, stranger, &hello);
-    return true;
+    if (misfit == MISFIT_NONE && filled < 0)
+        return false; /* it has left by itself */
+    if (misfit != MISFIT_NONE)
+        send_away(meet, stranger, misfit, protocol);
+    return misfit == MISFIT_NONE;
+}
+
+static void drop_stranger(struct hub *hub, uint32_t i)
+{
+    line_close(&hub->strangers[i].line);
+    hub->strangers[i] = hub->strangers[--hub->strangers_count];
 }
 
 void door_read(struct meet *meet, const struct poll_set *set)
@@ -125,37 +223,45 @@ void door_read(struct meet *meet, const struct poll_set *set)
     struct hub *hub = meet->hub;
     for (uint32_t i = hub->strangers_count; i-- > 0;) {
         struct stranger *stranger = &hub->strangers[i];
-        struct frame frame;
-        int filled = 0, taken = 0;
-        if (poll_is_ready(set, &stranger->line)) {
-            filled = line_fill(&stranger->line);
-            taken = line_take(&stranger->line, &frame);
+        bool stays = true;
+        if (poll_is_ready(set, &stranger->line))
+            stays = hear_stranger(meet, stranger);
+        if (stays && meet->now - stranger->since >= HELLO_SECONDS) {
+            send_away(meet, stranger, MISFIT_SILENCE, 0);
+            stays = false;
         }
-        bool stays = filled == 0 && taken == 0 && meet->now - stranger->since < HELLO_SECONDS;
-        if (taken > 0)
-            (void)admit(meet, stranger, &frame);
-        if (stays)
-            continue;
-        line_close(&stranger->line);
-        hub->strangers[i] = hub->strangers[--hub->strangers_count];
+        if (!stays)
+            drop_stranger(hub, i);
     }
+}
+
+/* Makes room for one more: those that have not said HELLO go first, among them the one that came first. */
+static void make_room(struct meet *meet)
+{
+    struct hub *hub = meet->hub;
+    uint32_t worst = 0;
+    if (hub->strangers_count < STRANGERS_MAX)
+        return;
+    for (uint32_t i = 1; i < STRANGERS_MAX; i++) {
+        const struct stranger *one = &hub->strangers[i], *other = &hub->strangers[worst];
+        if (one->greeted != other->greeted ? other->greeted : one->since < other->since)
+            worst = i;
+    }
+    send_away(meet, &hub->strangers[worst], MISFIT_CROWD, 0);
+    drop_stranger(hub, worst);
 }
 
 void door_accept(struct meet *meet)
 {
     struct hub *hub = meet->hub;
-    for (int fd; hub->listener >= 0 && (fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-        if (hub->strangers_count == STRANGERS_MAX) {
-            uint32_t oldest = 0;
-            for (uint32_t i = 1; i < STRANGERS_MAX; i++)
-                if (hub->strangers[i].since < hub->strangers[oldest].since)
-                    oldest = i;
-            line_close(&hub->strangers[oldest].line);
-            hub->strangers[oldest] = hub->strangers[--hub->strangers_count];
-        }
+    for (uint32_t i = 0; i < ACCEPTS_MAX && hub->listener >= 0; i++) {
+        const int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        make_room(meet);
         struct stranger *stranger = &hub->strangers[hub->strangers_count++];
+        *stranger = (struct stranger){.since = meet->now};
         socket_tune(fd);
-        line_open(&stranger->line, fd, sizeof(struct hello), LINE_OUT_MAX);
-        stranger->since = meet->now;
+        line_open(&stranger->line, fd, HELLO_MAX, STRANGER_QUEUE);
     }
 }

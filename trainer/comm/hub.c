@@ -18,6 +18,7 @@ int hub_open(struct meet *meet, struct error *err)
     const struct meet_options *options = &meet->options;
     struct hub *hub = meet->hub = mem_clear(1, sizeof *hub);
     hub->listener = options->listener;
+    nonce_make(hub->nonce);
     hub->seats = mem_clear(options->size, sizeof *hub->seats);
     for (uint32_t i = 0; i < options->size; i++)
         hub->seats[i].line = LINE_CLOSED;
@@ -40,7 +41,9 @@ int hub_open(struct meet *meet, struct error *err)
             return -1;
         }
     }
-    return door_announce(meet, err);
+    TRY(door_announce(meet, err)); /* makes the key, if the others learn it from there */
+    meet_make_secret(meet, hub->nonce);
+    return 0;
 }
 
 void seat_clear(struct seat *seat)
@@ -71,6 +74,19 @@ void hub_put_all(struct meet *meet, uint32_t kind, const void *bytes, size_t siz
 {
     for (uint32_t i = 1; i < meet->options.size; i++)
         line_put(&meet->hub->seats[i].line, kind, bytes, size);
+}
+
+void hub_put_verdict(struct meet *meet, struct line *line)
+{
+    struct meet_verdict verdict = meet->verdict;
+    memset(verdict.error.hint, 0, sizeof verdict.error.hint);
+    line_put(line, FRAME_VERDICT, &verdict, sizeof verdict);
+}
+
+void hub_put_verdict_all(struct meet *meet)
+{
+    for (uint32_t i = 1; i < meet->options.size; i++)
+        hub_put_verdict(meet, &meet->hub->seats[i].line);
 }
 
 static void answer(struct seat *seat, struct str key, struct str bytes)
@@ -170,17 +186,20 @@ static void hub_left(struct meet *meet, uint32_t rank)
         check_left(meet);
 }
 
-/* An error from another process; untrusted. */
-static void hub_failed(struct meet *meet, struct str bytes)
+/* A member says what went wrong there. Rank 0 cannot know whether that is true, and says so. */
+static int hub_failed(struct meet *meet, uint32_t rank, struct str bytes)
 {
-    struct error err;
-    if (bytes.size != sizeof err)
-        return;
-    memcpy(&err, bytes.data, sizeof err);
-    err.text[sizeof err.text - 1] = err.file[sizeof err.file - 1] = err.hint[sizeof err.hint - 1] = '\0';
-    if (err.kind != ERR_STOPPED && (err.kind < ERR_BUG || err.kind > ERR_LOCKED))
-        err.kind = ERR_PEER;
-    meet_judge(meet, NOBODY, &err);
+    struct said said;
+    struct meet_verdict verdict = {.lost = NOBODY, .said = true};
+    char name[PEER_TEXT];
+    if (bytes.size != sizeof said)
+        return -1;
+    memcpy(&said, bytes.data, sizeof said);
+    said.text[sizeof said.text - 1] = '\0';
+    fail(&verdict.error, said.stopped ? ERR_STOPPED : ERR_PEER, "%s says: %s", peer_text(&meet->peers[rank], name),
+         said.text);
+    meet_take_verdict(meet, &verdict);
+    return 0;
 }
 
 /* < 0: the frame is malformed. */
@@ -188,6 +207,8 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
 {
     struct seat *seat = &meet->hub->seats[rank];
     struct str key, bytes;
+    if (!meet->begun && frame->kind != FRAME_BYE)
+        return -1;
     switch ((enum frame_kind)frame->kind) {
     case FRAME_REPORT:
         meet_hear(meet, &meet->peers[rank], frame->bytes);
@@ -208,13 +229,16 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
         meet_stopped(meet);
         return 0;
     case FRAME_FAILED:
-        hub_failed(meet, frame->bytes);
-        return 0;
+        return hub_failed(meet, rank, frame->bytes);
     case FRAME_BYE:
         hub_left(meet, rank);
         return 0;
     case FRAME_HELLO:
+    case FRAME_AWAY:
+    case FRAME_CHALLENGE:
+    case FRAME_JOIN:
     case FRAME_WELCOME:
+    case FRAME_REFUSAL:
     case FRAME_BEGIN:
     case FRAME_VALUE:
     case FRAME_GIVEN:
@@ -228,10 +252,14 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
 static void seat_broken(struct meet *meet, uint32_t rank)
 {
     struct error err;
+    struct line *line = &meet->hub->seats[rank].line;
+    const char *fault = line->fault;
     assert(rank > 0 && rank < meet->options.size);
-    line_close(&meet->hub->seats[rank].line);
+    if (fault && !meet->begun)
+        door_log(meet, line->fd, fault);
+    line_close(line);
     if (meet->begun && !meet->closing) {
-        judge_lost(&meet->peers[rank], &err);
+        judge_lost(&meet->peers[rank], fault, &err);
         meet_judge(meet, rank, &err);
     }
     meet->peers[rank].here = false;
@@ -241,16 +269,17 @@ static void seat_broken(struct meet *meet, uint32_t rank)
 
 static void seat_read(struct meet *meet, uint32_t rank)
 {
-    struct seat *seat = &meet->hub->seats[rank];
+    struct line *line = &meet->hub->seats[rank].line;
     struct frame frame;
     int taken = 0;
-    const int filled = line_fill(&seat->line);
-    while (seat->line.fd >= 0 && (taken = line_take(&seat->line, &frame)) > 0)
+    const int filled = line_fill(line);
+    while (line->fd >= 0 && (taken = line_take(line, &frame)) > 0)
         if (seat_frame(meet, rank, &frame) < 0) {
+            line->fault = MALFORMED;
             taken = -1;
             break;
         }
-    if (seat->line.fd >= 0 && (filled < 0 || taken < 0))
+    if (line->fd >= 0 && (filled < 0 || taken < 0))
         seat_broken(meet, rank);
 }
 

@@ -4,11 +4,16 @@
 
 #include "trainer/comm/meet_parts.h"
 
-#define STRANGERS_MAX 64u /* connections without a HELLO, at most; a further one replaces the oldest */
+#define STRANGERS_MAX                                                                                                  \
+    64u /* connections that have not joined, at most; a further one replaces the oldest, first among
+                           * those that have not said HELLO */
+#define STRANGER_QUEUE 4096u /* bytes that wait to be sent to one */
+#define ACCEPTS_MAX    16u   /* new connections between two looks at those that are there */
 
 struct stranger {
     struct line line;
     double since;
+    bool greeted; /* its HELLO was answered: the next message must be a JOIN with the right seal */
 };
 
 /* The seat of one rank; its peer is in meet->peers. */
@@ -27,18 +32,24 @@ struct hub {
     struct seat *seats;     /* [size]; [0] is this process, without a line */
     struct stranger strangers[STRANGERS_MAX];
     uint32_t strangers_count;
+    unsigned char nonce[NONCE_BYTES]; /* of this meeting */
+    double logged;                    /* `now` of the last line about one that was sent away; 0: none */
+    uint32_t unlogged;                /* others since then */
     bool bye;
 };
 
 /* Closes the line and frees what belongs to it. */
 void seat_clear(struct seat *seat);
+void hub_put_verdict(struct meet *meet, struct line *line);
 
 /* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
  * it. Errors: those of writing the FILE, or of `give`. */
 int door_announce(struct meet *meet, struct error *err);
 void door_accept(struct meet *meet);                             /* new connections become strangers */
-void door_read(struct meet *meet, const struct poll_set *ready); /* a stranger that says hello gets a seat */
+void door_read(struct meet *meet, const struct poll_set *ready); /* a stranger that proves the key gets a seat */
 void door_begin(struct meet *meet);                              /* begins the meeting if all are here */
+/* Logs why a connection is closed ("it …"), at most once a second. */
+void door_log(struct meet *meet, int fd, const char *why);
 /* Closes the listener and drops strangers: all are here, or the meeting is over. */
 void door_shut(struct meet *meet);
 

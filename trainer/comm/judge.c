@@ -25,9 +25,13 @@ static const char *where(const struct peer *peer, char text[WHERE_TEXT])
     return text;
 }
 
-int judge_lost(const struct peer *peer, struct error *err)
+int judge_lost(const struct peer *peer, const char *fault, struct error *err)
 {
     char name[PEER_TEXT], place[WHERE_TEXT];
+    if (fault) {
+        fail(err, ERR_PEER, "the line to %s was cut %s: %s", peer_text(peer, name), where(peer, place), fault);
+        return hint(err, "something between the two machines interferes, or it is not the process that it seems to be");
+    }
     fail(err, ERR_PEER, "%s was lost %s", peer_text(peer, name), where(peer, place));
     return hint(err, "it was killed, or failed, or its machine went away");
 }

@@ -35,8 +35,9 @@ struct peer {
 #define PEER_TEXT (HOST_TEXT + 48)
 char *peer_text(const struct peer *peer, char text[PEER_TEXT]);
 
-/* The error of a process whose line broke: ERR_PEER. */
-int judge_lost(const struct peer *peer, struct error *err);
+/* The error of a process whose line broke, by a fault ("it sent …") or, with NULL, because the process ended:
+ * ERR_PEER. */
+int judge_lost(const struct peer *peer, const char *fault, struct error *err);
 /* Has it sent nothing for `timeout` seconds? judge_silent: the error of such a process, ERR_PEER. */
 bool judge_is_silent(const struct peer *peer, double now, double timeout);
 int judge_silent(const struct peer *peer, double now, double timeout, struct error *err);

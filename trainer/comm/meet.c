@@ -71,11 +71,32 @@ void meet_rest(struct meet *meet, struct poll_set *set)
     meet->clock = clock;
 }
 
-uint64_t meet_number(const struct meet *meet)
+uint32_t meet_frame_max(uint32_t size, bool from_first)
 {
-    uint64_t number;
-    memcpy(&number, meet->key.bytes, sizeof number);
-    return number;
+    const size_t blocks = from_first ? (MEET_BLOCK_MAX + sizeof(uint32_t)) * size : 0;
+    const size_t value = MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t);
+    return (uint32_t)(blocks > value ? blocks : value);
+}
+
+size_t meet_queue_max(uint32_t size)
+{
+    return QUEUE_BYTES + meet_frame_max(size, true);
+}
+
+void meet_make_secret(struct meet *meet, const unsigned char nonce[NONCE_BYTES])
+{
+    struct buf message = {0};
+    buf_add_text(&message, "dstrain meeting 2, secrets");
+    buf_add(&message, nonce, NONCE_BYTES);
+    hmac_sha256((struct str){(const char *)meet->key.bytes, sizeof meet->key.bytes}, buf_str(&message), meet->secret);
+    buf_release(&message);
+}
+
+void meet_secret(const struct meet *meet, const char *label, unsigned char secret[MEET_SECRET_BYTES])
+{
+    static const unsigned char alone[HMAC_BYTES];
+    const unsigned char *key = meet ? meet->secret : alone;
+    hmac_sha256((struct str){(const char *)key, HMAC_BYTES}, str_of(label), secret);
 }
 
 void meet_wake(struct meet *meet)
@@ -85,20 +106,24 @@ void meet_wake(struct meet *meet)
     assert(written == sizeof one);
 }
 
-void meet_judge(struct meet *meet, uint32_t lost, const struct error *err)
+void meet_take_verdict(struct meet *meet, const struct meet_verdict *verdict)
 {
-    assert(err->kind != ERR_NONE);
+    assert(verdict->error.kind != ERR_NONE);
     if (meet->failed)
         return;
-    meet->verdict.lost = lost;
-    meet->verdict.error = *err;
+    meet->verdict = *verdict;
     meet->failed_since = meet->now;
     meet->failed = true;
     if (meet->hub)
-        hub_put_all(meet, FRAME_VERDICT, &meet->verdict, sizeof meet->verdict);
+        hub_put_verdict_all(meet);
     pthread_cond_broadcast(&meet->changed);
     if (meet->options.failed)
-        meet->options.failed(meet->options.failed_context, err);
+        meet->options.failed(meet->options.failed_context, &meet->verdict.error);
+}
+
+void meet_judge(struct meet *meet, uint32_t lost, const struct error *err)
+{
+    meet_take_verdict(meet, &(struct meet_verdict){.lost = lost, .error = *err});
 }
 
 void meet_leave_late(struct meet *meet)
@@ -153,6 +178,8 @@ static struct meet *meet_make(const struct meet_options *options)
     meet->options = *options;
     if (options->key)
         meet->key = *options->key;
+    if (!options->run)
+        meet->options.run = "";
     meet->fault = getenv("DS_FAIL_PLACE");
     if (meet->options.patience <= 0)
         meet->options.patience = 600;
@@ -357,12 +384,29 @@ int meet_failed(struct meet *meet, struct error *err)
     return -1;
 }
 
-/* Puts "rank 2 (node7): " before the text. */
+/* Puts "rank 2 (node7): " before the text, once. */
 static void put_name(const struct meet *meet, struct error *err)
 {
     struct error named = *err;
-    snprintf(named.text, sizeof named.text, "rank %u (%s): %.400s", meet->options.rank, meet->host, err->text);
+    char name[HOST_TEXT + 32];
+    snprintf(name, sizeof name, "rank %u (%s): ", meet->options.rank, meet->host);
+    if (str_starts(str_of(err->text), str_of(name)))
+        return;
+    snprintf(named.text, sizeof named.text, "%s%.400s", name, err->text);
     *err = named;
+}
+
+/* Tells rank 0, in one sentence. Of a long path the end is kept. */
+static void put_failed(struct meet *meet, const struct error *err)
+{
+    struct said said = {.stopped = err->kind == ERR_STOPPED};
+    char file[160], byte[40] = "";
+    const size_t size = strlen(err->file), from = size < sizeof file - 4 ? 0 : size - (sizeof file - 5);
+    snprintf(file, sizeof file, "%s%s%s", from ? "..." : "", err->file + from, size ? ": " : "");
+    if (err->offset != ERROR_NO_OFFSET)
+        snprintf(byte, sizeof byte, "byte %" PRIu64 ": ", err->offset);
+    snprintf(said.text, sizeof said.text, "%s%s%.200s", file, byte, err->text);
+    line_put(&meet->line, FRAME_FAILED, &said, sizeof said);
 }
 
 int meet_fail(struct meet *meet, struct error *err)
@@ -370,12 +414,17 @@ int meet_fail(struct meet *meet, struct error *err)
     if (!meet)
         return -1;
     pthread_mutex_lock(&meet->lock);
+    const bool own = err->kind != ERR_PEER && err->kind != ERR_STOPPED;
     if (!meet->failed) {
-        put_name(meet, err);
         if (!meet->hub)
-            line_put(&meet->line, FRAME_FAILED, err, sizeof *err);
+            put_failed(meet, err);
+        put_name(meet, err);
         meet_judge(meet, NOBODY, err);
         meet_wake(meet);
+    } else if (meet->verdict.said && own) {
+        put_name(meet, err); /* what this process knows counts more than what another one says */
+    } else {
+        *err = meet->verdict.error;
     }
     meet->failure_seen = true;
     pthread_mutex_unlock(&meet->lock);

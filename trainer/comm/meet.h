@@ -13,8 +13,14 @@
  * NULL stands for a run of one process, in every call. Any thread may call everything but open and close; collective
  * calls must be made by all processes in the same order.
  *
- * The network is trusted to hold no attacker: a connection that does not speak this protocol (or, where a FILE or a
- * parent hands out a number, does not know it) is dropped, but nothing is encrypted. */
+ * With a key of 128 random bits or more nobody joins who does not have it, and no message between two processes can be
+ * altered, repeated, reordered or left out unnoticed (handshake.h, line.h): the meeting ends then. Nothing is
+ * encrypted: who listens to the network reads the options of the run. Without a key every program that can reach rank 0
+ * can join.
+ *
+ * A process that does not fit (another key, run, number of processes or program version, a rank that is taken) is sent
+ * away with the reason, and the meeting goes on waiting for the right one. What waits to be sent to a process is
+ * bounded. What another process says went wrong is shown as that, never as a fact, and never with a command to type. */
 #ifndef TRAINER_COMM_MEET_H
 #define TRAINER_COMM_MEET_H
 
@@ -25,9 +31,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEET_KEY_MAX   255u               /* bytes of a key */
-#define MEET_VALUE_MAX ((size_t)1 << 20)  /* bytes of a value */
-#define MEET_BLOCK_MAX ((size_t)16 << 10) /* bytes that one process gives in meet_exchange */
+#define MEET_KEY_MAX      255u               /* bytes of a key */
+#define MEET_VALUE_MAX    ((size_t)1 << 20)  /* bytes of a value */
+#define MEET_BLOCK_MAX    ((size_t)16 << 10) /* bytes that one process gives in meet_exchange */
+#define MEET_SECRET_BYTES 32u
 
 struct meet;
 
@@ -38,6 +45,9 @@ struct meet_options {
     /* By which the processes know each other: the same in all. NULL or not given: a FILE or `give` carries one that
      * rank 0 makes; at HOST:PORT there is none. */
     const struct job_key *key;
+    /* Names the run, for processes that find another run at their place: the same in all of its processes, likely
+     * another in other runs. At most 127 bytes; NULL: "". */
+    const char *run;
     /* Where something else (MPI) started us: gives rank 0's bytes to all. 0, or < 0 with *err. */
     int (*give)(void *context, void *bytes, size_t size, struct error *err);
     void *give_context;
@@ -51,9 +61,9 @@ struct meet_options {
     double leave_timeout; /* seconds after a failure until a process that does not ask meet_failed is ended; 0: never */
 };
 
-/* Waits until all processes are there. ERR_USAGE: this process cannot listen or write there, or a rank was given twice;
- * ERR_MISMATCH: the number of processes differs; ERR_PEER: a process did not come in time; ERR_STOPPED: a signal came.
- * With size 1, *meet is NULL and nothing happens. */
+/* Waits until all processes are there. ERR_USAGE: this process cannot listen or write there, or another process has its
+ * rank; ERR_MISMATCH: rank 0 has another key, run, number of processes or program version; ERR_PEER: a process did not
+ * come in time; ERR_STOPPED: a signal came. With size 1, *meet is NULL and nothing happens. */
 int meet_open(struct meet **meet, const struct meet_options *options, struct error *err);
 /* Leaves in good order; a process that ends without this counts as lost. Waits at most 2 s for the others to take
  * note. */
@@ -65,6 +75,10 @@ uint32_t meet_size(const struct meet *meet); /* 1 for a single process */
  * have the address under which other machines see that machine, if there are other machines. "127.0.0.1" for a single
  * process. */
 const char *meet_address(const struct meet *meet);
+/* Bytes that only the processes of this meeting can compute, the same in all: HMAC-SHA-256(S, label), where S is
+ * HMAC-SHA-256(job key, "dstrain meeting 2, secrets" | a nonce of rank 0). So another label and another meeting have
+ * other bytes. Without a key whoever listens to the network can compute them too. */
+void meet_secret(const struct meet *meet, const char *label, unsigned char secret[MEET_SECRET_BYTES]);
 
 /* Named values: each is set once, by any process, and seen by all. meet_get waits until the value is set: ERR_PEER
  * after `seconds`, or the failure of the meeting. It appends to *value. meet_set: ERR_RESOURCE, the value is too long.
@@ -82,11 +96,11 @@ int meet_exchange(struct meet *meet, struct str block, struct meet_blocks *block
 void meet_blocks_release(struct meet_blocks *blocks);
 
 /* Collective: checks that the facts are equal in all processes. If not, ERR_MISMATCH in all of them, with the first
- * name that differs, both values and both hosts. All processes list the same names. A value "" of a rank other than 0
- * was not given: that rank takes rank 0's value, and "" is not compared. */
+ * name that differs, both values and both hosts. All processes list the same names. */
 struct meet_fact {
     const char *name;  /* "program version" */
     const char *value; /* "0.1.0" */
+    bool follows;      /* a rank other than 0 whose value is "" takes rank 0's */
 };
 int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count, struct error *err);
 
@@ -102,10 +116,11 @@ void meet_work(struct meet *meet, bool works);
 /* Has a process failed or been lost? Cheap. */
 bool meet_has_failed(const struct meet *meet);
 /* 0, or < 0 with what happened, the same in all processes: ERR_PEER "rank 2 (node7, pid 123) was lost at step 41 in
- * bucket 3", or the error that a process gave to meet_fail. The caller adds which work is safe. */
+ * bucket 3", the error that rank 0 gave to meet_fail, or ERR_PEER "rank 2 (node7, pid 123) says: ..." after another
+ * process gave one (ERR_STOPPED if it was that). The caller adds which work is safe. */
 int meet_failed(struct meet *meet, struct error *err);
-/* This process failed: tells all others. Puts rank and host before the text, unless the meeting has failed already.
- * Returns -1. */
+/* This process failed: tells all others. Puts rank and host before the text. If the meeting has failed already, *err
+ * becomes its error, unless that is only what another process says: then this process keeps its own. Returns -1. */
 int meet_fail(struct meet *meet, struct error *err);
 /* Does this process report errors to the user? Exactly one of all does. */
 bool meet_speaks(const struct meet *meet);

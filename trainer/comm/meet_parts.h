@@ -2,21 +2,25 @@
  * process has one line, to rank 0.
  *
  *     member                    hub
- *     HELLO          ──►                who I am; a connection that sends anything else, or too late, is dropped
- *                    ◄──  WELCOME       who rank 0 is
- *                    ◄──  BEGIN         all are here
+ *     HELLO, JOIN    ◄─►                who is there, and has it the key? handshake.h
+ *                    ◄──  BEGIN         all are here; until then a member says nothing but BYE
  *     REPORT         ◄─►  REPORT        once a second
  *     SET, GET       ──►
  *                    ◄──  VALUE         answers a GET, as soon as the value is set
  *     GIVE           ──►
  *                    ◄──  GIVEN         when all have given
  *     STOP           ◄─►  STOP          a stop was asked for
- *     FAILED         ──►
+ *     FAILED         ──►                what a member says went wrong
  *                    ◄──  VERDICT       what ends the run, for all
- *     BYE            ◄─►  BYE           leaves in good order; the receiver closes the line */
+ *     BYE            ◄─►  BYE           leaves in good order; the receiver closes the line
+ *
+ * All frames after the handshake are sealed (line.h). A member believes rank 0's verdict, which is one sentence and an
+ * exit code. Rank 0 does not believe a FAILED: it says that a process says so, and ends with ERR_PEER. No hint travels,
+ * because hints are commands that a user types. */
 #ifndef TRAINER_COMM_MEET_PARTS_H
 #define TRAINER_COMM_MEET_PARTS_H
 
+#include "trainer/comm/handshake.h"
 #include "trainer/comm/judge.h"
 #include "trainer/comm/line.h"
 #include "trainer/comm/meet.h"
@@ -25,55 +29,31 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define MEET_MAGIC    "dsmeet\r\n"
-#define MEET_PROTOCOL 1u /* rises when a frame changes */
-
 #define REPORT_SECONDS 1.0
 #define CLOSE_SECONDS  2.0
-#define HELLO_SECONDS  10.0 /* a stranger without a HELLO is dropped after this */
+#define HELLO_SECONDS  10.0 /* a stranger that has not proven the key is dropped after this */
 #define TICK_MS        250
-#define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together */
-#define LINE_OUT_MAX   ((size_t)2 << 30) /* bytes that wait to be sent to one process */
-
-enum frame_kind {
-    FRAME_HELLO = 1,
-    FRAME_WELCOME,
-    FRAME_BEGIN,
-    FRAME_REPORT,
-    FRAME_SET,
-    FRAME_GET,
-    FRAME_VALUE,
-    FRAME_GIVE,
-    FRAME_GIVEN,
-    FRAME_STOP,
-    FRAME_FAILED,
-    FRAME_VERDICT,
-    FRAME_BYE,
-};
-
-/* The first 12 bytes are the same in every protocol. */
-struct hello {
-    char magic[8];
-    uint32_t protocol;
-    uint32_t rank, size, pid;
-    uint64_t number;
-    char host[HOST_TEXT];
-};
-_Static_assert(sizeof(struct hello) == 96, "a hello's bytes travel");
-
-struct welcome {
-    char magic[8];
-    uint32_t protocol, pid;
-    uint64_t number;
-    char host[HOST_TEXT];
-};
+#define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together, with VALUE_COST for each */
+#define VALUE_COST     128u
+#define QUEUE_BYTES                                                                                                    \
+    ((size_t)8 << 20) /* that wait for a process that does not read, besides one GIVEN; more breaks
+                                          * its line */
 
 struct begin {
     char outer[ADDRESS_TEXT]; /* rank 0's address as other machines see it; "": all are on one machine */
 };
 
+#define SAID_TEXT 360
+
+/* What a member says went wrong: one sentence, with file and byte in it. */
+struct said {
+    uint32_t stopped; /* 1: it was asked to stop */
+    char text[SAID_TEXT];
+};
+
 struct meet_verdict {
     uint32_t lost; /* a rank that died or hangs, or NOBODY */
+    uint32_t said; /* 1: rank 0 only repeats what a member says */
     struct error error;
 };
 
@@ -88,7 +68,8 @@ struct meet {
     char host[HOST_TEXT];
     char address[ADDRESS_TEXT];
     struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `give` */
-    const char *fault;  /* DS_FAIL_PLACE, for tests; NULL */
+    unsigned char secret[HMAC_BYTES]; /* of this meeting; see meet_secret */
+    const char *fault;                /* DS_FAIL_PLACE, for tests; NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -133,12 +114,16 @@ void poll_release(struct poll_set *set);
  * each time; this adds meet->wake. */
 void meet_rest(struct meet *meet, struct poll_set *set);
 
-uint64_t meet_number(const struct meet *meet);       /* of the key, for HELLO and WELCOME; 0: there is no key */
 void meet_wake(struct meet *meet);                   /* wakes the thread: there is something to send */
 void meet_await(struct meet *meet);                  /* sleeps in a caller until something changes, or for a tick */
 int meet_tell(struct meet *meet, struct error *err); /* reports the verdict to a caller; returns -1 */
 void meet_judge(struct meet *meet, uint32_t lost, const struct error *err); /* the first verdict counts */
-void meet_keep(struct meet *meet, struct str key, struct str bytes);        /* stores a named value */
+void meet_take_verdict(struct meet *meet, const struct meet_verdict *verdict);
+void meet_make_secret(struct meet *meet, const unsigned char nonce[NONCE_BYTES]);
+/* The room that a line needs for frames that all processes may send, and for those of rank 0. */
+uint32_t meet_frame_max(uint32_t size, bool from_first);
+size_t meet_queue_max(uint32_t size);
+void meet_keep(struct meet *meet, struct str key, struct str bytes); /* stores a named value */
 /* NULL: it is not set. Valid until the lock is released. */
 const struct value *meet_find(const struct meet *meet, struct str key);
 void meet_given(struct meet *meet, struct str bytes); /* takes the result of an exchange */
@@ -159,6 +144,7 @@ int hub_open(struct meet *meet, struct error *err);
 void hub_close(struct meet *meet);
 void *hub_run(void *meet);
 void hub_put_all(struct meet *meet, uint32_t kind, const void *bytes, size_t size);
+void hub_put_verdict_all(struct meet *meet);
 void hub_set(struct meet *meet, struct str key, struct str bytes);
 void hub_give(struct meet *meet, uint32_t rank, struct str block);
 int hub_await(struct meet *meet, struct error *err); /* waits until all are here */

@@ -20,81 +20,124 @@
 
 /* --------------------------------------------------------------------------------------------------- finding rank 0 */
 
-static bool greets(const struct meet *meet, const struct frame *frame, struct welcome *welcome)
-{
-    if (frame->kind != FRAME_WELCOME || frame->bytes.size != sizeof *welcome)
-        return false;
-    memcpy(welcome, frame->bytes.data, sizeof *welcome);
-    welcome->host[sizeof welcome->host - 1] = '\0';
-    return memcmp(welcome->magic, MEET_MAGIC, sizeof welcome->magic) == 0 && welcome->number == meet_number(meet);
-}
-
-/* A verdict from rank 0; untrusted. */
-static void read_verdict(struct meet *meet, struct str bytes)
+/* A verdict from rank 0, which has proven the key. */
+static int read_verdict(struct meet *meet, struct str bytes)
 {
     struct meet_verdict verdict;
     if (bytes.size != sizeof verdict)
-        return;
+        return -1;
     memcpy(&verdict, bytes.data, sizeof verdict);
     struct error *err = &verdict.error;
-    err->text[sizeof err->text - 1] = err->file[sizeof err->file - 1] = err->hint[sizeof err->hint - 1] = '\0';
+    err->text[sizeof err->text - 1] = err->file[sizeof err->file - 1] = err->hint[0] = '\0';
     if (err->kind != ERR_STOPPED && (err->kind < ERR_BUG || err->kind > ERR_LOCKED))
         err->kind = ERR_PEER;
-    meet_judge(meet, verdict.lost, err);
+    meet_take_verdict(meet, &verdict);
+    return 0;
 }
 
-/* Receives the first frame, within WELCOME_SECONDS; < 0: none came. */
-static int first_frame(struct line *line, struct frame *frame)
+/* Receives a frame of the handshake; < 0: none came in time. */
+static int next_frame(struct line *line, double until, struct frame *frame)
 {
-    const double until = clock_now() + WELCOME_SECONDS;
-    for (double left; (left = until - clock_now()) > 0 && !stop_requested();) {
+    int taken = line_take(line, frame);
+    for (double left; taken == 0 && (left = until - clock_now()) > 0 && !stop_requested();) {
         struct pollfd wait = {.fd = line->fd, .events = POLLIN};
         if (poll(&wait, 1, left < 0.25 ? (int)(left * 1000) + 1 : 250) <= 0)
             continue;
-        const int filled = line_fill(line), taken = line_take(line, frame);
-        if (taken != 0)
-            return taken > 0 ? 0 : -1;
-        if (filled < 0)
+        const int filled = line_fill(line);
+        taken = line_take(line, frame);
+        if (taken == 0 && filled < 0)
             return -1;
     }
-    return -1;
+    return taken > 0 ? 0 : -1;
 }
 
-/* Says hello at places->at[i]. 0: that is rank 0, or it sent us away (meet->failed). */
-static int try_place(struct meet *meet, const struct places *places, size_t i)
+/* How an attempt to join ended. A FILE that an earlier run left may lead to a port that another run has now, with
+ * another key: that is no reason to give up. */
+enum attempt { JOINED, NOT_THERE, SENT_AWAY };
+
+static enum attempt not_rank_0(struct error *err)
 {
-    struct hello hello = {.magic = MEET_MAGIC,
-                          .protocol = MEET_PROTOCOL,
-                          .rank = meet->options.rank,
-                          .size = meet->options.size,
-                          .pid = (uint32_t)getpid(),
-                          .number = meet_number(meet)};
-    struct welcome welcome;
+    fail(err, ERR_PEER, "what answers there is not rank 0, or has another key");
+    return NOT_THERE;
+}
+
+/* Takes an AWAY. It has no seal: whoever answers there can send it. */
+static enum attempt sent_away(const struct meet *meet, const struct frame *frame, const char *where, struct error *err)
+{
+    struct away away;
+    if (away_read(frame->bytes, &away) == MISFIT_NONE)
+        return not_rank_0(err);
+    const bool key_given = meet->options.key && meet->options.key->given;
+    away_fail(&away, where, meet->key.given, err);
+    return meet->key.given && !key_given ? NOT_THERE : SENT_AWAY;
+}
+
+/* Says HELLO, and who we are, in a way that proves the key. JOINED: the next frame will have rank 0's seal. */
+static enum attempt say_hello(struct meet *meet, const struct join *join, const char *where, double until,
+                              struct error *err)
+{
+    struct line *line = &meet->line;
+    struct hello hello, challenge;
     struct frame frame;
+    hello_make(&hello);
+    line_put(line, FRAME_HELLO, &hello, sizeof hello);
+    if (line_flush(line) < 0 || next_frame(line, until, &frame) < 0)
+        return not_rank_0(err);
+    if (frame.kind == FRAME_AWAY)
+        return sent_away(meet, &frame, where, err);
+    if (frame.kind != FRAME_CHALLENGE || hello_read(frame.bytes, &challenge) != MEET_PROTOCOL)
+        return not_rank_0(err);
+    handshake_seal(line, &meet->key, &hello, &challenge, false);
+    line->unsealed = FRAME_AWAY; /* rank 0 cannot seal it if it has another key */
+    line_put(line, FRAME_JOIN, join, sizeof *join);
+    return line_flush(line) < 0 ? not_rank_0(err) : JOINED;
+}
+
+static enum attempt take_answer(struct meet *meet, const struct join *join, const char *where, double until,
+                                struct error *err)
+{
+    struct frame frame;
+    struct welcome welcome;
+    struct refusal refusal;
+    if (next_frame(&meet->line, until, &frame) < 0)
+        return not_rank_0(err);
+    if (frame.kind == FRAME_AWAY)
+        return sent_away(meet, &frame, where, err);
+    if (frame.kind == FRAME_REFUSAL && refusal_read(frame.bytes, &refusal)) {
+        refusal_fail(&refusal, join, where, err);
+        return SENT_AWAY;
+    }
+    if (frame.kind != FRAME_WELCOME || !welcome_read(frame.bytes, &welcome))
+        return not_rank_0(err);
+    meet->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
+    memcpy(meet->peers[0].host, welcome.host, sizeof welcome.host);
+    meet_make_secret(meet, welcome.nonce);
+    return JOINED;
+}
+
+/* Joins the meeting at places->at[i]; otherwise *err says why not. */
+static enum attempt try_place(struct meet *meet, const struct places *places, size_t i, struct error *err)
+{
+    struct join join = {.rank = meet->options.rank, .size = meet->options.size, .pid = (uint32_t)getpid()};
+    const double until = clock_now() + WELCOME_SECONDS;
+    char where[ADDRESS_TEXT];
     const int fd = rendezvous_connect(places, i, CONNECT_SECONDS);
-    if (fd < 0)
-        return -1;
-    memcpy(hello.host, meet->host, sizeof hello.host);
+    if (fd < 0) {
+        fail_errno(err, "", "nothing there answered");
+        return NOT_THERE;
+    }
+    memcpy(join.host, meet->host, sizeof join.host);
+    snprintf(join.run, sizeof join.run, "%s", meet->options.run);
+    socket_far_address(fd, where);
     socket_tune(fd);
     assert(meet->line.fd < 0); /* the attempt before closed its own */
-    const uint32_t blocks = (uint32_t)((MEET_BLOCK_MAX + sizeof(uint32_t)) * meet->options.size);
-    const uint32_t value = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
-    line_open(&meet->line, fd, blocks > value ? blocks : value, LINE_OUT_MAX);
-    line_put(&meet->line, FRAME_HELLO, &hello, sizeof hello);
-    if (line_flush(&meet->line) == 0 && first_frame(&meet->line, &frame) == 0) {
-        if (frame.kind == FRAME_VERDICT)
-            read_verdict(meet, frame.bytes);
-        if (meet->failed)
-            return 0;
-        if (greets(meet, &frame, &welcome)) {
-            meet->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
-            memcpy(meet->peers[0].host, welcome.host, sizeof welcome.host);
-            return 0;
-        }
-    }
-    line_close(&meet->line);
-    errno = EPROTO;
-    return -1;
+    line_open(&meet->line, fd, meet_frame_max(meet->options.size, true), meet_queue_max(meet->options.size));
+    enum attempt attempt = say_hello(meet, &join, where, until, err);
+    if (attempt == JOINED)
+        attempt = take_answer(meet, &join, where, until, err);
+    if (attempt != JOINED)
+        line_close(&meet->line);
+    return attempt;
 }
 
 /* Gets rank 0's addresses from `give`. */
@@ -140,9 +183,11 @@ int member_open(struct meet *meet, struct error *err)
         if (result == 0 && (rendezvous.path || !named))
             result = take_key(meet, &places.key, &why);
         for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {
-            if (try_place(meet, &places, i) == 0)
-                return meet->failed ? meet_tell(meet, err) : 0;
-            fail_errno(&why, "", "nothing there answered as rank 0 would");
+            const enum attempt attempt = try_place(meet, &places, i, &why);
+            if (attempt == SENT_AWAY)
+                *err = why;
+            if (attempt != NOT_THERE)
+                return attempt == JOINED ? 0 : -1;
         }
         if (stop_requested())
             return fail(err, ERR_STOPPED, "stopped before rank 0 was found");
@@ -200,15 +245,18 @@ static int take_frame(struct meet *meet, const struct frame *frame)
         meet_stopped(meet);
         return 0;
     case FRAME_VERDICT:
-        read_verdict(meet, frame->bytes);
-        return 0;
+        return read_verdict(meet, frame->bytes);
     case FRAME_BYE:
         meet->peers[0].here = false;
         line_close(&meet->line);
         pthread_cond_broadcast(&meet->changed);
         return 0;
     case FRAME_HELLO:
+    case FRAME_AWAY:
+    case FRAME_CHALLENGE:
+    case FRAME_JOIN:
     case FRAME_WELCOME:
+    case FRAME_REFUSAL:
     case FRAME_SET:
     case FRAME_GET:
     case FRAME_GIVE:
@@ -222,10 +270,11 @@ static int take_frame(struct meet *meet, const struct frame *frame)
 static void broken(struct meet *meet)
 {
     struct error err;
+    const char *fault = meet->line.fault;
     line_close(&meet->line);
     if (meet->closing)
         return;
-    judge_lost(&meet->peers[0], &err);
+    judge_lost(&meet->peers[0], fault, &err);
     meet_judge(meet, 0, &err);
 }
 
@@ -238,6 +287,7 @@ static void read_line(struct meet *meet)
     const int filled = line_fill(&meet->line);
     while (meet->line.fd >= 0 && (taken = line_take(&meet->line, &frame)) > 0)
         if (take_frame(meet, &frame) < 0) {
+            meet->line.fault = MALFORMED;
             taken = -1;
             break;
         }

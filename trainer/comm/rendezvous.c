@@ -345,6 +345,18 @@ void socket_address(int fd, char text[ADDRESS_TEXT])
         address_text((const struct sockaddr *)&address, text);
 }
 
+void socket_far_address(int fd, char text[ADDRESS_TEXT])
+{
+    struct sockaddr_in6 address = {0}; /* of either family: the port is at the same place */
+    socklen_t size = sizeof address;
+    char at[ADDRESS_TEXT];
+    text[0] = '\0';
+    if (getpeername(fd, (struct sockaddr *)&address, &size) < 0)
+        return;
+    address_text((const struct sockaddr *)&address, at);
+    snprintf(text, ADDRESS_TEXT, strchr(at, ':') ? "[%.50s]:%u" : "%.50s:%u", at, ntohs(address.sin6_port));
+}
+
 bool socket_is_here(int fd)
 {
     struct sockaddr_storage mine = {0}, theirs = {0};

@@ -59,6 +59,8 @@ int rendezvous_connect(const struct places *places, size_t i, double seconds);
 void socket_tune(int fd);
 /* The socket's own address; an IPv4 address mapped into IPv6 is written as IPv4. */
 void socket_address(int fd, char text[ADDRESS_TEXT]);
+/* The other end's address and port: "10.0.0.2:51234", "[::1]:51234"; "" if it is gone. */
+void socket_far_address(int fd, char text[ADDRESS_TEXT]);
 /* Do both ends have the same address, or a loopback address? Then they are on one machine. */
 bool socket_is_here(int fd);
 

@@ -45,7 +45,7 @@ void meet_keep(struct meet *meet, struct str key, struct str bytes)
     if (meet_find(meet, key))
         return;
     assert(key.size > 0 && key.size <= MEET_KEY_MAX && bytes.size <= MEET_VALUE_MAX);
-    meet->values_bytes += key.size + bytes.size;
+    meet->values_bytes += key.size + bytes.size + VALUE_COST;
     if (meet->values_bytes > VALUES_BYTES) {
         fail(&err, ERR_RESOURCE, "the processes exchanged more than %zu bytes", VALUES_BYTES);
         meet_judge(meet, NOBODY, &err);
