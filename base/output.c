@@ -205,3 +205,9 @@ void say_next(char *command)
     log_say("next       %s", command);
     mem_free(command);
 }
+
+void say_next_too(char *command)
+{
+    log_say("           %s", command);
+    mem_free(command);
+}

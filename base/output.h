@@ -41,5 +41,7 @@ __attribute__((format(printf, 1, 2))) char *command_text(const char *format, ...
 __attribute__((format(printf, 2, 3))) int hint_command(struct error *err, const char *format, ...);
 /* Prints the line "next  COMMAND" that every verb ends with, on stderr. Frees the command. */
 void say_next(char *command);
+/* One more line under it: another command that may come next. Frees the command. */
+void say_next_too(char *command);
 
 #endif

@@ -4,6 +4,12 @@
 
 #include "base/opts.h"
 
+/* Defaults that eval needs besides the verbs whose they are. */
+#define SQUAD_SEQ   "384"
+#define SQUAD_BATCH "24"
+#define GLUE_SEQ    "128"
+#define GLUE_BATCH  "32"
+
 struct settings {
     /* data */
     struct opt_paths shards; /* DIR, or several DIR=WEIGHT (datasets.h); required */
@@ -80,6 +86,7 @@ struct settings {
 
     /* for glue */
     const char *glue; /* folder of the tasks */
+    const char *task; /* for eval: name of the task that the model was fine-tuned for; NULL: as recorded */
     uint64_t seeds;   /* runs */
     /* for squad */
     const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */

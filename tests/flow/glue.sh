@@ -44,7 +44,8 @@ learns() {
     expect_words "scores" "sst-2: acc" "(0.5000)   60 rows; in brackets: always the commonest label" \
         "classifier.weight"
     expect_equal "the commonest label" "$(json one/scores.json 'o["commonest"]')" "{'acc': 0.5}"
-    expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dstrain export one --out DIR"
+    expect_equal "last lines" "$(tail -3 "$scratch/stderr" | tr -s ' \n' ' ')" \
+        "next dstrain eval one --dev FILE dstrain report one dstrain export one --out DIR "
     [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
     expect_equal "keys of eval_results.txt" "$(cut -d' ' -f1 one/eval_results.txt | tr '\n' ' ')" \
         "acc eval_loss global_step loss "
@@ -65,12 +66,10 @@ learns() {
     expect_exit 0 "${glue[@]}" "${long[@]}" --out one --json
     expect_equal "acc" "$(json "$scratch/stdout" 'o["acc"]')" "$(json one/scores.json 'o["acc"]')"
 
-    case_begin "show and eval know a tuned run"
+    case_begin "show knows a tuned run"
     expect_exit 0 "$dstrain" show one
     expect_words "next       dstrain export one"
     grep -q "^data  *glue sst-2, samples [0-9a-f]*, length 32$" "$scratch/stdout" || complain "another line of data"
-    expect_exit 2 "$dstrain" eval one
-    expect_words "was fine-tuned (glue sst-2)" "one/scores.json" "dstrain glue --init one"
 
     case_begin "another run is not taken for this one"
     expect_exit 5 "${glue[@]}" "${long[@]}" --batch 8 --out one
@@ -85,6 +84,87 @@ learns() {
     expect_exit 0 "${glue[@]}" --steps 1 --lr 0 --out again --init one
     expect_equal "acc" "$(json again/scores.json 'o["acc"]')" "$(json one/scores.json 'o["acc"]')"
     if grep -q classifier "$scratch/stderr"; then complain "the head is drawn again"; fi
+}
+
+# same_scores A B: whatever two objects of scores both have is equal, and they have a score.
+same_scores() {
+    python3 - "$1" "$2" <<'PYTHON' || complain "other scores than those of the training"
+import json, sys
+
+a, b = (json.load(open(name)) for name in sys.argv[1:])
+both = [key for key in a if key in b]
+assert "eval_loss" in both and "commonest" in both and all(a[key] == b[key] for key in both), (a, b)
+PYTHON
+}
+
+scores() {
+    case_begin "eval gives the scores of the training, to the bit"
+    expect_exit 0 "$dstrain" eval one --json
+    same_scores one/scores.json stdout
+    expect_exit 0 "$dstrain" eval one/$(printf 'checkpoints/%s' "$(cat one/latest)")
+    expect_words "next       dstrain export"
+    grep -q "^scores     sst-2: acc .* (0.5000)   60 rows; in brackets" stdout || complain "no line of scores"
+    expect_exit 0 "$dstrain" eval one --dev glue/SST-2/dev.tsv --json --threads 2
+    same_scores one/scores.json stdout
+    expect_exit 0 "$dstrain" export one --out model
+    expect_exit 0 "$dstrain" eval model --data glue --seq 32 --json # finetuning_task says which task
+    same_scores one/scores.json stdout
+    if [ -e "$build/dstrain_gloo.so" ]; then
+        expect_exit 0 "$dstrain" eval one --json --processes 3 --threads 3
+        same_scores one/scores.json stdout
+    fi
+
+    case_begin "names decide which row is which, in eval and for --init"
+    python3 - <<'PYTHON'
+import json, os, shutil
+
+for name, labels in (("turned", ["positive", "Negative"]), ("other", ["good", "bad"]), ("none", ["LABEL_0", "LABEL_1"]),
+                     ("unsaid", ["0", "1"])):
+    shutil.copytree("model", name)
+    config = json.load(open(f"{name}/config.json"))
+    config["id2label"] = {str(i): label for i, label in enumerate(labels)}
+    del config["finetuning_task"]
+    json.dump(config, open(f"{name}/config.json", "w"))
+PYTHON
+    expect_exit 0 "$dstrain" eval turned --data glue --seq 32 --json
+    expect_equal "acc of the other order" "$(json stdout 'round(o["acc"], 9)')" \
+        "$(json one/scores.json 'round(1 - o["acc"], 9)')"
+    acc=$(json stdout 'o["acc"]')
+    expect_exit 0 "${glue[@]}" --init turned --steps 1 --lr 0 --out turned-run
+    expect_words "its rows are put in the order of sst-2: 0, 1"
+    expect_equal "acc of a run" "$(json turned-run/scores.json 'o["acc"]')" "$acc"
+    expect_equal "identity" "$(json turned-run/run.json 'o["identity"]["head"]')" "rows 1 0"
+    expect_exit 0 "${glue[@]}" --init other --steps 1 --lr 0 --out other-run
+    expect_words "its labels are good, bad; those of sst-2 are 0, 1"
+    expect_equal "identity" "$(json other-run/run.json 'o["identity"]["head"]')" drawn
+    expect_exit 5 "$dstrain" eval other --task sst-2 --data glue
+    expect_words "other: has no head for sst-2" "id2label"
+    expect_exit 5 "$dstrain" eval none --task sst-2 --data glue
+    expect_words "does not name its labels"
+    expect_exit 5 "$dstrain" eval pre --task sst-2 --data glue
+    expect_words "pre: has no head for sst-2" "dstrain glue sst-2 --init pre"
+
+    case_begin "a task that is not known, or data that are not there"
+    expect_exit 2 "$dstrain" eval unsaid --dev glue/SST-2/dev.tsv
+    expect_words "its labels are those of several tasks: cola, sst-2, mrpc, qqp, wnli" "--task NAME"
+    expect_exit 2 "$dstrain" eval other --data glue
+    expect_words "does not say which task"
+    expect_exit 2 "$dstrain" eval model
+    expect_words "--data is missing" "--dev FILE"
+    expect_exit 2 "$dstrain" eval one --task nli
+    expect_words "nli is not a task"
+    expect_exit 2 "$dstrain" eval one --data nowhere
+    expect_words "nowhere/SST-2: is not there"
+    expect_exit 2 "$dstrain" eval one --data glue --dev glue/SST-2/dev.tsv
+    expect_exit 2 "$dstrain" eval one --split train
+    expect_words "--split is for models that are evaluated on a dataset"
+    expect_exit 2 "$dstrain" eval one --n-best 3
+    expect_words "--n-best is for squad alone"
+    mv glue moved
+    expect_exit 2 "$dstrain" eval one
+    expect_words "glue: is not there: the data that the run was scored on" "--data says where it is now"
+    expect_exit 0 "$dstrain" eval one --data moved
+    mv moved glue
 }
 
 stops() {
@@ -187,6 +267,7 @@ wrong() {
 }
 
 learns
+scores
 stops
 several
 left_out

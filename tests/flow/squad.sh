@@ -49,7 +49,8 @@ learns() {
     case_begin "questions are learned, answered and scored"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one
     expect_words "scores     EM" "50 questions" "qa_outputs.weight"
-    expect_equal "last line" "$(tail -1 "$scratch/stderr")" "next       dstrain export one --out DIR"
+    expect_equal "last lines" "$(tail -3 "$scratch/stderr" | tr -s ' \n' ' ')" \
+        "next dstrain eval one --dev FILE dstrain report one dstrain export one --out DIR "
     [ "$(json one/scores.json 'o["exact_match"] > 80 and o["f1"] >= o["exact_match"]')" = True ] ||
         complain "EM is $(json one/scores.json 'o["exact_match"]')"
     expect_equal "answers" "$(json one/predictions.json 'len(o)')" 50
@@ -76,6 +77,24 @@ learns() {
     expect_words "letters: is not empty" anna.txt
     expect_exit 2 "${squad[@]}" --init one --dev dev.json --out letters/anna.txt
     expect_absent 'predictions.json' letters
+
+    case_begin "eval gives the same scores, of the run and of its export"
+    expect_exit 0 "$dstrain" eval one --json
+    expect_equal "scores" "$(json stdout 'o["exact_match"], o["f1"], o["total"]')" \
+        "$(json one/scores.json 'o["exact_match"], o["f1"], o["total"]')"
+    expect_exit 0 "$dstrain" export one --out model
+    expect_exit 0 "$dstrain" eval model --dev dev.json --seq 48 --doc-stride 16 --max-query 8
+    grep -q "^scores     EM $(json one/scores.json '"%.2f, F1 %.2f" % (o["exact_match"], o["f1"])')   50 questions$" \
+        stdout || complain "other scores of the export"
+    if [ -e "$build/dstrain_gloo.so" ]; then
+        expect_exit 0 "$dstrain" eval one --json --processes 2
+        expect_equal "scores of two processes" "$(json stdout 'o["exact_match"], o["f1"], o["total"]')" \
+            "$(json one/scores.json 'o["exact_match"], o["f1"], o["total"]')"
+    fi
+    expect_exit 2 "$dstrain" eval one --data x
+    expect_words "the task of one is squad"
+    expect_exit 5 "$dstrain" eval pre --task squad --dev dev.json --seq 48 --max-query 8
+    expect_words "pre: has no head for squad"
 
     case_begin "the same command again prints the scores"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one --json

@@ -317,8 +317,8 @@ static int check(const struct settings *settings, const char *name, struct error
     return 0;
 }
 
-/* Names the command that exports the run, or the first of several. */
-static void say_export(const char *out, const json_t *scores)
+/* Names what may be done with the run, or with the first of several. */
+static void say_commands(const char *out, const json_t *scores)
 {
     const json_t *tasks = json_object_get(scores, "tasks");
     char *run = mem_copy_text(out);
@@ -337,7 +337,9 @@ static void say_export(const char *out, const json_t *scores)
         mem_free(run);
         run = seed;
     }
-    say_next(command_text("dstrain export %s --out DIR", run));
+    say_next(command_text("dstrain eval %s --dev FILE", run));
+    say_next_too(command_text("dstrain report %s", run));
+    say_next_too(command_text("dstrain export %s --out DIR", run));
     mem_free(run);
 }
 
@@ -353,7 +355,7 @@ int dstrain_glue(void *context, struct opt_paths bare, struct error *err)
     if (result == 0 && settings->json && scores)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (result == 0 && scores)
-        say_export(settings->out, scores);
+        say_commands(settings->out, scores);
     json_decref(scores);
     return result;
 }

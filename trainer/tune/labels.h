@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* Reads the config.json in a model's directory; the caller json_decref's it. */
+/* Reads the config.json of a model in this directory; the caller json_decref's it. */
 int labels_read(const char *files, json_t **config, struct error *err);
 
 /* For a classifier of `task`. It is kept where

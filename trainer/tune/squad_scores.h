@@ -16,8 +16,9 @@ double squad_exact(struct str found, struct str truth);
 double squad_f1(struct str found, struct str truth, bool version_2);
 
 /* Scores the answers (id: text) to a file's questions, in per cent, each against the best of its references:
- * {"exact_match", "f1", "total"}, and for version 2 HasAns_*, NoAns_*, `no_answer` (what never giving an answer
- * would score) and the results of the best thresholds of `null_odds` (id: number). A question without an answer counts 0; "unanswered" is their number. */
+ * {"exact_match", "f1", "total"}, and for version 2 HasAns_*, NoAns_*, "no_answer" (what never giving an answer would
+ * score) and the results of the best thresholds of `null_odds` (id: number). A question without an answer counts 0;
+ * "unanswered" is their number. */
 json_t *squad_score(const struct squad_file *file, const json_t *answers, const json_t *null_odds);
 
 #endif

@@ -199,7 +199,11 @@ static int say_scores(const struct settings *settings, struct error *err)
     squad_say_scores(log_say, scores);
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    say_next(command_text("dstrain export %s --out DIR", settings->train ? settings->out : settings->init));
+    const char *model = settings->train ? settings->out : settings->init;
+    say_next(command_text("dstrain eval %s --dev FILE", model));
+    if (settings->train)
+        say_next_too(command_text("dstrain report %s", model));
+    say_next_too(command_text("dstrain export %s --out DIR", model));
     json_decref(scores);
     return 0;
 }

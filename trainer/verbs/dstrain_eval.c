@@ -15,6 +15,7 @@
 #include "trainer/screen.h"
 #include "trainer/tune/guesses.h"
 #include "trainer/verbs/dstrain_eval.h"
+#include "trainer/verbs/eval_tuned.h"
 
 /* A run's run.json; NULL: not a run. */
 static json_t *recorded(const char *directory)
@@ -130,12 +131,9 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
         fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
         return hint(err, "dsdata build makes one");
     }
-    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
-            "was fine-tuned (%.40s), and is scored at its end: there is no dataset to evaluate on", task);
-    char verb[16];
-    snprintf(verb, sizeof verb, "%.*s", (int)strcspn(task, " "), task);
-    return hint_command(err, "its scores are in %s/scores.json; dstrain %s --init %s scores it on other data",
-                        directory, verb, directory);
+    fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "was fine-tuned (%.40s): there is no dataset to evaluate on",
+            task);
+    return hint_command(err, "dstrain eval %s scores it on its task; --shards DIR names a dataset", directory);
 }
 
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
@@ -210,9 +208,12 @@ static int eval(struct evaluating *e, struct error *err)
 int dstrain_eval(void *context, struct opt_paths bare, struct error *err)
 {
     struct evaluating e;
+    stop_on_signals();
+    if (eval_tuned_asked(context, bare.items[0]))
+        return eval_tuned(context, bare.items[0], err);
+    TRY(eval_tuned_not_squad(context, err));
     if (((const struct settings *)context)->eval_samples == 0)
         return fail(err, ERR_USAGE, "--eval-samples: 0 is too small, the least is 1"); /* in a run 0 is no evaluation */
-    stop_on_signals();
     int result = evaluating_open(&e, context, bare.items[0], err);
     if (result == 0)
         result = eval(&e, err);
