@@ -73,9 +73,11 @@ for task in glue squad; do
     expect_words "step 8: the same bytes"
     expect_exit 0 "$dstrain" verify --replay --threads 1 --from 0 $task-same --processes 2
     expect_exit 0 "$dstrain" verify --replay --threads 1 --from 4 $task-24
-    case_begin "$task: stopped, and resumed by another number of processes"
+    case_begin "$task: stopped, and resumed by another number of processes, also after one was lost"
     expect_exit 75 "${command[@]}" --micro-batch 1 --same-bits --processes 3 --out $task-cut --stop-after 3
-    expect_exit 75 "${command[@]}" --micro-batch 1 --same-bits --processes 2 --out $task-cut --stop-after 2
+    DS_FAIL_PLACE="1:5:the update:once" DS_RESTART_SECONDS=0.01 expect_exit 75 "${command[@]}" --micro-batch 1 \
+        --same-bits --processes 2 --out $task-cut --stop-after 2 --restarts 1
+    expect_words "stopped after 2 steps" "at step 5" "restart 1 of 1"
     expect_exit 0 "${command[@]}" --micro-batch 1 --same-bits --out $task-cut
     same_bytes "a run that was stopped" $task-same $task-cut
 done

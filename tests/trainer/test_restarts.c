@@ -151,6 +151,8 @@ static void messages_name_step_rank_and_what_is_safe(void **state)
     assert_int_equal(err.offset, 3);
     assert_non_null(strstr(err.text, "no memory; it has been started again 2 times"));
     assert_non_null(strstr(err.hint, "from the beginning"));
+    restarts_give_up(NULL, &now, 2, RESTARTS_UNKNOWN, buf_text(&what), &err);
+    assert_non_null(strstr(err.hint, "from the last checkpoint"));
     buf_release(&what);
 }
 

@@ -80,6 +80,8 @@ const char *restarts_from(uint64_t saved, char out[RESTARTS_FROM])
     char step[32];
     if (saved == 0)
         return "the beginning";
+    if (saved == RESTARTS_UNKNOWN)
+        return "the last checkpoint";
     snprintf(out, RESTARTS_FROM, "step %s", format_count(saved, step));
     return out;
 }

@@ -42,8 +42,10 @@ const struct failure *restarts_same(const struct failure *earlier, uint64_t coun
 #define RESTARTS_WAIT_MAX 60.0
 double restarts_wait(uint64_t number, double first);
 
-/* For messages: "step 10" in `out`, or "the beginning" where no checkpoint is saved. */
-#define RESTARTS_FROM 48
+/* For messages: "step 10" in `out`, "the beginning" where no checkpoint is saved (0), or "the last checkpoint" where
+ * another machine's command knows it. */
+#define RESTARTS_FROM    48
+#define RESTARTS_UNKNOWN UINT64_MAX
 const char *restarts_from(uint64_t saved, char out[RESTARTS_FROM]);
 /* Appends "in step 12: rank 1 was ended by signal 9 (Killed)", or the error's text in its place. */
 void restarts_describe(const struct failure *failure, const struct error *err, struct buf *out);

@@ -338,6 +338,11 @@ static struct failure failure_of(const struct family *family, const struct error
     };
 }
 
+static uint64_t saved_step(const struct family *family)
+{
+    return family->launch.rank == 0 ? board_saved(&family->board) : RESTARTS_UNKNOWN;
+}
+
 static double first_wait(void)
 {
     const char *asked = getenv("DS_RESTART_SECONDS");
@@ -347,7 +352,7 @@ static double first_wait(void)
 /* Says what happened, and waits. ERR_STOPPED: a signal came meanwhile. */
 static int wait_for_next(struct family *family, const char *what, struct error *err)
 {
-    const uint64_t number = family->failed_starts, saved = board_saved(&family->board);
+    const uint64_t number = family->failed_starts, saved = saved_step(family);
     const double wait = restarts_wait(number, first_wait()), until = clock_now() + wait;
     const uint32_t children = family->launch.children;
     char from[RESTARTS_FROM];
@@ -379,7 +384,7 @@ static bool goes_on(struct family *family, struct error *err)
         family->failures[family->failed_starts++] = now;
         again = wait_for_next(family, buf_text(&what), err) == 0;
     } else {
-        restarts_give_up(same, &now, family->launch.restarts, board_saved(&family->board), buf_text(&what), err);
+        restarts_give_up(same, &now, family->launch.restarts, saved_step(family), buf_text(&what), err);
     }
     if (again)
         board_next(&family->board, buf_text(&what));
