@@ -1,113 +1,32 @@
-/* In: the number of processes. Out: one exit code and at most one error. */
+/* In: the number of processes. Out: one exit code and at most one error, perhaps after several starts. */
 #include "trainer/comm/spawn.h"
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
 #include "base/progress.h"
-#include "trainer/comm/board.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/family.h"
 #include "trainer/comm/restarts.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
+#include <string.h>
 #include <unistd.h>
 
-#define REPORT_VARIABLE                                                                                                \
-    "DS_CHILD_ERRORS"     /* descriptors: of the pipe for a child's error, of the board or -1; its place */
-#define ASK_SECONDS  5.0  /* after the first error: children that still run are asked to stop, */
-#define KILL_SECONDS 75.0 /* and after this they are killed, */
-#define LOST_SECONDS 10.0 /* or after this where one was lost: the others leave at once, it may never */
-#define FIRST_WAIT   1.0  /* seconds before the first restart; DS_RESTART_SECONDS sets it, for tests */
+#define FIRST_WAIT 1.0 /* seconds before the first restart; DS_RESTART_SECONDS sets it, for tests */
 
-struct child {
-    pid_t pid; /* 0: it has ended */
-    int status;
+/* The starts that failed. */
+struct past {
+    struct failure *failures; /* [launch.restarts + 1] */
+    uint64_t count;
 };
-
-struct family {
-    struct launch launch;
-    bool place_given;       /* launch.rendezvous is the user's, */
-    bool key_given;         /* and launch.key is */
-    bool whole;             /* this start: all children were started */
-    struct child *children; /* [launch.children] */
-    uint32_t alive;
-    int signals;     /* a signalfd */
-    int errors[2];   /* the pipe for their reports */
-    sigset_t before; /* the signal mask of the children */
-    int asked;       /* stop signals that came */
-    bool ending;     /* we have asked the rest to stop, or killed them, after the first failure */
-    bool has_lost;   /* a signal that we did not send has ended */
-    uint32_t lost;   /* this rank: */
-    int lost_by;     /* this signal */
-    double failed;   /* clock_now() when the first child ended with an error; 0: none has */
-    bool has_error;
-    struct error error; /* the error that says most so far, */
-    uint32_t who;       /* and the rank that reported it */
-
-    struct board board;
-    struct failure *failures; /* [launch.restarts + 1], one for each start that failed: */
-    uint64_t failed_starts;
-};
-
-/* ------------------------------------------------------------------------------------------------------ children */
-
-static void become_silent(void)
-{
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing < 0)
-        _exit(ERR_RESOURCE);
-    dup2(nothing, STDIN_FILENO);
-    dup2(nothing, STDOUT_FILENO);
-}
-
-/* In the child: becomes a rank. */
-static void become(const struct family *family, uint32_t i, pid_t parent, char **argv)
-{
-    struct launch launch = family->launch;
-    char text[LAUNCH_CHILD_BYTES], fds[48];
-    struct error err;
-    launch.rank += i;
-    launch.local_rank = i;
-    launch.local_size = launch.children;
-    if (launch.rank > 0)
-        launch.listener = -1;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent died before prctl */
-        _exit(ERR_PEER);
-    if (launch_key_write(&launch) < 0)
-        _exit(ERR_RESOURCE);
-    launch_child_text(&launch, text);
-    snprintf(fds, sizeof fds, "%d %d %" PRIu32, family->errors[1], family->board.fd, i);
-    setenv(LAUNCH_CHILD_VARIABLE, text, 1);
-    setenv(REPORT_VARIABLE, fds, 1);
-    fcntl(family->errors[1], F_SETFD, 0);
-    if (family->board.fd >= 0)
-        fcntl(family->board.fd, F_SETFD, 0);
-    if (launch.listener >= 0)
-        fcntl(launch.listener, F_SETFD, 0);
-    if (launch.rank > 0)
-        become_silent();
-    sigprocmask(SIG_SETMASK, &family->before, NULL);
-    execv("/proc/self/exe", argv);
-    error_report_to(family->errors[1], launch.rank);
-    fail_errno(&err, "/proc/self/exe", "cannot be started");
-    err.kind = ERR_RESOURCE;
-    _exit(error_print(&err, "", 0));
-}
 
 int spawn_child_open(struct launch *launch, struct error *err)
 {
-    const char *fds = getenv(REPORT_VARIABLE);
+    const char *fds = getenv(FAMILY_VARIABLE);
     int errors, board;
     uint32_t place;
     if (launch->kind != LAUNCH_CHILD || !fds || sscanf(fds, "%d %d %" SCNu32, &errors, &board, &place) != 3)
@@ -118,202 +37,12 @@ int spawn_child_open(struct launch *launch, struct error *err)
         board_take(board, place);
     if (launch->listener >= 0)
         fcntl(launch->listener, F_SETFD, FD_CLOEXEC);
-    unsetenv(REPORT_VARIABLE); /* a program that we start is not a rank */
+    unsetenv(FAMILY_VARIABLE); /* a program that we start is not a rank */
     unsetenv(LAUNCH_CHILD_VARIABLE);
     if (launch_key_read(launch) < 0)
         return fail(err, ERR_PEER, "the command that started this process gave it no key: %s", strerror(errno));
     return 0;
 }
-
-static void signal_all(const struct family *family, int number, int count)
-{
-    for (uint32_t i = 0; i < family->launch.children; i++)
-        if (family->children[i].pid > 0)
-            sigqueue(family->children[i].pid, number, (union sigval){.sival_int = count});
-}
-
-static int start_all(struct family *family, char **argv, struct error *err)
-{
-    const pid_t parent = getpid();
-    fflush(NULL);
-    for (uint32_t i = 0; i < family->launch.children; i++) {
-        const pid_t pid = fork();
-        if (pid == 0)
-            become(family, i, parent, argv);
-        if (pid < 0) {
-            fail_errno(err, "", "process %u of %u cannot be started", i, family->launch.children);
-            signal_all(family, SIGKILL, 0);
-            return -1;
-        }
-        family->children[i].pid = pid;
-        family->alive++;
-    }
-    return 0;
-}
-
-/* -------------------------------------------------------------------------------------------------------- the end */
-
-/* How much an error says about why the run ended: a process's own error most, then the loss of another, then a stop. Of
- * equal ones, that of the lower rank counts. */
-static int weight(const struct error *err)
-{
-    return err->kind == ERR_STOPPED ? 0 : err->kind == ERR_PEER ? 1 : 2;
-}
-
-static void read_errors(struct family *family)
-{
-    struct error_report report;
-    while (read(family->errors[0], &report, sizeof report) == sizeof report)
-        if (!family->has_error || weight(&report.error) > weight(&family->error) ||
-            (weight(&report.error) == weight(&family->error) && report.who < family->who)) {
-            family->error = report.error;
-            family->who = report.who;
-            family->has_error = true;
-        }
-}
-
-static bool is_stop(int number)
-{
-    for (size_t i = 0; i < STOP_SIGNALS; i++)
-        if (stop_signals[i] == number)
-            return true;
-    return false;
-}
-
-static void reap(struct family *family)
-{
-    int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
-        for (uint32_t i = 0; i < family->launch.children; i++) {
-            struct child *child = &family->children[i];
-            if (child->pid != pid)
-                continue;
-            *child = (struct child){.status = status};
-            family->alive--;
-            if (WIFSIGNALED(status) && !family->has_lost && !family->ending) {
-                family->has_lost = true;
-                family->lost = family->launch.rank + i;
-                family->lost_by = WTERMSIG(status);
-            }
-            if (status != 0 && family->failed <= 0)
-                family->failed = clock_now();
-        }
-}
-
-static void read_signals(struct family *family)
-{
-    struct signalfd_siginfo info;
-    while (read(family->signals, &info, sizeof info) == sizeof info)
-        if (is_stop((int)info.ssi_signo))
-            signal_all(family, (int)info.ssi_signo, ++family->asked + family->ending);
-    reap(family); /* several ended children may cause one SIGCHLD */
-}
-
-/* Ends the children that the meeting does not reach, because they wait for a process that will not come. A stop takes
- * as long as a checkpoint: nobody is killed for that. */
-static void end_the_rest(struct family *family)
-{
-    const double since = family->failed > 0 ? clock_now() - family->failed : 0;
-    if (since > ASK_SECONDS && family->asked == 0 && !family->ending) {
-        family->ending = true;
-        signal_all(family, SIGTERM, 1);
-    }
-    const enum error_kind kind = family->has_error ? family->error.kind : ERR_NONE;
-    if (kind == ERR_STOPPED || since <= (kind == ERR_PEER ? LOST_SECONDS : KILL_SECONDS))
-        return;
-    family->ending = true;
-    signal_all(family, SIGKILL, 0);
-}
-
-static int verdict(const struct family *family, struct error *err)
-{
-    const bool stopped_by_us = family->has_error && family->error.kind == ERR_STOPPED && family->asked == 0;
-    if (family->has_error && !(stopped_by_us && family->has_lost)) {
-        *err = family->error;
-        const size_t used = strlen(err->text);
-        if (family->has_lost && err->kind == ERR_PEER)
-            snprintf(err->text + used, sizeof err->text - used, "; rank %u was ended by signal %d (%s)", family->lost,
-                     family->lost_by, strsignal(family->lost_by));
-        return -1;
-    }
-    if (family->has_lost && family->asked > 0 && is_stop(family->lost_by))
-        return fail(err, ERR_STOPPED, "stopped before the run began");
-    if (family->has_lost)
-        return fail(err, ERR_PEER, "rank %u was ended by signal %d (%s)", family->lost, family->lost_by,
-                    strsignal(family->lost_by));
-    for (uint32_t i = 0; i < family->launch.children; i++)
-        if (family->children[i].status != 0)
-            return WEXITSTATUS(family->children[i].status);
-    return 0;
-}
-
-static void watch_all(struct family *family)
-{
-    while (family->alive > 0) {
-        struct pollfd wait[] = {{.fd = family->signals, .events = POLLIN}, {.fd = family->errors[0], .events = POLLIN}};
-        (void)poll(wait, 2, 500);
-        read_errors(family);
-        read_signals(family);
-        end_the_rest(family);
-    }
-    read_errors(family);
-}
-
-/* ------------------------------------------------------------------------------------------------------ one start */
-
-static int open_all(struct family *family, struct error *err)
-{
-    sigset_t watched;
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    for (size_t i = 0; i < STOP_SIGNALS; i++)
-        if (!stop_is_ignored(stop_signals[i]))
-            sigaddset(&watched, stop_signals[i]);
-    sigprocmask(SIG_BLOCK, &watched, &family->before);
-    family->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (family->signals < 0 || pipe2(family->errors, O_CLOEXEC) < 0 ||
-        fcntl(family->errors[0], F_SETFL, O_NONBLOCK) < 0)
-        return fail_errno(err, "", "no processes can be started");
-    if (family->launch.restarts == 0)
-        return 0;
-    family->failures = mem_clear(family->launch.restarts + 1, sizeof *family->failures);
-    return board_make(&family->board, family->launch.children, err);
-}
-
-/* Each start has a meeting place and a key of its own, so that nothing that is left of the one before can join. */
-static int open_place(struct family *family, struct error *err)
-{
-    if (family->place_given)
-        return 0;
-    assert(family->launch.rank == 0 && family->launch.size == family->launch.children);
-    if (!family->key_given)
-        job_key_random(&family->launch.key);
-    return rendezvous_listen_here(&family->launch.listener, family->launch.rendezvous, err);
-}
-
-static void forget_last_start(struct family *family)
-{
-    memset(family->children, 0, family->launch.children * sizeof *family->children);
-    family->ending = family->has_lost = family->has_error = false;
-    family->failed = 0;
-}
-
-/* Starts all, and waits until all have ended. */
-static int run_once(struct family *family, char **argv, struct error *err)
-{
-    forget_last_start(family);
-    int result = open_place(family, err);
-    if (result == 0)
-        result = start_all(family, argv, err);
-    family->whole = result == 0;
-    if (family->launch.listener >= 0)
-        close(family->launch.listener);
-    family->launch.listener = -1;
-    watch_all(family);
-    return result == 0 ? verdict(family, err) : -1;
-}
-
-/* ------------------------------------------------------------------------------------------------------- --restarts */
 
 /* Whose failure it is, counted from launch.rank on; one of another machine's processes counts as ours that reported
  * it. */
@@ -350,9 +79,9 @@ static double first_wait(void)
 }
 
 /* Says what happened, and waits. ERR_STOPPED: a signal came meanwhile. */
-static int wait_for_next(struct family *family, const char *what, struct error *err)
+static int wait_for_next(struct family *family, uint64_t number, const char *what, struct error *err)
 {
-    const uint64_t number = family->failed_starts, saved = saved_step(family);
+    const uint64_t saved = saved_step(family);
     const double wait = restarts_wait(number, first_wait()), until = clock_now() + wait;
     const uint32_t children = family->launch.children;
     char from[RESTARTS_FROM];
@@ -360,7 +89,7 @@ static int wait_for_next(struct family *family, const char *what, struct error *
              children, children == 1 ? "" : "es", wait, restarts_from(saved, from), number, family->launch.restarts);
     for (double left; family->asked == 0 && (left = until - clock_now()) > 0;) {
         (void)poll(&(struct pollfd){.fd = family->signals, .events = POLLIN}, 1, (int)(left * 1000) + 1);
-        read_signals(family);
+        family_signals(family);
     }
     if (family->asked == 0)
         return 0;
@@ -369,7 +98,7 @@ static int wait_for_next(struct family *family, const char *what, struct error *
 }
 
 /* After a start that failed with *err: whether there is another one, for which it has waited. */
-static bool goes_on(struct family *family, struct error *err)
+static bool goes_on(struct family *family, struct past *past, struct error *err)
 {
     if (family->launch.restarts == 0 || !family->whole || family->asked > 0)
         return false;
@@ -377,12 +106,12 @@ static bool goes_on(struct family *family, struct error *err)
     if (!restarts_mend(now.signal, err))
         return false;
     struct buf what = {0};
-    const struct failure *same = restarts_same(family->failures, family->failed_starts, &now);
+    const struct failure *same = restarts_same(past->failures, past->count, &now);
     restarts_describe(&now, err, &what);
-    bool again = !same && family->failed_starts < family->launch.restarts;
+    bool again = !same && past->count < family->launch.restarts;
     if (again) {
-        family->failures[family->failed_starts++] = now;
-        again = wait_for_next(family, buf_text(&what), err) == 0;
+        past->failures[past->count++] = now;
+        again = wait_for_next(family, past->count, buf_text(&what), err) == 0;
     } else {
         restarts_give_up(same, &now, family->launch.restarts, saved_step(family), buf_text(&what), err);
     }
@@ -394,26 +123,14 @@ static bool goes_on(struct family *family, struct error *err)
 
 int spawn_run(const struct launch *launch, char **argv, struct error *err)
 {
-    struct family family = {.launch = *launch,
-                            .place_given = launch->rendezvous[0] != '\0',
-                            .key_given = launch->key.given,
-                            .signals = -1,
-                            .errors = {-1, -1},
-                            .board = {.fd = -1}};
-    family.children = mem_clear(launch->children, sizeof *family.children);
-    int result = open_all(&family, err);
+    struct family family;
+    struct past past = {.failures = mem_clear(launch->restarts + 1, sizeof *past.failures)};
+    int result = family_open(&family, launch, err);
     if (result == 0)
         do
-            result = run_once(&family, argv, err);
-        while (result < 0 && goes_on(&family, err));
-    for (int i = 0; i < 2; i++)
-        if (family.errors[i] >= 0)
-            close(family.errors[i]);
-    if (family.signals >= 0)
-        close(family.signals);
-    board_remove(&family.board);
-    sigprocmask(SIG_SETMASK, &family.before, NULL);
-    mem_free(family.failures);
-    mem_free(family.children);
+            result = family_run(&family, argv, err);
+        while (result < 0 && goes_on(&family, &past, err));
+    family_close(&family);
+    mem_free(past.failures);
     return result;
 }

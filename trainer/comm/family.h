@@ -1,0 +1,50 @@
+/* The processes of one command with --processes: one start of them, from fork to the last exit code. Internal to
+ * trainer/comm; spawn.c is the interface. */
+#ifndef TRAINER_COMM_FAMILY_H
+#define TRAINER_COMM_FAMILY_H
+
+#include "base/launcher.h"
+#include "trainer/comm/board.h"
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* In the environment of a child: the descriptor of the pipe for its error, that of the board or -1, its place there. */
+#define FAMILY_VARIABLE "DS_CHILD_ERRORS"
+
+struct child {
+    pid_t pid; /* 0: it has ended */
+    int status;
+};
+
+struct family {
+    struct launch launch;
+    bool place_given;       /* launch.rendezvous is the user's, */
+    bool key_given;         /* and launch.key is */
+    bool whole;             /* this start: all children were started */
+    struct child *children; /* [launch.children] */
+    uint32_t alive;
+    int signals;     /* a signalfd */
+    int errors[2];   /* the pipe for their reports */
+    sigset_t before; /* the signal mask of the children */
+    int asked;       /* stop signals that came */
+    bool ending;     /* we have asked the rest to stop, or killed them, after the first failure */
+    bool has_lost;   /* a signal that we did not send has ended */
+    uint32_t lost;   /* this rank: */
+    int lost_by;     /* this signal */
+    double failed;   /* clock_now() when the first child ended with an error; 0: none has */
+    bool has_error;
+    struct error error; /* the error that says most so far, */
+    uint32_t who;       /* and the rank that reported it */
+    struct board board; /* with --restarts */
+};
+
+/* Blocks the signals that it watches. Close it on errors too. */
+int family_open(struct family *family, const struct launch *launch, struct error *err);
+void family_close(struct family *family);
+/* Starts all, and waits until all have ended. Returns what spawn_run does for one start. */
+int family_run(struct family *family, char **argv, struct error *err);
+/* Takes the signals that have come: children that ended, and requests to stop, which it passes on. */
+void family_signals(struct family *family);
+
+#endif
