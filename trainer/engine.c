@@ -306,7 +306,7 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
     if (team->size == 1 && e->recipe->part == 0)
         return;
     if (e->zero)
-        zero_join(e->zero, team->comm, team->meet);
+        zero_join(e->zero, team->comm);
     e->sums = e->ops->allocate(e->ops->device, STEP_SUMS * sizeof *e->sums);
     e->sum = gradient_sum_open(&(struct gradient_sum_options){
         .ops = e->ops,
@@ -410,8 +410,7 @@ uint64_t engine_wire_bytes(const struct engine *e)
 static void open_onebit(struct engine *e)
 {
     if (e->freeze.update > 0 && !e->onebit)
-        e->onebit =
-            onebit_open(model_table(e->model), e->recipe->optimizer.group, e->ops, e->team->comm, e->team->meet);
+        e->onebit = onebit_open(model_table(e->model), e->recipe->optimizer.group, e->ops, e->team->comm);
 }
 
 void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t updates)

@@ -176,9 +176,7 @@ static bool await(struct gradient_pieces *own, uint64_t number)
     if (own->failure.kind != ERR_NONE)
         return false;
     const double from = clock_now();
-    meet_wait(own->options.meet, true);
     const int result = comm_wait(own->options.comm, number, &own->failure);
-    meet_wait(own->options.meet, false);
     own->waited += clock_now() - from;
     return result == 0;
 }

@@ -320,9 +320,7 @@ static void move_words(struct gradient_sum *sum)
 {
     struct error err;
     const double from = clock_now();
-    meet_wait(sum->options.meet, true);
     const int result = comm_wait(sum->options.comm, sum->words_number, &err);
-    meet_wait(sum->options.meet, false);
     sum->waited += clock_now() - from;
     if (result == 0)
         set_ranges(sum, word_rows_move(sum->words));
@@ -389,7 +387,6 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     }
     while (sum->started < sum->range_count)
         start_range(sum, memory);
-    meet_wait(sum->options.meet, true);
     for (size_t i = 0; result == 0 && i < sum->range_count; i++) {
         meet_move(sum->options.meet, sum->number, "bucket %zu", i);
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
@@ -399,7 +396,6 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
         if (result == 0 && carried(sum) == COMM_BF16)
             wire_bf16_widen(sum->rounded + own.from, (float *)memory + own.from, own.to - own.from);
     }
-    meet_wait(sum->options.meet, false);
     if (sum->words)
         word_rows_back(sum->words);
     if (staged)
@@ -431,10 +427,7 @@ static void take_fixed(const struct gradient_sum *sum)
 static int run(const struct gradient_sum *sum, struct comm_work work, struct error *err)
 {
     meet_move(sum->options.meet, sum->number, "sums of losses");
-    meet_wait(sum->options.meet, true);
-    const int result = comm_run(sum->options.comm, work, err);
-    meet_wait(sum->options.meet, false);
-    return result;
+    return comm_run(sum->options.comm, work, err);
 }
 
 /* Adds the losses of all parts, in the order of the parts, and completes the sums of gradients. */

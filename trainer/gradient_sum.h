@@ -38,7 +38,7 @@ struct gradient_sum_options {
     const struct params *params;
     void *gradients; /* flat, real (floats), in the device's memory; NULL: only those of `pieces` are kept */
     struct comm *comm;
-    struct meet *meet; /* is told which bucket is waited for; NULL: one process */
+    struct meet *meet; /* is told which bucket comes next; NULL: one process */
     bool same_bits;
     enum comm_type wire; /* type in which gradients are sent without same_bits: COMM_FLOAT or COMM_BF16 */
     /* For same_bits: the parts of a batch, and those of each process: borders[size + 1], from 0 to `parts`. Copied. */

@@ -11,7 +11,6 @@ struct onebit {
     struct onebit_layout layout;
     const struct ops *ops;
     struct comm *comm;
-    struct meet *meet;
     uint32_t rank, size;
     /* In the device's memory: */
     size_t *at;           /* layout.at */
@@ -55,8 +54,7 @@ static void put_places(struct onebit *o)
     o->ops->unmap(o->ops->device, o->at, at, bytes, MAP_FILL);
 }
 
-struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm,
-                           struct meet *meet)
+struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm)
 {
     struct onebit *o = mem_clear(1, sizeof *o);
     const uint32_t size = comm_size(comm), rank = comm_rank(comm);
@@ -64,7 +62,6 @@ struct onebit *onebit_open(const struct params *params, bool group, const struct
     const struct onebit_layout *l = &o->layout;
     o->ops = ops;
     o->comm = comm;
-    o->meet = meet;
     o->rank = rank;
     o->size = size;
     const size_t units = l->first[rank + 1] - l->first[rank];
@@ -114,14 +111,6 @@ void onebit_close(struct onebit *o)
     mem_free(o);
 }
 
-static int run(struct onebit *o, struct comm_work work, struct error *err)
-{
-    meet_wait(o->meet, true);
-    const int result = comm_run(o->comm, work, err);
-    meet_wait(o->meet, false);
-    return result;
-}
-
 static size_t bytes_of(const struct onebit *o, const size_t *counts, enum comm_type type)
 {
     size_t count = 0;
@@ -144,7 +133,7 @@ static int run_staged(struct onebit *o, struct comm_work work, struct error *err
         work.in = ops->map(ops->device, in, in_bytes, MAP_READ);
     if (out_bytes > 0)
         work.out = ops->map(ops->device, out, out_bytes, mode);
-    TRY(run(o, work, err));
+    TRY(comm_run(o->comm, work, err));
     if (in_bytes > 0)
         ops->unmap(ops->device, in, (void *)work.in, in_bytes, MAP_READ);
     if (out_bytes > 0)
@@ -205,8 +194,8 @@ static int share_squares(struct onebit *o, const struct update_work *work, struc
     for (size_t i = 0; i < work->chunk_count; i++)
         own += squares[i];
     o->totals[o->rank] = own;
-    const int result = run(
-        o,
+    const int result = comm_run(
+        o->comm,
         (struct comm_work){.operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = o->totals, .out_counts = o->ones},
         err);
     for (uint32_t r = 0; r < o->size; r++)
@@ -272,20 +261,21 @@ static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, f
         o->in[to] = count;
     if (o->rank == to)
         o->out[from] = count;
-    return run(o,
-               (struct comm_work){.operation = COMM_ALL_TO_ALL,
-                                  .type = COMM_FLOAT,
-                                  .in = o->rank == from ? in : NULL,
-                                  .in_counts = o->in,
-                                  .out = o->rank == to ? out : NULL,
-                                  .out_counts = o->out},
-               err);
+    return comm_run(o->comm,
+                    (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                       .type = COMM_FLOAT,
+                                       .in = o->rank == from ? in : NULL,
+                                       .in_counts = o->in,
+                                       .out = o->rank == to ? out : NULL,
+                                       .out_counts = o->out},
+                    err);
 }
 
 /* Broadcasts whose errors rank 0 wants next; `size`: no more. */
 static int ask(struct onebit *o, int64_t *asked, struct error *err)
 {
-    return run(o, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 1}, err);
+    return comm_run(o->comm,
+                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 1}, err);
 }
 
 /* Maps an array of errors; MAP_READ or MAP_FILL. A part may be empty. */
@@ -405,12 +395,13 @@ static int take_mean(struct onebit *o, const char *directory, int *result, struc
     if (o->rank == 0)
         *result = errors_read_mean(directory, count, worker, server, err);
     struct error second;
-    int moved = run(
-        o, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = worker, .count = count}, &second);
+    int moved = comm_run(
+        o->comm, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = worker, .count = count},
+        &second);
     if (moved == 0)
-        moved =
-            run(o, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = server, .count = count},
-                &second);
+        moved = comm_run(
+            o->comm, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = server, .count = count},
+            &second);
     memcpy(served, server + from, (end - from) * sizeof *server);
     unmap_errors(o, o->errors, worker, o->layout.count, MAP_CHANGE);
     unmap_errors(o, o->served, served, end - from, MAP_FILL);

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "trainer/comm.h"
-#include "trainer/comm/meet.h"
 #include "trainer/keep/errors.h"
 #include "trainer/optim/onebit.h"
 #include "trainer/optim/optimizer.h"
@@ -19,8 +18,7 @@ struct onebit;
 
 /* The errors start at zero. Allocates 4 bytes per parameter, 4 divided by the number of processes for the part that it
  * serves, and less than one for what is sent. All pointers are borrowed. */
-struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm,
-                           struct meet *meet);
+struct onebit *onebit_open(const struct params *params, bool group, const struct ops *ops, struct comm *comm);
 void onebit_close(struct onebit *onebit); /* NULL is fine */
 /* The most bytes of the device's memory that onebit_open allocates, whatever the number of processes. */
 uint64_t onebit_bytes_max(const struct params *params);

@@ -99,6 +99,11 @@ static int share_secret(struct team *team, unsigned char secret[COMM_SECRET_BYTE
     return store_get(team->meet, "secret", secret, COMM_SECRET_BYTES, COMM_SECONDS, err) < 0 ? -1 : 0;
 }
 
+static void tell_waiting(void *context, bool waits)
+{
+    meet_wait(((struct team *)context)->meet, waits);
+}
+
 /* Opens the communication library. If MPI started us without a rendezvous, this comes before the meeting, because MPI
  * then tells the others where rank 0 is; otherwise the meeting comes first. */
 static int open_comm(struct team *team, struct error *err)
@@ -109,6 +114,8 @@ static int open_comm(struct team *team, struct error *err)
         .timeout = COMM_SECONDS,
         .address = meet_address(team->meet),
         .store = {store_set, store_get, store_check, team->meet},
+        .waiting = tell_waiting,
+        .waiting_context = team,
     };
     TRY(share_secret(team, options.secret, err));
     struct comm *comm = comm_open(team->carrier.kind, &options, err);
@@ -293,13 +300,9 @@ int team_compare(struct team *team, const char *name, const char *value, struct 
     return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){.name = name, .value = value}, 1, err);
 }
 
-/* Waits for an operation, and tells the meeting so: a process that waits for others is not one that has stalled. */
 static int await(struct team *team, uint64_t number, struct error *err)
 {
-    meet_wait(team->meet, true);
-    const int result = comm_wait(team->comm, number, err);
-    meet_wait(team->meet, false);
-    return result < 0 ? team_fail(team, err) : 0;
+    return comm_wait(team->comm, number, err) < 0 ? team_fail(team, err) : 0;
 }
 
 static int run(struct team *team, struct comm_work work, struct error *err)

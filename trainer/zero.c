@@ -15,7 +15,6 @@ struct zero {
     const struct pieces *pieces;
     uint32_t rank;
     struct comm *comm;
-    struct meet *meet;
 
     void *arrays[CHECKPOINT_ARRAYS]; /* packed, real, in the device's memory; weights are NULL if is_whole */
     uint64_t *numbers;               /* [buckets.count] of operations */
@@ -118,24 +117,10 @@ void zero_close(struct zero *z)
     mem_free(z);
 }
 
-void zero_join(struct zero *z, struct comm *comm, struct meet *meet)
+void zero_join(struct zero *z, struct comm *comm)
 {
     assert(comm_size(comm) == z->pieces->size && comm_rank(comm) == z->rank);
     z->comm = comm;
-    z->meet = meet;
-}
-
-static int await(struct zero *z, uint64_t number, struct error *err)
-{
-    meet_wait(z->meet, true);
-    const int result = comm_wait(z->comm, number, err);
-    meet_wait(z->meet, false);
-    return result;
-}
-
-static int run(struct zero *z, struct comm_work work, struct error *err)
-{
-    return await(z, comm_start(z->comm, work), err);
 }
 
 /* ---- numbers of chunks ---- */
@@ -171,10 +156,10 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
     double *all = z->ops->map(z->ops->device, memory, bytes, MAP_CHANGE);
     carry_sums(z, z->rank, each, z->sums + before, all, false);
     const int result =
-        run(z,
-            (struct comm_work){
-                .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = z->sums, .out_counts = z->sum_counts},
-            err);
+        comm_run(z->comm,
+                 (struct comm_work){
+                     .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = z->sums, .out_counts = z->sum_counts},
+                 err);
     double *from = z->sums;
     for (uint32_t r = 0; result == 0 && r < z->pieces->size; r++) {
         carry_sums(z, r, each, from, all, true);
@@ -268,7 +253,7 @@ static int gather_vectors(struct zero *z, struct error *err)
     const float *end = carry_vectors(z, z->rank, own, packed, NULL);
     assert(end == own + z->vector_counts[z->rank]);
     ops->unmap(ops->device, z->arrays[CHECKPOINT_WEIGHTS], (void *)packed, held, MAP_READ);
-    TRY(run(z, vectors_work(z), err));
+    TRY(comm_run(z->comm, vectors_work(z), err));
     float *read = ops->map(ops->device, model_params(z->model), bytes, MAP_CHANGE);
     for (uint32_t r = 0; r < z->pieces->size; r++)
         from = carry_vectors(z, r, from, NULL, read);
@@ -305,7 +290,7 @@ static int gather_params(struct zero *z, const struct making *making, struct err
     for (size_t b = 0; staged && b < count; b++)
         z->numbers[b] = comm_start(z->comm, gather_work(z, b, memory));
     for (size_t b = 0; result == 0 && b < count; b++)
-        result = await(z, z->numbers[b], err);
+        result = comm_wait(z->comm, z->numbers[b], err);
     if (staged)
         ops->unmap(ops->device, model_weights(z->model), memory, bytes, MAP_CHANGE);
     return result < 0 ? -1 : gather_vectors(z, err);
@@ -383,14 +368,14 @@ static int scatter(struct zero *z, enum checkpoint_array array, const float *fla
             z->out[r] = r == 0 ? own->to - own->from : 0;
         }
         assert(z->pieces->counts[b * z->pieces->size + z->rank] == own->to - own->from); /* what rank 0 sends here */
-        result = run(z,
-                     (struct comm_work){.operation = COMM_ALL_TO_ALL,
-                                        .type = COMM_FLOAT,
-                                        .in = z->rank == 0 ? flat + z->pieces->buckets.items[b].from : NULL,
-                                        .in_counts = z->in,
-                                        .out = packed + own->place + (own->from - own->held_from),
-                                        .out_counts = z->out},
-                     err);
+        result = comm_run(z->comm,
+                          (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                             .type = COMM_FLOAT,
+                                             .in = z->rank == 0 ? flat + z->pieces->buckets.items[b].from : NULL,
+                                             .in_counts = z->in,
+                                             .out = packed + own->place + (own->from - own->held_from),
+                                             .out_counts = z->out},
+                          err);
     }
     ops->unmap(ops->device, z->arrays[array], packed, bytes, MAP_FILL);
     return result;
@@ -409,8 +394,9 @@ int zero_scatter(struct zero *z, const float *params, const float *first, const 
     float *whole = ops->map(ops->device, model_params(z->model), bytes, z->rank == 0 ? MAP_CHANGE : MAP_FILL);
     if (z->rank == 0 && whole != params)
         memcpy(whole, params, bytes);
-    const int result = run(
-        z, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = whole, .count = z->table->size},
+    const int result = comm_run(
+        z->comm,
+        (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = whole, .count = z->table->size},
         err);
     ops->unmap(ops->device, model_params(z->model), whole, bytes, MAP_CHANGE);
     return result;
@@ -446,14 +432,14 @@ static int collect_bucket(struct zero *z, enum checkpoint_array array, const str
     const size_t mine = z->in[0] = overlap(z, param, b, z->rank, &from), bytes = mine * sizeof *out;
     void *memory = at(z->arrays[array], own->place + (from - own->held_from), z->ops->real_size);
     void *packed = mine > 0 ? ops->map(ops->device, memory, bytes, MAP_READ) : NULL;
-    const int result = run(z,
-                           (struct comm_work){.operation = COMM_ALL_TO_ALL,
-                                              .type = COMM_FLOAT,
-                                              .in = packed,
-                                              .in_counts = z->in,
-                                              .out = out ? out + (first - param->offset) : NULL,
-                                              .out_counts = z->out},
-                           err);
+    const int result = comm_run(z->comm,
+                                (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                                   .type = COMM_FLOAT,
+                                                   .in = packed,
+                                                   .in_counts = z->in,
+                                                   .out = out ? out + (first - param->offset) : NULL,
+                                                   .out_counts = z->out},
+                                err);
     if (mine > 0)
         ops->unmap(ops->device, memory, packed, bytes, MAP_READ);
     return result;
@@ -481,7 +467,8 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
 /* Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
 static int ask(struct zero *z, int64_t asked[2], struct error *err)
 {
-    return run(z, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 2}, err);
+    return comm_run(z->comm,
+                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 2}, err);
 }
 
 static int read_array(void *context, enum checkpoint_array array, size_t param, float *out, struct error *err)

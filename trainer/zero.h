@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "trainer/comm.h"
-#include "trainer/comm/meet.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
@@ -29,7 +28,7 @@ struct zero;
 struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_t rank);
 void zero_close(struct zero *zero); /* NULL is fine */
 /* Sets how to communicate with the other processes; before any collective call. */
-void zero_join(struct zero *zero, struct comm *comm, struct meet *meet);
+void zero_join(struct zero *zero, struct comm *comm);
 
 /* Bytes of the device's memory that zero_open allocates at `rank`, without a copy of the vectors in storage. */
 uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops);

@@ -188,7 +188,7 @@ static void all_errors_but_no_padding_are_kept(void **state)
     struct ops *ops = cpu_open(&(struct cpu_options){.precision = PRECISION_FP32, .level = CPU_BASE}, &err);
     struct comm *comm = comm_open(COMM_SELF, &(struct comm_options){.size = 1, .timeout = 1}, &err);
     make_table(&table, 3, counts);
-    struct onebit *onebit = onebit_open(&table, true, ops, comm, NULL);
+    struct onebit *onebit = onebit_open(&table, true, ops, comm);
     const struct checkpoint_errors errors = onebit_errors(onebit);
     assert_int_equal(errors.whole, PARAM_CHUNK + 5 + 7 + 3);
     assert_true(errors.count >= errors.whole);

@@ -244,9 +244,16 @@ bool comm_poll(struct comm *comm, uint64_t number)
     return over;
 }
 
+static void tell_waiting(const struct comm *comm, bool waits)
+{
+    if (comm->options.waiting)
+        comm->options.waiting(comm->options.waiting_context, waits);
+}
+
 int comm_wait(struct comm *comm, uint64_t number, struct error *err)
 {
     const double began = clock_now();
+    tell_waiting(comm, true);
     pthread_mutex_lock(&comm->lock);
     assert(number < comm->started);
     while (!comm->failed && comm->done <= number)
@@ -257,6 +264,7 @@ int comm_wait(struct comm *comm, uint64_t number, struct error *err)
     else if (comm->started - number <= COMM_QUEUE)
         comm->slots[number % COMM_QUEUE].times.waited += clock_now() - began;
     pthread_mutex_unlock(&comm->lock);
+    tell_waiting(comm, false);
     return failed ? -1 : 0;
 }
 
