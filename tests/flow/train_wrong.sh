@@ -244,11 +244,18 @@ PYTHON
     expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
     expect_words "tokenizer.json" "piece 8 differs"
     sed 's/"lowercase": *true/"lowercase": false/' whole.json >model/tokenizer.json
+    expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --dry-run # BertTokenizer reads the other file
+    expect_words "model: tokenizer.json says case kept; tokenizer_config.json says lower case"
+    cp model/tokenizer_config.json whole_config.json
+    sed -i 's/"do_lower_case": *true/"do_lower_case": false/' model/tokenizer_config.json
     expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
-    expect_words "tokenizer.json" "cased"
-    sed 's/"strip_accents": *[a-z]*/"strip_accents": false/' whole.json >model/tokenizer.json
+    expect_words "model: is of cased text"
+    sed 's/"strip_accents": *[a-z]*/"strip_accents": false/' whole_config.json >model/tokenizer_config.json
     expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
-    expect_words "tokenizer.json" "accents"
+    expect_words "model: is of text with accents"
+    sed -i 's/BertTokenizer/PreTrainedTokenizerFast/' model/tokenizer_config.json # which reads tokenizer.json
+    cp whole.json model/tokenizer.json
+    expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --dry-run
     rm model/tokenizer.json
     expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --dry-run
     expect_words "neither vocab.txt nor tokenizer.json"

@@ -11,7 +11,8 @@
 #define FOLDER "test_read.d"
 #define VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n"
 
-static const char *const names[] = {FOLDER "/vocab.txt", FOLDER "/tokenizer_config.json", FOLDER "/tokenizer.json"};
+static const char *const names[] = {FOLDER "/vocab.txt", FOLDER "/tokenizer_config.json", FOLDER "/tokenizer.json",
+                                    FOLDER "/config.json", FOLDER "/added_tokens.json"};
 
 static void put(const char *path, const char *text)
 {
@@ -80,17 +81,118 @@ static void a_config_beside_it_says_how_text_is_cut(void **state)
     bad(FOLDER, ERR_UNSAFE, "do_basic_tokenize");
 }
 
-static void tokenizer_json_comes_first(void **state)
+static void put_json(const char *normalizer)
+{
+    char text[600];
+    snprintf(
+        text, sizeof text,
+        "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, "
+        "\"[MASK]\": 4, \"x\": 5}}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, "
+        "\"normalizer\": {\"type\": \"BertNormalizer\"%s}}",
+        normalizer);
+    put(names[2], text);
+}
+
+/* Which of the files holds. The settings are those that AutoTokenizer of transformers 5.24 had for each directory, seen
+ * in how it cut "The Café 中国". */
+static void settings_are_those_of_autotokenizer(void **state)
 {
     (void)state;
+#define KEPT  ", \"lowercase\": false"
+#define LOWER ", \"lowercase\": true"
+#define BERT  "\"tokenizer_class\": \"BertTokenizer\""
+    static const struct {
+        const char *json, *config, *model; /* the normalizer; tokenizer_config.json and config.json, NULL: none */
+        bool cased, strip, joined;
+    } cases[] = {
+        {LOWER, "{\"do_lower_case\": false, " BERT "}", NULL, true, false, false},
+        {KEPT, "{\"do_lower_case\": true, " BERT "}", NULL, false, true, false},
+        {KEPT, "{" BERT "}", NULL, false, true, false},
+        {KEPT, "{\"do_lower_case\": false, " BERT "}", NULL, true, false, false},
+        {KEPT, "{\"tokenizer_class\": \"BertTokenizerFast\"}", NULL, false, true, false},
+        {KEPT, "{\"tokenizer_class\": \"ElectraTokenizerFast\"}", NULL, false, true, false},
+        {LOWER, "{\"do_lower_case\": false, \"tokenizer_class\": \"DistilBertTokenizer\"}", NULL, true, false, false},
+        {LOWER, "{\"do_lower_case\": false, \"tokenizer_class\": \"PreTrainedTokenizerFast\"}", NULL, false, true,
+         false},
+        {KEPT, "{\"tokenizer_class\": \"TokenizersBackend\"}", "{\"model_type\": \"bert\"}", true, false, false},
+        {KEPT, "{\"tokenizer_class\": \"ConvBertTokenizer\"}", NULL, true, false, false},
+        {KEPT, "{\"tokenizer_class\": \"FooTokenizer\"}", NULL, true, false, false},
+        {KEPT, NULL, NULL, true, false, false},
+        {KEPT, "{\"do_lower_case\": true}", NULL, true, false, false},
+        {KEPT, NULL, "{\"model_type\": \"bert\"}", false, true, false},
+        {LOWER, "{\"do_lower_case\": false}", "{\"model_type\": \"distilbert\"}", true, false, false},
+        {KEPT, NULL, "{\"model_type\": \"modernbert\"}", true, false, false},
+        {KEPT, NULL, "not JSON", true, false, false},
+        {LOWER ", \"strip_accents\": false", "{" BERT "}", NULL, false, true, false},
+        {LOWER, "{\"strip_accents\": false, " BERT "}", NULL, false, false, false},
+        {KEPT, "{\"strip_accents\": true, \"do_lower_case\": false, " BERT "}", NULL, true, true, false},
+        {LOWER, "{\"strip_accents\": null, " BERT "}", NULL, false, true, false},
+        {LOWER ", \"handle_chinese_chars\": false", "{" BERT "}", NULL, false, true, false},
+        {LOWER, "{\"tokenize_chinese_chars\": false, " BERT "}", NULL, false, true, true},
+        {LOWER ", \"handle_chinese_chars\": false", NULL, NULL, false, true, true},
+    };
     put(names[0], VOCAB);
-    put(names[1], "{\"do_lower_case\": true}");
-    put(names[2], "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, "
-                  "\"[SEP]\": 3, \"[MASK]\": 4, \"x\": 5}}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, "
-                  "\"normalizer\": {\"type\": \"BertNormalizer\", \"lowercase\": false, \"strip_accents\": true}}");
-    const struct tokenizer_facts facts = good(FOLDER, 6);
-    assert_true(facts.words.cased);
-    assert_true(facts.words.strip_accents);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_json(cases[i].json);
+        for (int file = 0; file < 2; file++) {
+            const char *text = file ? cases[i].model : cases[i].config, *name = names[file ? 3 : 1];
+            unlink(name);
+            if (text)
+                put(name, text);
+        }
+        const struct tokenizer_facts facts = good(FOLDER, 6);
+        if (!facts.said || facts.words.cased != cases[i].cased || facts.words.strip_accents != cases[i].strip ||
+            facts.words.joined != cases[i].joined)
+            fail_msg("case %zu: cased %d, strip %d, joined %d", i, facts.words.cased, facts.words.strip_accents,
+                     facts.words.joined);
+        assert_int_equal(good(names[2], 6).words.cased, strstr(cases[i].json, KEPT) != NULL); /* the file alone */
+    }
+    put(names[1], "{\"do_lower");
+    bad(FOLDER, ERR_INPUT, "");
+}
+
+/* What is said on standard error while the folder is read. */
+static void expect_said(const char *words, int times)
+{
+    char text[4000] = {0};
+    FILE *out = tmpfile();
+    const int before = dup(2);
+    fflush(stderr);
+    dup2(fileno(out), 2);
+    good(FOLDER, 6);
+    fflush(stderr);
+    dup2(before, 2);
+    close(before);
+    rewind(out);
+    assert_true(fread(text, 1, sizeof text - 1, out) < sizeof text - 1);
+    fclose(out);
+    for (const char *at = strstr(text, words); at; at = strstr(at + 1, words))
+        times--;
+    if (times != 0)
+        fail_msg("%s", text);
+}
+
+static void disagreement_and_added_tokens_are_noted_once(void **state)
+{
+    (void)state;
+    put_json(LOWER);
+    put(names[1], "{\"do_lower_case\": true, " BERT "}");
+    expect_said("note", 0);
+    put_json(KEPT ", \"strip_accents\": true");
+    expect_said("tokenizer.json says case kept; tokenizer_config.json says lower case, and that holds", 1);
+    unlink(names[1]);
+    put(names[3], "{\"model_type\": \"bert\"}");
+    expect_said("without a tokenizer_config.json AutoTokenizer takes lower case", 1);
+    put_json(LOWER
+             "}, \"added_tokens\": [{\"content\": \"[MASK]\", \"id\": 4}, {\"content\": \"x\", \"id\": 5}], \"a\": {");
+    expect_said("tokenizer.json: unlike AutoTokenizer, text is not searched for its 1 added token (first: x)", 1);
+    unlink(names[2]);
+    put(names[0], "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nx\n");
+    put(names[1], "{\"added_tokens_decoder\": {\"0\": {\"content\": \"[PAD]\"}, \"5\": {\"content\": \"y\"}}}");
+    expect_said("tokenizer_config.json: unlike AutoTokenizer, text is not searched for its 1 added token (first: y)",
+                1);
+    put(names[4], "{\"y\": 6, \"z\": 7}");
+    expect_said("added_tokens.json: unlike AutoTokenizer, text is not searched for its 2 added tokens (first: y)", 1);
 }
 
 static void others_are_refused(void **state)
@@ -110,7 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_lone_vocabulary_says_nothing, clear),
         cmocka_unit_test_teardown(a_config_beside_it_says_how_text_is_cut, clear),
-        cmocka_unit_test_teardown(tokenizer_json_comes_first, clear),
+        cmocka_unit_test_teardown(settings_are_those_of_autotokenizer, clear),
+        cmocka_unit_test_teardown(disagreement_and_added_tokens_are_noted_once, clear),
         cmocka_unit_test_teardown(others_are_refused, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,33 +64,32 @@ static int check_words(const char *path, const struct tokenizer_options *theirs,
     return 0;
 }
 
-/* Checks one file, or what a directory's files say together. */
-static int check_one(const char *path, struct str pieces, const struct tokenizer_words *words, struct error *err)
+/* Checks what `read` says, a file or a directory; `file` is the one that has its pieces. */
+static int check_one(const char *read, const char *file, struct str pieces, const struct tokenizer_words *words,
+                     struct error *err)
 {
     struct tokenizer_facts facts;
-    TRY(tokenizer_read(&facts, path, PROFILE_HF, err));
-    int result = check_pieces(path, facts.vocab, pieces, err);
+    TRY(tokenizer_read(&facts, read, PROFILE_HF, err));
+    int result = check_pieces(file, facts.vocab, pieces, err);
     if (result == 0 && facts.said)
-        result = check_words(path, &facts.words, words, err);
+        result = check_words(read, &facts.words, words, err);
     vocab_close(facts.vocab);
     return result;
 }
 
 int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err)
 {
-    static const char *const names[] = {"vocab.txt", "tokenizer.json"};
-    int found = 0, result = 0;
-    for (size_t i = 0; result == 0 && i < sizeof names / sizeof *names; i++) {
-        char *path = path_join(directory, names[i]);
-        if (path_exists(path)) {
-            result = check_one(path, pieces, words, err);
-            found++;
-        }
-        mem_free(path);
-    }
-    if (result < 0 || found > 0)
-        return result < 0 ? -1 : check_one(directory, pieces, words, err);
-    log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
-            directory);
-    return 0;
+    char *vocab = path_join(directory, "vocab.txt"), *json = path_join(directory, "tokenizer.json");
+    const bool has_vocab = path_exists(vocab), has_json = path_exists(json);
+    int result = 0;
+    if (has_vocab && has_json) /* other programs read the one or the other */
+        result = check_one(vocab, vocab, pieces, words, err);
+    if (result == 0 && (has_vocab || has_json))
+        result = check_one(directory, has_json ? json : vocab, pieces, words, err);
+    if (!has_vocab && !has_json)
+        log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
+                directory);
+    mem_free(vocab);
+    mem_free(json);
+    return result;
 }

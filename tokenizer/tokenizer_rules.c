@@ -1,0 +1,193 @@
+/* In: the small files of a tokenizer's directory. Out: its settings, and messages about what is not as it seems.
+ * Names and defaults are those of transformers' BertTokenizer; the classes are those that AutoTokenizer of transformers
+ * 5.24 makes with its settings. */
+#include "tokenizer/tokenizer_rules.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define CONFIG_BYTES_MAX (16u << 20) /* tokenizer_config.json repeats the added tokens */
+
+int rules_refuse(const char *path, const char *what, struct error *err)
+{
+    fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is not supported", what);
+    return hint(err, "only tokenizers like BERT's are supported: WordPiece with BertNormalizer and BertPreTokenizer");
+}
+
+bool rules_flag(const json_t *object, const char *name, bool otherwise)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+/* Reads an object of the directory, which the caller json_decref's; *json is NULL if there is no such file. */
+static int read_beside(const char *directory, const char *name, json_t **json, struct error *err)
+{
+    char *path = path_join(directory, name);
+    *json = NULL;
+    const int result = path_exists(path) ? json_read(path, CONFIG_BYTES_MAX, ERR_INPUT, json, err) : 0;
+    mem_free(path);
+    return result;
+}
+
+/* ---- which file holds ---- */
+
+static bool is_one_of(struct str name, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_equal(name, str_of(*names)))
+            return true;
+    return false;
+}
+
+static bool is_bert_class(const char *name)
+{
+    static const char *const kinds[] = {"Bert",       "DistilBert", "Electra", "MobileBert",  "LayoutLM",
+                                        "LayoutLMv2", "Lxmert",     "MPNet",   "SqueezeBert", NULL};
+    static const struct str ends[] = {STR("Fast"), STR("Tokenizer")};
+    struct str kind = str_of(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (str_ends(kind, ends[i]))
+            kind.size -= ends[i].size;
+    return is_one_of(kind, kinds);
+}
+
+static bool is_bert_model(const char *type)
+{
+    static const char *const types[] = {"bert",        "distilbert", "electra",    "convbert",    "mobilebert",
+                                        "layoutlm",    "lxmert",     "mpnet",      "squeezebert", "megatron-bert",
+                                        "visual_bert", "ernie",      "nomic_bert", NULL};
+    return is_one_of(str_of(type), types);
+}
+
+/* Does a class of BERT's kind read the directory? `config`: its tokenizer_config.json, or NULL. */
+static bool is_bert(const char *directory, const json_t *config)
+{
+    struct error ignored = {0}; /* who needs config.json reports that it is damaged */
+    json_t *model = NULL;
+    const char *name = json_string_value(json_object_get(config, "tokenizer_class")), *type = NULL;
+    if (!name && read_beside(directory, "config.json", &model, &ignored) == 0) {
+        name = json_string_value(json_object_get(model, "tokenizer_class"));
+        type = json_string_value(json_object_get(model, "model_type"));
+    }
+    const bool bert = name ? is_bert_class(name) : type && is_bert_model(type);
+    json_decref(model);
+    return bert;
+}
+
+/* ---- settings ---- */
+
+static void take_words(const json_t *config, struct tokenizer_options *words)
+{
+    const bool lower = rules_flag(config, "do_lower_case", true);
+    words->cased = !lower;
+    words->strip_accents = rules_flag(config, "strip_accents", lower);
+    words->joined = !rules_flag(config, "tokenize_chinese_chars", true);
+}
+
+/* Adds what each of the two says about a setting in which they differ. */
+static void add_difference(struct buf *a, struct buf *b, bool of_a, bool of_b, const char *yes, const char *no)
+{
+    if (of_a == of_b)
+        return;
+    buf_addf(a, "%s%s", a->size > 0 ? ", " : "", of_a ? yes : no);
+    buf_addf(b, "%s%s", b->size > 0 ? ", " : "", of_b ? yes : no);
+}
+
+static void note_difference(const char *directory, const struct tokenizer_options *json,
+                            const struct tokenizer_options *config, bool there)
+{
+    struct buf a = {0}, b = {0};
+    add_difference(&a, &b, json->cased, config->cased, "case kept", "lower case");
+    add_difference(&a, &b, json->strip_accents, config->strip_accents, "no accents", "accents kept");
+    add_difference(&a, &b, json->joined, config->joined, "ideographs joined", "ideographs apart");
+    if (a.size > 0 && there)
+        log_say(
+            "note       %s: tokenizer.json says %s; tokenizer_config.json says %s, and that holds, as in AutoTokenizer",
+            directory, buf_text(&a), buf_text(&b));
+    else if (a.size > 0)
+        log_say("note       %s: tokenizer.json says %s; without a tokenizer_config.json AutoTokenizer takes %s, and so "
+                "does this program",
+                directory, buf_text(&a), buf_text(&b));
+    buf_release(&a);
+    buf_release(&b);
+}
+
+int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err)
+{
+    json_t *config;
+    TRY(read_beside(directory, "tokenizer_config.json", &config, err));
+    if (is_bert(directory, config)) {
+        struct tokenizer_options said = *words;
+        take_words(config, &said);
+        note_difference(directory, words, &said, config != NULL);
+        *words = said;
+    }
+    json_decref(config);
+    return 0;
+}
+
+/* ---- added tokens ---- */
+
+static bool is_special(const char *token)
+{
+    static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", NULL};
+    return is_one_of(str_of(token), specials);
+}
+
+void rules_note_added(const char *path, const json_t *added)
+{
+    const char *first = NULL, *key;
+    json_t *value;
+    size_t count = 0, i;
+    char text[56];
+    json_array_foreach(added, i, value)
+    {
+        const char *content = json_string_value(json_object_get(value, "content"));
+        if (content && !is_special(content) && count++ == 0)
+            first = content;
+    }
+    json_object_foreach((json_t *)added, key, value)
+    {
+        const char *content = json_string_value(json_object_get(value, "content"));
+        const char *token = content ? content : key;
+        if (!is_special(token) && count++ == 0)
+            first = token;
+    }
+    if (count > 0)
+        log_say("note       %s: unlike AutoTokenizer, text is not searched for its %s (first: %.40s)", path,
+                format_counted(count, "added token", text), first);
+}
+
+/* Beside a vocab.txt they are in a file of their own, or since transformers 4.34 in tokenizer_config.json. */
+static int note_added_beside(const char *directory, const json_t *config, struct error *err)
+{
+    json_t *added;
+    TRY(read_beside(directory, "added_tokens.json", &added, err));
+    char *path = path_join(directory, added ? "added_tokens.json" : "tokenizer_config.json");
+    rules_note_added(path, added ? added : json_object_get(config, "added_tokens_decoder"));
+    mem_free(path);
+    json_decref(added);
+    return 0;
+}
+
+int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err)
+{
+    json_t *config;
+    TRY(read_beside(directory, "tokenizer_config.json", &config, err));
+    *said = config != NULL;
+    take_words(config, words);
+    const bool basic = rules_flag(config, "do_basic_tokenize", true);
+    int result = basic ? note_added_beside(directory, config, err) : 0;
+    if (!basic) {
+        char *path = path_join(directory, "tokenizer_config.json");
+        result = rules_refuse(path, "do_basic_tokenize false", err);
+        mem_free(path);
+    }
+    json_decref(config);
+    return result;
+}

@@ -1,0 +1,31 @@
+/* The settings of a tokenizer's directory, chosen as transformers 5's AutoTokenizer does. For tokenizer_files.c.
+ *
+ * The class decides: tokenizer_class of tokenizer_config.json, or of config.json, or else the one of config.json's
+ * model_type. A class of BERT's kind takes case, accents and ideographs from tokenizer_config.json, absent keys by
+ * BERT's defaults, whatever tokenizer.json says; any other class, or none, from tokenizer.json. */
+#ifndef TOKENIZER_TOKENIZER_RULES_H
+#define TOKENIZER_TOKENIZER_RULES_H
+
+#include "base/error.h"
+#include "tokenizer/tokenizer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* ERR_UNSAFE: `what` is not supported, with the hint what is. Returns -1. */
+int rules_refuse(const char *path, const char *what, struct error *err);
+/* A boolean that may be missing or null. */
+bool rules_flag(const json_t *object, const char *name, bool otherwise);
+
+/* Settings beside a tokenizer.json: *words has those of tokenizer.json, and changes to those of tokenizer_config.json
+ * where these hold. A message names both files if they differ. ERR_INPUT: tokenizer_config.json is damaged. */
+int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err);
+/* Settings beside a vocab.txt alone. *said: there is a tokenizer_config.json. ERR_INPUT: it is damaged; ERR_UNSAFE: it
+ * says do_basic_tokenize false. */
+int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err);
+
+/* Added tokens, as an array of objects with "content", an object of such, or an object with the tokens as keys. A
+ * message gives the number of those that are not BERT's special ones, because text is not searched for them here. */
+void rules_note_added(const char *path, const json_t *added);
+
+#endif
