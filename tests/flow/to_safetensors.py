@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""scripts/to_safetensors.py on synthetic files: a directory with pytorch_model.bin and a checkpoint in DeepSpeed's
+"""scripts/to_safetensors.py on synthetic files: pytorch_model.bin, whole and in parts, and a checkpoint in DeepSpeed's
 form (if torch is installed), and a checkpoint in TensorFlow's form, written below. The result gives dstrain the
-answers of the original model; a pickle that runs code is refused."""
+answers of the original model; heads, config and tokenizer files stay as they were; a pickle that runs code is
+refused; nothing of the user's is replaced."""
 import json
 import os
 import pathlib
@@ -40,7 +41,8 @@ def read_safetensors(path):
     for name, facts in json.loads(data[8:8 + size]).items():
         if name != "__metadata__":
             start, end = facts["data_offsets"]
-            tensors[name] = numpy.frombuffer(data[8 + size + start:8 + size + end], "<f4").reshape(facts["shape"])
+            kind = {"F32": "<f4", "I64": "<i8"}[facts["dtype"]]
+            tensors[name] = numpy.frombuffer(data[8 + size + start:8 + size + end], kind).reshape(facts["shape"])
     return tensors
 
 
@@ -118,7 +120,6 @@ def check_tensorflow(scratch, model, tensors):
         json.dumps({key: value for key, value in config.items() if key != "model_type"}))
     shutil.copy(model / "vocab.txt", folder)
     check(scratch, folder, model, tensors)
-    run(sys.executable, SCRIPT, folder, scratch / "google-out", code=2)  # exists already
 
 
 def check(scratch, source, model, tensors):
@@ -154,10 +155,103 @@ def check_pickles(scratch, model, tensors):
             return os.mkdir, (str(scratch / "owned"),)
 
     torch.save({"module": Hostile()}, folder / "pytorch_model.bin")
-    run(sys.executable, SCRIPT, folder, scratch / "never", code=2)
+    refused(folder, scratch / "never", "holds more than tensors")
     assert not (scratch / "owned").exists() and not (scratch / "never").exists()
     assert "to_safetensors.py" in run(BUILD / "dstrain", "fill-mask", folder / "pytorch_model.bin", "[MASK]",
                                       code=6).stderr
+
+
+def refused(source, out, words, *options):
+    said = run(sys.executable, SCRIPT, source, out, *options, code=2).stderr
+    assert words in said and said.count("\n") == 1, said
+
+
+def save_parts(folder, model, state, count=2):
+    """As transformers saves a large model."""
+    folder.mkdir()
+    places = {}
+    for number in range(count):
+        part = f"pytorch_model-{number + 1:05}-of-{count:05}.bin"
+        names = sorted(state)[number::count]
+        torch.save({name: state[name] for name in names}, folder / part)
+        places.update({name: part for name in names})
+    for name in ("config.json", "vocab.txt"):
+        shutil.copy(model / name, folder)
+    write_index(folder, places)
+    return places
+
+
+def write_index(folder, places):
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+
+
+def check_parts(scratch, model, tensors):
+    state = {name: torch.tensor(array) for name, array in tensors.items()}
+    folder, out = scratch / "parts", scratch / "never"
+    places = save_parts(folder, model, state)
+    check(scratch, folder, model, tensors)
+    name, (one, two) = sorted(places)[0], sorted(set(places.values()))
+    for change, words in (({name: two}, f"tensor {name} is in {one}, not in {two}"),
+                          ({"other": one}, f"places tensor other in {one}, which does not hold it"),
+                          ({name: "../x.bin"}, "not in the directory"), ({name: 7}, "not in the directory"),
+                          ({name: "x.bin"}, "names x.bin, which is missing")):
+        write_index(folder, {**places, **change})
+        refused(folder, out, words)
+    write_index(folder, {key: place for key, place in places.items() if key != name})
+    refused(folder, out, "not in any part of the index")
+    torch.save({name: state[name]}, folder / "z.bin")
+    write_index(folder, {**places, "z": "z.bin"})
+    refused(folder, out, f"tensor {name} is in {one} and in z.bin")
+
+
+def check_kept(scratch, model, tensors):
+    """A padded table, a classifier, labels and files of a tokenizer: all there, with nothing added."""
+    folder, out, rows = scratch / "classifier", scratch / "classifier-out", len(tensors["cls.predictions.bias"])
+    folder.mkdir()
+    table = "bert.embeddings.word_embeddings.weight"
+    state = {name: torch.tensor(array).half() for name, array in tensors.items() if name.startswith("bert.")}
+    state[table] = torch.cat([state[table], torch.zeros(6, state[table].shape[1]).half()])
+    state |= {"classifier.weight": torch.rand(3, 128).bfloat16(), "classifier.bias": torch.rand(3),
+              "bert.embeddings.position_ids": torch.arange(4)[None]}
+    torch.save({"model": state, "optimizer": {"x": torch.rand(2)}}, folder / "model.pt")
+    config = json.loads((model / "config.json").read_text())
+    config |= {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "\u00e4", "1": "b", "2": "c"}}
+    (folder / "bert_config.json").write_text(json.dumps(config))
+    files = {"vocab.txt": (model / "vocab.txt").read_text(), "added_tokens.json": "{}", "merges.txt": "a b",
+             "spiece.model": "x", "odd.json": "[]", "tokenizer_config.json": '{"do_lower_case": false, "x": "odd.json"}'}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    (folder / "training_args.json.bin").write_text("x")
+    refused(folder / "vocab.txt", out, "is not read")
+    said = run(sys.executable, SCRIPT, folder / "model.pt", out).stderr
+    assert f"{rows + 6:,} rows, the vocabulary {rows:,} pieces: the other 6 rows are kept as padding" in said, said
+    found = read_safetensors(out / "model.safetensors")
+    assert found.keys() == state.keys()
+    assert all(numpy.array_equal(found[name], state[name].double().numpy()) for name in state)
+    assert json.loads((out / "config.json").read_text()) == {**config, "vocab_size": rows + 6}
+    assert {path.name: path.read_text() for path in out.iterdir() if path.name in files} == files
+    assert len(list(out.iterdir())) == len(files) + 2
+    (folder / "vocab.txt").write_text("a\n" * (rows + 7))
+    refused(folder, scratch / "never", f"{rows + 7:,} pieces")
+
+
+def check_replacing(scratch, source):
+    out = scratch / "out"
+    out.mkdir()
+    run(sys.executable, SCRIPT, source, out)  # an empty directory
+    refused(source, out, "not empty")
+    (out / "added_tokens.json").write_text("{}")
+    run(sys.executable, SCRIPT, source, out, "--force")
+    assert not (out / "added_tokens.json").exists()
+    (out / "precious").write_text("x")
+    refused(source, out, "precious", "--force")
+    refused(source, source, "holds what is converted", "--force")
+    (scratch / "other.tmp").mkdir()
+    refused(source, scratch / "other", "move it away")
+    (scratch / "other.tmp/.unfinished").touch()
+    run(sys.executable, SCRIPT, source, scratch / "other")
+    names = {path.name for path in scratch.iterdir()}
+    assert (out / "precious").exists() and not names & {"out.tmp", "out.tmp.old", "other.tmp", "never"}, names
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -172,3 +266,7 @@ with tempfile.TemporaryDirectory() as name:
     weights = read_safetensors(scratch / "model/model.safetensors")
     check_tensorflow(scratch, scratch / "model", weights)
     check_pickles(scratch, scratch / "model", weights)
+    check_replacing(scratch, scratch / "google")
+    if torch is not None:
+        check_parts(scratch, scratch / "model", weights)
+        check_kept(scratch, scratch / "model", weights)
