@@ -1,12 +1,12 @@
 /* In: --comm and what each process can use. Out: one kind for all. */
 #include "trainer/carrier.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/launcher.h"
+#include "base/mem.h"
 #include "trainer/backend.h"
 
 enum { COMM_AUTO }; /* the first of --comm's choices; the others are as enum comm_kind */
@@ -71,12 +71,11 @@ struct card {
 };
 
 /* Finds two processes with the same GPU; false: there are none. */
-static bool find_sharing(const struct meet_blocks *cards, uint32_t size, uint32_t *first, uint32_t *second)
+static bool find_sharing(const struct card *cards, uint32_t size, uint32_t *first, uint32_t *second)
 {
     for (uint32_t b = 1; b < size; b++)
         for (uint32_t a = 0; a < b; a++)
-            if (memcmp(((const struct card *)cards->of[a].data)->gpu, ((const struct card *)cards->of[b].data)->gpu,
-                       CUDA_UUID_BYTES) == 0) {
+            if (memcmp(cards[a].gpu, cards[b].gpu, CUDA_UUID_BYTES) == 0) {
                 *first = a;
                 *second = b;
                 return true;
@@ -85,16 +84,13 @@ static bool find_sharing(const struct meet_blocks *cards, uint32_t size, uint32_
 }
 
 /* Decides from the cards of all processes, so all come to the same result. */
-static int decide(struct carrier *carrier, const struct meet_blocks *cards, uint32_t size, struct error *err)
+static int decide(struct carrier *carrier, const struct card *cards, uint32_t size, struct error *err)
 {
     bool able = true, share = true;
     uint32_t a, b;
     for (uint32_t r = 0; r < size; r++) {
-        struct card card;
-        assert(cards->of[r].size == sizeof card);
-        memcpy(&card, cards->of[r].data, sizeof card);
-        able &= card.able;
-        share &= card.shares;
+        able &= cards[r].able;
+        share &= cards[r].shares;
     }
     const bool too_many = able && !share && find_sharing(cards, size, &a, &b);
     if (carrier->kind == COMM_NCCL && too_many) {
@@ -120,12 +116,12 @@ static int decide(struct carrier *carrier, const struct meet_blocks *cards, uint
 int carrier_agree(struct carrier *carrier, struct meet *meet, uint32_t size, struct error *err)
 {
     struct card card = {.able = carrier->able, .shares = carrier->shares};
-    struct meet_blocks cards = {0};
+    struct card *cards = mem_array(size, sizeof *cards);
     memcpy(card.gpu, carrier->gpu, sizeof card.gpu);
-    int result = meet_exchange(meet, (struct str){(const char *)&card, sizeof card}, &cards, err);
+    int result = meet_exchange_all(meet, &card, sizeof card, cards, err);
     if (result == 0)
-        result = decide(carrier, &cards, size, err);
-    meet_blocks_release(&cards);
+        result = decide(carrier, cards, size, err);
+    mem_free(cards);
     if (result < 0 || carrier->kind != COMM_NCCL)
         return result;
     const char *version = comm_kind_version(COMM_NCCL, err);

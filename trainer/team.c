@@ -20,7 +20,8 @@
 #define OPTION_BYTES    32  /* of an option with its dashes */
 #define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
 #define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
-#define MEETING_SECONDS 5.0 /* in which the meeting notices that a process died */
+#define TEXT_BYTES_MAX  ((int64_t)64 << 20) /* of one process, in team_gather */
+#define MEETING_SECONDS 5.0                 /* in which the meeting notices that a process died */
 
 /* ---- the meeting as store of gloo and NCCL ---- */
 
@@ -62,29 +63,22 @@ static void abort_comm(void *context, const struct error *why)
 /* Exchanges --share of all processes, in rank order. */
 static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
 {
-    struct meet_blocks blocks = {0};
     assert(!team->weights);
     team->weights = mem_clear(team->size, sizeof *team->weights);
-    team->weights[0] = weight;
-    if (team->size == 1)
-        return 0;
-    const int result = meet_exchange(team->meet, (struct str){(const char *)&weight, sizeof weight}, &blocks, err);
     uint64_t sum = 0, adapting = 0;
-    for (uint32_t r = 0; result == 0 && r < team->size; r++) {
-        assert(blocks.of[r].size == sizeof weight);
-        memcpy(&team->weights[r], blocks.of[r].data, sizeof weight);
+    TRY(meet_exchange_all(team->meet, &weight, sizeof weight, team->weights, err));
+    for (uint32_t r = 0; r < team->size; r++) {
         adapting += team->weights[r] == SHARE_AUTO;
         sum += team->weights[r] == SHARE_AUTO ? 1 : team->weights[r];
     }
-    team->adapts = adapting > 0;
+    team->adapts = team->size > 1 && adapting > 0;
     for (uint32_t r = 0; team->adapts && r < team->size; r++)
         team->weights[r] = 1;
-    meet_blocks_release(&blocks);
-    if (result == 0 && adapting > 0 && adapting < team->size)
+    if (adapting > 0 && adapting < team->size)
         return fail(err, ERR_USAGE, "--share auto is for all processes, or for none");
-    if (result == 0 && sum == 0)
+    if (sum == 0)
         return fail(err, ERR_USAGE, "--share is 0 for every process");
-    return result;
+    return 0;
 }
 
 /* A secret of this run, given out by rank 0 over the meeting. */
@@ -326,28 +320,38 @@ int team_add_counts(struct team *team, int64_t *values, size_t count, struct err
     return run(team, COMM_SUM_OF(COMM_INT64, values, count), err);
 }
 
-int team_gather(struct team *team, struct str text, struct buf *all, struct error *err)
+/* Exchanges texts whose sizes, each with a NUL, all processes know. */
+static int gather_sized(struct team *team, struct str text, const int64_t *sizes, struct buf *all, struct error *err)
 {
-    int64_t *sizes = mem_clear(team->size, sizeof *sizes);
     size_t *counts = mem_array(team->size, sizeof *counts), total = 0;
-    sizes[team->rank] = (int64_t)text.size + 1;
-    int result = team_add_counts(team, sizes, team->size, err);
     for (uint32_t r = 0; r < team->size; r++)
         total += counts[r] = (size_t)sizes[r];
     char *mine = mem_clear(text.size + 1, 1), *bytes = mem_clear(total, 1);
     memcpy(mine, text.data, text.size);
-    if (result == 0)
-        result =
-            run(team,
-                (struct comm_work){
-                    .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .in = mine, .out = bytes, .out_counts = counts},
-                err);
+    const int result =
+        run(team,
+            (struct comm_work){
+                .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .in = mine, .out = bytes, .out_counts = counts},
+            err);
     if (result == 0)
         buf_add(all, bytes, total);
-    mem_free(sizes);
     mem_free(counts);
     mem_free(mine);
     mem_free(bytes);
+    return result;
+}
+
+int team_gather(struct team *team, struct str text, struct buf *all, struct error *err)
+{
+    int64_t *sizes = mem_clear(team->size, sizeof *sizes);
+    sizes[team->rank] = (int64_t)text.size + 1;
+    int result = team_add_counts(team, sizes, team->size, err);
+    for (uint32_t r = 0; result == 0 && r < team->size; r++)
+        if (sizes[r] < 1 || sizes[r] > TEXT_BYTES_MAX)
+            result = fail(err, ERR_PEER, "rank %" PRIu32 " announces a text of %" PRId64 " bytes", r, sizes[r]);
+    if (result == 0)
+        result = gather_sized(team, text, sizes, all, err);
+    mem_free(sizes);
     return result;
 }
 

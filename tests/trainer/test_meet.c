@@ -168,6 +168,22 @@ static int exchange_some(struct meet *meet, uint32_t rank, unsigned turn, struct
     return result;
 }
 
+/* Blocks of one size; a process that gives another size is named. */
+static int exchange_equal(struct meet *meet, uint32_t rank, struct error *err)
+{
+    uint64_t numbers[RANKS_MAX + 1], mine = rank + 100;
+    const uint32_t last = meet_size(meet) - 1;
+    TRY(meet_exchange_all(meet, &mine, sizeof mine, numbers, err));
+    for (uint32_t i = 0; i <= last; i++)
+        if (numbers[i] != i + 100)
+            return (fail)(err, ERR_BUG, "the number of rank %u is %ju", i, (uintmax_t)numbers[i]);
+    if (last == 0)
+        return 0;
+    if (meet_exchange_all(meet, &mine, rank == last ? 4 : sizeof mine, numbers, err) == 0 || err->kind != ERR_PEER)
+        return (fail)(err, ERR_BUG, "another size is accepted");
+    return 0;
+}
+
 /* Every process sets a value, reads those of all others and exchanges blocks. The last one sets its value late, so that
  * the others wait. */
 static int talk(struct meet *meet, uint32_t rank, struct error *err)
@@ -180,6 +196,7 @@ static int talk(struct meet *meet, uint32_t rank, struct error *err)
         return (fail)(err, ERR_BUG, "rank or address is wrong");
     for (unsigned turn = 0; turn < 3; turn++)
         TRY(exchange_some(meet, rank, turn, err));
+    TRY(exchange_equal(meet, rank, err));
     if (path_exists(file_name))
         return (fail)(err, ERR_BUG, "the file is still there, and all have met");
     if (!meet)

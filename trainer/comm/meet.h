@@ -94,6 +94,9 @@ struct meet_blocks {
 };
 int meet_exchange(struct meet *meet, struct str block, struct meet_blocks *blocks, struct error *err);
 void meet_blocks_release(struct meet_blocks *blocks);
+/* The same where every process gives `size` bytes: fills all[size of the meeting] in rank order. ERR_PEER also if a
+ * process gave another number of bytes. */
+int meet_exchange_all(struct meet *meet, const void *mine, size_t size, void *all, struct error *err);
 
 /* Collective: checks that the facts are equal in all processes. If not, ERR_MISMATCH in all of them, with the first
  * name that differs, both values and both hosts. All processes list the same names. */

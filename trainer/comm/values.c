@@ -212,6 +212,20 @@ void meet_blocks_release(struct meet_blocks *blocks)
     *blocks = (struct meet_blocks){0};
 }
 
+int meet_exchange_all(struct meet *meet, const void *mine, size_t size, void *all, struct error *err)
+{
+    struct meet_blocks blocks;
+    int result = meet_exchange(meet, (struct str){mine, size}, &blocks, err);
+    for (uint32_t i = 0; result == 0 && i < meet_size(meet); i++) {
+        if (blocks.of[i].size == size)
+            memcpy((char *)all + i * size, blocks.of[i].data, size);
+        else
+            result = fail(err, ERR_PEER, "rank %" PRIu32 " gave %zu bytes instead of %zu", i, blocks.of[i].size, size);
+    }
+    meet_blocks_release(&blocks);
+    return result;
+}
+
 /* ------------------------------------------------------------------------------------------- a stop inside a step */
 
 /* One value per step says what becomes of it. The first that is set counts. Both cannot be set: a process has either
