@@ -121,6 +121,13 @@ void log_status(const char *text, const char *end)
     pthread_mutex_unlock(&lock);
 }
 
+void log_status_left(void)
+{
+    pthread_mutex_lock(&lock);
+    status_stands |= log_terminal();
+    pthread_mutex_unlock(&lock);
+}
+
 static json_t *json_line(const char *level, const char *safe)
 {
     json_t *object = json_object();

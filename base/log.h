@@ -32,6 +32,8 @@ bool log_terminal(void);
 size_t log_columns(void);                /* that fit in a line of the terminal; 79 if it is not known */
 size_t log_columns_of(const char *text); /* one per character */
 void log_status(const char *text, const char *end);
+/* A process that wrote to our terminal has died: the next output clears the line that it may have left. */
+void log_status_left(void);
 
 /* Copies text, replacing control characters (C0, C1, DEL), bidirectional overrides and ill-formed UTF-8 by '?'. Writes
  * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */

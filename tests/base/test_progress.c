@@ -145,6 +145,9 @@ static void show_to_a_terminal(void)
     log_say("said");
     progress_show(&progress, -1, "last");
     progress_close(&progress);
+    log_say("nothing stands");
+    log_status_left();
+    log_say("over it");
     fflush(NULL);
     _exit(0);
 }
@@ -170,7 +173,8 @@ static void a_terminal_gets_one_line_rewritten(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[K"
                               "whole │ fields\r\033[Kno part of 123,456\r\033[Kno part of a \r\033[K"
-                              "step 1 │ 4.5 │ 6 %\r\033[Kstep 1 │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K");
+                              "step 1 │ 4.5 │ 6 %\r\033[Kstep 1 │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K"
+                              "nothing stands\r\n\r\033[Kover it\r\n");
 }
 
 static void take_signals(void *argument)

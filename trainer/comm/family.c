@@ -1,6 +1,7 @@
 /* In: argv. Out: processes of this program, and how they ended. */
 #include "trainer/comm/family.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/rendezvous.h"
@@ -256,6 +257,8 @@ int family_run(struct family *family, char **argv, struct error *err)
         close(family->launch.listener);
     family->launch.listener = -1;
     watch_all(family);
+    if (family->failed > 0)
+        log_status_left();
     return result == 0 ? verdict(family, err) : -1;
 }
 
