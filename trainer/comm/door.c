@@ -30,7 +30,7 @@ void door_shut(struct meet *meet)
 {
     struct hub *hub = meet->hub;
     if (hub->unlogged > 0)
-        log_warn("%u more connections were sent away", hub->unlogged);
+        log_warn("connections that were sent away and are not listed: %u", hub->unlogged);
     hub->unlogged = 0;
     for (uint32_t i = 0; i < hub->strangers_count; i++)
         line_close(&hub->strangers[i].line);
@@ -77,7 +77,7 @@ void door_log(struct meet *meet, int fd, const char *why)
     }
     socket_far_address(fd, address);
     if (hub->unlogged > 0)
-        snprintf(others, sizeof others, " (and %u others since the last such line)", hub->unlogged);
+        snprintf(others, sizeof others, " (not listed since the last such line: %u)", hub->unlogged);
     log_warn("a process at %s was sent away: %s%s", address[0] ? address : "an unknown address", why, others);
     hub->logged = fmax(meet->now, 1e-9);
     hub->unlogged = 0;
@@ -107,6 +107,7 @@ static void send_away(struct meet *meet, struct stranger *stranger, enum misfit 
     char text[MISFIT_TEXT];
     door_log(meet, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
     stranger->line.seal_out.on = false;
+    stranger->line.fault = NULL; /* it has just been told */
     if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
         put_old_verdict(&stranger->line);
     else if (misfit <= MISFIT_USER)
