@@ -1,5 +1,5 @@
-/* The key of a job: a secret by which its processes know each other (trainer/comm/meet.h). It never appears in an error,
- * a log or a file that others may read. */
+/* The key of a job: a secret by which its processes know each other (trainer/comm/meet.h). It never appears in an
+ * error, a log or a file that others may read. */
 #ifndef BASE_JOB_KEY_H
 #define BASE_JOB_KEY_H
 
@@ -20,13 +20,13 @@ struct job_key {
 
 void job_key_random(struct job_key *key);
 
-/* A key that a user typed, in hexadecimal digits, with or without blanks around it: `bytes` is the SHA-256 of a label and
- * of what the digits say, so that keys of every length become equally long. ERR_USAGE, which does not quote the text:
- * too short or too long, an odd number of digits, or other characters. */
+/* A key that a user typed, in hexadecimal digits, with or without blanks around it: `bytes` is the SHA-256 of a label
+ * and of what the digits say, so that keys of every length become equally long. ERR_USAGE, which does not quote the
+ * text: too short or too long, an odd number of digits, or other characters. */
 int job_key_parse(struct str digits, struct job_key *key, struct error *err);
 
-/* The same from a file that only its owner, the user of this process, may read or write. ERR_MISMATCH: others may, or it
- * holds no key; ERR_USAGE, ERR_UNSAFE: those of file_open_read. */
+/* The same from a file that only its owner, the user of this process, may read or write. ERR_MISMATCH: others may, or
+ * it holds no key; ERR_USAGE, ERR_UNSAFE: those of file_open_read. */
 int job_key_read(const char *path, struct job_key *key, struct error *err);
 
 #endif

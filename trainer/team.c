@@ -153,6 +153,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                          .size = launch->size,
                          .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
                          .listener = launch->listener,
+                         .bind = settings->bind,
                          .key = named ? &launch->key : NULL, /* MPI carries one of its own */
                          .run = run,
                          .give = named ? NULL : give_by_comm,

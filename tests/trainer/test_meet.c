@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/judge.h"
+#include "trainer/comm/listen.h"
 #include "trainer/comm/meet.h"
 #include "trainer/comm/meet_parts.h"
 #include "trainer/comm/rendezvous.h"
@@ -258,7 +259,7 @@ static void children_get_a_socket_and_a_key(void **state)
     int listener;
     char place[ADDRESS_TEXT];
     struct error err;
-    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    assert_int_equal(listen_here(&listener, place, &err), 0);
     struct job_key key;
     job_key_random(&key);
     for (uint32_t rank = 0; rank < 4; rank++) {
@@ -360,7 +361,7 @@ static void an_impostor_is_not_trusted(void **state)
     struct job_key key;
     const struct welcome welcome = {.host = "false"};
     job_key_random(&key);
-    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    assert_int_equal(listen_here(&listener, place, &err), 0);
     write_file('5', (unsigned)atoi(strrchr(place, ':') + 1));
     start_with(options_of(1, 2, file_name), talk);
     struct pollfd wait = {.fd = listener, .events = POLLIN};
@@ -505,7 +506,7 @@ static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
     struct error err;
     int listener;
     struct meet *meet;
-    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    assert_int_equal(listen_here(&listener, place, &err), 0);
     const char *const places[] = {place, "no/such/directory/file", directory, "192.0.2.1:29500", "host:0", ""};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const struct meet_options options = options_of(0, 2, places[i]);

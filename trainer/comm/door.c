@@ -3,6 +3,7 @@
  * believed or printed before it has proven the key. */
 #include "base/log.h"
 #include "trainer/comm/hub.h"
+#include "trainer/comm/listen.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,7 +19,7 @@ int door_announce(struct meet *meet, struct error *err)
     const bool given = meet->key.given;
     if (!given)
         job_key_random(&meet->key);
-    rendezvous_describe(hub->listener, given ? NULL : &meet->key, &hub->description);
+    rendezvous_describe(&hub->listeners, given ? NULL : &meet->key, &hub->description);
     if (meet->options.rendezvous)
         return rendezvous_publish(&hub->rendezvous, buf_str(&hub->description), err);
     assert(hub->description.size < sizeof bytes);
@@ -35,9 +36,7 @@ void door_shut(struct meet *meet)
     for (uint32_t i = 0; i < hub->strangers_count; i++)
         line_close(&hub->strangers[i].line);
     hub->strangers_count = 0;
-    if (hub->listener >= 0)
-        close(hub->listener);
-    hub->listener = -1;
+    listen_close(&hub->listeners);
     if (hub->rendezvous.path && hub->description.size > 0)
         rendezvous_withdraw(&hub->rendezvous, buf_str(&hub->description));
     buf_reset(&hub->description);
@@ -252,11 +251,11 @@ static void make_room(struct meet *meet)
     drop_stranger(hub, worst);
 }
 
-void door_accept(struct meet *meet)
+static void accept_at(struct meet *meet, int listener)
 {
     struct hub *hub = meet->hub;
-    for (uint32_t i = 0; i < ACCEPTS_MAX && hub->listener >= 0; i++) {
-        const int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    for (uint32_t i = 0; i < ACCEPTS_MAX; i++) {
+        const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
         make_room(meet);
@@ -265,4 +264,10 @@ void door_accept(struct meet *meet)
         socket_tune(fd);
         line_open(&stranger->line, fd, HELLO_MAX, STRANGER_QUEUE);
     }
+}
+
+void door_accept(struct meet *meet)
+{
+    for (size_t i = 0; i < meet->hub->listeners.count; i++)
+        accept_at(meet, meet->hub->listeners.fds[i]);
 }

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/listen.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -236,7 +236,7 @@ static int open_place(struct family *family, struct error *err)
     assert(family->launch.rank == 0 && family->launch.size == family->launch.children);
     if (!family->key_given)
         job_key_random(&family->launch.key);
-    return rendezvous_listen_here(&family->launch.listener, family->launch.rendezvous, err);
+    return listen_here(&family->launch.listener, family->launch.rendezvous, err);
 }
 
 static void forget_last_start(struct family *family)

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "trainer/comm/hub.h"
+#include "trainer/comm/listen.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,7 +18,8 @@ int hub_open(struct meet *meet, struct error *err)
 {
     const struct meet_options *options = &meet->options;
     struct hub *hub = meet->hub = mem_clear(1, sizeof *hub);
-    hub->listener = options->listener;
+    if (options->listener >= 0)
+        hub->listeners = (struct listeners){{options->listener}, 1};
     nonce_make(hub->nonce);
     hub->seats = mem_clear(options->size, sizeof *hub->seats);
     for (uint32_t i = 0; i < options->size; i++)
@@ -27,13 +29,12 @@ int hub_open(struct meet *meet, struct error *err)
     self->pid = (uint32_t)getpid();
     memcpy(self->host, meet->host, sizeof self->host);
     int result = 0;
-    if (hub->listener < 0) {
+    if (options->listener < 0) {
         if (options->rendezvous)
             result = rendezvous_parse(&hub->rendezvous, options->rendezvous, err);
         if (result == 0)
-            result = rendezvous_listen(options->rendezvous ? &hub->rendezvous : NULL, &hub->listener, err);
+            result = listen_open(&hub->listeners, options->rendezvous ? &hub->rendezvous : NULL, options->bind, err);
         if (result < 0) {
-            hub->listener = -1;
             char nothing[RENDEZVOUS_BYTES] = {0};
             struct error ignored;
             if (!options->rendezvous) /* the others wait for it */
@@ -60,7 +61,7 @@ void hub_close(struct meet *meet)
 {
     struct hub *hub = meet->hub;
     door_shut(meet);
-    assert(hub->listener < 0 && hub->strangers_count == 0);
+    assert(hub->listeners.count == 0 && hub->strangers_count == 0);
     for (uint32_t i = 0; i < meet->options.size; i++)
         seat_clear(&hub->seats[i]);
     mem_free(hub->seats);
@@ -344,8 +345,8 @@ void *hub_run(void *context)
         const size_t ranks = set.count;
         for (uint32_t i = 0; i < hub->strangers_count; i++)
             poll_add(&set, hub->strangers[i].line.fd, &hub->strangers[i].line);
-        if (hub->listener >= 0)
-            poll_add(&set, hub->listener, NULL);
+        for (size_t i = 0; i < hub->listeners.count; i++)
+            poll_add(&set, hub->listeners.fds[i], NULL);
         meet_rest(meet, &set);
         for (size_t i = 0; i < ranks; i++)
             if (set.fds[i].revents)

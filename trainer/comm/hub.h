@@ -26,7 +26,7 @@ struct seat {
 };
 
 struct hub {
-    int listener; /* -1: closed */
+    struct listeners listeners; /* none: closed */
     struct rendezvous rendezvous;
     struct buf description; /* the content of the FILE */
     struct seat *seats;     /* [size]; [0] is this process, without a line */

@@ -138,7 +138,7 @@ void value_go_on(struct meet *meet, uint64_t step);
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);
 
-/* hub.c. hub_open listens and announces the place; errors: those of rendezvous_listen and door_announce. hub_run is the
+/* hub.c. hub_open listens and announces the place; errors: those of listen_open and door_announce. hub_run is the
  * thread's function. */
 int hub_open(struct meet *meet, struct error *err);
 void hub_close(struct meet *meet);

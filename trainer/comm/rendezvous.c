@@ -19,19 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKLOG     256
 #define FIRST_WORDS "dstrain meeting "
 #define FIRST_LINE  FIRST_WORDS "2\n"
 #define NO_KEY      "given" /* stands where the key would, if all processes were given theirs */
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
-
-/* Resolves a numeric address; NULL for a name. */
-static struct addrinfo *numeric(const struct rendezvous *rendezvous)
-{
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    return getaddrinfo(rendezvous->host, rendezvous->port, &wanted, &found) == 0 ? found : NULL;
-}
 
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err)
 {
@@ -50,6 +41,11 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
         rendezvous->path = text;
         return 0;
     }
+    if (str_equal(host, STR("*"))) {
+        fail(err, ERR_USAGE, "the rendezvous %.80s names no host: the others would not find rank 0", text);
+        return hint(err,
+                    "--rendezvous HOST:PORT names rank 0's machine; --bind '*' there listens on all its addresses");
+    }
     if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
         host = str_range(host.data + 1, host.data + host.size - 1);
     const unsigned long port = strtoul(colon + 1, NULL, 10);
@@ -64,127 +60,45 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
 
 /* --------------------------------------------------------------------------------------------------- rank 0 */
 
-static int listen_at(const struct sockaddr *address, socklen_t size, int *listener)
+static void describe_at(const struct sockaddr *address, uint16_t port, bool loopback, struct buf *text, size_t *count)
 {
-    const int fd = socket(address->sa_family, SOCKET_KIND, 0), on = 1, off = 0;
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (address->sa_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, address, size) < 0 || listen(fd, BACKLOG) < 0) {
-        const int number = errno;
-        close(fd);
-        errno = number;
-        return -1;
-    }
-    *listener = fd;
-    return 0;
+    char name[ADDRESS_TEXT];
+    if (*count == RENDEZVOUS_PLACES || !address_is_usable(address) || address_is_loopback(address) != loopback)
+        return;
+    address_text(address, name);
+    buf_addf(text, "at %s %u\n", name, ntohs(port));
+    (*count)++;
 }
 
-/* Listens on every address: with IPv6, which takes IPv4 too, or with IPv4 where the system has no IPv6. */
-static int listen_anywhere(uint16_t port, int *listener)
+/* The address of one listener, or those of the machine where it listens on all of them. */
+static void describe_one(const struct ifaddrs *all, int listener, bool loopback, struct buf *text, size_t *count)
 {
-    const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
-    const struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-    if (listen_at((const struct sockaddr *)&six, sizeof six, listener) == 0)
-        return 0;
-    if (errno == EADDRINUSE)
-        return -1;
-    return listen_at((const struct sockaddr *)&four, sizeof four, listener);
-}
-
-int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err)
-{
-    int result;
-    if (!rendezvous || rendezvous->path) {
-        result = listen_anywhere(0, listener);
-        return result < 0 ? fail_errno(err, "", "rank 0 cannot listen") : 0;
-    }
-    struct addrinfo *one = numeric(rendezvous);
-    result = one ? listen_at(one->ai_addr, one->ai_addrlen, listener)
-                 : listen_anywhere((uint16_t)strtoul(rendezvous->port, NULL, 10), listener);
-    const int number = errno;
-    if (one)
-        freeaddrinfo(one);
-    if (result == 0)
-        return 0;
-    errno = number;
-    fail_errno(err, "", "rank 0 cannot listen on %s, port %s", rendezvous->host, rendezvous->port);
-    err->kind = ERR_USAGE;
-    if (number == EADDRINUSE)
-        return hint(err, "another program has the port, or this run was started twice: give another port");
-    return hint(err, "--rendezvous names the machine of rank 0, and a port that its user may use");
-}
-
-int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err)
-{
-    const struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
     struct sockaddr_in6 bound; /* of either family: the port is at the same place */
     _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one place");
     socklen_t size = sizeof bound;
-    if (listen_at((const struct sockaddr *)&four, sizeof four, listener) < 0 &&
-        listen_at((const struct sockaddr *)&six, sizeof six, listener) < 0)
-        return fail_errno(err, "", "cannot listen on any port of this machine");
-    const int failed = getsockname(*listener, (struct sockaddr *)&bound, &size);
-    assert(!failed);
-    snprintf(text, ADDRESS_TEXT, "%s:%u", bound.sin6_family == AF_INET6 ? "[::1]" : "127.0.0.1",
-             ntohs(bound.sin6_port));
-    return 0;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    const struct sockaddr_in *four = (const void *)address;
-    const struct sockaddr_in6 *six = (const void *)address;
-    if (address->sa_family == AF_INET)
-        return ntohl(four->sin_addr.s_addr) >> 24 == 127;
-    return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
-           (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
-}
-
-/* Does the address mean the same on every machine? A link-local one needs the name of an interface. */
-static bool is_usable(const struct sockaddr *address)
-{
-    const struct sockaddr_in6 *six = (const void *)address;
-    return address && (address->sa_family == AF_INET ||
-                       (address->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)));
-}
-
-static void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT])
-{
-    const struct sockaddr_in *four = (const void *)address;
-    const struct sockaddr_in6 *six = (const void *)address;
-    text[0] = '\0';
-    if (address->sa_family == AF_INET)
-        inet_ntop(AF_INET, &four->sin_addr, text, ADDRESS_TEXT);
-    else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
-        inet_ntop(AF_INET, six->sin6_addr.s6_addr + 12, text, ADDRESS_TEXT);
-    else
-        inet_ntop(AF_INET6, &six->sin6_addr, text, ADDRESS_TEXT);
-}
-
-void rendezvous_describe(int listener, const struct job_key *key, struct buf *text)
-{
-    struct sockaddr_in6 bound; /* of either family */
-    socklen_t size = sizeof bound;
-    struct ifaddrs *all = NULL;
-    char at[ADDRESS_TEXT], digits[2 * JOB_KEY_BYTES + 1];
     const int failed = getsockname(listener, (struct sockaddr *)&bound, &size);
     assert(!failed);
+    if (!address_is_any((const struct sockaddr *)&bound)) {
+        describe_at((const struct sockaddr *)&bound, bound.sin6_port, loopback, text, count);
+        return;
+    }
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next)
+        if (one->ifa_flags & IFF_UP && one->ifa_addr &&
+            (one->ifa_addr->sa_family == AF_INET || bound.sin6_family == AF_INET6))
+            describe_at(one->ifa_addr, bound.sin6_port, loopback, text, count);
+}
+
+void rendezvous_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text)
+{
+    struct ifaddrs *all = NULL;
+    char digits[2 * JOB_KEY_BYTES + 1];
+    size_t count = 0;
     buf_addf(text, FIRST_LINE "key %s\n", key ? hex_write(key->bytes, sizeof key->bytes, digits) : NO_KEY);
     if (getifaddrs(&all) < 0)
         all = NULL;
-    size_t count = 0;
     for (int loopback = 0; loopback <= 1; loopback++)
-        for (const struct ifaddrs *one = all; one && count < RENDEZVOUS_PLACES; one = one->ifa_next)
-            if (one->ifa_flags & IFF_UP && is_usable(one->ifa_addr) && is_loopback(one->ifa_addr) == loopback &&
-                (one->ifa_addr->sa_family == AF_INET || bound.sin6_family == AF_INET6)) {
-                address_text(one->ifa_addr, at);
-                buf_addf(text, "at %s %u\n", at, ntohs(bound.sin6_port));
-                count++;
-            }
+        for (size_t i = 0; i < listeners->count; i++)
+            describe_one(all, listeners->fds[i], loopback, text, &count);
     freeifaddrs(all);
 }
 
@@ -326,6 +240,44 @@ int rendezvous_connect(const struct places *places, size_t i, double seconds)
 
 /* ---------------------------------------------------------------------------------------------------- sockets */
 
+bool address_is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    if (address->sa_family == AF_INET)
+        return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
+}
+
+bool address_is_any(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    return address->sa_family == AF_INET ? four->sin_addr.s_addr == htonl(INADDR_ANY)
+                                         : IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
+}
+
+bool address_is_usable(const struct sockaddr *address)
+{
+    const struct sockaddr_in6 *six = (const void *)address;
+    return address && (address->sa_family == AF_INET ||
+                       (address->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)));
+}
+
+void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT])
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    text[0] = '\0';
+    if (address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &four->sin_addr, text, ADDRESS_TEXT);
+    else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+        inet_ntop(AF_INET, six->sin6_addr.s6_addr + 12, text, ADDRESS_TEXT);
+    else
+        inet_ntop(AF_INET6, &six->sin6_addr, text, ADDRESS_TEXT);
+}
+
 void socket_tune(int fd)
 {
     const int on = 1, seconds = 15, times = 4;
@@ -369,5 +321,5 @@ bool socket_is_here(int fd)
         return false;
     address_text((const struct sockaddr *)&mine, my_text);
     address_text((const struct sockaddr *)&theirs, their_text);
-    return is_loopback((const struct sockaddr *)&mine) || strcmp(my_text, their_text) == 0;
+    return address_is_loopback((const struct sockaddr *)&mine) || strcmp(my_text, their_text) == 0;
 }

@@ -13,12 +13,19 @@
 
 #define ADDRESS_TEXT      64   /* bytes of an address as text */
 #define RENDEZVOUS_BYTES  4096 /* of a FILE, at most */
-#define RENDEZVOUS_PLACES 32   /* addresses of rank 0, at most */
+#define LISTENERS_MAX     8
+#define RENDEZVOUS_PLACES 32 /* addresses of rank 0, at most */
 
 struct rendezvous {
     const char *path; /* of the FILE; NULL: host and port count */
     char host[256];   /* a name or a numeric address */
     char port[8];
+};
+
+/* Sockets at which rank 0 listens. A zeroed one has none. */
+struct listeners {
+    int fds[LISTENERS_MAX];
+    size_t count;
 };
 
 /* Addresses where rank 0 may be, and the key that the FILE has (not given: each process was given one). */
@@ -33,15 +40,9 @@ struct places {
  * host and port. `text` must outlive *rendezvous. */
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err);
 
-/* For rank 0: a socket that listens there or, where `rendezvous` is NULL or a FILE, at any free port on every address.
- * For a name it also listens on every address, because a machine may know its own name as 127.0.1.1. ERR_USAGE: the
- * port is taken, or the host is not this one. */
-int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err);
-/* The same at a free port of the loopback address only; writes HOST:PORT to `text`. */
-int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);
-/* The content of the FILE: the key (NULL: all processes were given theirs), and every address of this machine with the
- * listener's port, loopback last. */
-void rendezvous_describe(int listener, const struct job_key *key, struct buf *text);
+/* The content of the FILE: the key (NULL: all processes were given theirs), and the addresses at which rank 0 listens,
+ * loopback last. */
+void rendezvous_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text);
 /* Writes the FILE, readable only by its owner: temporary name, fsync, rename. ERR_USAGE: a file of something else has
  * that name. */
 int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err);
@@ -55,9 +56,15 @@ int rendezvous_read(struct str text, struct places *places); /* parses what rend
 /* A socket connected to places->at[i] within `seconds`, or -1 with errno. */
 int rendezvous_connect(const struct places *places, size_t i, double seconds);
 
+/* Addresses of IPv4 or IPv6. address_text writes an IPv4 address mapped into IPv6 as IPv4. */
+bool address_is_loopback(const struct sockaddr *address);
+/* Does it mean the same on every machine? A link-local one needs the name of an interface. NULL is not usable. */
+bool address_is_usable(const struct sockaddr *address);
+bool address_is_any(const struct sockaddr *address); /* 0.0.0.0 or :: */
+void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT]);
 /* Sets options of a connected socket: small frames leave at once, and a machine that is gone is noticed. */
 void socket_tune(int fd);
-/* The socket's own address; an IPv4 address mapped into IPv6 is written as IPv4. */
+/* The socket's own address. */
 void socket_address(int fd, char text[ADDRESS_TEXT]);
 /* The other end's address and port: "10.0.0.2:51234", "[::1]:51234"; "" if it is gone. */
 void socket_far_address(int fd, char text[ADDRESS_TEXT]);
