@@ -3,12 +3,13 @@
 
     scripts/to_safetensors.py SOURCE OUT [--config FILE] [--vocab FILE] [--cased] [--force]
 
-SOURCE is a file, or a directory that holds one of: pytorch_model.bin or pytorch_model.bin.index.json with its parts
-(Hugging Face); *_model_states.pt (DeepSpeed) or another *.pt (needs torch, in a mode that reads only tensors and runs no
-code of the file); *.ckpt.index with its data (Google's TensorFlow, read without it). All tensors are taken, and no other
-is added. The config (config.json, bert_config.json) and the tokenizer's files are looked for in the same directory, and
-keep what they say, except that vocab_size becomes the rows of the table. --cased is needed if no tokenizer file says so.
-Needs numpy. An OUT that holds something is replaced only with --force, and only if it is such a directory."""
+SOURCE is a file, or a directory that holds one of: pytorch_model.bin, or pytorch_model.bin.index.json with its parts
+(Hugging Face); *_model_states.pt (DeepSpeed) or another *.pt (needs torch, in a mode that reads only tensors and runs
+no code of the file); *.ckpt.index with its data (Google's TensorFlow, read without it). All tensors are taken, and no
+other is added. The config (config.json, bert_config.json) and the tokenizer's files are looked for in the same
+directory, and keep what they say, except that vocab_size becomes the rows of the table. --cased is needed if no
+tokenizer file says so. Needs numpy. An OUT that holds something is replaced only with --force, and only if it is such a
+directory."""
 import argparse
 import json
 import os
@@ -249,8 +250,9 @@ def read_object(path):
 
 # ---- the tokenizer: its files as they are ----
 
-USUAL = re.compile(r"((tokenizer|vocab|merges|special_tokens|added_tokens|chat_template).*\.(txt|json|model|jinja|vocab|"
-                   r"codes|tiktoken)|.*(\.(model|jinja|vocab|codes|tiktoken)|-vocab\.txt))")  # as dstrain export
+# The same names as those of dstrain export.
+USUAL = re.compile(r"(tokenizer|vocab|merges|special_tokens|added_tokens|chat_template).*"
+                   r"\.(txt|json|model|jinja|vocab|codes|tiktoken)|.*(\.(model|jinja|vocab|codes|tiktoken)|-vocab\.txt)")
 
 
 def tokenizer_files(directory):

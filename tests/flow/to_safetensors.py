@@ -218,7 +218,8 @@ def check_kept(scratch, model, tensors):
     config |= {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "\u00e4", "1": "b", "2": "c"}}
     (folder / "bert_config.json").write_text(json.dumps(config))
     files = {"vocab.txt": (model / "vocab.txt").read_text(), "added_tokens.json": "{}", "merges.txt": "a b",
-             "spiece.model": "x", "odd.json": "[]", "tokenizer_config.json": '{"do_lower_case": false, "x": "odd.json"}'}
+             "spiece.model": "x", "odd.json": "[]",
+             "tokenizer_config.json": '{"do_lower_case": false, "x": "odd.json"}'}
     for name, text in files.items():
         (folder / name).write_text(text)
     (folder / "training_args.json.bin").write_text("x")
