@@ -79,6 +79,9 @@ packed = bz2.compress(text[:300]) + bz2.compress(text[300:], 1)
 open("pairs.jsonl.bz2", "wb").write(packed)
 open("short.jsonl.bz2", "wb").write(packed[:-20])
 open("damaged.jsonl.bz2", "wb").write(packed[:100] + bytes([packed[100] ^ 4]) + packed[101:])
+open("bomb.jsonl.bz2", "wb").write(bz2.compress(b" " * 45_000_000) * 50)
+blanks = bz2.compress(b" " * 1_000_000 + b"\n")
+open("far.jsonl.bz2", "wb").write(bz2.compress(text) + blanks * 50 + b"what no one reads")
 PYTHON
 expect_exit 0 "$dstrain" score hf pairs.jsonl.bz2 --details unpacked
 cmp -s details unpacked || complain "pairs that were packed score otherwise"
@@ -88,6 +91,12 @@ expect_exit 3 "$dstrain" score hf short.jsonl.bz2
 expect_words "short.jsonl.bz2" "byte" "truncated"
 expect_exit 3 "$dstrain" score hf damaged.jsonl.bz2
 expect_words "damaged.jsonl.bz2" "byte" "block" "bzcat"
+expect_exit 6 "$dstrain" score hf bomb.jsonl.bz2
+expect_words "bomb.jsonl.bz2: byte 0: line 1 is longer than 1048576 bytes"
+expect_exit 0 "$dstrain" score hf far.jsonl.bz2 --details some --limit 2 # nothing after the second pair is read
+head -2 details | cmp -s - some || complain "the first two pairs of a long file score otherwise"
+expect_exit 3 "$dstrain" score hf far.jsonl.bz2
+expect_words "far.jsonl.bz2" "neither a bzip2 stream nor the end of the file"
 
 case_begin "what is refused"
 refused() { # EXIT LINE WORD…
@@ -102,10 +111,14 @@ refused 3 'the river' "line 1" "JSON"
 refused 3 '{"good": "a"}' "line 1" '"bad" is missing'
 refused 3 '{"good": "a \ud800", "bad": "b"}' "byte" "line 1 is not JSON" "invalid Unicode"
 refused 3 '{"good": "a", "bad": "b", "paradigm": 7}' "line 1" '"paradigm" is not a string'
+refused 3 "{\"good\": \"a\", \"bad\": \"b\", \"paradigm\": \"$(printf '%0300d' 0)\"}" "line 1" "longer than 256 bytes"
 refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad" is not a string'
 refused 3 '{"good": " ", "bad": "a"}' "line 1" '"good" has no words'
 refused 3 '' "no pairs"
 refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "line 1" "65 pieces" "64 positions"
+for i in {1..4097}; do echo "{\"good\": \"a\", \"bad\": \"b\", \"phenomenon\": \"$i\"}"; done >labels.jsonl
+expect_exit 6 "$dstrain" score hf labels.jsonl
+expect_words "line 4097: more than 4096 different \"phenomenon\""
 gzip -k pairs.jsonl
 expect_exit 6 "$dstrain" score hf pairs.jsonl.gz
 expect_words "zcat"

@@ -1,17 +1,17 @@
 #include "trainer/tune/input.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bz/stream.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/progress.h"
 
 #define STEP_BYTES (1u << 20)
 
-/* Recognises a compressed file by its first bytes; unpacks bzip2. */
-static int unpack(const char *path, size_t bytes_max, struct buf *text, size_t from, struct error *err)
+/* Recognises a compressed file by its first bytes: opens bzip2, refuses others. */
+static int look(struct input *in, struct error *err)
 {
     static const struct {
         struct str magic;
@@ -22,62 +22,144 @@ static int unpack(const char *path, size_t bytes_max, struct buf *text, size_t f
                    "7zXZ",
                    5},
                   "xzcat"}};
-    const struct str head = {text->data + from, text->size - from};
+    const struct str head = buf_str(&in->text);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_starts(head, kinds[i].magic)) {
-            fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is compressed");
+            fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "is compressed");
             return hint_command(err, "%s %s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack,
-                                path);
+                                in->path);
         }
-    if (!bzip2_begins(head))
-        return 0;
-    struct buf packed = {0};
-    buf_add(&packed, head.data, head.size);
-    text->size = from;
-    const int result = bzip2_unpack(path, buf_str(&packed), bytes_max, text, err);
-    buf_release(&packed);
-    return result;
-}
-
-static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struct error *err)
-{
-    struct file file;
-    const size_t before = out->size;
-    int64_t got;
-    TRY(file_open_input(&file, path, err));
-    if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
-        log_say("note       reads what is typed here; Ctrl-D at the start of a line ends it");
-    do {
-        buf_reserve(out, STEP_BYTES);
-        got = file_read(&file, out->data + out->size, STEP_BYTES, err);
-        out->size += got > 0 ? (size_t)got : 0;
-    } while (got == STEP_BYTES && out->size - before <= bytes_max);
-    file_close(&file);
-    if (got < 0)
-        return -1;
-    if (out->size - before > bytes_max)
-        return fail_at(err, ERR_UNSAFE, path, bytes_max, "is longer than %zu bytes", bytes_max);
+    if (bzip2_begins(head)) {
+        in->packed = bzip2_stream_open(in->path, head, in->ended ? NULL : &in->file);
+        in->ended = false;
+        buf_reset(&in->text);
+    }
     return 0;
 }
 
-void input_repair(const char *name, struct buf *text, size_t from)
+static int read_step(struct input *in, struct error *err)
 {
-    uint64_t dropped = 0;
+    if (in->packed) {
+        const int more = bzip2_stream_next(in->packed, &in->text, err);
+        in->ended = more == 0;
+        return more;
+    }
+    buf_reserve(&in->text, STEP_BYTES);
+    const int64_t got = file_read(&in->file, in->text.data + in->text.size, STEP_BYTES, err);
+    TRY(got);
+    in->text.size += (size_t)got;
+    in->ended = got < STEP_BYTES;
+    return 0;
+}
+
+/* Reads more, in the place of what was given. */
+static int fill(struct input *in, struct error *err)
+{
+    if (in->at > 0) {
+        in->text.size -= in->at;
+        memmove(in->text.data, in->text.data + in->at, in->text.size);
+        in->at = 0;
+    }
+    if (stop_requested())
+        return fail_at(err, ERR_STOPPED, in->path, ERROR_NO_OFFSET, "stopped while it was read");
+    TRY(read_step(in, err));
+    if (in->begun)
+        return 0;
+    in->begun = true;
+    return look(in, err);
+}
+
+int input_open(struct input *in, const char *path, struct error *err)
+{
+    *in = (struct input){.path = path, .file = FILE_CLOSED};
+    TRY(file_open_input(&in->file, path, err));
+    if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+        log_say("note       reads what is typed here; Ctrl-D at the start of a line ends it");
+    return 0;
+}
+
+/* Reads until the line that begins at `at` is there; *end becomes the byte after its LF. */
+static int find_end(struct input *in, size_t *end, struct error *err)
+{
+    for (size_t looked = 0;;) {
+        const size_t size = in->text.size - in->at;
+        const char *line = in->text.data + in->at,
+                   *mark = size > looked ? memchr(line + looked, '\n', size - looked) : NULL;
+        *end = mark ? in->at + (size_t)(mark - line) + 1 : in->text.size;
+        if (*end - in->at > INPUT_LINE_BYTES_MAX)
+            return fail_at(err, ERR_UNSAFE, in->path, in->next, "line %" PRIu64 " is longer than %u bytes", in->number,
+                           INPUT_LINE_BYTES_MAX);
+        if (mark || in->ended)
+            return 0;
+        looked = size;
+        TRY(fill(in, err));
+    }
+}
+
+int input_next(struct input *in, struct str *line, struct error *err)
+{
+    size_t end;
+    in->number++;
+    TRY(find_end(in, &end, err));
+    char *begin = in->text.data + in->at;
+    const size_t size = end - in->at;
+    if (size == 0)
+        return 0;
+    const struct str whole = {begin, size - (begin[size - 1] == '\n')};
+    const struct str text = in->number == 1 ? str_without_mark(whole) : whole;
+    *line = (struct str){text.data, utf8_repair((char *)text.data, text.size, &in->dropped)};
+    if (line->size > 0 && line->data[line->size - 1] == '\r')
+        line->size--;
+    in->at = end;
+    in->offset = in->next;
+    in->next += size;
+    return 1;
+}
+
+static void say_dropped(const char *name, uint64_t dropped)
+{
     char bytes[56];
-    if (text->size > from)
-        text->size = from + utf8_repair(text->data + from, text->size - from, &dropped);
     if (dropped > 0)
         log_warn("%s: %s left out: not UTF-8", strcmp(name, "-") == 0 ? "standard input" : name,
                  format_counted(dropped, "byte", bytes));
 }
 
+void input_close(struct input *in)
+{
+    if (!in->path)
+        return;
+    say_dropped(in->path, in->dropped);
+    bzip2_stream_close(in->packed);
+    file_close(&in->file);
+    buf_release(&in->text);
+    *in = (struct input){0};
+}
+
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err)
 {
+    struct input in;
+    struct str line;
     const size_t before = out->size;
-    TRY(read_bytes(path, bytes_max, out, err));
-    TRY(unpack(path, bytes_max, out, before, err));
-    input_repair(path, out, before);
-    return 0;
+    int more = input_open(&in, path, err) < 0 ? -1 : 1;
+    while (more > 0) {
+        more = input_next(&in, &line, err);
+        if (more > 0) {
+            buf_add_str(out, line);
+            buf_add_byte(out, '\n');
+        }
+        if (more > 0 && out->size - before > bytes_max)
+            more = fail_at(err, ERR_UNSAFE, path, in.offset, "is longer than %zu bytes", bytes_max);
+    }
+    input_close(&in);
+    return more;
+}
+
+void input_repair(const char *name, struct buf *text, size_t from)
+{
+    uint64_t dropped = 0;
+    if (text->size > from)
+        text->size = from + utf8_repair(text->data + from, text->size - from, &dropped);
+    say_dropped(name, dropped);
 }
 
 bool input_line(struct str *rest, struct str *line)

@@ -1,22 +1,51 @@
-/* A text file that the user names, read whole, plain or packed by bzip2: "-" is standard input, and pipes are read to
- * their end. */
+/* Text of the user, line by line: a file, plain or packed by bzip2; "-" is standard input, and pipes are read to their
+ * end. Memory is bounded by the longest line and one block of bzip2, however long the text is.
+ *
+ *     input_open → input_next … → input_close
+ */
 #ifndef TRAINER_TUNE_INPUT_H
 #define TRAINER_TUNE_INPUT_H
 
+#include "base/bz/stream.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Appends the text to `out`, without bytes that are not UTF-8. ERR_UNSAFE: more than bytes_max, or another compression;
+#define INPUT_LINE_BYTES_MAX (1u << 20)
+
+struct input {
+    const char *path; /* borrowed */
+    uint64_t number;  /* of the line that input_next gave, from 1 */
+    uint64_t offset;  /* its byte in the unpacked text */
+    struct file file;
+    struct bzip2_stream *packed; /* NULL: plain */
+    struct buf text;             /* read, and from `at` on not given yet */
+    size_t at;
+    uint64_t next; /* the byte of text[at] in the unpacked text */
+    bool begun, ended;
+    uint64_t dropped; /* bytes that are not UTF-8 */
+};
+
+/* The caller calls input_close, on error too. */
+int input_open(struct input *input, const char *path, struct error *err);
+/* Returns 1 with the next line, without its end (LF or CR LF), a UTF-8 mark and bytes that are not UTF-8, valid until
+ * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, or another compression;
  * ERR_INPUT: damaged. */
+int input_next(struct input *input, struct str *line, struct error *err);
+/* Warns if bytes were left out. Safe on a zeroed struct. */
+void input_close(struct input *input);
+
+/* Appends all lines, each with a LF, to `out`. ERR_UNSAFE: more than bytes_max. */
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err);
 
 /* Takes bytes that are not UTF-8 out of the text from there on, with a warning that gives their number and `name`. */
 void input_repair(const char *name, struct buf *text, size_t from);
 
-/* The next line without its end, LF or CR LF; false after the last. */
+/* The next line of a text in memory, without its end, LF or CR LF; false after the last. */
 bool input_line(struct str *rest, struct str *line);
 
 #endif

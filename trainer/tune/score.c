@@ -17,8 +17,11 @@
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 
-#define PAIRS_BYTES_MAX (1u << 30)
-#define PAIR_BYTES_MAX  (1u << 20) /* of a line */
+/* What is kept of the pairs: at most 300 MB. BLiMP has 67,000 pairs of 67 paradigms, with 1.3 million pieces. */
+#define PAIRS_MAX       (1u << 21)
+#define PIECES_MAX      (1u << 24)
+#define GROUPS_MAX      4096u
+#define LABEL_BYTES_MAX 256u
 
 /* Pairs that share a label. */
 struct group {
@@ -56,17 +59,39 @@ struct score {
 
 /* ---- pairs to pieces ---- */
 
+/* The number of the group, or SIZE_MAX where there would be too many. */
 static size_t group_named(struct groups *groups, const char *name)
 {
     for (size_t i = groups->count; i-- > 0;) /* pairs with the same label are usually adjacent */
         if (strcmp(groups->items[i].name, name) == 0)
             return i;
+    if (groups->count == GROUPS_MAX)
+        return SIZE_MAX;
     if (groups->count == groups->room) {
         groups->room = 2 * groups->room + 16;
         groups->items = mem_grow(groups->items, groups->room, sizeof *groups->items);
     }
     groups->items[groups->count] = (struct group){.name = mem_copy_text(name)};
     return groups->count++;
+}
+
+static int take_label(struct score *s, const json_t *json, int label, size_t *group, size_t number, uint64_t at,
+                      struct error *err)
+{
+    struct groups *groups = &s->labels[label];
+    const json_t *value = json_object_get(json, groups->key);
+    *group = SIZE_MAX;
+    if (!value || json_is_null(value))
+        return 0;
+    if (!json_is_string(value))
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is not a string", number, groups->key);
+    if (json_string_length(value) > LABEL_BYTES_MAX)
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is longer than %u bytes", number, groups->key,
+                       LABEL_BYTES_MAX);
+    *group = group_named(groups, json_string_value(value));
+    return *group < SIZE_MAX ? 0
+                             : fail_at(err, ERR_UNSAFE, s->path, at, "line %zu: more than %u different \"%s\"", number,
+                                       GROUPS_MAX, groups->key);
 }
 
 static int add_sentence(struct score *s, const json_t *pair, const char *key, size_t number, uint64_t at,
@@ -102,44 +127,56 @@ static int add_pair(struct score *s, const json_t *json, size_t number, uint64_t
     TRY(add_sentence(s, json, "good", number, at, err));
     TRY(add_sentence(s, json, "bad", number, at, err));
     struct pair *pair = &s->pairs[s->pair_count++];
-    for (int label = 0; label < LABELS; label++) {
-        const json_t *value = json_object_get(json, s->labels[label].key);
-        const char *name = json_string_value(value);
-        if (value && !name && !json_is_null(value))
-            return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is not a string", number,
-                           s->labels[label].key);
-        pair->group[label] = name ? group_named(&s->labels[label], name) : SIZE_MAX;
-    }
+    for (int label = 0; label < LABELS; label++)
+        TRY(take_label(s, json, label, &pair->group[label], number, at, err));
     return 0;
+}
+
+static int check_room(const struct score *s, struct error *err)
+{
+    if (s->pair_count < PAIRS_MAX && s->ids.count < PIECES_MAX)
+        return 0;
+    char pairs[32], pieces[32];
+    fail_at(err, ERR_UNSAFE, s->path, ERROR_NO_OFFSET, "holds more than %s pairs, or %s pieces of them",
+            format_count(PAIRS_MAX, pairs), format_count(PIECES_MAX, pieces));
+    return hint(err, "--limit N scores the first N pairs");
+}
+
+static int read_pair(struct score *s, struct str line, size_t number, uint64_t at, struct error *err)
+{
+    json_error_t why;
+    if (str_trim(line).size == 0)
+        return 0;
+    TRY(check_room(s, err));
+    json_t *json = json_parse(line, INPUT_LINE_BYTES_MAX, &why);
+    int result = 0;
+    if (json_is_object(json))
+        result = add_pair(s, json, number, at, err);
+    else if (!json)
+        result = fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s", number,
+                         why.text);
+    else
+        result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
+    json_decref(json);
+    return result;
 }
 
 static int read_pairs(struct score *s, uint64_t limit, struct error *err)
 {
-    struct buf text = {0};
-    struct str rest, line;
-    int result = input_read(s->path, PAIRS_BYTES_MAX, &text, err);
-    rest = str_without_mark(buf_str(&text));
-    for (size_t number = 1; result == 0 && s->pair_count < limit && input_line(&rest, &line); number++) {
-        json_error_t why;
-        const uint64_t at = (uint64_t)(line.data - text.data);
-        if (str_trim(line).size == 0)
-            continue;
-        json_t *json = json_parse(line, PAIR_BYTES_MAX, &why);
-        if (json_is_object(json))
-            result = add_pair(s, json, number, at, err);
-        else if (!json)
-            result = fail_at(err, ERR_INPUT, s->path, at + json_error_place(&why), "line %zu is not JSON: %.200s",
-                             number, why.text);
-        else
-            result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is not a JSON object", number);
-        json_decref(json);
+    struct input input;
+    struct str line;
+    int more = input_open(&input, s->path, err) < 0 ? -1 : 1;
+    while (more > 0 && s->pair_count < limit) {
+        more = input_next(&input, &line, err);
+        if (more > 0 && read_pair(s, line, (size_t)input.number, input.offset, err) < 0)
+            more = -1;
     }
-    buf_release(&text);
-    if (result < 0 && err->kind == ERR_INPUT && !*err->hint)
+    input_close(&input);
+    if (more < 0 && err->kind == ERR_INPUT && !*err->hint)
         return hint(err, "each line is an object: {\"good\": \"The cats sleep.\", \"bad\": \"The cats sleeps.\"}");
-    if (result == 0 && s->pair_count == 0)
+    if (more >= 0 && s->pair_count == 0)
         return fail_at(err, ERR_INPUT, s->path, ERROR_NO_OFFSET, "holds no pairs");
-    return result;
+    return more < 0 ? -1 : 0;
 }
 
 /* ---- pieces to the model ---- */
