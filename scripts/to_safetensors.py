@@ -252,7 +252,8 @@ def read_object(path):
 
 # The same names as those of dstrain export.
 USUAL = re.compile(r"(tokenizer|vocab|merges|special_tokens|added_tokens|chat_template).*"
-                   r"\.(txt|json|model|jinja|vocab|codes|tiktoken)|.*(\.(model|jinja|vocab|codes|tiktoken)|-vocab\.txt)")
+                   r"\.(txt|json|model|jinja|vocab|codes|tiktoken)|"
+                   r".*(\.(model|jinja|vocab|codes|tiktoken)|-vocab\.txt)")
 
 
 def tokenizer_files(directory):
