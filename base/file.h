@@ -145,7 +145,9 @@ uint64_t file_calls(enum file_call_kind call); /* so far */
 /* For tests of whole programs, called by the mains; a message on stderr says which faults are set.
  *   DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number    the n-th change; DS_FAIL_READ the n-th read; DS_FAIL_ALLOC=n
  *   DS_FAIL_FILE=n:full                               the disk is full from the n-th change on
- *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h */
+ *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h
+ *   DS_COUNT_CALLS=PATH                               at the end, how many there were: "CHANGES READS ALLOCATIONS" */
 void faults_from_environment(void);
+void faults_count_calls(void); /* the end: writes the file of DS_COUNT_CALLS */
 
 #endif

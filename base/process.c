@@ -101,6 +101,7 @@ int process_close(int code)
 {
     errno = 0;
     const bool failed = fflush(stdout) != 0 || ferror(stdout);
+    faults_count_calls();
     if (failed && code == ERR_NONE) {
         struct error err;
         output_failed(&err);

@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.."
 long=no
 sanitize=no
 only=() # -R REGEX for ctest
+jobs=$(($(nproc) + 2)) # tests of whole programs often wait: for a disk, a time limit, a process that was stopped
 passed=0
 failed=0
 summary=()
@@ -48,7 +49,7 @@ run_tests() {
     shift
     echo "== $name: tests"
     rm -f "$report"
-    ctest "$@" "${only[@]}" --output-junit "$report" || true
+    ctest "$@" "${only[@]}" -j "$jobs" --output-junit "$report" || true
     if [ -f "$report" ]; then read -r good bad skipped < <(scripts/count_tests.py "$report"); fi
     if [ $((good + bad + skipped)) = 0 ] && [ ${#only[@]} -gt 0 ] && [ "$name" != release ]; then
         summary+=("$name: none of the tests that were chosen")
@@ -103,7 +104,7 @@ main() {
 
     build release all && run_tests release --preset release
     if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
-        run_tests long --test-dir build/release -L long -j 2 --timeout 1800 --output-on-failure
+        run_tests long --test-dir build/release -L long --timeout 1800 --output-on-failure
     fi
     if [ "$sanitize" = yes ]; then
         build asan all && run_tests asan --preset asan

@@ -417,6 +417,34 @@ static void a_trace_has_every_change_in_order(void **state)
     buf_release(&text);
 }
 
+static void counted(void *argument)
+{
+    struct error err;
+    char *memory = mem_alloc(1);
+    if (file_write_all(path_of("c"), "xy", 2, &err) < 0)
+        _exit((int)err.kind);
+    mem_free(memory);
+    faults_count_calls(); /* nothing is wanted */
+    setenv("DS_COUNT_CALLS", argument, 1);
+    faults_count_calls();
+    printf("%llu %llu %llu\n", (unsigned long long)file_calls(FILE_CHANGES), (unsigned long long)file_calls(FILE_READS),
+           (unsigned long long)mem_calls());
+}
+
+static void calls_are_counted_as_faults_count_them(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    struct error err;
+    struct buf text = {0};
+    in_child(counted, path_of("counts"), &seen);
+    assert_int_equal(seen.code, 0);
+    assert_int_equal(file_read_all(path_of("counts"), 100, &text, &err), 0);
+    assert_string_equal(buf_text(&text), seen.out);
+    assert_int_equal(strspn(seen.out, "0 "), 0); /* there were changes */
+    buf_release(&text);
+}
+
 static void set_from_environment(void *argument)
 {
     struct error err;
@@ -463,6 +491,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_call_is_made_again),
         cmocka_unit_test(a_failing_read_is_an_error_and_a_short_one_is_none),
         cmocka_unit_test(a_trace_has_every_change_in_order),
+        cmocka_unit_test(calls_are_counted_as_faults_count_them),
         cmocka_unit_test(the_environment_sets_faults),
     };
     return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);

@@ -131,15 +131,13 @@ class Campaign:
             print(f"the campaign cannot begin: {wrong}")
             sys.exit(1)
 
-    def last_met(self, is_met, most):
-        """The last n of 1 to `most` for which is_met(n) is true; it must be true for all smaller ones."""
-        low, high = 0, min(32, most)
-        while high < most and is_met(high):
-            low, high = high, min(2 * high, most)
-        while low < high:
-            n = (low + high + 1) // 2
-            low, high = (n, high) if is_met(n) else (low, n - 1)
-        return low
+    def calls(self, *arguments, **options):
+        """How many changes, reads and allocations a run makes: DS_FAIL_FILE, DS_FAIL_READ and DS_FAIL_ALLOC count
+        them. The numbers are about the same in every run; threads may share the work in another way."""
+        counts = self.scratch / "counts"
+        code, said = self.run(*arguments, DS_COUNT_CALLS=counts, **options)
+        self.must(code == 0, said)
+        return map(int, counts.read_text().split())
 
     def same(self, directory, good, done):
         """Checks that two directories are equal byte for byte, without additional files."""

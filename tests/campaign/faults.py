@@ -18,15 +18,6 @@ struck = {"DS_FAIL_FILE": 0, "DS_FAIL_READ": 0, "DS_FAIL_ALLOC": 0}
 counted = dict(struck)
 
 
-def last_met(scenario, variable, form, most):
-    """The last n at which the fault occurs; the number of calls is about the same in every run."""
-    def is_met(n):
-        scenario.begin()
-        return scenario.run(**{variable: form.format(n)})[0] != DONE
-
-    return campaign.last_met(is_met, most)
-
-
 def strike(scenario, variable, value, expected):
     """One run with a fault, and the run after it."""
     scenario.begin()
@@ -41,9 +32,7 @@ def strike(scenario, variable, value, expected):
     struck[variable] += 1
 
 
-def calls(scenario):
-    changes = last_met(scenario, "DS_FAIL_FILE", "{}:kill", 2000)
-    reads = last_met(scenario, "DS_FAIL_READ", "{}:kill", 20000)
+def calls(scenario, changes, reads):
     counted["DS_FAIL_FILE"] += changes
     counted["DS_FAIL_READ"] += reads
     cases = [("DS_FAIL_FILE", f"{n}:{number}", (RESOURCES, DONE)) for n in range(1, changes + 1) for number in FAILURES]
@@ -59,9 +48,8 @@ def calls(scenario):
         strike(scenario, variable, value, expected)
 
 
-def allocations(scenario):
+def allocations(scenario, total):
     """All of the first allocations, then fewer and fewer."""
-    total = last_met(scenario, "DS_FAIL_ALLOC", "{}", 1 << 22)
     counted["DS_FAIL_ALLOC"] += total
     points, n = [], 1
     while n <= total:
@@ -71,11 +59,11 @@ def allocations(scenario):
         strike(scenario, "DS_FAIL_ALLOC", n, (RESOURCES, DONE))
 
 
-every = scenarios.all_of(campaign, campaign.scratch / "failed")
-for each in every:
-    calls(each)
-for each in every[:4]:
-    allocations(each)
+for number, each in enumerate(scenarios.all_of(campaign, campaign.scratch / "failed")):
+    changed, read, allocated = each.calls()
+    calls(each, changed, read)
+    if number < 4:
+        allocations(each, allocated)
 campaign.end(f"{struck['DS_FAIL_FILE']} of changes ({counted['DS_FAIL_FILE']} calls × 6), {struck['DS_FAIL_READ']} of "
              f"reads ({counted['DS_FAIL_READ']} × 4), {struck['DS_FAIL_ALLOC']} of {counted['DS_FAIL_ALLOC']} "
              f"allocations")

@@ -16,7 +16,7 @@ out = campaign.scratch / "killed"
 points = 0
 for scenario in scenarios.all_of(campaign, out):
     for threads in scenario.threads:
-        total = scenario.changes(threads)
+        total, _, _ = scenario.calls(threads)
         for n in campaign.some(range(1, total + 1)):
             scenario.begin()
             what = f"{scenario.name}, killed before change {n} on {threads} threads"

@@ -45,13 +45,10 @@ class Scenario:
         """All changes of files by the command (common.Campaign.changes)."""
         return self.campaign.changes(None, self.words(threads), stdin=self.stdin, **self.variables)
 
-    def changes(self, threads):
-        """The number of changes of files by the command."""
-        def is_met(n):
-            self.begin()
-            return self.run(threads, DS_FAIL_FILE=f"{n}:kill")[0] == KILLED
-
-        return self.campaign.last_met(is_met, 4096)
+    def calls(self, threads=None):
+        """How many changes of files, reads and allocations the command makes."""
+        self.begin()
+        return self.campaign.calls(*self.words(threads), stdin=self.stdin, **self.variables)
 
     def check_left(self, what):
         """A reader finds the old dataset, or the new one, or a message that it is not finished."""

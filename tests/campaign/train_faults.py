@@ -24,13 +24,6 @@ code, said = campaign.train(*command, good)
 campaign.must(code == DONE, said)
 
 
-def last_met(variable, form, most):
-    def is_met(n):
-        return campaign.train(*command, campaign.clear(out), **{variable: form.format(n)})[0] != DONE
-
-    return campaign.last_met(is_met, most)
-
-
 def strike(variable, value, expected, options=()):
     """One run with a fault, and the run after it."""
     campaign.clear(out)
@@ -52,8 +45,7 @@ def strike(variable, value, expected, options=()):
 
 
 struck = {}
-changes = last_met("DS_FAIL_FILE", "{}:kill", 4096)
-reads = last_met("DS_FAIL_READ", "{}:kill", 4096)
+changes, reads, allocations = campaign.calls(*command, campaign.clear(out), program=campaign.dstrain)
 numbers = range(1, changes + 1)
 cases = [("DS_FAIL_FILE", f"{n}:{number}", (RESOURCES, DONE)) for n in numbers for number in (errno.ENOSPC, errno.EIO)]
 cases += [("DS_FAIL_FILE", f"{n}:short", (RESOURCES, DONE)) for n in numbers]
@@ -66,7 +58,6 @@ for case in [*campaign.some(cases), *campaign.some(of_reads)]:
     struck[case[0]] = struck.get(case[0], 0) + 1
 
 # All of the first allocations, then fewer and fewer.
-allocations = last_met("DS_FAIL_ALLOC", "{}", 1 << 22)
 points, n = [], 1
 while n <= allocations:
     points.append(n)
