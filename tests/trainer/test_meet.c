@@ -44,6 +44,7 @@ static char directory[] = "meet_test.XXXXXX";
 static char file_name[64];
 static pid_t pids[RANKS_MAX];
 static unsigned started;
+static uid_t user; /* that the next process becomes; 0: it stays */
 
 typedef int body(struct meet *meet, uint32_t rank, struct error *err);
 
@@ -67,6 +68,8 @@ static void start_with(struct meet_options options, body *run)
     struct meet *meet;
     struct error *err = &shared->errors[slot];
     alarm(60);
+    if (user && setuid(user) < 0)
+        _exit(ERR_BUG);
     int result = meet_open(&meet, &options, err);
     if (result == 0) {
         result = run ? run(meet, options.rank, err) : 0;
@@ -468,6 +471,51 @@ static void was_said(int said, const char *words)
     assert_true(pread(said, text, sizeof text - 1, 0) >= 0);
     close(said);
     assert_non_null(strstr(text, words));
+}
+
+static void a_process_of_another_user_is_sent_away(void **state)
+{
+    (void)state;
+    char place[64];
+    if (geteuid() != 0)
+        skip();
+    snprintf(place, sizeof place, "127.0.0.1:%u", free_port(AF_INET));
+    start_with(options_of(0, 2, place), talk);
+    user = 65534;
+    start_with(options_of(1, 2, place), talk);
+    user = 0;
+    siginfo_t ended;
+    assert_int_equal(waitid(P_PID, (id_t)pids[1], &ended, WEXITED | WNOWAIT), 0); /* before the right one comes */
+    start_with(options_of(1, 2, place), talk);
+    join();
+    assert_int_equal(shared->codes[0], 0);
+    assert_int_equal(shared->codes[1], ERR_MISMATCH);
+    says(1, "another user");
+    assert_int_equal(shared->codes[2], 0);
+
+    /* Nor does one join the rank 0 of another user. */
+    set_up(NULL);
+    struct meet_options open = options_of(0, 2, place);
+    open.admits_all = true;
+    open.patience = 2;
+    user = 65534;
+    start_with(open, talk);
+    user = 1;
+    start_with(options_of(1, 2, place), talk);
+    user = 0;
+    join();
+    assert_int_equal(shared->codes[1], ERR_MISMATCH);
+    says(1, "another user");
+
+    /* --key none */
+    set_up(NULL);
+    open.patience = 0;
+    start_with(open, talk);
+    open.rank = 1;
+    user = 65534;
+    start_with(open, talk);
+    user = 0;
+    all_are(0);
 }
 
 static void absent_processes_are_named(void **state)
@@ -1004,6 +1052,7 @@ int main(void)
         cmocka_unit_test_setup(an_impostor_is_not_trusted, set_up),
         cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
         cmocka_unit_test_setup(who_does_not_fit_is_sent_away, set_up),
+        cmocka_unit_test_setup(a_process_of_another_user_is_sent_away, set_up),
         cmocka_unit_test_setup(absent_processes_are_named, set_up),
         cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
         cmocka_unit_test_setup(who_asks_again_is_no_nuisance, set_up),

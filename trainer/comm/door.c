@@ -179,6 +179,8 @@ static enum misfit admit(struct meet *meet, struct stranger *stranger, const str
     struct refusal refusal = {0};
     if (frame->kind != FRAME_JOIN || !join_read(frame->bytes, &join))
         return MISFIT_SPEECH;
+    if (!meet_trusts(meet, stranger->line.fd))
+        return MISFIT_USER;
     if (join_check(&join, meet->options.size, meet->options.run, &refusal) == MISFIT_NONE &&
         is_free(meet, &join, &refusal))
         take_seat(meet, stranger, &join);

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "trainer/comm/board.h"
 #include "trainer/comm/meet_parts.h"
+#include "trainer/comm/owner.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -97,6 +98,11 @@ void meet_secret(const struct meet *meet, const char *label, unsigned char secre
     static const unsigned char alone[HMAC_BYTES];
     const unsigned char *key = meet ? meet->secret : alone;
     hmac_sha256((struct str){(const char *)key, HMAC_BYTES}, str_of(label), secret);
+}
+
+bool meet_trusts(const struct meet *meet, int fd)
+{
+    return meet->key.given || meet->options.admits_all || owner_is_trusted(fd);
 }
 
 void meet_wake(struct meet *meet)

@@ -15,8 +15,8 @@
  *
  * With a key of 128 random bits or more nobody joins who does not have it, and no message between two processes can be
  * altered, repeated, reordered or left out unnoticed (handshake.h, line.h): the meeting ends then. Nothing is
- * encrypted: who listens to the network reads the options of the run. Without a key every program that can reach rank 0
- * can join.
+ * encrypted: who listens to the network reads the options of the run. Without a key only processes of
+ * the same user on this machine join, and root's (owner.h).
  *
  * A process that does not fit (another key, run, number of processes or program version, a rank that is taken) is sent
  * away with the reason, and the meeting goes on waiting for the right one. What waits to be sent to a process is
@@ -41,14 +41,15 @@ struct meet;
 struct meet_options {
     uint32_t rank, size;
     const char *rendezvous; /* HOST:PORT or FILE; NULL: `give` says where rank 0 is. Must outlive the meeting */
-    const char *bind;       /* for rank 0: the address on which it listens; NULL: that of the rendezvous (listen_open) */
-    int listener;           /* for rank 0, from a parent: a listening socket, taken over; < 0: none */
+    const char *bind; /* for rank 0: the address on which it listens; NULL: that of the rendezvous (listen_open) */
+    int listener;     /* for rank 0, from a parent: a listening socket, taken over; < 0: none */
     /* By which the processes know each other: the same in all. NULL or not given: a FILE or `give` carries one that
      * rank 0 makes; at HOST:PORT there is none. */
     const struct job_key *key;
     /* Names the run, for processes that find another run at their place: the same in all of its processes, likely
      * another in other runs. At most 127 bytes; NULL: "". */
     const char *run;
+    bool admits_all; /* without a key: anyone joins */
     /* Where something else (MPI) started us: gives rank 0's bytes to all. 0, or < 0 with *err. */
     int (*give)(void *context, void *bytes, size_t size, struct error *err);
     void *give_context;

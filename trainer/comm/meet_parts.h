@@ -114,6 +114,8 @@ void poll_release(struct poll_set *set);
  * each time; this adds meet->wake. */
 void meet_rest(struct meet *meet, struct poll_set *set);
 
+/* May the process at the other end take part, as far as that is known without a key? */
+bool meet_trusts(const struct meet *meet, int fd);
 void meet_wake(struct meet *meet);                   /* wakes the thread: there is something to send */
 void meet_await(struct meet *meet);                  /* sleeps in a caller until something changes, or for a tick */
 int meet_tell(struct meet *meet, struct error *err); /* reports the verdict to a caller; returns -1 */

@@ -133,6 +133,10 @@ static enum attempt try_place(struct meet *meet, const struct places *places, si
     assert(meet->line.fd < 0); /* the attempt before closed its own */
     line_open(&meet->line, fd, meet_frame_max(meet->options.size, true), meet_queue_max(meet->options.size));
     enum attempt attempt = say_hello(meet, &join, where, until, err);
+    if (attempt == JOINED && !meet_trusts(meet, fd)) { /* known only now, because rank 0 has accepted the connection */
+        away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
+        attempt = SENT_AWAY;
+    }
     if (attempt == JOINED)
         attempt = take_answer(meet, &join, where, until, err);
     if (attempt != JOINED)
