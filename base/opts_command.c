@@ -33,7 +33,8 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
     static const char never[] = " quiet verbose json force ";
     const struct opt_verb named = {.name = verb};
     command_add(out, program->name);
-    command_add(out, verb);
+    if (!program->default_verb || strcmp(verb, program->default_verb) != 0)
+        command_add(out, verb);
     add_paths(NULL, false, &result->bare, out);
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const size_t i = (size_t)(row - program->rows);

@@ -41,27 +41,44 @@ static uint32_t longer_length(const struct setup *setup)
     return longer;
 }
 
-/* The commands that a user is likely to want next: training at a longer length, if the dataset has one, and exporting
- * the model, both from the checkpoint `best` unless that is NULL. */
+/* What was typed for this run and holds for a longer length too. Warm-ups and decays that are numbers of steps may not
+ * fit into the fewer steps; a micro-batch is in sequences of the other length. */
+static char *longer_command(const struct setup *setup, uint32_t longer, const char *init)
+{
+    const struct settings *settings = setup->settings;
+    struct buf command = {0}, leave = {0};
+    char seq[16], steps[24];
+    buf_add_text(&leave, " seq steps epochs model init init-moments resume out fresh micro-batch tune stop-after "
+                         "skip-damaged dump-gradients timings dry-run ");
+    if (settings->warmup >= 1)
+        buf_add_text(&leave, "warmup ");
+    if (settings->decay >= 1)
+        buf_add_text(&leave, "decay ");
+    if (settings->batch_warmup >= 1)
+        buf_add_text(&leave, "batch batch-warmup ");
+    opts_command(settings->program, settings->result, settings, "train", buf_text(&leave), &command);
+    snprintf(seq, sizeof seq, "%" PRIu32, longer);
+    snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
+    command_option(&command, "seq", seq);
+    command_add(&command, "--init");
+    command_path(&command, init);
+    command_option(&command, "steps", steps);
+    buf_release(&leave);
+    buf_text(&command);
+    return command.data;
+}
+
+/* The commands that a user is likely to want next: training at a longer length, if the dataset has one, looking at the
+ * run, and exporting the model; model and weights are of the checkpoint `best` unless that is NULL. */
 static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
 {
     json_t *next = json_array();
-    char name[32], model[40], seq[16], steps[24];
+    char name[32], model[40];
     const uint32_t longer = longer_length(setup);
-    if (longer > 0) {
-        struct buf command = {0};
-        snprintf(seq, sizeof seq, "%" PRIu32, longer);
-        snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
-        command_add(&command, "dstrain");
-        shards_command(&setup->settings->shards, &command);
-        command_option(&command, "seq", seq);
-        command_add(&command, "--init");
-        command_path(&command, best ? best : directory);
-        command_option(&command, "steps", steps);
-        json_array_append_new(next, json_string(buf_text(&command)));
-        buf_release(&command);
-    }
+    if (longer > 0)
+        append_command(next, longer_command(setup, longer, best ? best : directory));
     snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
+    append_command(next, command_text("dstrain report %s", directory));
     append_command(next, command_text("dstrain export %s --out %s", best ? best : directory, model));
     return next;
 }

@@ -33,25 +33,43 @@ static size_t words_dropped(const json_t *command, size_t at, const struct rerun
     return dropped;
 }
 
-char *rerun_command(const json_t *record, const struct rerun_option options[RERUN_OPTIONS_MAX])
+/* The recorded words without those that are dropped; false: none are recorded. */
+static bool add_words(const json_t *record, const struct rerun_option options[RERUN_OPTIONS_MAX], struct buf *command)
 {
     const json_t *starts = json_object_get(record, "starts");
     const size_t count = json_array_size(starts);
     const json_t *before = json_object_get(json_array_get(starts, count > 0 ? count - 1 : 0), "command");
-    struct buf command = {0};
     if (json_array_size(before) < 2)
-        return NULL;
-    command_add(&command, "dstrain");
+        return false;
+    command_add(command, "dstrain");
     for (size_t at = 1; at < json_array_size(before);) {
         const size_t dropped = words_dropped(before, at, options);
         const char *word = json_string_value(json_array_get(before, at));
         if (dropped == 0 && word)
-            command_add(&command, word);
+            command_add(command, word);
         at += dropped > 0 ? dropped : 1;
     }
+    return true;
+}
+
+char *rerun_command(const json_t *record, const struct rerun_option options[RERUN_OPTIONS_MAX])
+{
+    struct buf command = {0};
+    if (!add_words(record, options, &command))
+        return NULL;
     for (size_t i = 0; i < RERUN_OPTIONS_MAX && options[i].name; i++)
         command_option(&command, options[i].name, options[i].value);
     command_option(&command, "fresh", NULL);
+    buf_text(&command);
+    return command.data;
+}
+
+char *rerun_continue(const json_t *record)
+{
+    static const struct rerun_option none[RERUN_OPTIONS_MAX];
+    struct buf command = {0};
+    if (!add_words(record, none, &command))
+        return NULL;
     buf_text(&command);
     return command.data;
 }

@@ -1,4 +1,4 @@
-/* The command of a run's last start, as run.json records it, with other options. */
+/* The command of a run's last start, as run.json records it, as it is or with other options. */
 #ifndef TRAINER_RERUN_H
 #define TRAINER_RERUN_H
 
@@ -13,5 +13,7 @@ struct rerun_option {
  * --stop-after) are left out, and --fresh moves the run away. NULL: the record has no command. The caller frees it with
  * mem_free. */
 char *rerun_command(const json_t *record, const struct rerun_option options[RERUN_OPTIONS_MAX]);
+/* The command that continues the run: without the options of one start only. NULL and memory as above. */
+char *rerun_continue(const json_t *record);
 
 #endif

@@ -97,6 +97,11 @@ for run in "$odd/-r" ./-r; do
     followed dstrain verify "$run" --replay --from 0
 done
 
+echo '{"gradient_clipping": 0.5, "optimizer": {"type": "LAMB"}}' >"$odd/c.json"
+with="--quiet" followed "${train[@]}" --out ./-c --config "$odd/c.json" --set optimizer.params.eps=1e-5
+expect_exit 0 "${train[@]}" --out ./-c --config "$odd/c.json" --set optimizer.params.eps=1e-5
+expect_words "--set optimizer.params.eps=1e-5" "c.json' --" "--init ./-c --steps 2"
+
 case_begin "commands in hints"
 mkdir "$odd/-bin"
 echo '{"model_type": "bert"}' >"$odd/-bin/config.json"

@@ -15,7 +15,7 @@ runs() {
     case_begin "a mixture trains, and says what it is"
     expect_exit 0 "${mixed[@]}" --out whole
     expect_words "mixture    0.7 $data (" "0.3 other (" "epochs)" \
-        "dstrain --shards $data=0.7 --shards other=0.3 --seq 64 --init whole"
+        "dstrain --shards $data=0.7 --shards other=0.3" "--lr 0.001" " --seq 64 --init whole --steps 2"
     python3 - "$scratch/stderr" <<'PYTHON' || complain "epochs, or run.json"
 import json, os, re, sys
 
