@@ -21,8 +21,15 @@ expect_row "optimizer" adam model
 expect_row "lr" "0\\.001" model
 expect_row "mlm\\\\_loss" "[0-9.]+" model
 valid=$(grep valid run/metrics.jsonl | tail -1 |
-    python3 -c 'import json; print("%.6g" % json.loads(input())["mlm_loss"])')
-expect_row "mlm\\\\_loss" "$valid" model
+    python3 -c 'import json; o = json.loads(input()); print("%.4f %.2f %.2f" % (
+        o["mlm_loss"], 100 * o["mlm_accuracy"], 100 * o["mlm_accuracy_commonest"]))')
+read -r loss accuracy commonest <<<"$valid"
+expect_row "mlm\\\\_loss" "$loss" model
+expect_row "mlm\\\\_accuracy" "$accuracy % .commonest $commonest %." model
+expect_row precision "$(json run/run.json 'o["precision"]')" model
+grep -q "Its tokenizer: WordPiece, [0-9,]* pieces, uncased, accents stripped\." model/README.md ||
+    complain "no word about the tokenizer"
+grep -q "^base_model" model/README.md && complain "a model before random weights"
 expect_row "valid\\\\_samples" "$(json <(grep valid run/metrics.jsonl | tail -1) 'o["valid_samples"]')" model
 expect_equal "samples that were trained on" "$(grep -c '^| samples |' model/README.md)" 2 # of the run, of its last step
 [ "$(head -1 model/README.md)" = "---" ] || complain "the card has no front matter"
@@ -68,7 +75,23 @@ expect_exit 0 "$dstrain" export tuned --out tuned-model
 grep -q 'AutoModelForSequenceClassification.from_pretrained' tuned-model/README.md || complain "another class"
 grep -q '^pipeline_tag: text-classification$' tuned-model/README.md || complain "another tag"
 expect_row task "(glue )?sst-2" tuned-model
-expect_row acc "$(json tuned/scores.json '"%.6g" % o["acc"]')" tuned-model
+expect_row acc "$(json tuned/scores.json '"%.4f" % o["acc"]') .always the commonest label: 0.5000." tuned-model
+grep -q "commonest acc" tuned-model/README.md && complain "a row for the baseline alone"
+grep -q '^base_model: "run"$' tuned-model/README.md || complain "no base model"
+expect_row "started from" run tuned-model
+expect_row "initial\\\\_weights" "[0-9a-f]{16}" tuned-model
+expect_equal "labels in their order" "$(sed -n '/^## Labels/,/^## Data/s/^| \([0-9]\) | \(.*\) |$/\1 \2/p' \
+    tuned-model/README.md | tr '\n' ' ')" "0 0 (negative) 1 1 (positive) "
+for scores in tuned tuned/scores.json ./tuned/; do
+    rm -r tuned-model
+    expect_exit 0 "$dstrain" export tuned --out tuned-model --scores "$scores"
+    expect_equal "tables of scores with --scores $scores" "$(grep -c '^## Results' tuned-model/README.md)" 1
+done
+grep -q "another model" tuned-model/README.md && complain "a run is not another model than itself"
+expect_exit 0 "$dstrain" show tuned
+grep -q "^scores     sst-2: acc .* (0.5000)" stdout || complain "show has no scores"
+grep -q "^labels     0 (negative), 1 (positive)$" stdout || complain "show has no labels"
+grep -q "^base       run, weights [0-9a-f]*$" stdout || complain "show has no base model"
 expect_row "samples .hash." "[0-9a-f]{16}" tuned-model
 expect_row "class\\\\_loss" "[0-9.]+" tuned-model
 expect_exit 0 "$dstrain" export tuned/checkpoints/step-00000002 --out earlier
@@ -81,7 +104,7 @@ expect_exit 0 "$dstrain" export run --out parent --scores tuned answers all
 expect_row "fine-tuned from" "this model" parent
 expect_row f1 "$(json answers/scores.json '"%.6g" % o["f1"]')" parent
 expect_row "tasks sst-2 spread acc mean" "[0-9.]+" parent
-expect_row "tasks sst-2 acc" "$(json all/scores.json '"%.6g" % o["tasks"]["sst-2"]["acc"]')" parent
+expect_row "tasks sst-2 acc" "$(json all/scores.json '"%.4f" % o["tasks"]["sst-2"]["acc"]') .always.*" parent
 grep -q '^pipeline_tag: fill-mask$' parent/README.md || complain "another tag"
 expect_exit 0 "$dstrain" export older --out stranger --scores tuned
 expect_row "fine-tuned from" "another model" stranger

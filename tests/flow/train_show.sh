@@ -14,7 +14,7 @@ expect_exit 75 "${train[@]}" --out run --stop-after 2
 expect_exit 0 "$dstrain" show run --json
 cp stdout facts.json
 expect_exit 0 "$dstrain" show run
-expect_words next
+next=$(sed -n 's/^next  *//p' stderr)
 expect_equal "lines" "$(($(wc -l <stdout) <= 12))" 1
 steps=$(json facts.json 'o["identity"]["steps"]')
 expect_equal "progress" "$(line progress)" "step 2 of $steps, $((200 / steps)) %"
@@ -23,7 +23,8 @@ expect_equal "loss" "$(line train | cut -d' ' -f2)" "$(json facts.json '"%.3f" %
 expect_equal "root" "$(line data | grep -c "$(root_hash "$data")")" 1
 
 case_begin "a finished run, its checkpoint, and an exported model"
-expect_exit 0 "${train[@]}" --out run
+expect_exit 0 env PATH="$build:$PATH" bash -c "$next" # the command that continues a run, without --stop-after
+expect_words "run  (continues at step 2)" "dstrain report run" "dstrain export run"
 expect_exit 0 "$dstrain" show run
 expect_equal "progress" "$(line progress)" "step $steps of $steps, 100 %, finished"
 line speed | grep -q "in 2 starts" || complain "not two starts"
@@ -41,7 +42,9 @@ expect_words "dstrain export run/checkpoints/"
 expect_exit 0 "$dstrain" export run --out model
 expect_exit 0 "$dstrain" show model
 expect_words "dstrain --shards DATASET --init model"
-expect_equal "lines about a model" "$(wc -l <stdout)" 2
+expect_equal "lines about a model" "$(wc -l <stdout)" 3
+expect_equal "tokenizer" "$(line tokenizer)" \
+    "WordPiece, $(json model/config.json 'o["vocab_size"]') pieces, uncased, accents stripped"
 
 case_begin "a damaged record"
 echo '{"identity": 3' >run/run.json

@@ -10,9 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "shards/manifest.h"
 #include "trainer/config.h"
-#include "trainer/datasets.h"
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run.h"
@@ -20,8 +18,8 @@
 #define SCORES_NAME      "scores.json"
 #define SCORES_BYTES_MAX (1u << 20)
 #define SCORES_DEPTH     4
-#define LANGUAGES_MAX    64
-#define HASH_DIGITS      16
+#define COMMONEST        "commonest" /* keys of scores.json: what guessing without a look at the text scores */
+#define NO_ANSWER        "no_answer"
 
 /* ---- Markdown ---- */
 
@@ -69,18 +67,32 @@ static void add_value(struct buf *card, const char *key, const json_t *value)
     buf_release(&text);
 }
 
+/* The same for a score; `commonest` is what always giving the commonest label scores. */
+static void add_score(struct buf *card, const char *key, const json_t *value, const json_t *commonest)
+{
+    char text[96];
+    if (!json_is_real(value) || !json_is_number(commonest)) {
+        add_value(card, key, value);
+        return;
+    }
+    snprintf(text, sizeof text, "%.4f (always the commonest label: %.4f)", json_real_value(value),
+             json_number_value(commonest));
+    add_row(card, key, text);
+}
+
 /* Adds a row for each value of an object. Objects in it are followed to `depth`; their keys are joined by blanks:
  * "by_paradigm agreement". */
 static void add_object(struct buf *card, const json_t *object, const char *before, int depth)
 {
+    const json_t *commonest = json_object_get(object, COMMONEST);
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value)
     {
         struct buf name = {0};
         buf_addf(&name, "%s%s", before, key);
-        add_value(card, buf_text(&name), value);
-        if (json_is_object(value) && depth > 0) {
+        add_score(card, buf_text(&name), value, json_object_get(commonest, key));
+        if (json_is_object(value) && value != commonest && depth > 0) {
             buf_add_byte(&name, ' ');
             add_object(card, value, buf_text(&name), depth - 1);
         }
@@ -95,50 +107,6 @@ static void begin_table(struct buf *card, const char *title)
 
 /* ---- the records ---- */
 
-static json_t *read_quietly(const char *directory, const char *name, size_t bytes_max)
-{
-    struct error ignored = {0};
-    json_t *json = NULL;
-    char *path = path_join(directory, name);
-    if (!path_exists(path) || json_read(path, bytes_max, ERR_INPUT, &json, &ignored) < 0)
-        json = NULL;
-    mem_free(path);
-    return json;
-}
-
-/* The directory of the run; the caller mem_free's it. */
-static char *run_of(const struct card_facts *facts)
-{
-    return facts->source == SOURCE_CHECKPOINT ? path_join(facts->files, "../..") : mem_copy_text(facts->from);
-}
-
-/* The length of the language code at the start of a dump's name, "en" in "enwiki"; 0: none. */
-static size_t language_size(const char *wiki)
-{
-    const size_t size = wiki ? strlen(wiki) : 0, letters = wiki ? strspn(wiki, "abcdefghijklmnopqrstuvwxyz") : 0;
-    return size > 4 && letters == size && strcmp(wiki + size - 4, "wiki") == 0 && size - 4 <= 3 ? size - 4 : 0;
-}
-
-/* Adds the languages in a dataset's build.json to a set. */
-static void add_languages(json_t *languages, const json_t *build)
-{
-    const char *said =
-        json_string_value(json_object_get(json_object_get(json_object_get(build, "identity"), "recipe"), "lang"));
-    size_t i;
-    json_t *source;
-    if (said && *said)
-        json_object_set_new(languages, said, json_true());
-    json_array_foreach(json_object_get(build, "sources"), i, source)
-    {
-        const char *wiki = json_string_value(json_object_get(source, "wiki"));
-        char code[8] = "";
-        if (language_size(wiki) > 0 && json_object_size(languages) < LANGUAGES_MAX) {
-            memcpy(code, wiki, language_size(wiki));
-            json_object_set_new(languages, code, json_true());
-        }
-    }
-}
-
 static void add_sources(struct buf *card, const json_t *build)
 {
     size_t i;
@@ -150,27 +118,6 @@ static void add_sources(struct buf *card, const json_t *build)
         if (base)
             add_row(card, "source", base);
     }
-}
-
-/* The run's datasets that still exist unchanged where the run found them: [{"manifest", "build"}]. */
-static json_t *datasets_there(const json_t *identity, const json_t *record)
-{
-    json_t *there = json_array();
-    const char *mixture = json_string_value(json_object_get(identity, "mixture"));
-    const char *hashes = mixture ? mixture : json_string_value(json_object_get(identity, "dataset"));
-    struct opt_paths shards = shards_recorded(json_object_get(json_object_get(record, "settings"), "shards"));
-    for (size_t i = 0; i < shards.count; i++) {
-        char *path = shards_path(shards.items[i]);
-        json_t *manifest = read_quietly(path, MANIFEST_NAME, MANIFEST_BYTES_MAX);
-        const char *hash = json_string_value(json_object_get(manifest, "root_hash"));
-        if (hash && hashes && strlen(hash) == HASH_DIGITS && strstr(hashes, hash))
-            json_array_append_new(there, json_pack("{s:O, s:o*}", "manifest", manifest, "build",
-                                                   read_quietly(path, BUILD_NAME, BUILD_BYTES_MAX)));
-        json_decref(manifest);
-        mem_free(path);
-    }
-    mem_free(shards.items);
-    return there;
 }
 
 static void add_data(struct buf *card, const json_t *identity, const json_t *there, const json_t *languages)
@@ -194,13 +141,21 @@ static void add_data(struct buf *card, const json_t *identity, const json_t *the
     json_array_foreach((json_t *)there, i, dataset) add_sources(card, json_object_get(dataset, "build"));
 }
 
+/* The recipe as run.json has it, but with the precision that was computed in, and the model before under its name. */
 static void add_training(struct buf *card, const struct card_facts *facts)
 {
+    const char *precision = facts->about->precision;
+    json_t *recipe = json_copy((json_t *)facts->identity);
     begin_table(card, "Training");
     add_count(card, "steps done", facts->state->step);
     add_count(card, "samples", facts->state->samples);
     add_count(card, "tokens", facts->state->tokens);
-    add_object(card, facts->identity, "", 0);
+    if (facts->about->base[0])
+        add_row(card, "started from", facts->about->base);
+    if (precision)
+        json_object_set_new(recipe, "precision", json_string(precision));
+    add_object(card, recipe, "", 0);
+    json_decref(recipe);
 }
 
 /* Whether to show a key of a line of metrics: losses and accuracies of any head, and the samples that they are of. A
@@ -210,6 +165,40 @@ static bool is_result(const char *key, const char *samples)
     const struct str name = str_of(key);
     return strcmp(key, "step") == 0 || strcmp(key, samples) == 0 || str_ends(name, STR("loss")) ||
            str_ends(name, STR("accuracy"));
+}
+
+static void add_loss(struct buf *card, const char *key, double loss)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4f", loss);
+    add_row(card, key, text);
+}
+
+/* "6.90 % (commonest 6.10 %)" */
+static void add_accuracy(struct buf *card, const json_t *line, const char *key, double accuracy)
+{
+    static const char *const baselines[] = {BASELINE_COMMONEST, BASELINE_MAJORITY};
+    struct buf text = {0};
+    buf_addf(&text, "%.2f %%", 100 * accuracy);
+    for (size_t i = 0; i < sizeof baselines / sizeof *baselines; i++) {
+        char name[METRIC_KEY_BYTES];
+        snprintf(name, sizeof name, "%.40s_%s", key, baselines[i]);
+        const json_t *baseline = json_object_get(line, name);
+        if (json_is_number(baseline))
+            buf_addf(&text, " (%s %.2f %%)", baselines[i], 100 * json_number_value(baseline));
+    }
+    add_row(card, key, buf_text(&text));
+    buf_release(&text);
+}
+
+static void add_result(struct buf *card, const json_t *line, const char *key, const json_t *value)
+{
+    if (json_is_real(value) && str_ends(str_of(key), STR("loss")))
+        add_loss(card, key, json_real_value(value));
+    else if (json_is_number(value) && str_ends(str_of(key), STR("accuracy")))
+        add_accuracy(card, line, key, json_number_value(value));
+    else
+        add_value(card, key, value);
 }
 
 static void add_results(struct buf *card, const char *run, uint64_t step)
@@ -229,7 +218,7 @@ static void add_results(struct buf *card, const char *run, uint64_t step)
         json_object_foreach(line, key, value)
         {
             if (is_result(key, kinds[kind].samples))
-                add_value(card, key, value);
+                add_result(card, line, key, value);
         }
     }
     json_decref(last);
@@ -247,20 +236,32 @@ static void add_score_table(struct buf *card, const char *from, const char *bega
     add_object(card, scores, "", SCORES_DEPTH);
 }
 
-/* Adds the scores of a fine-tuned run itself, if this is its last step, for which they were made. */
-static void add_own_scores(struct buf *card, const struct card_facts *facts, const char *run)
+/* Adds the scores of a fine-tuned run itself, if this is its last step, for which they were made. Returns whether. */
+static bool add_own_scores(struct buf *card, const struct card_facts *facts)
 {
     const json_t *steps = json_object_get(facts->identity, "steps");
-    json_t *scores = json_object_get(facts->identity, "task") ? read_quietly(run, SCORES_NAME, SCORES_BYTES_MAX) : NULL;
-    if (scores && (uint64_t)json_integer_value(steps) == facts->state->step)
+    json_t *scores =
+        json_object_get(facts->identity, "task") ? about_read(facts->about->run, SCORES_NAME, SCORES_BYTES_MAX) : NULL;
+    const bool last = scores && (uint64_t)json_integer_value(steps) == facts->state->step;
+    if (last)
         add_score_table(card, NULL, NULL, scores);
     json_decref(scores);
+    return last;
+}
+
+/* Whether --scores names the run itself, whose scores are in the card already. */
+static bool is_own(const struct card_facts *facts, const char *named)
+{
+    char *scores = path_join(facts->about->run, SCORES_NAME);
+    const bool own = path_same(named, facts->about->run) || path_same(named, scores);
+    mem_free(scores);
+    return own;
 }
 
 /* Whether the run in that directory started from the card's model, as text; NULL: not known. */
 static const char *began_with(const char *directory, const char *hash)
 {
-    json_t *record = read_quietly(directory, RUN_NAME, RUN_BYTES_MAX);
+    json_t *record = about_read(directory, RUN_NAME, RUN_BYTES_MAX);
     const char *initial = json_string_value(json_object_get(json_object_get(record, "identity"), "initial_weights")),
                *answer = NULL;
     if (initial)
@@ -281,7 +282,8 @@ static int hash_weights(const char *files, char hash[17], struct error *err)
     return result;
 }
 
-static int add_scores(struct buf *card, const struct card_facts *facts, struct error *err)
+/* `own`: the run's own scores are in the card. */
+static int add_scores(struct buf *card, const struct card_facts *facts, bool own, struct error *err)
 {
     char hash[17];
     if (facts->scores->count > 0)
@@ -289,6 +291,8 @@ static int add_scores(struct buf *card, const struct card_facts *facts, struct e
     for (size_t i = 0; i < facts->scores->count; i++) {
         const char *named = facts->scores->items[i];
         const bool is_directory = path_is_directory(named);
+        if (own && is_own(facts, named))
+            continue;
         json_t *json = NULL;
         char *path = is_directory ? path_join(named, SCORES_NAME) : mem_copy_text(named);
         const int result = json_read(path, SCORES_BYTES_MAX, ERR_INPUT, &json, err);
@@ -302,14 +306,39 @@ static int add_scores(struct buf *card, const struct card_facts *facts, struct e
 
 /* ---- the card ---- */
 
-static void add_shape(struct buf *card, const struct model_config *config)
+static void add_shape(struct buf *card, const struct card_facts *facts)
 {
+    const struct model_config *config = facts->config;
     char model[32], parameters[32];
     struct params params;
     params_shapes(&params, config);
     buf_addf(card, "\n\nA BERT (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
              config_name(config, model), format_count(params.total, parameters), config->vocabulary);
     params_release(&params);
+    if (facts->about->tokenizer[0])
+        buf_addf(card, " Its tokenizer: %s.", facts->about->tokenizer);
+}
+
+/* The names of the classes, in the order of the model's outputs. */
+static void add_labels(struct buf *card, const struct model_config *config)
+{
+    if (!model_has(config, HEAD_CLASS) || config->hidden == 0)
+        return;
+    begin_table(card, "Labels");
+    if (config->labels == 1)
+        add_row(card, "output", "a number");
+    for (int32_t i = 0; i < config->labels && config->labels > 1; i++) {
+        char number[12], name[LABEL_NAME_SIZE], text[ABOUT_LABEL_SIZE];
+        snprintf(number, sizeof number, "%" PRId32, i);
+        add_row(card, number, about_label_text(config->tuned_for, i, about_label(config, i, name), text));
+    }
+}
+
+/* Names in front matter are of letters that mean nothing in YAML. */
+static bool is_plain(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return *name && *name != '-' && *name != '.' && name[strspn(name, letters)] == '\0';
 }
 
 /* The use of the model, which depends on its head. */
@@ -325,14 +354,17 @@ static const struct use *use_of(const struct model_config *config)
     return model_has(config, HEAD_SPAN) ? &answers : model_has(config, HEAD_CLASS) ? &labels : &words;
 }
 
-static void add_head(struct buf *card, const struct card_facts *facts, const json_t *languages)
+static void add_head(struct buf *card, const struct card_facts *facts)
 {
+    const json_t *languages = facts->about->languages;
     static const char own[] =
         "\n\ntransformers has no model with this placement of layer norms; `dstrain --init` loads it.\n";
     const char *code;
     json_t *ignored;
     const struct use *use = use_of(facts->config);
     buf_addf(card, "---\nlibrary_name: transformers\npipeline_tag: %s\n", use->tag);
+    if (is_plain(facts->about->base))
+        buf_addf(card, "base_model: \"%s\"\n", facts->about->base);
     if (json_object_size(languages) > 0)
         buf_add_text(card, "language:\n");
     json_object_foreach((json_t *)languages, code, ignored)
@@ -345,7 +377,7 @@ static void add_head(struct buf *card, const struct card_facts *facts, const jso
         strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
     add_escaped(card, name);
     if (facts->config->hidden > 0) /* 0: config.json could not be read */
-        add_shape(card, facts->config);
+        add_shape(card, facts);
     if (facts->foreign)
         buf_add_text(card, own);
     else
@@ -358,22 +390,15 @@ static void add_head(struct buf *card, const struct card_facts *facts, const jso
 
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
 {
-    char *run = run_of(facts);
-    json_t *record = facts->identity ? read_quietly(run, RUN_NAME, RUN_BYTES_MAX) : NULL;
-    json_t *there = datasets_there(facts->identity, record), *languages = json_object(), *dataset;
-    size_t i;
-    json_array_foreach(there, i, dataset) add_languages(languages, json_object_get(dataset, "build"));
-    add_head(card, facts, languages);
+    const struct about *about = facts->about;
+    bool own = false;
+    add_head(card, facts);
+    add_labels(card, facts->config);
     if (facts->identity) {
-        add_data(card, facts->identity, there, languages);
+        add_data(card, facts->identity, about->datasets, about->languages);
         add_training(card, facts);
-        add_results(card, run, facts->state->step);
-        add_own_scores(card, facts, run);
+        add_results(card, about->run, facts->state->step);
+        own = add_own_scores(card, facts);
     }
-    const int result = add_scores(card, facts, err);
-    json_decref(languages);
-    json_decref(there);
-    json_decref(record);
-    mem_free(run);
-    return result;
+    return add_scores(card, facts, own, err);
 }

@@ -7,14 +7,14 @@
 #include "base/str.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/params.h"
+#include "trainer/verbs/about.h"
 
 #include <jansson.h>
 
 #define CARD_NAME "README.md"
 
 struct card_facts {
-    const char *from;                     /* the run, checkpoint or directory, as the user named it */
-    enum model_source source;             /* what `from` is */
+    const struct about *about;
     const char *files;                    /* directory of the model's files */
     const struct checkpoint_state *state; /* of a run or checkpoint */
     const json_t *identity;               /* of a run or checkpoint; else NULL */

@@ -14,6 +14,7 @@
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/tune/guesses.h"
+#include "trainer/verbs/about.h"
 #include "trainer/verbs/dstrain_eval.h"
 #include "trainer/verbs/eval_tuned.h"
 
@@ -49,6 +50,19 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     return result;
 }
 
+/* The command that tries the model with a sentence of the datasets' language. */
+static char *trial(const struct setup *setup, const struct origin *origin)
+{
+    json_t *languages = json_object();
+    for (size_t i = 0; i < setup->datasets.count; i++)
+        about_languages(languages, setup->datasets.train[i].directory);
+    char *sentence = about_sentence(languages, "[MASK]");
+    char *command = command_text("dstrain fill-mask %s %s", origin->name, sentence);
+    mem_free(sentence);
+    json_decref(languages);
+    return command;
+}
+
 static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
                    const struct evaluation *each, double seconds, json_t *guesses)
 {
@@ -59,9 +73,8 @@ static void report(const struct setup *setup, const struct origin *origin, const
             guesses_print(guesses, output_colours());
         screen_means(output_line, &setup->task.metrics, e, split);
         screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
-        say_next(origin->source == SOURCE_HUGGING_FACE
-                     ? command_text("dstrain fill-mask %s 'Paris is the [MASK] of France.'", origin->name)
-                     : command_text("dstrain export %s --out DIR", origin->name));
+        say_next(origin->source == SOURCE_HUGGING_FACE ? trial(setup, origin)
+                                                       : command_text("dstrain export %s --out DIR", origin->name));
         return;
     }
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",

@@ -116,8 +116,8 @@ static bool is_foreign(const struct model_config *config)
 #define TRIAL(task, words)                                                                                             \
     "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
 
-/* A command that tries the model; the caller mem_free's it. */
-static char *trial_of(const struct model_config *config, const char *out)
+/* A command that tries the model, with a sentence of its language; the caller mem_free's it. */
+static char *trial_of(const struct model_config *config, const json_t *languages, const char *out)
 {
     if (model_has(config, HEAD_SPAN))
         return command_text(
@@ -125,20 +125,18 @@ static char *trial_of(const struct model_config *config, const char *out)
             TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\""), out);
     if (model_has(config, HEAD_CLASS))
         return command_text("python3 -c %s %s", TRIAL("text-classification", "\"It was a good day.\""), out);
-    struct buf sentence = {0};
-    char *mask = export_mask_token(out);
-    buf_addf(&sentence, "Paris is the %s of France.", mask);
-    char *command = command_text("python3 -c %s %s %s", TRIAL("fill-mask", "sys.argv[2]"), out, buf_text(&sentence));
-    buf_release(&sentence);
+    char *mask = export_mask_token(out), *sentence = about_sentence(languages, mask);
+    char *command = command_text("python3 -c %s %s %s", TRIAL("fill-mask", "sys.argv[2]"), out, sentence);
+    mem_free(sentence);
     mem_free(mask);
     return command;
 }
 
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
-                 json_t *copied)
+                 const json_t *languages, json_t *copied)
 {
     char *next = is_foreign(config) ? command_text("dstrain --shards DATASET --init %s", settings->out)
-                                    : trial_of(config, settings->out);
+                                    : trial_of(config, languages, settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))
@@ -178,14 +176,17 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
+    struct about about;
+    about_open(&about, bare.items[0], source, files ? files : "", identity, &config);
     const struct card_facts facts = {
-        bare.items[0], source, files, &state, identity, &config, is_foreign(&config), &settings->scores, settings->out};
+        &about, files, &state, identity, &config, is_foreign(&config), &settings->scores, settings->out};
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
         result = copy_whole(files, settings->out, is_rewritten(&config), buf_str(&card), copied, err);
     if (result == 0)
-        tell(settings, files, state.step, &config, copied);
+        tell(settings, files, state.step, &config, about.languages, copied);
+    about_close(&about);
     json_decref(copied);
     json_decref(identity);
     buf_release(&card);

@@ -14,9 +14,13 @@
 #include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/metric.h"
+#include "trainer/rerun.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/settings.h"
+#include "trainer/tune/glue_scores.h"
+#include "trainer/tune/squad.h"
+#include "trainer/verbs/about.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
 static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
@@ -51,7 +55,8 @@ static size_t restarts_in(const json_t *record)
     return count;
 }
 
-static int add_run(const char *directory, json_t *facts, struct health *health, struct error *err)
+/* *continues becomes the command that continues a run that has stopped; NULL: it has not, or none is recorded. */
+static int add_run(const char *directory, json_t *facts, struct health *health, char **continues, struct error *err)
 {
     json_t *record = NULL;
     TRY(read_beside(directory, RUN_NAME, RUN_BYTES_MAX, &record, err));
@@ -71,6 +76,8 @@ static int add_run(const char *directory, json_t *facts, struct health *health, 
         json_object_set_new(facts, "running", json_name(who));
     *health = health_read(directory, record);
     json_object_set(facts, "health", health->findings);
+    if (!json_is_true(json_object_get(record, "finished")) && !json_object_get(facts, "running"))
+        *continues = rerun_continue(record);
     json_decref(record);
     return 0;
 }
@@ -102,7 +109,42 @@ static int add_state(const char *files, json_t *facts, struct error *err)
     return result;
 }
 
-static int add_model(const char *files, json_t *facts, struct error *err)
+static void add_text(json_t *facts, const char *key, const char *text)
+{
+    if (text && *text)
+        json_object_set_new(facts, key, json_name(text));
+}
+
+/* What its files and its run's record say about the model (about.h). */
+static void add_about(const char *from, enum model_source source, const char *files, const struct model_config *config,
+                      json_t *facts)
+{
+    struct about about;
+    const char *code;
+    json_t *ignored, *languages = json_array(), *labels = json_array();
+    about_open(&about, from, source, files, NULL, config);
+    add_text(facts, "precision", about.precision);
+    add_text(facts, "base_model", about.base);
+    add_text(facts, "tokenizer", about.tokenizer);
+    if (model_has(config, HEAD_CLASS))
+        add_text(facts, "finetuning_task", config->tuned_for);
+    json_object_foreach(about.languages, code, ignored) json_array_append_new(languages, json_string(code));
+    for (int32_t i = 0; model_has(config, HEAD_CLASS) && i < config->labels; i++) {
+        char name[LABEL_NAME_SIZE];
+        json_array_append_new(labels, json_name(about_label(config, i, name)));
+    }
+    if (json_array_size(languages) > 0)
+        json_object_set(facts, "languages", languages);
+    if (json_array_size(labels) > 0)
+        json_object_set(facts, "labels", labels);
+    if (json_is_true(json_object_get(facts, "finished")) && json_object_get(json_object_get(facts, "identity"), "task"))
+        json_object_set_new(facts, "scores", about_read(from, SCORES_NAME, SCORES_BYTES_MAX));
+    json_decref(languages);
+    json_decref(labels);
+    about_close(&about);
+}
+
+static int add_model(const char *from, enum model_source source, const char *files, json_t *facts, struct error *err)
 {
     struct model_config config;
     struct params params;
@@ -120,6 +162,7 @@ static int add_model(const char *files, json_t *facts, struct error *err)
     params_release(&params);
     json_object_update(facts, model);
     json_decref(model);
+    add_about(from, source, files, &config, facts);
     return 0;
 }
 
@@ -240,6 +283,30 @@ static void say_mixture(const json_t *identity, const json_t *shards)
     buf_release(&names);
 }
 
+static void say_about(const json_t *facts)
+{
+    const json_t *labels = json_object_get(facts, "labels"), *name;
+    struct buf list = {0};
+    size_t i;
+    if (json_object_get(facts, "tokenizer"))
+        output_line("%-10s %s", "tokenizer", text_of(facts, "tokenizer"));
+    json_array_foreach(labels, i, name)
+    {
+        char text[ABOUT_LABEL_SIZE];
+        buf_addf(&list, "%s%s", i > 0 ? ", " : "",
+                 about_label_text(json_string_value(json_object_get(facts, "finetuning_task")), (int32_t)i,
+                                  json_string_value(name), text));
+    }
+    if (json_array_size(labels) == 1)
+        output_line("%-10s none: it predicts a number", "labels");
+    else if (list.size > 0)
+        output_line("%-10s %s", "labels", buf_text(&list));
+    if (json_object_get(facts, "base_model"))
+        output_line("%-10s %s, weights %s", "base", text_of(facts, "base_model"),
+                    text_of(json_object_get(facts, "identity"), "initial_weights"));
+    buf_release(&list);
+}
+
 static void say_recipe(const json_t *facts)
 {
     const json_t *identity = json_object_get(facts, "identity"), *settings = json_object_get(facts, "settings");
@@ -248,6 +315,7 @@ static void say_recipe(const json_t *facts)
                 text_of(facts, "model"), format_count(count_of(facts, "parameters"), parameters),
                 count_of(facts, "layers"), count_of(facts, "hidden"),
                 format_count(count_of(facts, "vocabulary"), vocabulary));
+    say_about(facts);
     if (json_object_get(identity, "mixture"))
         say_mixture(identity, json_object_get(settings, "shards"));
     else if (json_object_get(identity, "task"))
@@ -258,10 +326,11 @@ static void say_recipe(const json_t *facts)
                     json_object_get(settings, "shards") ? text_of(settings, "shards") : "dataset",
                     text_of(identity, "dataset"), count_of(identity, "seq"), text_of(identity, "masks"));
     if (json_object_get(identity, "optimizer"))
-        output_line("%-10s %s, lr %g, %s, warmup %g, batch %" PRIu64 ", dropout %g, seed %" PRIu64, "recipe",
+        output_line("%-10s %s, lr %g, %s, warmup %g, batch %" PRIu64 ", dropout %g, seed %" PRIu64 "%s%s", "recipe",
                     text_of(identity, "optimizer"), real_of(identity, "lr"), text_of(identity, "schedule"),
                     real_of(identity, "warmup"), count_of(identity, "batch"), real_of(identity, "hidden_dropout"),
-                    count_of(identity, "seed"));
+                    count_of(identity, "seed"), json_object_get(facts, "precision") ? ", " : "",
+                    json_object_get(facts, "precision") ? text_of(facts, "precision") : "");
 }
 
 static void say_work(const json_t *facts)
@@ -299,6 +368,17 @@ static void say_work(const json_t *facts)
                     checkpoints == 1 ? "" : "s");
 }
 
+static void say_scores(const json_t *facts)
+{
+    const char *task = json_string_value(json_object_get(json_object_get(facts, "identity"), "task"));
+    const json_t *scores = json_object_get(facts, "scores");
+    const struct glue_task *glue = task && strncmp(task, "glue ", 5) == 0 ? glue_task_named(task + 5) : NULL;
+    if (scores && glue)
+        glue_say_scores(output_line, glue, scores);
+    else if (scores)
+        squad_say_scores(output_line, scores);
+}
+
 /* The facts of --json in about twelve lines of text. */
 static void say(const json_t *facts)
 {
@@ -309,12 +389,15 @@ static void say(const json_t *facts)
     say_means("train", json_object_get(facts, "train"), NULL);
     say_means("valid", valid, NULL);
     say_datasets(json_object_get(valid, "datasets"), json_object_get(json_object_get(facts, "settings"), "shards"));
+    say_scores(facts);
     say_work(facts);
 }
 
 /* What can be done with it as it is: eval finds a dataset in a run's record only. */
-static char *next_of(const json_t *facts, const char *name, bool begun)
+static char *next_of(const json_t *facts, const char *name, bool begun, const char *continues)
 {
+    if (continues)
+        return mem_copy_text(continues);
     if (!begun)
         return command_text("dstrain show %s", name);
     const uint64_t best = json_array_size(json_object_get(facts, "health")) > 0 ? checkpoint_best(name) : 0;
@@ -339,20 +422,22 @@ int dstrain_show(void *context, struct opt_paths bare, struct error *err)
     json_t *facts = json_pack("{s:o, s:s}", "path", json_name(bare.items[0]), "kind",
                               source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
     struct health health = {0};
-    int result = add_run(bare.items[0], facts, &health, err);
+    char *continues = NULL;
+    int result = add_run(bare.items[0], facts, &health, &continues, err);
     const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
     if (result == 0 && begun) /* a run that was stopped before its first checkpoint has no model and no state */
-        result = add_model(files, facts, err);
+        result = add_model(bare.items[0], source, files, facts, err);
     if (result == 0 && begun)
         result = add_state(files, facts, err);
     if (result == 0 && settings->json) {
         output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     } else if (result == 0) {
         say(facts);
-        say_next(health.command ? mem_copy_text(health.command) : next_of(facts, bare.items[0], begun));
+        say_next(health.command ? mem_copy_text(health.command) : next_of(facts, bare.items[0], begun, continues));
     }
     health_release(&health);
     json_decref(facts);
+    mem_free(continues);
     mem_free(files);
     return result;
 }

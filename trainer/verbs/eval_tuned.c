@@ -22,6 +22,7 @@
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/squad.h"
+#include "trainer/verbs/about.h"
 
 struct tuned {
     const char *directory;
@@ -42,22 +43,11 @@ struct tuned {
 
 /* ---- what the directory is ---- */
 
-static json_t *read_quietly(const char *path, size_t bytes_max)
-{
-    struct error ignored = {0};
-    json_t *json = NULL;
-    if (path_exists(path))
-        json_read(path, bytes_max, ERR_VERIFY, &json, &ignored);
-    return json;
-}
-
 /* The run.json of a run, or of the run that a checkpoint lies in. */
 static json_t *record_of(const char *directory, enum model_source source, const char *files)
 {
     char *run = source == SOURCE_CHECKPOINT ? path_join(files, "../..") : mem_copy_text(directory);
-    char *path = path_join(run, RUN_NAME);
-    json_t *record = source == SOURCE_HUGGING_FACE ? NULL : read_quietly(path, RUN_BYTES_MAX);
-    mem_free(path);
+    json_t *record = source == SOURCE_HUGGING_FACE ? NULL : about_read(run, RUN_NAME, RUN_BYTES_MAX);
     mem_free(run);
     return record;
 }
@@ -69,14 +59,12 @@ static int look(struct tuned *t, const char *directory, struct error *err)
     t->directory = directory;
     if (checkpoint_locate(directory, &source, &files, err) < 0)
         return path_hint_download(directory, true, err);
-    char *path = path_join(files, STATE_NAME);
-    json_t *state = read_quietly(path, STATE_BYTES_MAX);
+    json_t *state = about_read(files, STATE_NAME, STATE_BYTES_MAX);
     const char *task = json_string_value(json_object_get(json_object_get(state, "run"), "task"));
     t->is_run = source != SOURCE_HUGGING_FACE;
     t->task = task ? mem_copy_text(task) : NULL;
     t->record = record_of(directory, source, files);
     json_decref(state);
-    mem_free(path);
     const int result = labels_read(files, &t->config, err);
     mem_free(files);
     return result;
