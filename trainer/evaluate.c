@@ -18,7 +18,7 @@ struct tally {
 static size_t labels_of(enum head_kind head, const struct model_config *config)
 {
     static const size_t classes = 2;
-    return head == HEAD_MASKED ? (size_t)config->vocabulary : head == HEAD_CLASS ? (size_t)config->labels : classes;
+    return head == HEAD_MASKED ? (size_t)model_pieces(config) : head == HEAD_CLASS ? (size_t)config->labels : classes;
 }
 
 static struct tally tally_make(const struct task *task, const struct model_config *config)

@@ -131,10 +131,11 @@ static struct series series_of(const struct history *history, bool valid)
 static double chance_of(const struct judged *j)
 {
     const char *task = json_string_value(json_object_get(j->identity, "task"));
-    if (!task && !(identity_real(j, "vocabulary") > 1))
+    const double spare = json_number_value(json_object_get(j->identity, "spare_rows"));
+    if (!task && !(identity_real(j, "vocabulary") - spare > 1))
         return (double)NAN; /* not a record of ours */
     if (!task)
-        return log(identity_real(j, "vocabulary")) +
+        return log(identity_real(j, "vocabulary") - spare) +
                (json_is_true(json_object_get(j->identity, "next_sentence")) ? log(2) : 0);
     return history_key(j->history, "class_loss") != SIZE_MAX  ? log(3)
            : history_key(j->history, "span_loss") != SIZE_MAX ? log(identity_real(j, "seq"))

@@ -137,6 +137,8 @@ static json_t *model_identity(const struct model_config *config)
                   config->norm_epsilon, "initializer_range", config->initializer_range, "hidden_dropout",
                   config->hidden_dropout, "attention_dropout", config->attention_dropout);
     config_add_variant(config, json);
+    if (config->spare > 0)
+        json_object_set_new(json, "spare_rows", json_integer(config->spare));
     if (drop->theta > 0)
         add_all(json, json_pack("{s:f, s:f, s:b}", "layer_drop_theta", drop->theta, "layer_drop_gamma", drop->gamma,
                                 "pld_compat", drop->compat));

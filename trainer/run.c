@@ -129,10 +129,13 @@ static int move_away(const char *directory, char **moved, struct error *err)
 /* Whether --resume can go on from the run that is there: it takes over the model, and knows no other start. */
 static bool can_branch(const json_t *there, const json_t *identity)
 {
-    static const char *const same[] = {"task",  "initial_weights", "layers",         "hidden",
-                                       "heads", "intermediate",    "vocabulary",     "positions",
-                                       "types", "activation",      "pre_layer_norm", "layer_norm_large_model",
-                                       NULL};
+    static const char *const same[] = {"task",           "initial_weights",
+                                       "layers",         "hidden",
+                                       "heads",          "intermediate",
+                                       "vocabulary",     "positions",
+                                       "types",          "activation",
+                                       "pre_layer_norm", "layer_norm_large_model",
+                                       "spare_rows",     NULL};
     bool all = !json_object_get(there, "task");
     for (const char *const *key = same; *key && all; key++) {
         const json_t *before = json_object_get(there, *key), *now = json_object_get(identity, *key);

@@ -31,7 +31,7 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
                                           .strip_accents = !manifest->accents_kept,
                                           .joined = manifest_option(manifest, "handle-chinese-chars")};
     if (result == 0 && origin->files)
-        result = text_check(origin->files, buf_str(&vocab), &words, err);
+        result = text_check(origin->files, buf_str(&vocab), &words, s->recipe.config.spare > 0, err);
     if (result == 0)
         result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
     buf_release(&vocab);
@@ -44,14 +44,15 @@ static int config_of(const struct setup *s, const struct origin *origin, struct 
     const struct manifest *manifest = &s->datasets.train[0].manifest;
     if (origin->files) {
         TRY(origin_config(origin, config, err));
-        if (config->vocabulary != (int32_t)manifest->vocab_size)
+        if (config->vocabulary < (int32_t)manifest->vocab_size)
             return fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
-                           "has a vocabulary of %" PRId32 " pieces, the dataset's has %" PRIu32, config->vocabulary,
+                           "has embeddings of %" PRId32 " pieces, the dataset has %" PRIu32, config->vocabulary,
                            manifest->vocab_size);
+        config->spare = config->vocabulary - (int32_t)manifest->vocab_size;
     } else {
         TRY(config_choose(s->settings->model ? s->settings->model : MODEL_DEFAULT, config, err));
+        config->vocabulary = (int32_t)manifest->vocab_size;
     }
-    config->vocabulary = (int32_t)manifest->vocab_size;
     return pretraining_heads(manifest, config, err);
 }
 
@@ -122,6 +123,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     TRY(recipe_make(settings, &s->material, &config, origin, &s->recipe, err));
     TRY(model_config_check(&s->recipe.config, err));
     TRY(make_tokenizer(s, origin, config.positions, err));
+    text_say_spare(&config);
     begin_task(s);
     return 0;
 }

@@ -49,7 +49,9 @@ static void text_is_cut_as_the_files_say(void **state)
             struct text text;
             struct ids ids = {0};
             struct error err = {0};
-            assert_int_equal(text_open(&text, FOLDER, 11, &err), 0);
+            struct model_config config = {.vocabulary = 13};
+            assert_int_equal(text_open(&text, FOLDER, &config, &err), 0);
+            assert_int_equal(config.spare, 2);
             tokenizer_ids(text.state, STR("Café 中国"), &ids);
             assert_int_equal(ids.count, words.joined ? 2 : 3);
             assert_int_equal(ids.data[0], 5u + (words.strip_accents ? 1 : 0) + (words.cased ? 0 : 2));
@@ -61,24 +63,23 @@ static void text_is_cut_as_the_files_say(void **state)
     }
 }
 
-static void another_vocabulary_than_the_embeddings_is_refused(void **state)
+static void more_pieces_than_embeddings_are_refused(void **state)
 {
+    struct model_config config = {.vocabulary = 10};
+    struct text text;
+    struct error err = {0};
     (void)state;
     write_files(&(struct tokenizer_words){0});
-    for (int32_t pieces = 10; pieces <= 12; pieces += 2) {
-        struct text text;
-        struct error err = {0};
-        assert_int_equal(text_open(&text, FOLDER, pieces, &err), -1);
-        assert_int_equal(err.kind, ERR_MISMATCH);
-        text_close(&text);
-    }
+    assert_int_equal(text_open(&text, FOLDER, &config, &err), -1);
+    assert_int_equal(err.kind, ERR_MISMATCH);
+    text_close(&text);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(text_is_cut_as_the_files_say, clear),
-        cmocka_unit_test_teardown(another_vocabulary_than_the_embeddings_is_refused, clear),
+        cmocka_unit_test_teardown(more_pieces_than_embeddings_are_refused, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

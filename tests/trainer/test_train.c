@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "trainer/config.h"
+#include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
 #include "trainer/nonfinite.h"
 #include "trainer/options.h"
@@ -38,8 +40,9 @@ static int command_open(struct command *command, const char *directory, const ch
     *command = (struct command){0};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         command->argv[command->argc++] = mem_copy_text(fixed[i]);
-    const char *const paths[][2] = {{"--shards", ""}, {"--model", "model.json"}, {"--out", out}};
-    for (int i = 0; i < 3; i++) {
+    const char *const paths[][2] = {{"--shards", ""}, {"--out", out}, {"--model", "model.json"}};
+    const bool starts_from = *more && strcmp(*more, "--init") == 0; /* which has its own shape */
+    for (int i = 0; i < (starts_from ? 2 : 3); i++) {
         command->argv[command->argc++] = mem_copy_text(paths[i][0]);
         command->argv[command->argc++] = path_join(directory, paths[i][1]);
     }
@@ -418,13 +421,90 @@ static void a_step_neither_waits_nor_allocates(void **state)
     }
 }
 
+/* ---- models of others ---- */
+
+#define MODEL                                                                                                          \
+    "{\"model_type\": \"bert\", \"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, "           \
+    "\"intermediate_size\": 64, \"max_position_embeddings\": 32, \"hidden_act\": \"gelu_new\""
+
+/* Writes a Hugging Face directory with the dataset's pieces and `spare` rows more, all of the value `value`. *params
+ * becomes its table. Returns its path. */
+static char *write_model(const char *directory, const char *name, int32_t spare, float value, struct params *params)
+{
+    static float flat[sizeof last_params / sizeof *last_params];
+    char *out = path_join(directory, name), *config = path_join(out, "config.json");
+    char *weights = path_join(out, WEIGHTS_NAME);
+    struct buf json = {0};
+    struct model_config shape;
+    assert_ok(path_make_directory(out, err));
+    buf_addf(&json, MODEL ", \"vocab_size\": %d}", TINY_PIECES + spare);
+    tiny_write(out, "config.json", buf_text(&json), json.size);
+    tiny_write(out, VOCAB_NAME, TINY_VOCAB, sizeof(TINY_VOCAB) - 1);
+    assert_ok(config_read(config, &shape, err));
+    shape.spare = spare;
+    params_init(params, &shape);
+    assert_true(params->size <= sizeof flat / sizeof *flat);
+    memset(flat, 0, sizeof flat);
+    params_draw_all(params, 5, flat);
+    for (const struct param *p = params->items; p < params->items + params->count; p++)
+        for (size_t i = p->trained; i < p->count; i++)
+            flat[p->offset + i] = value;
+    assert_ok(names_write(weights, params, flat, NULL, NULL, err));
+    buf_release(&json);
+    mem_free(config);
+    mem_free(weights);
+    return out;
+}
+
+/* A table with spare rows trains to the bits of the table without them, and its spare rows stay as they were. */
+static void spare_rows_stay_and_change_nothing(void **state)
+{
+    static const char *const optimizers[] = {"adam", "lamb"};
+    static float plain_end[sizeof last_params / sizeof *last_params];
+    struct params table, padded;
+    char *without = write_model(*state, "without-spare", 0, 0, &table);
+    char *with = write_model(*state, "with-spare", 3, 2.5f, &padded);
+    assert_true(table.size == padded.size); /* both are padded to 64 rows */
+    for (size_t i = 0; i < 2; i++) {
+        const char *const precision = i == 0 ? "fp32" : "bf16";
+        char outs[2][20];
+        snprintf(outs[0], sizeof outs[0], "plain-%s", optimizers[i]);
+        snprintf(outs[1], sizeof outs[1], "spare-%s", optimizers[i]);
+        assert_int_equal(RUN(outs[0], false, "--init", without, "--optimizer", optimizers[i], "--precision", precision),
+                         -1);
+        memcpy(plain_end, last_params, sizeof plain_end);
+        assert_int_equal(RUN(outs[1], false, "--init", with, "--optimizer", optimizers[i], "--precision", precision,
+                             "--stop-after", "4"),
+                         (int)ERR_STOPPED);
+        assert_int_equal(RUN(outs[1], false, "--init", with, "--optimizer", optimizers[i], "--precision", precision),
+                         -1);
+        assert_same_metrics(*state, outs[0], outs[1], 9 + 1);
+        for (const struct param *p = padded.items; p < padded.items + padded.count; p++) {
+            assert_memory_equal(last_params + p->offset, plain_end + p->offset, p->trained * sizeof *plain_end);
+            for (size_t k = p->trained; k < p->count; k++)
+                assert_true(last_params[p->offset + k] == 2.5f);
+        }
+    }
+    params_release(&table);
+    params_release(&padded);
+
+    /* Fewer rows than pieces, and spare rows of a model that does not say what its pieces are. */
+    char *vocabulary = path_join(with, VOCAB_NAME);
+    assert_int_equal(unlink(vocabulary), 0);
+    struct command command;
+    assert_fails(command_open(&command, *state, "unknown", (const char *const[]){"--init", with, NULL}), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.text, "neither vocab.txt"));
+    command_close(&command);
+    mem_free(vocabulary);
+    mem_free(without);
+    mem_free(with);
+}
+
 /* ---- all ---- */
 
 static int set_up(void **state)
 {
-    static const char model[] = "{\"model_type\": \"bert\", \"hidden_size\": 32, \"num_hidden_layers\": 2, "
-                                "\"num_attention_heads\": 2, \"intermediate_size\": 64, "
-                                "\"max_position_embeddings\": 32, \"hidden_act\": \"gelu_new\"}";
+    static const char model[] = MODEL "}";
     char *directory = tiny_directory();
     log_open("test", LOG_QUIET, false);
     tiny_dataset(directory);
@@ -455,6 +535,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_comes_after_it_is_not_applied),
         cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
         cmocka_unit_test(a_step_neither_waits_nor_allocates),
+        cmocka_unit_test(spare_rows_stay_and_change_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

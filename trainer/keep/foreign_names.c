@@ -1,6 +1,6 @@
-/* In: a tensor's name in somebody's file. Out: its name in our table, which holds today's names of transformers. Sources:
- * transformers modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT (dense_act),
- * PyTorch (the modules that wrap another: DataParallel, torch.compile, FSDP, checkpoint_wrapper). */
+/* In: a tensor's name in somebody's file. Out: its name in our table, which holds today's names of transformers.
+ * Sources: transformers modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT
+ * (dense_act), PyTorch (the modules that wrap another: DataParallel, torch.compile, FSDP, checkpoint_wrapper). */
 #include "trainer/keep/foreign_names.h"
 
 #include <stdio.h>

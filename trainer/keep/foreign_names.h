@@ -9,8 +9,8 @@
 
 /* Translates a tensor's name to the one that our table uses: takes off the names of modules that wrap a model
  * (`module.`, `_orig_mod.`, `model.` and others, however often), adds `bert.` where the body has no prefix, and knows
- * `gamma` and `beta`, `dense_act`, and RobertaPreLayerNorm's names. Any other name stays as it is. Returns whether it is
- * one of RobertaPreLayerNorm's. */
+ * `gamma` and `beta`, `dense_act`, and RobertaPreLayerNorm's names. Any other name stays as it is. Returns whether it
+ * is one of RobertaPreLayerNorm's. */
 bool foreign_name(const char *name, char *out, size_t out_size);
 
 /* The name of a pre-LN model's tensor in transformers' RobertaPreLayerNorm. */

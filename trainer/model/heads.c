@@ -124,7 +124,8 @@ static void masked_pass(struct model *model, const struct batch *batch)
          .rows = rows, .out = vocabulary, .in = hidden);
     CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .results = model->training ? NULL : model->results,
          .logits = model->logits, .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
-         .vocabulary = model->config.vocabulary, .factor = slope_factor(model, HEAD_MASKED), .scratch = model->scratch);
+         .vocabulary = model_pieces(&model->config), .factor = slope_factor(model, HEAD_MASKED),
+         .scratch = model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
 }

@@ -60,6 +60,7 @@ int model_config_check(const struct model_config *config, struct error *err)
     TRY(check_size("number of attention heads", config->heads, config->hidden, err));
     TRY(check_size("intermediate size", config->intermediate, 262144, err));
     TRY(check_size("vocabulary size", config->vocabulary, 4194304, err));
+    TRY(check_size("number of pieces", model_pieces(config), config->vocabulary, err));
     TRY(check_size("number of positions", config->positions, 65536, err));
     TRY(check_size("number of segment types", config->types, 1024, err));
     if (model_has(config, HEAD_CLASS))
@@ -114,6 +115,7 @@ static struct param *add(struct params *params, const struct model_config *confi
         .dimensions = columns ? 2 : 1,
         .shape = {rows, width},
         .count = (size_t)(rows * width),
+        .trained = (size_t)((row->rows == OF_VOCABULARY ? model_pieces(config) : rows) * width),
         .offset = params->size,
         .init = row->init,
         .deviation = deviation_of(config, row),
@@ -171,12 +173,12 @@ static void place_vectors(struct params *params)
 static void cut_chunks(struct params *params)
 {
     for (size_t i = 0; i < params->count; i++)
-        params->chunk_count += (params->items[i].count + PARAM_CHUNK - 1) / PARAM_CHUNK;
+        params->chunk_count += (params->items[i].trained + PARAM_CHUNK - 1) / PARAM_CHUNK;
     params->chunks = mem_array(params->chunk_count, sizeof *params->chunks);
     struct param_chunk *chunk = params->chunks;
     for (size_t i = 0; i < params->count; i++)
-        for (size_t at = 0; at < params->items[i].count; at += PARAM_CHUNK, chunk++) {
-            const size_t left = params->items[i].count - at;
+        for (size_t at = 0; at < params->items[i].trained; at += PARAM_CHUNK, chunk++) {
+            const size_t left = params->items[i].trained - at;
             *chunk = (struct param_chunk){
                 .offset = params->items[i].offset + at,
                 .count = (int32_t)(left < PARAM_CHUNK ? left : PARAM_CHUNK),

@@ -5,7 +5,8 @@
  *     │ word │ position │ type │ LayerNorm │ layer 0: q k v weights, q k v biases, … │ layer 1 … │ pooler │ heads │
  *
  * Tensors start on 64-byte borders, except that q, k, v are adjacent, so that one product serves them. The vocabulary
- * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. */
+ * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. Spare rows, for which a published
+ * model has no piece, lie before the padding and stay as they were read: no chunk covers them. */
 #ifndef TRAINER_MODEL_PARAMS_H
 #define TRAINER_MODEL_PARAMS_H
 
@@ -83,7 +84,8 @@ struct model_config {
     int32_t hidden; /* H, a multiple of heads */
     int32_t heads;
     int32_t intermediate; /* of the feed-forward part, 4 H in the named sizes */
-    int32_t vocabulary;   /* pieces, not padded; the dataset's */
+    int32_t vocabulary;   /* rows of the word table, not padded: pieces, and spare rows of published models */
+    int32_t spare;        /* how many of them, the last ones, have no piece: kept, never predicted or trained */
     int32_t positions;    /* longest sequence */
     int32_t types;        /* segments */
     enum gelu gelu;
@@ -106,6 +108,12 @@ struct model_config {
 static inline bool model_has(const struct model_config *config, enum head_kind head)
 {
     return config->task_heads >> head & 1;
+}
+
+/* The number of pieces: what the softmax runs over. */
+static inline int32_t model_pieces(const struct model_config *config)
+{
+    return config->vocabulary - config->spare;
 }
 
 #define MODEL_NAMES               "tiny|mini|small|medium|base|large|1.5b"
@@ -162,6 +170,7 @@ struct param {
     int32_t dimensions; /* 1 or 2 */
     int64_t shape[2];   /* as Hugging Face has it, vocabulary not padded; shape[1] is 1 for vectors */
     size_t count;       /* elements: shape[0] * shape[1], dense from offset on */
+    size_t trained;     /* the first of them, which updates change and norms count: all but those of spare rows */
     size_t offset;      /* elements from the start of flat memory */
     size_t vector;      /* of a vector: elements from the start of an array that has only vectors */
     enum param_init init;
@@ -177,7 +186,7 @@ struct params {
     size_t size;                 /* elements of a flat array, padding and gaps included; a multiple of 16 */
     size_t vector_size;          /* elements of an array of only the vectors, padding and gaps included */
     size_t total;                /* number of parameters: the sum of items' counts */
-    struct param_chunk *chunks;  /* PARAM_CHUNK elements each, or what is left, from every tensor's start */
+    struct param_chunk *chunks;  /* PARAM_CHUNK elements each, or what is left, of what is trained of every tensor */
     size_t chunk_count;
     int32_t layers;
     int32_t finals;           /* 2 where a norm follows the last layer, else 0 */

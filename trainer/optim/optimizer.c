@@ -110,7 +110,7 @@ static void list_matrices(struct update_work *work, enum optimizer_kind kind, co
     work->matrices = mem_array(params->count, sizeof *work->matrices);
     for (size_t chunk = 0; chunk < params->chunk_count;) {
         const struct param *param = &params->items[params->chunks[chunk].tensor];
-        const size_t end = chunk + (param->count + PARAM_CHUNK - 1) / PARAM_CHUNK;
+        const size_t end = chunk + (param->trained + PARAM_CHUNK - 1) / PARAM_CHUNK;
         if (lends(kind, param))
             work->matrices[work->matrix_count++] =
                 (struct update_matrix){{chunk, end}, (int32_t)param->shape[0], (int32_t)param->shape[1]};

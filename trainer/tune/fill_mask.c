@@ -172,7 +172,7 @@ static void answer(void *context, const struct batch *batch)
     float *logits = ops->map(ops->device, memory, bytes, MAP_READ);
     assert(f->answered + rows <= f->places.count);
     for (size_t row = 0; row < rows; row++)
-        choose(logits + row * columns, (size_t)config->vocabulary, f->guesses + f->answered++ * f->top, f->top);
+        choose(logits + row * columns, (size_t)model_pieces(config), f->guesses + f->answered++ * f->top, f->top);
     ops->unmap(ops->device, memory, logits, bytes, MAP_READ);
 }
 

@@ -138,7 +138,7 @@ int glue_open(void *context, const struct settings *settings, const struct origi
              config->positions);
         return hint(err, "--seq %" PRId32 " is the most", config->positions);
     }
-    TRY(text_open(&g->text, origin->files, config->vocabulary, err));
+    TRY(text_open(&g->text, origin->files, config, err));
     TRY(read_files(g, err));
     put_head(g->task, config);
     *material = (struct material){

@@ -22,7 +22,9 @@ int reading_find(struct reading *r, const struct settings *settings, const char 
     TRY(origin_find(&r->origin, &r->settings, err));
     TRY(origin_config(&r->origin, &r->recipe.config, err));
     r->recipe.config.task_heads = heads;
-    return text_open(&r->text, r->origin.files, r->recipe.config.vocabulary, err);
+    TRY(text_open(&r->text, r->origin.files, &r->recipe.config, err));
+    text_say_spare(&r->recipe.config);
+    return 0;
 }
 
 static int read_weights(struct reading *r, struct error *err)

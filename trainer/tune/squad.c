@@ -92,7 +92,7 @@ int squad_open(void *context, const struct settings *settings, const struct orig
 {
     struct squad *s = context;
     TRY(check_limits(s, config, err));
-    TRY(text_open(&s->text, origin->files, config->vocabulary, err));
+    TRY(text_open(&s->text, origin->files, config, err));
     if (s->train)
         TRY(read_train(s, err));
     if (s->dev)

@@ -6,25 +6,36 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "tokenizer/tokenizer_files.h"
 #include "trainer/tune/input.h"
 
-int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err)
+int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err)
 {
     struct tokenizer_facts facts;
     *text = (struct text){0};
     TRY(tokenizer_read(&facts, directory, PROFILE_HF, err));
     text->vocab = facts.vocab;
     text->words = facts.words;
-    if (facts.vocab->count != (uint32_t)pieces) {
+    if (facts.vocab->count > (uint32_t)config->vocabulary) {
         fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET,
                 "the vocabulary has %" PRIu32 " pieces, the model has embeddings of %" PRId32, facts.vocab->count,
-                pieces);
+                config->vocabulary);
         return hint(err, "put the tokenizer files that the model was trained with beside its weights");
     }
+    config->spare = config->vocabulary - (int32_t)facts.vocab->count;
     text->tokenizer = tokenizer_open(text->vocab, &text->words);
     text->state = tokenizer_state_open(text->tokenizer);
     return 0;
+}
+
+void text_say_spare(const struct model_config *config)
+{
+    char rows[32], pieces[32], spare[32];
+    if (config->spare > 0)
+        log_say("note       the table has %s rows, the tokenizer %s pieces: the %s spare %s kept and never predicted",
+                format_count((uint64_t)config->vocabulary, rows), format_count((uint64_t)model_pieces(config), pieces),
+                format_count((uint64_t)config->spare, spare), config->spare == 1 ? "row is" : "rows are");
 }
 
 void text_close(struct text *text)
@@ -77,7 +88,15 @@ static int check_one(const char *read, const char *file, struct str pieces, cons
     return result;
 }
 
-int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err)
+static int refuse_unknown(const char *directory, struct error *err)
+{
+    fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET,
+            "has embeddings for more pieces than the dataset has, and neither vocab.txt nor tokenizer.json");
+    return hint(err, "put the tokenizer files that the model was trained with beside its weights");
+}
+
+int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, bool needed,
+               struct error *err)
 {
     char *vocab = path_join(directory, "vocab.txt"), *json = path_join(directory, "tokenizer.json");
     const bool has_vocab = path_exists(vocab), has_json = path_exists(json);
@@ -86,7 +105,9 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
         result = check_one(vocab, vocab, pieces, words, err);
     if (result == 0 && (has_vocab || has_json))
         result = check_one(directory, has_json ? json : vocab, pieces, words, err);
-    if (!has_vocab && !has_json)
+    if (!has_vocab && !has_json && needed)
+        result = refuse_unknown(directory, err);
+    else if (!has_vocab && !has_json)
         log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
                 directory);
     mem_free(vocab);

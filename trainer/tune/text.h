@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
 #include "trainer/keep/tokenizer_write.h"
+#include "trainer/model/params.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,15 +18,18 @@ struct text {
     struct tokenizer_state *state; /* of the thread that opened it; others open their own */
 };
 
-/* Opens the tokenizer files in `directory` (from checkpoint_locate). `pieces` is the number of word embeddings of the
- * model; ERR_MISMATCH: the vocabulary has another number. Other errors: tokenizer/tokenizer_files.h. text_close is safe
- * after errors too, and on a zeroed struct. */
-int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err);
+/* Opens the tokenizer files in `directory` (from checkpoint_locate). Rows of the model's word
+ * table for which the vocabulary has no piece become config->spare; ERR_MISMATCH: it has more pieces than rows. Other
+ * errors: tokenizer/tokenizer_files.h. text_close is safe after errors too, and on a zeroed struct. */
+int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err);
+/* Says on the screen that the model has spare rows, if it has. */
+void text_say_spare(const struct model_config *config);
 void text_close(struct text *text);
 
 /* Checks that the tokenizer files in `directory` have the pieces (one per line) and the word rules that a dataset was
  * made with: otherwise ERR_MISMATCH, because a number would mean another piece. Where there are no files, a message
- * says that nothing was compared. Other errors: tokenizer/tokenizer_files.h. */
-int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err);
+ * says that nothing was compared; with `needed` that is ERR_MISMATCH too. Other errors: tokenizer/tokenizer_files.h. */
+int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, bool needed,
+               struct error *err);
 
 #endif
