@@ -24,11 +24,16 @@ static const char *const owned_names[] = {
     "events.out.tfevents.dstrain",
     "products.txt",
     "config.json",
+    "bert_config.json",
     "model.safetensors",
+    "model.safetensors.index.json",
     "optimizer.safetensors",
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
     "scores.json",
     "eval_results.txt",
     "predictions.json",
@@ -36,7 +41,8 @@ static const char *const owned_names[] = {
     "null_odds.json",
 };
 #define DATASETS 2 /* a folder with one of the first markers is a dataset, finished or not */
-static const char *const markers[] = {"manifest.json", "journal", "run.json", "state.json", "latest", "config.json"};
+static const char *const markers[] = {"manifest.json", "journal",     "run.json",        "state.json",
+                                      "latest",        "config.json", "bert_config.json"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const char *last_name(const char *path)
@@ -50,7 +56,7 @@ bool target_is_owned_name(const char *name)
     for (size_t i = 0; i < COUNT(owned_names); i++)
         if (strcmp(name, owned_names[i]) == 0)
             return true;
-    return false;
+    return str_find(str_of(name), STR("-of-")) != SIZE_MAX && str_ends(str_of(name), STR(".safetensors")); /* a part */
 }
 
 static bool holds_marker(const char *folder, size_t count)

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/target.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/verbs/export_files.h"
 
@@ -136,12 +137,36 @@ static void a_model_in_other_forms_is_written_in_the_usual_one(void **state)
     mem_free(whole);
 }
 
+/* No command writes its results over them. */
+static void files_of_a_model_are_protected(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const names[] = {"model-00001-of-00002.safetensors",
+                                        "model.safetensors.index.json",
+                                        "bert_config.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "added_tokens.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        put(f, "bert_config.json", "{}");
+        put(f, names[i], "{}");
+        char *path = path_join(f->from, names[i]);
+        assert_fails(target_check(&(struct target){.option = "out", .path = path, .force = true}, err), ERR_USAGE);
+        mem_free(path);
+    }
+    put(f, "gradients.safetensors", "{}");
+    char *path = path_join(f->from, "gradients.safetensors");
+    assert_ok(target_check(&(struct target){.option = "out", .path = path, .force = true}, err));
+    mem_free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_files_of_a_tokenizer_are_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
