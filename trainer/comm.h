@@ -64,8 +64,8 @@ struct comm_options {
     struct comm_store store; /* gloo, NCCL */
     unsigned char secret[COMM_SECRET_BYTES]; /* gloo: only these processes know it; who does not is kept out */
     const int *sockets; /* set by comm_open itself: [size], from mesh_connect, for a library that wants them */
-    /* Called by comm_wait before and after it waits for other processes, so that a watchdog can tell that from a
-     * process that hangs. NULL: not called. */
+    /* Called by comm_open and comm_wait before and after they wait for other processes, so that a watchdog can tell
+     * that from a process that hangs. NULL: not called. */
     void (*waiting)(void *context, bool waits);
     void *waiting_context;
     size_t piece_bytes; /* for tests: maximum message of MPI (0: 1 GiB) and of NCCL from host arrays (0: 16 MiB);

@@ -112,6 +112,7 @@ static int open_comm(struct team *team, struct error *err)
         .waiting_context = team,
     };
     TRY(share_secret(team, options.secret, err));
+    meet_move(team->meet, 0, "connecting");
     struct comm *comm = comm_open(team->carrier.kind, &options, err);
     pthread_mutex_lock(&team->lock);
     assert(!team->comm);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "trainer/comm/mesh.h"
 
 enum { RANKS_MAX = 5, VALUES_MAX = 8, CLAIM_BYTES = 36, PORT_AT = 64, PLACE_BYTES = 104, FLOOD = 200 };
@@ -354,6 +355,16 @@ static void a_failure_of_the_meeting_ends_the_wait(void **state)
     close(listener);
 }
 
+static void a_stop_ends_the_wait(void **state)
+{
+    (void)state;
+    const int listener = pose_as_rank_0();
+    stop_request();
+    start(1, 2, "127.0.0.1", 600, 1);
+    says(1, ERR_STOPPED, "stopped before all processes were connected");
+    close(listener);
+}
+
 static void an_address_of_another_machine_is_refused(void **state)
 {
     (void)state;
@@ -375,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup(values_that_are_no_place_are_refused, set_up),
         cmocka_unit_test_setup(a_failure_of_the_meeting_ends_the_wait, set_up),
         cmocka_unit_test_setup(an_address_of_another_machine_is_refused, set_up),
+        cmocka_unit_test_setup(a_stop_ends_the_wait, set_up), /* the last: nothing takes the stop back */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,16 @@ bool comm_kind_shares_gpu(enum comm_kind kind)
     return library && (!library->shares_gpu || library->shares_gpu());
 }
 
+static int connect_others(const struct comm_options *options, int *sockets, struct error *err)
+{
+    if (options->waiting)
+        options->waiting(options->waiting_context, true);
+    const int result = mesh_connect(options, sockets, err);
+    if (options->waiting)
+        options->waiting(options->waiting_context, false);
+    return result;
+}
+
 struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err)
 {
     const struct comm_library *library = library_of(kind, err);
@@ -122,7 +132,7 @@ struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, 
         return library ? comm_open_library(library, options, err) : NULL;
     int *sockets = mem_array(options->size, sizeof *sockets);
     connected.sockets = sockets;
-    if (mesh_connect(options, sockets, err) == 0)
+    if (connect_others(options, sockets, err) == 0)
         comm = comm_open_library(library, &connected, err);
     mem_free(sockets);
     return comm;

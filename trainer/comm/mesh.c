@@ -23,8 +23,9 @@
 #define NAME_BYTES     (ADDRESS_TEXT + 8) /* "[::1]:4711" */
 #define GUESTS_MAX     64                 /* connections that have not proved anything; the oldest gives way */
 #define GUEST_SECONDS  5.0                /* after which such a connection is closed */
-#define PATIENCE       600.0              /* seconds, at most: all processes are there already */
-#define REMIND_SECONDS 10.0               /* after which the user is told what the run waits for */
+#define PATIENCE       45.0 /* seconds, at most: all processes are there; below --peer-timeout's default */
+#define LONGER         3.0  /* for a process that is waited for, which knows itself why it cannot connect */
+#define REMIND_SECONDS 10.0 /* after which the user is told what the run waits for */
 #define RETRY_SECONDS  0.1
 #define TICK_MS        100
 #define BACKLOG        1024
@@ -212,12 +213,16 @@ static void send_away(struct mesh *mesh, uint32_t i)
     mesh->guests[i] = mesh->guests[--mesh->guests_count];
 }
 
+/* At most GUESTS_MAX at a time, so that each guest is heard once before it may have to give way. */
 static void accept_guests(struct mesh *mesh, double now)
 {
-    struct sockaddr_storage from = {0};
-    socklen_t size = sizeof from;
-    for (int fd; (fd = accept4(mesh->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+    struct sockaddr_storage from;
+    for (uint32_t count = 0; count < GUESTS_MAX; count++) {
+        socklen_t size = sizeof from;
+        const int fd = accept4(mesh->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
         uint32_t oldest = 0;
+        if (fd < 0)
+            return;
         for (uint32_t i = 1; i < mesh->guests_count; i++)
             oldest = mesh->guests[i].since < mesh->guests[oldest].since ? i : oldest;
         if (mesh->guests_count == GUESTS_MAX)
@@ -225,7 +230,6 @@ static void accept_guests(struct mesh *mesh, double now)
         struct guest *guest = &mesh->guests[mesh->guests_count++];
         *guest = (struct guest){.fd = fd, .since = now};
         name_of((const struct sockaddr *)&from, size, guest->from);
-        size = sizeof from;
     }
 }
 
@@ -380,7 +384,9 @@ static int connect_all(struct mesh *mesh, struct error *err)
             return 0;
         if (store->check)
             TRY(store->check(store->context, err));
-        if (now - began > patience) {
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped before all processes were connected");
+        if (now - began > patience + (absent > mesh->options->rank ? fmin(patience, LONGER) : 0)) {
             say_missing(mesh, absent, now - began, err);
             return hint(err, "every port between the machines of a run must be open, for connections both ways");
         }

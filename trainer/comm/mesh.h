@@ -17,7 +17,7 @@
 /* Every process calls it. Fills sockets[size] with connected, non-blocking sockets, which are the caller's; that of the
  * process itself is -1. Uses rank, size, timeout, address, store and secret. Listens at options->address only, and no
  * longer when it returns. ERR_PEER: a process cannot be reached, has not connected or did not prove who it is within
- * the timeout (at most 10 minutes); ERR_USAGE: the address is not of this machine; errors of the store. */
+ * the timeout (at most 45 s); ERR_USAGE: the address is not of this machine; ERR_STOPPED; errors of the store. */
 int mesh_connect(const struct comm_options *options, int *sockets, struct error *err);
 
 #endif
