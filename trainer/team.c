@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/job_key.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -81,17 +80,7 @@ static int exchange_weights(struct team *team, uint64_t weight, struct error *er
     return 0;
 }
 
-/* A secret of this run, given out by rank 0 over the meeting. */
-static int share_secret(struct team *team, unsigned char secret[COMM_SECRET_BYTES], struct error *err)
-{
-    struct job_key key;
-    job_key_random(&key);
-    if (!team->meet)
-        return 0;
-    if (team_leads(team))
-        TRY(store_set(team->meet, "secret", key.bytes, COMM_SECRET_BYTES, err));
-    return store_get(team->meet, "secret", secret, COMM_SECRET_BYTES, COMM_SECONDS, err) < 0 ? -1 : 0;
-}
+_Static_assert(COMM_SECRET_BYTES == MEET_SECRET_BYTES, "one is the other");
 
 static void tell_waiting(void *context, bool waits)
 {
@@ -111,7 +100,8 @@ static int open_comm(struct team *team, struct error *err)
         .waiting = tell_waiting,
         .waiting_context = team,
     };
-    TRY(share_secret(team, options.secret, err));
+    if (team->meet)
+        meet_secret(team->meet, "connections", options.secret);
     meet_move(team->meet, 0, "connecting");
     struct comm *comm = comm_open(team->carrier.kind, &options, err);
     pthread_mutex_lock(&team->lock);
