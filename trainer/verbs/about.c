@@ -150,9 +150,10 @@ static void name_of(const char *path, char *out, size_t size)
 static void describe_tokenizer(struct about *about, const char *files, const struct model_config *config)
 {
     struct error ignored = {0};
-    struct text text;
+    struct model_config model = *config;
+    struct text text = {0};
     char pieces[32];
-    if (config->vocabulary > 0 && text_open(&text, files, config->vocabulary, &ignored) == 0)
+    if (config->vocabulary > 0 && text_open(&text, files, &model, &ignored) == 0)
         snprintf(about->tokenizer, sizeof about->tokenizer, "WordPiece, %s pieces, %s, accents %s",
                  format_count(text.vocab->count, pieces), text.words.cased ? "cased" : "uncased",
                  text.words.strip_accents ? "stripped" : "kept");
