@@ -167,6 +167,8 @@ static int add_divided(const struct evaluation_work *work, uint64_t from, uint64
     const uint64_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
     const uint64_t begin = from + (to - from) * rank / size, end = from + (to - from) * (rank + 1) / size;
     int result = begin < end ? add_samples(work, begin, end, &sums, tally, err) : 0;
+    if (size > 1 && work->weights) /* one process alone may have met numbers that are not finite */
+        result = team_agree(work->team, result, err);
     if (result == 0 && size > 1)
         result = add_processes(work->team, &sums, tally, err);
     *evaluation = evaluation_of(work->task, &sums);

@@ -112,6 +112,25 @@ scores() {
     if [ -e "$build/dstrain_gloo.so" ]; then
         expect_exit 0 "$dstrain" eval one --json --processes 3 --threads 3
         same_scores one/scores.json stdout
+
+        case_begin "numbers that only one process meets end all of them"
+        cp -r model broken
+        python3 - <<'PYTHON'
+import json, struct
+
+data = bytearray(open("broken/model.safetensors", "rb").read())
+size = struct.unpack("<Q", data[:8])[0]
+word = json.loads(data[8:8 + size])["bert.embeddings.word_embeddings.weight"]
+row = open("broken/vocab.txt").read().split("\n").index("over")
+width = 4 * word["shape"][1]
+at = 8 + size + word["data_offsets"][0] + row * width
+data[at:at + width] = struct.pack("<f", 3e38) * (width // 4)
+open("broken/model.safetensors", "wb").write(data)
+rows = ["the hill\t0"] * 80 + ["over\t1"]
+open("rows.tsv", "w").write("\n".join(["sentence\tlabel"] + rows) + "\n")
+PYTHON
+        expect_exit 8 "$dstrain" eval broken --dev rows.tsv --seq 32 --processes 3 --threads 3
+        expect_words "broken/model.safetensors" "gives numbers that are not finite, for a sample from number 64 to 80"
     fi
 
     case_begin "names decide which row is which, in eval and for --init"
@@ -156,6 +175,8 @@ PYTHON
     expect_exit 2 "$dstrain" eval one --data nowhere
     expect_words "nowhere/SST-2: is not there"
     expect_exit 2 "$dstrain" eval one --data glue --dev glue/SST-2/dev.tsv
+    expect_exit 5 "$dstrain" eval one --task mrpc --data glue
+    expect_words "was fine-tuned for sst-2, whose labels 0 and 1 are not those of mrpc" "dstrain glue mrpc --init one"
     expect_exit 2 "$dstrain" eval one --split train
     expect_words "--split is for models that are evaluated on a dataset"
     expect_exit 2 "$dstrain" eval one --n-best 3

@@ -62,6 +62,7 @@ static const struct a_case cases[] = {
     /* another number of labels */
     {"mnli", CLASSES(TWO("entailment", "not_entailment")), NULL, NULL, "its labels are entailment, not_entailment;", 0},
     {"rte", CLASSES(MNLI), NULL, NULL, "its labels are contradiction", 0},
+    {"rte", CLASSES(THREE("entailment", "not_entailment", "neutral")), NULL, NULL, "its labels are", 0},
     {"rte", CLASSES(MNLI ",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\",\"6\":\"g\",\"7\":\"h\",\"8\":\"i\""), NULL, NULL,
      "does not name", 0},
     /* numbers are the names of one task only */

@@ -187,13 +187,14 @@ void labels_choose(const json_t *config, const char *recorded, const struct glue
         return draw(choice, fits, "%s", kind);
     if (task->labels == 1)
         return;
-    if (!d.named)
-        return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
     if (has_labels(&d, task, rows) && !(d.numbers && known && known != task))
         return move_rows(task, rows, choice);
-    if (d.numbers && known)
+    if (d.numbers && known && known != task)
         return draw(choice, fits, "it was fine-tuned for %s, whose labels 0 and 1 are not those of %s", known->name,
                     task->name);
+    choice->by_names = true;
+    if (!d.named)
+        return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
     draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, d.count, theirs), task->name,
          list_of(task->label_names, task->labels, ours));
 }

@@ -27,6 +27,15 @@ static void download(const struct ops *ops, void *logits, size_t count, float *o
     ops->unmap(ops->device, logits, host, bytes, MAP_READ);
 }
 
+static int not_finite(const struct evaluation_work *work, size_t from, size_t to, struct error *err)
+{
+    if (work->weights)
+        return fail_at(err, ERR_NUMERIC, work->weights, ERROR_NO_OFFSET,
+                       "gives numbers that are not finite, for a sample from number %zu to %zu", from, to);
+    return fail(err, ERR_NUMERIC, "the model gives numbers that are not finite, for a sample from number %zu to %zu",
+                from, to);
+}
+
 /* Logits of samples [from, to), the first of them at out[0]. */
 static int pass_all(const struct evaluation_work *work, const struct samples *samples, size_t from,
                     struct loader *loader, float *out, struct model_metrics *sums, struct error *err)
@@ -46,9 +55,7 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
         download(model_ops(work->model), model_logits(work->model, head), count, out);
         for (size_t i = 0; i < count; i++)
             if (!isfinite(out[i]))
-                return fail(err, ERR_NUMERIC,
-                            "the model gives numbers that are not finite, for a sample from number %zu to %zu", done,
-                            done + (size_t)micro->batch.sequences - 1);
+                return not_finite(work, done, done + (size_t)micro->batch.sequences - 1, err);
         done += (size_t)micro->batch.sequences;
         out += count;
     }
@@ -104,6 +111,8 @@ int predict(const struct evaluation_work *work, const struct samples *samples, f
         memset(out, 0, rows * columns * sizeof *out);
     float *own = from < to ? out + columns * (by_token ? samples->items[from].at : from) : out;
     int result = predict_range(work, samples, from, to, own, &sums, err);
+    if (size > 1) /* the samples of one process may be the only ones without finite logits */
+        result = team_agree(work->team, result, err);
     double total = sums.heads[samples->head].loss;
     if (result == 0 && size > 1)
         result = gather(work->team, out, rows * columns, &total, err);

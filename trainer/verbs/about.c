@@ -47,8 +47,10 @@ static void add_languages(json_t *languages, const json_t *build)
         json_string_value(json_object_get(json_object_get(json_object_get(build, "identity"), "recipe"), "lang"));
     size_t i;
     json_t *source;
-    if (said && *said)
+    if (said && *said) { /* the user knows better than the dumps */
         json_object_set_new(languages, said, json_true());
+        return;
+    }
     json_array_foreach(json_object_get(build, "sources"), i, source)
     {
         const char *wiki = json_string_value(json_object_get(source, "wiki"));

@@ -274,7 +274,7 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
         return 0;
     fail_at(err, ERR_MISMATCH, t->directory, ERROR_NO_OFFSET, "has no head for %s: %s%.300s", task_name(t),
             choice->drawn ? "" : "it lacks ", choice->drawn ? choice->why : buf_text(&report->drawn));
-    if (choice->fits && architecture_ends(t, "ForSequenceClassification"))
+    if (choice->fits && choice->by_names)
         return hint(err, "if config.json names them wrongly, write the task's names into id2label, in the model's "
                          "order");
     return t->glue.task ? hint_command(err, "dstrain glue %s --init %s --data DIR --out DIR trains one", task_name(t),
@@ -347,6 +347,7 @@ static int score(struct tuned *t, struct error *err)
         .limits = &t->engine.limits,
         .halt = &halt,
         .team = &t->team,
+        .weights = t->origin.weights,
     };
     json_t *scores = NULL;
     TRY(t->glue.task ? glue_evaluate(&t->glue, &work, &scores, err) : squad_evaluate(&t->squad, &work, &scores, err));
