@@ -34,8 +34,8 @@ static void what_chance_may_have_done_is_tried_again(void **state)
 static void a_full_disk_stays_full(void **state)
 {
     (void)state;
-    const int numbers[] = {ENOSPC, EDQUOT, EIO};
-    for (size_t i = 0; i < 3; i++) {
+    const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EIO};
+    for (size_t i = 0; i < 4; i++) {
         struct error err;
         errno = numbers[i];
         fail_errno(&err, "run/x", "cannot be written");

@@ -21,7 +21,7 @@ bool restarts_mend(int signal, const struct error *err)
 {
     if (signal != 0 || err->kind == ERR_PEER)
         return true;
-    return err->kind == ERR_RESOURCE && !says(err, ENOSPC) && !says(err, EDQUOT);
+    return err->kind == ERR_RESOURCE && !says(err, ENOSPC) && !says(err, EDQUOT) && !says(err, EFBIG);
 }
 
 uint64_t restarts_cause(const char *text)

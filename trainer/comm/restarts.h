@@ -23,7 +23,7 @@ struct failure {
 /* Whether the same command may end otherwise when it starts again:
  *
  *     ended by a signal, ERR_PEER   yes
- *     ERR_RESOURCE                  yes (a GPU, memory, I/O), except a full disk
+ *     ERR_RESOURCE                  yes (a GPU, memory, I/O), except a full disk or a limit of what may be written
  *     all others                    no: the command, its files or its numbers are wrong, or it was asked to stop */
 bool restarts_mend(int signal, const struct error *err);
 

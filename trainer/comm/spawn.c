@@ -78,15 +78,16 @@ static double first_wait(void)
     return asked ? atof(asked) : FIRST_WAIT;
 }
 
-/* Says what happened, and waits. ERR_STOPPED: a signal came meanwhile. */
+/* Says what happened (*err, described by `what`), and waits. ERR_STOPPED: a signal came meanwhile. */
 static int wait_for_next(struct family *family, uint64_t number, const char *what, struct error *err)
 {
     const uint64_t saved = saved_step(family);
     const double wait = restarts_wait(number, first_wait()), until = clock_now() + wait;
     const uint32_t children = family->launch.children;
     char from[RESTARTS_FROM];
-    log_warn("%s; %" PRIu32 " process%s will start again in %.3g s, from %s (restart %" PRIu64 " of %" PRIu64 ")", what,
-             children, children == 1 ? "" : "es", wait, restarts_from(saved, from), number, family->launch.restarts);
+    log_warn("%s%s%s; %" PRIu32 " process%s will start again in %.3g s, from %s (restart %" PRIu64 " of %" PRIu64 ")",
+             err->file, err->file[0] ? ": " : "", what, children, children == 1 ? "" : "es", wait,
+             restarts_from(saved, from), number, family->launch.restarts);
     for (double left; family->asked == 0 && (left = until - clock_now()) > 0;) {
         (void)poll(&(struct pollfd){.fd = family->signals, .events = POLLIN}, 1, (int)(left * 1000) + 1);
         family_signals(family);
