@@ -73,21 +73,28 @@ static int follow_plan(const char *plan, struct meet *meet, struct error *err)
     }
 }
 
+static int all_meet(const struct launch *launch, struct meet *meet, struct error *err)
+{
+    struct meet_blocks blocks = {0};
+    const int result = launch->size > 1 ? meet_exchange(meet, str_of("block"), &blocks, err) : 0;
+    meet_blocks_release(&blocks);
+    return result;
+}
+
 /* Rank 0 says which start this is; then the victim follows its plan, while the others wait for it. */
 static int planned(const struct launch *launch, const char *plan, uint32_t victim, struct meet *meet, struct error *err)
 {
-    struct meet_blocks blocks = {0};
     if (launch->rank == 0) {
         printf("start %u%s\n", board_start() ? board_start()->number : 0,
                board_start() && board_start()->after[0] ? " after" : "");
         board_save(40);
         fflush(stdout);
     }
+    if (all_meet(launch, meet, err) < 0)
+        return -1;
     if (launch->rank == victim && follow_plan(plan, meet, err) < 0)
-        return err->kind == ERR_STOPPED ? -1 : meet ? meet_fail(meet, err) : -1;
-    const int result = launch->size > 1 ? meet_exchange(meet, str_of("block"), &blocks, err) : 0;
-    meet_blocks_release(&blocks);
-    return result;
+        return err->kind == ERR_STOPPED || !meet ? -1 : meet_fail(meet, err);
+    return all_meet(launch, meet, err);
 }
 
 static int do_child(const struct launch *launch, const char *what, uint32_t victim, struct error *err)
@@ -444,6 +451,34 @@ static void a_single_child_is_started_again(void **state)
     }
 }
 
+/* A rank of the second command is lost: both start theirs again, and all meet a second time. */
+static void commands_of_several_machines_start_again(void **state)
+{
+    (void)state;
+    struct parent parents[2];
+    struct outcome outcomes[2];
+    char place[] = "spawn_test.XXXXXX";
+    const int fd = mkstemp(place);
+    assert_true(fd >= 0);
+    close(fd);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct launch launch = ranks_again(2, 3);
+        launch.rank = 2 * i;
+        launch.size = 4;
+        strcpy(launch.rendezvous, place);
+        start(&parents[i], launch, "plan s9@5 ok", 3);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        finish(&parents[i], &outcomes[i]);
+        assert_int_equal(outcomes[i].code, 0);
+    }
+    assert_string_equal(outcomes[0].out, "start 0\nstart 1 after\n");
+    says_once(outcomes[0].err, "from step 40 (restart 1 of 3)");
+    says_once(outcomes[1].err,
+              "rank 3 was ended by signal 9 (Killed); 2 processes will start again in 0.01 s, from the "
+              "last checkpoint (restart 1 of 3)");
+}
+
 static void a_stop_ends_the_wait(void **state)
 {
     (void)state;
@@ -514,6 +549,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_second_signal_leaves_at_once),
         cmocka_unit_test(the_parent_ends_as_its_children_did),
         cmocka_unit_test(a_single_child_is_started_again),
+        cmocka_unit_test(commands_of_several_machines_start_again),
         cmocka_unit_test(a_stop_ends_the_wait),
         cmocka_unit_test(a_stop_of_a_later_start_is_a_stop),
         cmocka_unit_test(children_die_with_their_parent),
