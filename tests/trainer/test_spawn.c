@@ -45,7 +45,8 @@ static int until_stopped(struct error *err)
 }
 
 /* What the victim does, as a line of the plan for each start: "s9@5" a signal in step 5, "e7@5" an error of that kind,
- * "x77@0" an exit code without an error, "f@5" a full disk, "stop" until it is stopped, "ok" nothing. */
+ * "x77@0" an exit code without an error, "f@5" a full disk, "stop" until it is stopped, "dies …" until then, and by
+ * SIGKILL, "ok" nothing. */
 static int follow_plan(const char *plan, struct meet *meet, struct error *err)
 {
     const struct board_start *start = board_start();
@@ -60,6 +61,10 @@ static int follow_plan(const char *plan, struct meet *meet, struct error *err)
         if (plan[1] == 't')
             return until_stopped(err);
         raise(number);
+        return 0;
+    case 'd':
+        until_stopped(err);
+        raise(SIGKILL);
         return 0;
     case 'e':
         return (fail)(err, (enum error_kind)number, "the reason, after %d s", (int)getpid());
@@ -401,7 +406,9 @@ static void the_parent_ends_as_its_children_did(void **state)
         {"s9@5 s9@6 ok", 1, 9, 2, "again 1 time"},
         {"s9@5 s9@5 ok", 3, 9, 2, "failed twice in the same way"},
         {"s9@5 s9@6 s9@5 ok", 3, 9, 3, "in step 5: rank 1 was ended"},
+        {"s9@5 s9 ok", 3, 0, 3, "before the first step: rank 1 was ended"},
         {"e9@4 ok", 3, 0, 2, "in step 4: "},
+        {"e9@4 e9@4 ok", 3, 9, 2, "failed twice"},
         {"e7@4 ok", 3, 0, 2, "the reason"},
         {"e7@4 e7@4 ok", 3, 7, 2, "failed twice"},
         {"e7@4 s9@4 ok", 3, 0, 3, "(restart 2 of 3)"},
@@ -486,7 +493,7 @@ static void a_stop_ends_the_wait(void **state)
     struct outcome outcome;
     char text[4096];
     size_t used = 0;
-    setenv("DS_RESTART_SECONDS", "50", 1);
+    setenv("DS_RESTART_SECONDS", "1000", 1); /* the most is a minute, after which alarm() would have ended it */
     start(&parent, ranks_again(2, 3), "plan s9@5 ok", 1);
     setenv("DS_RESTART_SECONDS", "0.01", 1);
     for (text[0] = '\0'; !strstr(text, "(restart 1 of 3)"); text[used] = '\0') {
@@ -495,11 +502,28 @@ static void a_stop_ends_the_wait(void **state)
         used += (size_t)got;
     }
     kill(parent.pid, SIGTERM);
-    finish(&parent, &outcome); /* alarm() ends it after 60 s */
+    finish(&parent, &outcome);
     assert_int_equal(outcome.code, ERR_STOPPED);
     says_once(outcome.err, "stopped on request, before restart 1");
     says_once(outcome.err, "goes on from step 40");
     assert_string_equal(outcome.out, "start 0\n");
+}
+
+/* What is lost while all stop is not started again: the user wants an end. */
+static void a_loss_after_a_stop_is_an_end(void **state)
+{
+    (void)state;
+    struct parent parent;
+    struct outcome outcome;
+    start(&parent, ranks_again(3, 3), "plan dies when it is asked to stop", 0);
+    char text[16];
+    assert_int_equal(read(parent.out, text, 8), 8); /* "start 0\n" */
+    await_ready(&parent);
+    kill(parent.pid, SIGTERM);
+    finish(&parent, &outcome);
+    assert_int_equal(outcome.code, ERR_PEER);
+    says_once(outcome.err, "rank 0 was ended by signal 9");
+    assert_null(strstr(outcome.err, "start again"));
 }
 
 static void a_stop_of_a_later_start_is_a_stop(void **state)
@@ -551,6 +575,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_single_child_is_started_again),
         cmocka_unit_test(commands_of_several_machines_start_again),
         cmocka_unit_test(a_stop_ends_the_wait),
+        cmocka_unit_test(a_loss_after_a_stop_is_an_end),
         cmocka_unit_test(a_stop_of_a_later_start_is_a_stop),
         cmocka_unit_test(children_die_with_their_parent),
     };

@@ -63,8 +63,8 @@ void board_remove(struct board *board)
 void board_next(struct board *board, const char *after)
 {
     struct board_page *page = board->page;
-    page->start.number += after != NULL;
-    snprintf(page->start.after, sizeof page->start.after, "%s", after ? after : "");
+    page->start.number++;
+    snprintf(page->start.after, sizeof page->start.after, "%s", after);
     for (uint32_t i = 0; i < board->children; i++)
         atomic_store(&page->steps[i], 0);
 }

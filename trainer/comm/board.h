@@ -1,7 +1,7 @@
 /* Memory that a command with --restarts and its children share. A child leaves there what it was doing, so that the
  * parent knows it even after SIGKILL; the parent leaves there what a child should know of the starts before it.
  *
- *     parent: board_make → for every start: board_next → … board_step, board_saved → board_remove
+ *     parent: board_make → a start → board_step, board_saved → board_next → a start … → board_remove
  *     child:  board_take → board_move, board_save (no-ops in a process without a board)
  *
  * Calls for children may come from any thread. */
@@ -31,7 +31,7 @@ struct board {
 /* ERR_RESOURCE: the system has no such memory. */
 int board_make(struct board *board, uint32_t children, struct error *err);
 void board_remove(struct board *board);
-/* Before a start: `after` is why the one before failed, NULL before the first. */
+/* Before every start but the first: `after` is why the one before failed. */
 void board_next(struct board *board, const char *after);
 uint64_t board_step(const struct board *board,
                     uint32_t child);             /* where it is, or was when it ended; 0: before a step */

@@ -17,9 +17,9 @@ static bool says(const struct error *err, int number)
     return strstr(err->text, strerror(number)) != NULL;
 }
 
-bool restarts_mend(int signal, const struct error *err)
+bool restarts_mend(const struct error *err)
 {
-    if (signal != 0 || err->kind == ERR_PEER)
+    if (err->kind == ERR_PEER)
         return true;
     return err->kind == ERR_RESOURCE && !says(err, ENOSPC) && !says(err, EDQUOT) && !says(err, EFBIG);
 }

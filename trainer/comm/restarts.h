@@ -22,10 +22,10 @@ struct failure {
 
 /* Whether the same command may end otherwise when it starts again:
  *
- *     ended by a signal, ERR_PEER   yes
- *     ERR_RESOURCE                  yes (a GPU, memory, I/O), except a full disk or a limit of what may be written
- *     all others                    no: the command, its files or its numbers are wrong, or it was asked to stop */
-bool restarts_mend(int signal, const struct error *err);
+ *     ERR_PEER       yes, also where one was ended by a signal
+ *     ERR_RESOURCE   yes (a GPU, memory, I/O), except a full disk or a limit of what may be written
+ *     all others     no: the command, its files or its numbers are wrong, or it was asked to stop */
+bool restarts_mend(const struct error *err);
 
 /* Equal for two texts with the same cause: a hash without what stands in parentheses (hosts, process ids) and without
  * numbers (seconds, steps), except those of ranks. */

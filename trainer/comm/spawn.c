@@ -103,9 +103,9 @@ static bool goes_on(struct family *family, struct past *past, struct error *err)
 {
     if (family->launch.restarts == 0 || !family->whole || family->asked > 0)
         return false;
-    const struct failure now = failure_of(family, err);
-    if (!restarts_mend(now.signal, err))
+    if (!restarts_mend(err))
         return false;
+    const struct failure now = failure_of(family, err);
     struct buf what = {0};
     const struct failure *same = restarts_same(past->failures, past->count, &now);
     restarts_describe(&now, err, &what);
