@@ -232,7 +232,7 @@ static bool too_long(struct str word, size_t letters_max)
     return letters > letters_max;
 }
 
-void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out)
+static void cut(const struct wordpiece *wordpiece, struct str word, bool begins, struct ids *out)
 {
     assert(word.size);
     const size_t before = out->count;
@@ -243,7 +243,7 @@ void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct i
     const struct node *const nodes = wordpiece->nodes;
     /* Pieces are whole characters, so a match of bytes ends at the end of a character. */
     for (size_t at = 0; at < word.size;) {
-        const struct node *node = &nodes[wordpiece->starts[at > 0]];
+        const struct node *node = &nodes[wordpiece->starts[at > 0 || !begins]];
         uint32_t best = NO_PIECE;
         size_t best_end = at;
         for (size_t end = at; end < word.size;) {
@@ -262,4 +262,14 @@ void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct i
         ids_add(out, best);
         at = best_end;
     }
+}
+
+void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out)
+{
+    cut(wordpiece, word, true, out);
+}
+
+void wordpiece_rest(const struct wordpiece *wordpiece, struct str rest, struct ids *out)
+{
+    cut(wordpiece, rest, false, out);
 }

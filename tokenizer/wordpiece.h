@@ -15,5 +15,7 @@ void wordpiece_close(struct wordpiece *wordpiece);
 /* Appends the ids of `word`, which is well-formed UTF-8 and not empty. A word that is too long, or has a place where no
  * piece fits, is one [UNK]. */
 void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out);
+/* The same for the rest of a word, all of whose pieces continue one. */
+void wordpiece_rest(const struct wordpiece *wordpiece, struct str rest, struct ids *out);
 
 #endif

@@ -130,6 +130,9 @@ static const struct opt_row rows[] = {
      .help = "Model to start from (required): a Hugging Face directory, a run or a checkpoint."},
     {.name = "init-moments", .type = OPT_FLAG, .same_in_all = true, .field = FIELD(init_moments), .verbs = " train plan ",
      .help = "With --init RUN: also load the optimizer's moments; step, schedule and data position start from 0."},
+    {.name = "grow-vocab", .type = OPT_FLAG, .same_in_all = true, .field = FIELD(grow_vocab), .verbs = " train plan ",
+     .help = "With --init: append rows for the pieces that the dataset has beyond the model's, each the mean of the "
+             "pieces that spell it."},
     {.name = "resume", .type = OPT_TEXT, .same_in_all = true, .field = FIELD(resume), .value = "RUN", .verbs = " train plan ",
      .help = "Start a new run from another run's weights, moments, step and data position, with other settings."},
     {.name = "config", .type = OPT_TEXT, .same_in_all = true, .field = FIELD(config), .value = "FILE", .verbs = " train squad glue plan ",

@@ -86,6 +86,10 @@ static int check_options(const struct settings *settings, struct error *err)
         return fail(err, ERR_USAGE, "--resume and --init both say where the weights come from: give one of them");
     if (settings->init_moments && !settings->init)
         return fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init");
+    if (settings->grow_vocab && !settings->init)
+        return fail(err, ERR_USAGE, "--grow-vocab appends rows to a model's word table: name the model with --init");
+    if (settings->grow_vocab && settings->init_moments)
+        return fail(err, ERR_USAGE, "--grow-vocab appends rows, for which --init-moments finds no moments");
     if ((settings->resume || settings->init) && settings_given(settings, "model"))
         return fail(err, ERR_USAGE, "--%s determines the model's shape: leave out --model", name);
     return 0;

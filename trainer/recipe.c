@@ -117,6 +117,8 @@ static json_t *data_identity(const struct recipe *recipe)
                   "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
     if (recipe->mixture[0])
         json_object_set_new(json, "mixture", json_string(recipe->mixture));
+    if (recipe->grown_from > 0)
+        json_object_set_new(json, "grown_from", json_integer(recipe->grown_from));
     if (recipe->mask_prob[0] > 0)
         add_all(json, json_pack("{s:f, s:f}", "mask_prob", recipe->mask_prob[0] * 1e-6, "mask_prob_end",
                                 recipe->mask_prob[1] * 1e-6));

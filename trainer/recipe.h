@@ -41,6 +41,7 @@ struct recipe {
     struct model_config config;
     struct head_choice head;               /* of the origin */
     char initial[64];                      /* "random", or hashes of the files of --init or --resume */
+    uint32_t grown_from;                   /* pieces of the model that --grow-vocab started from; 0: without */
     uint64_t steps_before, samples_before; /* of the run that --resume continues, else 0 */
     struct optimizer optimizer;
     double clipping;           /* gradient_clipping; 0: none */

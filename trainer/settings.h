@@ -21,6 +21,7 @@ struct settings {
     const char *model; /* NULL: base, or the model of --init */
     const char *init;  /* NULL: weights are initialized from the seed */
     bool init_moments;
+    bool grow_vocab;
     const char *resume;   /* NULL: a new run begins at step 0 */
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
     int recipe;           /* number of the recipe (keys/recipes.h) */

@@ -8,11 +8,25 @@
 #include "base/mem.h"
 #include "base/target.h"
 #include "trainer/config.h"
+#include "trainer/tune/grow.h"
 #include "trainer/tune/text.h"
 
 #define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt */
 
 /* ---- vocabulary and model ---- */
+
+/* Reads the dataset's vocab.txt, of which *path becomes the name, and how its texts were cut. The caller releases both,
+ * on errors too. */
+static int read_vocabulary(const struct setup *s, char **path, struct buf *vocab, struct tokenizer_words *words,
+                           struct error *err)
+{
+    const struct manifest *manifest = &s->datasets.train[0].manifest;
+    *words = (struct tokenizer_words){.cased = manifest->cased,
+                                      .strip_accents = !manifest->accents_kept,
+                                      .joined = manifest_option(manifest, "handle-chinese-chars")};
+    *path = path_join(s->datasets.train[0].directory, VOCAB_NAME);
+    return file_read_all(*path, VOCAB_BYTES_MAX, vocab, err);
+}
 
 static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t positions, struct error *err)
 {
@@ -24,13 +38,10 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
                               &as_read, (uint32_t)positions, err);
     }
     struct buf vocab = {0};
-    char *path = path_join(s->datasets.train[0].directory, VOCAB_NAME);
-    int result = file_read_all(path, VOCAB_BYTES_MAX, &vocab, err);
-    const struct manifest *manifest = &s->datasets.train[0].manifest;
-    const struct tokenizer_words words = {.cased = manifest->cased,
-                                          .strip_accents = !manifest->accents_kept,
-                                          .joined = manifest_option(manifest, "handle-chinese-chars")};
-    if (result == 0 && origin->files)
+    struct tokenizer_words words;
+    char *path;
+    int result = read_vocabulary(s, &path, &vocab, &words, err);
+    if (result == 0 && origin->files && s->growth.pieces == 0)
         result = text_check(origin->files, buf_str(&vocab), &words, s->recipe.config.spare > 0, err);
     if (result == 0)
         result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
@@ -39,19 +50,40 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     return result;
 }
 
-static int config_of(const struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
+static int grow(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
+{
+    struct buf vocab = {0};
+    struct tokenizer_words words;
+    char *path;
+    int result = read_vocabulary(s, &path, &vocab, &words, err);
+    if (result == 0)
+        result = grow_plan(origin->files, buf_str(&vocab), &words, config, &s->growth, err);
+    buf_release(&vocab);
+    mem_free(path);
+    return result;
+}
+
+static int refuse_more_pieces(const struct origin *origin, int32_t rows, uint32_t pieces, struct error *err)
+{
+    fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
+            "has embeddings of %" PRId32 " pieces, the dataset has %" PRIu32, rows, pieces);
+    return hint(err, "training with --grow-vocab appends rows for the others, if the first pieces are the same");
+}
+
+static int config_of(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
     const struct manifest *manifest = &s->datasets.train[0].manifest;
+    const int32_t pieces = (int32_t)manifest->vocab_size;
     if (origin->files) {
         TRY(origin_config(origin, config, err));
-        if (config->vocabulary < (int32_t)manifest->vocab_size)
-            return fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
-                           "has embeddings of %" PRId32 " pieces, the dataset has %" PRIu32, config->vocabulary,
-                           manifest->vocab_size);
-        config->spare = config->vocabulary - (int32_t)manifest->vocab_size;
+        if (s->settings->grow_vocab)
+            TRY(grow(s, origin, config, err));
+        if (config->vocabulary < pieces)
+            return refuse_more_pieces(origin, config->vocabulary, manifest->vocab_size, err);
+        config->spare = config->vocabulary - pieces;
     } else {
         TRY(config_choose(s->settings->model ? s->settings->model : MODEL_DEFAULT, config, err));
-        config->vocabulary = (int32_t)manifest->vocab_size;
+        config->vocabulary = pieces;
     }
     return pretraining_heads(manifest, config, err);
 }
@@ -122,6 +154,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     TRY(settings->tuning ? texts_open(s, origin, &config, err) : config_of(s, origin, &config, err));
     TRY(recipe_make(settings, &s->material, &config, origin, &s->recipe, err));
     TRY(model_config_check(&s->recipe.config, err));
+    s->recipe.grown_from = s->growth.pieces;
     TRY(make_tokenizer(s, origin, config.positions, err));
     text_say_spare(&config);
     begin_task(s);
@@ -159,6 +192,7 @@ void setup_close(struct setup *s)
 {
     json_decref(s->identity);
     tokenizer_release(&s->tokenizer);
+    growth_release(&s->growth);
     pretraining_release(&s->pretraining);
     datasets_close(&s->datasets);
     *s = (struct setup){0};

@@ -34,7 +34,8 @@ struct setup {
     struct pretraining pretraining; /* the sources of `task`, without a tuning */
     struct task task;
     struct tokenizer_files tokenizer;
-    json_t *identity; /* the run's (recipe_identity) */
+    struct growth growth; /* of the origin's word table, with --grow-vocab */
+    json_t *identity;     /* the run's (recipe_identity) */
 };
 
 /* Opens and checks everything that needs no device, before anything is written; *origin becomes what the model starts

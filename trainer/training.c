@@ -29,7 +29,8 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
         return 0;
     }
     struct names_report report;
-    int result = names_read(origin->weights, params, t->setup.recipe.seed, flat->params, &report, err);
+    int result =
+        names_read_grown(origin->weights, params, &t->setup.growth, t->setup.recipe.seed, flat->params, &report, err);
     if (result == 0)
         head_choice_apply(&t->setup.recipe.head, params, t->setup.recipe.seed, flat->params);
     if (result == 0 && !t->keeper.silent) {

@@ -314,6 +314,45 @@ static void claims_are_checked_first(void **state)
     assert_fails(names_check(f->path, &claims[0], err), ERR_UNSAFE);
 }
 
+/* Rows and biases of new pieces, computed by hand: the file's table has 10 rows, of which the last is spare. */
+static void a_grown_table_has_means(void **state)
+{
+    size_t ends[] = {1, 3, 6};
+    uint32_t parts[] = {2, 3, 4, 1, 1, 8};
+    const struct growth growth = {.rows = 10, .pieces = 9, .count = 3, .ends = ends, .parts = parts};
+    struct fixture *f = *state;
+    struct names_report report;
+    struct model_config grown = small_config();
+    struct params params;
+    grown.vocabulary = 12;
+    params_init(&params, &grown);
+    const struct param *word = &params.items[0], *bias = params_find(&params, "cls.predictions.bias");
+    float *old = f->weights, *read = mem_clear(params.size, sizeof *read);
+    float *old_bias = f->weights + params_find(&f->params, "cls.predictions.bias")->offset;
+    for (int i = 0; i < 80; i++)
+        old[i] = (float)i; /* row r begins with 8 r */
+    for (int i = 0; i < 10; i++)
+        old_bias[i] = (float)(i * i);
+    write_tensors(f, f->params.count);
+    assert_ok(names_read_grown(f->path, &params, &growth, 1, read, &report, err));
+    names_report_release(&report);
+    assert_memory_equal(read + word->offset, old, 9 * 8 * sizeof *read);
+    for (int i = 0; i < 8; i++) {
+        assert_true(read[word->offset + 9 * 8 + (size_t)i] == (float)(16 + i)); /* the spare row is used first */
+        assert_true(read[word->offset + 10 * 8 + (size_t)i] == (float)(28 + i));
+        assert_true(read[word->offset + 11 * 8 + (size_t)i] == (float)((8 + 8 + 64) / 3.0 + i));
+    }
+    assert_memory_equal(read + bias->offset, old_bias, 9 * sizeof *read);
+    assert_true(read[bias->offset + 9] == 4 && read[bias->offset + 10] == 12.5f && read[bias->offset + 11] == 22);
+    const struct param *type = params_find(&params, "bert.embeddings.token_type_embeddings.weight");
+    assert_memory_equal(read + type->offset, tensor_named(f, type->name)->data, type->count * sizeof *read);
+
+    assert_fails(names_read(f->path, &params, 1, read, &report, err), ERR_MISMATCH); /* only where it is asked for */
+    names_report_release(&report);
+    mem_free(read);
+    params_release(&params);
+}
+
 static void sixteen_bits_are_widened(void **state)
 {
     struct fixture *f = *state;
@@ -443,6 +482,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrapped_files_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_grown_table_has_means, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
         cmocka_unit_test(files_of_runs_are_protected),
         cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "tokenizer/ids.h"
 #include "trainer/keep/tokenizer_write.h"
+#include "trainer/tune/grow.h"
 #include "trainer/tune/text.h"
 
 #define FOLDER "test_text.d"
@@ -75,11 +76,83 @@ static void more_pieces_than_embeddings_are_refused(void **state)
     text_close(&text);
 }
 
+static void expect_parts(const struct growth *growth, uint32_t piece, const char *parts)
+{
+    char found[80] = "";
+    for (size_t i = piece > 0 ? growth->ends[piece - 1] : 0; i < growth->ends[piece]; i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%u ", growth->parts[i]);
+    assert_string_equal(found, parts);
+}
+
+static void write_vocab(const char *vocab)
+{
+    struct error err;
+    mkdir(FOLDER, 0777);
+    assert_int_equal(file_write_all(FOLDER "/vocab.txt", vocab, strlen(vocab), &err), 0);
+}
+
+static void new_pieces_are_cut_into_old_ones(void **state)
+{
+#define OLD "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##b\n##bc\nab\n-\n"
+    const struct tokenizer_words words = {.strip_accents = true};
+    struct model_config config = {.vocabulary = 12};
+    struct growth growth;
+    struct error err = {0};
+    (void)state;
+    write_vocab(OLD);
+    assert_int_equal(grow_plan(FOLDER, STR(OLD "abbc\n##bbc\n##a\nzz\n##z\nb-a\n"), &words, &config, &growth, &err), 0);
+    assert_int_equal(growth.rows, 12);
+    assert_int_equal(growth.pieces, 11);
+    assert_int_equal(growth.count, 6);
+    expect_parts(&growth, 0, "9 8 ");
+    expect_parts(&growth, 1, "7 8 ");
+    expect_parts(&growth, 2, "5 "); /* nothing continues a word with it */
+    expect_parts(&growth, 3, "1 ");
+    expect_parts(&growth, 4, "1 ");
+    expect_parts(&growth, 5, "6 10 5 "); /* no word of a text, but spelt by these */
+    assert_int_equal(config.vocabulary, 17);
+    assert_int_equal(config.spare, 0);
+    growth_release(&growth);
+
+    config = (struct model_config){.vocabulary = 20}; /* spare rows suffice */
+    assert_int_equal(grow_plan(FOLDER, STR(OLD "abbc\n"), &words, &config, &growth, &err), 0);
+    assert_int_equal(config.vocabulary, 20);
+    assert_int_equal(config.spare, 8);
+    growth_release(&growth);
+    assert_int_equal(grow_plan(FOLDER, STR(OLD), &words, &config, &growth, &err), 0); /* nothing is new */
+    assert_int_equal(growth.pieces, 0);
+    growth_release(&growth);
+}
+
+static void only_the_end_grows(void **state)
+{
+    static const struct {
+        const char *pieces, *says;
+    } cases[] = {
+        {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nnew\nb\n", "piece 6 is b, in the dataset it is new"},
+        {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", "piece 6 is b, in the dataset it is missing"},
+    };
+    (void)state;
+    write_vocab("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n");
+    for (size_t i = 0; i < 2; i++) {
+        struct model_config config = {.vocabulary = 7};
+        struct growth growth;
+        struct error err = {0};
+        const struct tokenizer_words words = {.strip_accents = true};
+        assert_int_equal(grow_plan(FOLDER, str_of(cases[i].pieces), &words, &config, &growth, &err), -1);
+        assert_int_equal(err.kind, ERR_MISMATCH);
+        assert_non_null(strstr(err.text, cases[i].says));
+        growth_release(&growth);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(text_is_cut_as_the_files_say, clear),
         cmocka_unit_test_teardown(more_pieces_than_embeddings_are_refused, clear),
+        cmocka_unit_test_teardown(new_pieces_are_cut_into_old_ones, clear),
+        cmocka_unit_test_teardown(only_the_end_grows, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

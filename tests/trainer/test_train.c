@@ -441,7 +441,7 @@ static char *write_model(const char *directory, const char *name, int32_t spare,
     tiny_write(out, "config.json", buf_text(&json), json.size);
     tiny_write(out, VOCAB_NAME, TINY_VOCAB, sizeof(TINY_VOCAB) - 1);
     assert_ok(config_read(config, &shape, err));
-    shape.spare = spare;
+    shape.spare = spare > 0 ? spare : 0;
     params_init(params, &shape);
     assert_true(params->size <= sizeof flat / sizeof *flat);
     memset(flat, 0, sizeof flat);
@@ -500,6 +500,34 @@ static void spare_rows_stay_and_change_nothing(void **state)
     mem_free(with);
 }
 
+/* The model lacks the dataset's last two pieces, and has one spare row. */
+static void a_grown_model_trains_and_resumes(void **state)
+{
+    struct params table;
+    struct model_config shape;
+    char *from = write_model(*state, "short", -1, 0, &table), *vocabulary = path_join(from, VOCAB_NAME);
+    assert_ok(file_write_all(vocabulary, TINY_VOCAB, sizeof(TINY_VOCAB) - 1 - sizeof("water\nriver"), err));
+    struct command command;
+    assert_fails(command_open(&command, *state, "grown", (const char *const[]){"--init", from, NULL}), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.hint, "--grow-vocab"));
+    command_close(&command);
+
+    assert_int_equal(RUN("grown", false, "--init", from, "--grow-vocab"), -1);
+    assert_int_equal(RUN("grown-on", false, "--init", from, "--grow-vocab", "--stop-after", "4"), (int)ERR_STOPPED);
+    assert_int_equal(RUN("grown-on", false, "--init", from, "--grow-vocab"), -1);
+    assert_same_end(*state, "grown", "grown-on");
+    struct buf record = tiny_read(*state, "grown/" RUN_NAME);
+    assert_non_null(strstr(buf_text(&record), "\"grown_from\": 8"));
+    buf_release(&record);
+    char *path = path_join(*state, "grown/checkpoints/step-00000009/config.json");
+    assert_ok(config_read(path, &shape, err));
+    assert_int_equal(shape.vocabulary, TINY_PIECES);
+    mem_free(path);
+    params_release(&table);
+    mem_free(vocabulary);
+    mem_free(from);
+}
+
 /* ---- all ---- */
 
 static int set_up(void **state)
@@ -536,6 +564,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
         cmocka_unit_test(a_step_neither_waits_nor_allocates),
         cmocka_unit_test(spare_rows_stay_and_change_nothing),
+        cmocka_unit_test(a_grown_model_trains_and_resumes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "trainer/keep/foreign_names.h"
 
+#define DECODER_BIAS "cls.predictions.bias"
+
 static struct tensor tensor_of(const struct param *param, const float *flat)
 {
     struct tensor tensor = {.name = param->name,
@@ -89,6 +91,7 @@ struct reader {
     const struct params *params;
     const struct param **sorted; /* [params->count] by name */
     struct filling *fillings;    /* [params->count] in the table's order */
+    const struct growth *growth; /* NULL: the table does not grow */
     struct names_report *report;
 };
 
@@ -142,7 +145,7 @@ static bool equal_values(const struct tensor *a, const struct tensor *b)
  * transformers computes with the copy. A model without the head of masked tokens never reads it. */
 static int match_tied(const struct reader *r, const struct tensor *copy, struct filling *original, struct error *err)
 {
-    if (!original || (original->from && !place_of(r, "cls.predictions.bias")))
+    if (!original || (original->from && !place_of(r, DECODER_BIAS)))
         return 0;
     if (original->from && !equal_values(copy, original->from)) {
         refuse_pair(r, original->from, copy, "which differ: a decoder of its own is not supported", err);
@@ -181,6 +184,35 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
 
 /* ---- reading ---- */
 
+static bool grows(const struct reader *r, const struct param *param)
+{
+    return r->growth && r->growth->pieces > 0 &&
+           (param == params_embedding(r->params, PARAM_WORD) || strcmp(param->name, DECODER_BIAS) == 0);
+}
+
+/* Makes the rows of new pieces from those that were read. */
+static void grow(const struct growth *growth, const struct param *param, float *rows)
+{
+    const size_t width = (size_t)param->shape[1];
+    for (uint32_t i = 0; i < growth->count; i++) {
+        const size_t begin = i > 0 ? growth->ends[i - 1] : 0, count = growth->ends[i] - begin;
+        assert(count > 0 && growth->pieces + i < (uint64_t)param->shape[0]);
+        for (size_t column = 0; column < width; column++) {
+            double sum = 0;
+            for (size_t part = begin; part < growth->ends[i]; part++)
+                sum += (double)rows[growth->parts[part] * width + column];
+            rows[(growth->pieces + i) * width + column] = (float)(sum / (double)count);
+        }
+    }
+}
+
+void growth_release(struct growth *growth)
+{
+    mem_free(growth->ends);
+    mem_free(growth->parts);
+    *growth = (struct growth){0};
+}
+
 static int refuse_missing(const struct reader *r, const struct param *param, struct error *err)
 {
     enum { SHOWN = 4 };
@@ -200,9 +232,12 @@ static int take(const struct reader *r, const struct filling *filling, float *fl
     const struct param *param = param_of(r, filling);
     const bool shifted = filling->theirs && param == params_embedding(r->params, PARAM_POSITION);
     const struct tensor tensor = shifted ? without_padding(filling->from, param) : *filling->from;
-    if (!shape_is(param, &tensor)) {
+    struct param expects = *param; /* of the file */
+    if (grows(r, param))
+        expects.shape[0] = r->growth->rows;
+    if (!shape_is(&expects, &tensor)) {
         char shape[128], expected[64];
-        const struct tensor ours = tensor_of(param, NULL);
+        const struct tensor ours = tensor_of(&expects, NULL);
         tensor_shape_text(&tensor, shape, sizeof shape);
         tensor_shape_text(&ours, expected, sizeof expected);
         return fail_at(err, ERR_MISMATCH, r->path, ERROR_NO_OFFSET, "%.80s is %s, the model's is %s", param->name,
@@ -211,8 +246,11 @@ static int take(const struct reader *r, const struct filling *filling, float *fl
     if (!tensor_type_floats(tensor.type))
         return fail_at(err, ERR_UNSAFE, r->path, ERROR_NO_OFFSET, "%.80s holds %s, not floating-point numbers",
                        param->name, tensor_type_name(tensor.type));
+    assert(!flat || tensor_elements(&tensor) <= param->count);
     if (flat)
         tensor_to_f32(&tensor, flat + param->offset);
+    if (flat && grows(r, param))
+        grow(r->growth, param, flat + param->offset);
     return 0;
 }
 
@@ -233,8 +271,8 @@ static int take_all(const struct reader *r, uint64_t seed, float *flat, struct e
     return 0;
 }
 
-int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
-               struct error *err)
+int names_read_grown(const char *path, const struct params *params, const struct growth *growth, uint64_t seed,
+                     float *flat, struct names_report *report, struct error *err)
 {
     struct safetensors file;
     *report = (struct names_report){0};
@@ -245,6 +283,7 @@ int names_read(const char *path, const struct params *params, uint64_t seed, flo
         .params = params,
         .sorted = mem_array(params->count, sizeof *reader.sorted),
         .fillings = mem_clear(params->count, sizeof *reader.fillings),
+        .growth = growth,
         .report = report,
     };
     for (size_t i = 0; i < params->count; i++)
@@ -259,6 +298,12 @@ int names_read(const char *path, const struct params *params, uint64_t seed, flo
     mem_free(reader.fillings);
     safetensors_close(&file);
     return result;
+}
+
+int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
+               struct error *err)
+{
+    return names_read_grown(path, params, NULL, seed, flat, report, err);
 }
 
 int names_check(const char *path, const struct model_config *config, struct error *err)

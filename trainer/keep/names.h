@@ -24,6 +24,17 @@ struct names_report {
     struct buf unused; /* tensors of the file that the model has no place for */
 };
 
+/* How a word table grows while it is read. Rows of new pieces become the mean of the rows of other pieces, and their
+ * decoder bias the mean of those biases, so that a new piece's logit is the mean of theirs. */
+struct growth {
+    int32_t rows;    /* of the file's table */
+    uint32_t pieces; /* the first pieces, which the file's table has; 0: the table does not grow */
+    uint32_t count;  /* new pieces, from row `pieces` on */
+    size_t *ends;    /* [count] where the parts of each end in `parts`, and those of the next begin; each has one */
+    uint32_t *parts; /* of the first pieces */
+};
+void growth_release(struct growth *growth); /* safe on a zeroed one */
+
 /* Reads the weights at `path` (safetensors_open) into flat memory: F32, F16, BF16 or F64, under today's names and those
  * that foreign_names.h translates. Skips `position_ids` and copies of tied tensors. Heads that are absent, and a task
  * head of another shape, are initialized from the seed; any other absent tensor or wrong shape is ERR_MISMATCH.
@@ -31,6 +42,9 @@ struct names_report {
  * With `flat` NULL everything but the numbers is checked. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
+/* The same where the table grows, to the rows that `params` have. */
+int names_read_grown(const char *path, const struct params *params, const struct growth *growth, uint64_t seed,
+                     float *flat, struct names_report *report, struct error *err);
 /* Checks whether the file has all tensors of a model's body, in its shapes and in floating-point types, with memory for
  * names only. A config.json from outside is checked so before memory of the sizes that it claims is allocated. Errors
  * as names_read. */

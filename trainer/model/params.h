@@ -5,8 +5,8 @@
  *     │ word │ position │ type │ LayerNorm │ layer 0: q k v weights, q k v biases, … │ layer 1 … │ pooler │ heads │
  *
  * Tensors start on 64-byte borders, except that q, k, v are adjacent, so that one product serves them. The vocabulary
- * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. Spare rows, for which a published
- * model has no piece, lie before the padding and stay as they were read: no chunk covers them. */
+ * is padded to a multiple of 64 rows; the padding and all gaps are zero and stay zero. Spare rows, for which a
+ * published model has no piece, lie before the padding and stay as they were read: no chunk covers them. */
 #ifndef TRAINER_MODEL_PARAMS_H
 #define TRAINER_MODEL_PARAMS_H
 

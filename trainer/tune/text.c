@@ -57,7 +57,12 @@ static int check_pieces(const char *path, const struct vocab *theirs, struct str
         const bool more = input_line(&ours, &line);
         if (!more && id == theirs->count)
             return 0;
-        if (!more || id == theirs->count || !str_equal(line, theirs->pieces[id]))
+        if (more && id == theirs->count) {
+            fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+                    "has %" PRIu32 " pieces, the first of the dataset's, which has more", id);
+            return hint(err, "training with --grow-vocab appends rows for the others");
+        }
+        if (!more || !str_equal(line, theirs->pieces[id]))
             return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
                            "is not the dataset's vocabulary: piece %" PRIu32 " differs", id);
     }
