@@ -85,7 +85,10 @@ static inline struct guest guest_of(uint16_t port, uint32_t rank, uint32_t size,
     struct guest guest = {.join = {.rank = rank, .size = size, .pid = 4242, .host = "guest"}};
     if (key)
         guest.key = *key;
-    line_open(&guest.line, guest_dial(port), 2u << 20, GUEST_QUEUE);
+    const int fd = guest_dial(port);
+    guest.line = LINE_CLOSED;
+    if (fd >= 0)
+        line_open(&guest.line, fd, 2u << 20, GUEST_QUEUE);
     hello_make(&guest.hello);
     return guest;
 }
