@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "tests/trainer/guest.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/listen.h"
 
 #define SLOTS 4
 
@@ -270,7 +270,7 @@ static void reflected_messages_prove_nothing(void **state)
     set_up(NULL);
     int listener;
     struct error err;
-    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    assert_int_equal(listen_here(&listener, place, &err), 0);
     struct meet_options options = options_of(1, 2);
     options.patience = 1;
     start_with(options, talk);
@@ -431,7 +431,7 @@ static void who_stands_between_can_only_end_the_line(void **state)
             char between[ADDRESS_TEXT];
             struct error err;
             set_up(NULL);
-            assert_int_equal(rendezvous_listen_here(&listener, between, &err), 0);
+            assert_int_equal(listen_here(&listener, between, &err), 0);
             start(0, 2, talk);
             struct meet_options options = options_of(1, 2);
             options.rendezvous = between;

@@ -87,6 +87,11 @@ static enum attempt say_hello(struct meet *meet, const struct join *join, const 
         return sent_away(meet, &frame, where, err);
     if (frame.kind != FRAME_CHALLENGE || hello_read(frame.bytes, &challenge) != MEET_PROTOCOL)
         return not_rank_0(err);
+    /* Now rank 0 has accepted the connection, so its user is known; after a JOIN it may have closed it again. */
+    if (!meet_trusts(meet, line->fd)) {
+        away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
+        return SENT_AWAY;
+    }
     handshake_seal(line, &meet->key, &hello, &challenge, false);
     line->unsealed = FRAME_AWAY; /* rank 0 cannot seal it if it has another key */
     line_put(line, FRAME_JOIN, join, sizeof *join);
@@ -133,10 +138,6 @@ static enum attempt try_place(struct meet *meet, const struct places *places, si
     assert(meet->line.fd < 0); /* the attempt before closed its own */
     line_open(&meet->line, fd, meet_frame_max(meet->options.size, true), meet_queue_max(meet->options.size));
     enum attempt attempt = say_hello(meet, &join, where, until, err);
-    if (attempt == JOINED && !meet_trusts(meet, fd)) { /* known only now, because rank 0 has accepted the connection */
-        away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
-        attempt = SENT_AWAY;
-    }
     if (attempt == JOINED)
         attempt = take_answer(meet, &join, where, until, err);
     if (attempt != JOINED)
