@@ -76,7 +76,7 @@ static struct described describe(const json_t *config)
     d.named = json_is_object(names) && d.count <= LABELS_MAX;
     d.numbers = d.named;
     for (size_t i = 0; i < d.count && d.named; i++) {
-        char key[12];
+        char key[24];
         snprintf(key, sizeof key, "%zu", i);
         const char *name = text_of(names, key);
         d.named = name && *name && !is_placeholder(name);
