@@ -312,7 +312,7 @@ unsafe() {
     cp -r half other
     sed -i 's/"intermediate_size": 64/"intermediate_size": 48/' other/config.json
     expect_exit 5 "$dstrain" --shards "$data" --init other --steps 1 --out never
-    expect_words intermediate "is [64], the model's is [48]"
+    expect_words intermediate "is [64, 32], the model's is [48, 32]"
     truncate -s 20000 half/model.safetensors
     expect_exit 4 "$dstrain" --shards "$data" --init half --steps 1 --out never
     expect_absent never "$scratch"
