@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# share: 0.035
+# share: 0.018
 """Power loss. Each command of scenarios.py records every change of its files (DS_TRACE_FILE); from that trace the
 campaign makes disks as they may be after a power loss: synced changes are present, and any part of the others may be
 missing, in any order. The model is pessimistic: a name is safe once its directory was synced, bytes are safe once their

@@ -165,13 +165,15 @@ for number, part in enumerate(sys.argv[1:3]):
 PYTHON
 (cd long && sha256sum ./*.xml >SHA256SUMS)
 
-# Kills a build of long/ while its journal is in the middle of the second part.
+# Kills a build of long/ while its journal is in the middle of the second part; first where it did so the last time.
+hit=50
 interrupt() {
     local n
-    for n in $(seq 50 6 120); do
+    for n in "$hit" $(seq 50 6 120); do
         rm -rf out
         DS_JOURNAL_EVERY=window DS_FAIL_FILE=$n:kill "$dsdata" build long/ "${sums[@]}" --out out 2>/dev/null && break
-        grep -q '^ "file": 1,' out/spill/*.journal && grep -q '^  "window": [1-9]' out/spill/*.journal && return
+        grep -q '^ "file": 1,' out/spill/*.journal && grep -q '^  "window": [1-9]' out/spill/*.journal &&
+            hit=$n && return
     done
     complain "no kill left a journal in the middle of the second part"
 }

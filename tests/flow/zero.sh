@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # --zero: moments and master copies, and with stage 2 gradients, are divided among processes. With --same-bits the bytes
-# are those of one process, for any number of processes and every optimizer (zero_all.sh tests all of them); checkpoints
-# do not depend on it; the keys of zero_optimization.
+# are those of one process (zero_all.sh tests every optimizer, stage and number of processes); checkpoints do not depend
+# on it; the keys of zero_optimization.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
 [ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 cd "$scratch"
-many=("${train[@]}" --micro-batch 1)
+many=("${train[@]}" --steps 6 --micro-batch 1)
+last=checkpoints/step-00000006
 same=("${many[@]}" --same-bits)
 
-declare -A stages=([adam]="1:2 2:3" [lamb]="1:5 2:2" [nvlamb]="1:4 2:4" [lans]="1:3 2:5") # stage:processes
-for optimizer in adam lamb nvlamb lans; do
+declare -A stages=([adam]="1:2 2:3" [lans]="1:3 2:5") # stage:processes; without norms of whole tensors, and with them
+for optimizer in adam lans; do
     case_begin "$optimizer"
     expect_exit 0 "${same[@]}" --optimizer $optimizer --out $optimizer
     for stage in ${stages[$optimizer]}; do
@@ -24,7 +25,7 @@ done
 for precision in bf16 fp16; do
     case_begin "$precision"
     expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision
-    for stage in 1:1 1:3 2:3; do
+    for stage in 1:1 2:3; do
         zero=${stage%:*} n=${stage#*:}
         expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision-$zero-$n --processes $n \
             --zero $zero
@@ -39,15 +40,13 @@ python3 -c 'import json
 m = json.load(open("model.json"))
 json.dump({**m, "num_hidden_layers": 6, "pre_layer_norm": True}, open("leads.json", "w"))'
 drops=(progressive_layer_drop.enabled=true progressive_layer_drop.theta=0.3 progressive_layer_drop.gamma=1)
-leads=("${same[@]}" --model leads.json --steps 6 --set "${drops[@]}")
-last=checkpoints/step-00000006
+leads=("${same[@]}" --model leads.json --set "${drops[@]}")
 expect_exit 0 "${leads[@]}" --out leads
 expect_exit 0 "${leads[@]}" --out leads-3 --processes 3 --zero 2
 expect_same_checkpoint "3 processes" leads leads-3
 expect_exit 0 "${leads[@]}" zero_optimization.overlap_comm=false zero_optimization.reduce_bucket_size=2000 \
     --out leads-2 --processes 2 --zero 2
 expect_same_checkpoint "2 processes" leads leads-2
-last=checkpoints/step-00000012
 
 case_begin "--zero 2: layers larger than a bucket, with norms in every place"
 last=checkpoints/step-00000004
@@ -62,7 +61,7 @@ json.dump({**m, **({} if sys.argv[1] == "post_layer_norm" else {sys.argv[1]: Tru
     expect_exit 0 "${parts[@]}" zero_optimization.overlap_comm=false --out $order-2 --processes 2 --zero 2
     expect_same_checkpoint "$order, 2 processes without overlap" $order $order-2
 done
-last=checkpoints/step-00000012
+last=checkpoints/step-00000006
 
 # The table is divided into three blocks; rows, chunks and blocks end at different places. A process without a pass
 # sends zeros.
@@ -84,14 +83,14 @@ expect_same_checkpoint "2 processes, small buckets" words words-2
 expect_exit 0 "${words[@]}" --precision bf16 --out words-bf16
 expect_exit 0 "${words[@]}" --precision bf16 --out words-bf16-2 --processes 2 --zero 2
 expect_same_checkpoint "2 processes, bf16" words-bf16 words-bf16-2
-last=checkpoints/step-00000012
+last=checkpoints/step-00000006
 
 case_begin "another number and another stage at every start"
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 3 --zero 1 \
-    --stop-after 5
-expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --stop-after 2
+    --stop-after 3
+expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --stop-after 1
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 2 --zero 2 \
-    --stop-after 2
+    --stop-after 1
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 4 --zero 1
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out whole
 expect_same_checkpoint "in parts" whole parts
