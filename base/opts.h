@@ -150,9 +150,9 @@ bool opts_typed(int argc, char **argv, const char *name);
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
 /* A command line to type after this one: `verb`, unless it may be left out, with the inputs of this command (bare
- * arguments), and with those of the given options that `verb` has too and `leave` does not list (" out limit "). -q, -v, --json and --force are never
- * repeated. What it gives is quoted and works whatever the names hold (more than 24 of them become FILE...);
- * command_option and others of output.h add more to *out. */
+ * arguments), and with those of the given options that `verb` has too and `leave` does not list (" out limit "). -q,
+ * -v, --json and --force are never repeated. What it gives is quoted and works whatever the names hold (more than 24 of
+ * them become FILE...); command_option and others of output.h add more to *out. */
 void opts_command(const struct opt_program *program, const struct opt_result *result, const void *settings,
                   const char *verb, const char *leave, struct buf *out);
 
