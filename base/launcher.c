@@ -142,6 +142,9 @@ static void first_host(const char *list, char host[256])
     host[size] = '\0';
 }
 
+/* Where all processes are on one machine they meet there, so that no other machine needs to be kept out. */
+#define LOOPBACK "127.0.0.1"
+
 /* A port below those that systems assign automatically (from 32768 on), the same for every process of the step. */
 static uint64_t port_of_step(uint64_t job, uint64_t step)
 {
@@ -152,6 +155,7 @@ static int place_of_step(struct launch *launch, struct environment environment, 
 {
     const char *list = look_up(environment, "SLURM_STEP_NODELIST");
     const char *job = look_up(environment, "SLURM_JOB_ID"), *step = look_up(environment, "SLURM_STEP_ID");
+    const char *nodes = look_up(environment, "SLURM_STEP_NUM_NODES");
     uint64_t job_id, step_id;
     char host[256];
     if (!list || !job || !whole_number(job, UINT32_MAX, &job_id) || !step ||
@@ -161,6 +165,8 @@ static int place_of_step(struct launch *launch, struct environment environment, 
         return hint(err, "say where they meet: --rendezvous HOST:PORT or FILE");
     }
     first_host(list, host);
+    if (nodes && strcmp(nodes, "1") == 0)
+        snprintf(host, sizeof host, LOOPBACK);
     return place_at(launch, host, port_of_step(job_id, step_id), err);
 }
 
@@ -169,7 +175,8 @@ static int place_of_torchrun(struct launch *launch, struct environment environme
 {
     const char *host = look_up(environment, "MASTER_ADDR"), *text = look_up(environment, "MASTER_PORT");
     const char *agent = look_up(environment, "TORCHELASTIC_USE_AGENT_STORE");
-    uint64_t port;
+    const char *here = look_up(environment, "LOCAL_WORLD_SIZE");
+    uint64_t port, local_size;
     if (!host || !text) {
         fail(err, ERR_USAGE, "WORLD_SIZE is %u, but %s is not set", launch->size, host ? "MASTER_PORT" : "MASTER_ADDR");
         return hint(err, "set it, or say where the processes meet: --rendezvous HOST:PORT or FILE");
@@ -178,6 +185,8 @@ static int place_of_torchrun(struct launch *launch, struct environment environme
         return fail(err, ERR_USAGE, "MASTER_PORT is %s, which is not a port", text);
     if (agent && strcmp(agent, "True") == 0)
         port = port < 65535 ? port + 1 : port - 1;
+    if (here && whole_number(here, LAUNCH_SIZE_MAX, &local_size) && local_size == launch->size)
+        host = LOOPBACK;
     return place_at(launch, host, port, err);
 }
 

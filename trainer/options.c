@@ -325,6 +325,9 @@ static const struct opt_row rows[] = {
     {.name = "rendezvous", .type = OPT_TEXT, .field = FIELD(rendezvous), .value = "HOST:PORT|FILE",
      .verbs = " train squad glue eval verify ", .default_help = "from the launcher",
      .help = "How the processes find each other: rank 0's address, or a file on a shared file system."},
+    {.name = "key", .type = OPT_TEXT, .field = FIELD(key), .value = "FILE|none",
+     .verbs = " train squad glue eval verify ", .default_help = "DS_KEY",
+     .help = "The key without which no process joins at HOST:PORT, in a file of mode 600 (none: anyone may join)."},
     {.name = "bind", .type = OPT_TEXT, .field = FIELD(bind), .value = "ADDRESS",
      .verbs = " train squad glue eval verify ", .default_help = "that of HOST; with a FILE or mpirun, all",
      .help = "The address on which rank 0 listens for the others; '*' means all addresses of its machine."},
@@ -451,6 +454,7 @@ static const struct opt_note files[] = {
 
 static const struct opt_note environment[] = {
     {"CUDA_VISIBLE_DEVICES", "Which GPUs may be used."},
+    {"DS_KEY", "The key of a run's processes, 32 to 128 hexadecimal digits; --key FILE takes precedence."},
     {"SLURM_JOB_END_TIME", "When the job ends: a run saves and stops with exit code 75 before that."},
     {.name = NULL},
 };

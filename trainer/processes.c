@@ -4,6 +4,7 @@
 #include "base/cores.h"
 #include "trainer/backend.h"
 #include "trainer/comm/spawn.h"
+#include "trainer/run_key.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,6 +125,7 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
     TRY(spawn_child_open(launch, err));
     if (launch->size > 1 && !processes_supported(verb, settings))
         return refuse(verb, launch, err);
+    TRY(run_key_find(settings, launch, err));
     if (launch->local_size > 1)
         settings->threads = launch_threads(launch, settings->threads ? settings->threads : cores_allowed());
     if (!launch->children)

@@ -75,6 +75,7 @@ struct settings {
     uint64_t restarts;         /* of those, where one is lost */
     uint64_t rank, world_size; /* world_size 0: set by the launcher */
     const char *rendezvous;    /* NULL: set by the launcher */
+    const char *key;           /* a file, or "none"; NULL: DS_KEY */
     const char *bind;          /* NULL: the address of the rendezvous */
     int comm;                  /* auto, gloo, mpi, nccl */
     int wire;                  /* 0: fp32, 1: bf16 */

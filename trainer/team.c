@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "trainer/processes.h"
+#include "trainer/run_key.h"
 #include "trainer/share.h"
 
 #define RUN_NAME        128
@@ -145,6 +146,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                          .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
                          .listener = launch->listener,
                          .bind = settings->bind,
+                         .admits_all = run_key_is_none(settings),
                          .key = named ? &launch->key : NULL, /* MPI carries one of its own */
                          .run = run,
                          .give = named ? NULL : give_by_comm,

@@ -31,6 +31,7 @@ import math
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import socket
 import statistics
@@ -129,6 +130,9 @@ def training(out, model, batch, *more, steps=None, threads=1):
         options.bin / "dstrain", "-q", "--shards", options.shards, "--seq", 128, "--model", model, "--batch", batch,
         "--precision", options.precision, "--device", "cpu", "--steps", steps or options.steps, "--log-every", 1,
         "--eval-samples", 0, "--masks", "stored", "--save-every", 1000000, "--threads", threads, "--out", out, *more]))
+
+
+os.environ.setdefault("DS_KEY", secrets.token_hex(32))  # of the processes on two machines
 
 
 def hand(rank, size, place):

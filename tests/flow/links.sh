@@ -50,6 +50,8 @@ cd "$scratch"
 same=("${train[@]}" --micro-batch 1 --same-bits --steps 120 --save-every 20 --keep-last 0 --peer-timeout 2s)
 last=checkpoints/step-00000120
 port=29000
+DS_KEY=$(od -An -vtx1 -N32 /dev/urandom | tr -d ' \n')
+export DS_KEY
 
 # begin OPTION…: starts two ranks; the output of rank 0 is in stdout and stderr, that of rank 1 in other.
 begin() {

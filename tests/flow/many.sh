@@ -106,12 +106,25 @@ by_environment torchrun 127.0.0.1 "$(free_port 2)"
 if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
     case_begin "over IPv6"
     by_environment torchrun-6 ::1 "$(free_port 10)"
-    port=$(free_port 10)
-    "${same[@]}" --rank 1 --world-size 2 --rendezvous "[::1]:$port" >other 2>&1 </dev/null &
-    expect_exit 0 "${same[@]}" --rank 0 --world-size 2 --rendezvous "[::1]:$port" --out six
-    wait $! || complain "rank 1 ended with $?: $(cat other)"
-    expect_same_checkpoint "over IPv6" one six
 fi
+
+case_begin "with a key"
+key=$(od -An -vtx1 -N32 /dev/urandom | tr -d ' \n')
+(umask 077 && echo "$key" >key)
+by_hand=("${same[@]}" --world-size 2 --rendezvous "localhost:$(free_port 2)")
+"${by_hand[@]}" --rank 0 --key key --out keyed >other 2>&1 </dev/null &
+zero=$!
+expect_exit 5 env DS_KEY="${key/?????/12345}" "${by_hand[@]}" --rank 1
+expect_words "another key"
+expect_exit 5 "${by_hand[@]}" --rank 1
+expect_words "a key, and this process has none"
+DS_KEY=$key "${by_hand[@]}" --rank 1 </dev/null >stdout 2>stderr &
+one=$!
+while grep -qaF "$key" /proc/$one/environ 2>/dev/null; do sleep 0.01; done # it removes the key
+wait $one || complain "rank 1 ended with $?: $(cat stderr)"
+wait $zero || complain "rank 0 ended with $?: $(cat other)"
+expect_same_checkpoint "with a key" one keyed
+if grep -raqF "$key" keyed stdout stderr other; then complain "the key is written down"; fi
 
 case_begin "started as srun --mpi=pmi2 does"
 port=$((15000 + RANDOM % 15000)) # the port of the Slurm step: 15,000 + (job * 1009 + step) % 15000

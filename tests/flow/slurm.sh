@@ -86,7 +86,10 @@ for _ in $(seq 40); do
 done
 ready || skip "no three nodes come up here ($(tail -n 1 log/slurmctld "log/slurmd-$host" 2>&1 | tr '\n' ' '))"
 
-same=("${train[@]}" --micro-batch 1 --same-bits)
+# The nodes are one machine, whose name may be a loopback address.
+same=("${train[@]}" --micro-batch 1 --same-bits --bind '*')
+DS_KEY=$(od -An -vtx1 -N32 /dev/urandom | tr -d ' \n')
+export DS_KEY
 
 case_begin "one process"
 expect_exit 0 "${same[@]}" --out whole
@@ -104,7 +107,8 @@ done
 case_begin "train.sbatch: stopped, queued again, finished"
 export SHARDS=$data OUT=$scratch/batch DSTRAIN=$dstrain
 export DSTRAIN_OPTIONS="--model $model --steps 12 --batch 8 --lr 1e-3 --warmup 0.1 --log-every 1 --threads 1
-    --micro-batch 1 --same-bits --stop-after 6"
+    --micro-batch 1 --same-bits --stop-after 6 --bind *"
+unset DS_KEY # train.sbatch makes one
 job=$(sbatch --parsable --nodes=3 --cpus-per-task=1 --mem=0 --output="$scratch/job.log" \
     "$project/scripts/slurm/train.sbatch" 2>"$scratch/stderr") || complain "sbatch takes no job"
 state=""

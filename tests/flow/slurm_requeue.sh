@@ -6,7 +6,7 @@ source "$(dirname "$0")/flow.bash" "$1"
 
 cd "$scratch"
 mkdir stub
-printf '#!/bin/sh\nexit "$STUB_EXIT"\n' >stub/srun
+printf '#!/bin/sh\necho "${DS_KEY-none}" >>%q\nexit "$STUB_EXIT"\n' "$scratch/keys" >stub/srun
 printf '#!/bin/sh\necho "$*" >>%q\nexit "${STUB_REFUSES:-0}"\n' "$scratch/asked" >stub/scontrol
 chmod +x stub/srun stub/scontrol
 export PATH=$scratch/stub:$PATH SLURM_JOB_ID=7 DUMP=d OUT=o SHARDS=s STUB_EXIT SLURM_RESTART_COUNT
@@ -48,5 +48,13 @@ for script in build train; do
     expect_exit 9 env STUB_REFUSES=1 "${job[@]}"
     grep -q "cannot be queued again" stdout || complain "it does not say so"
 done
+
+case_begin "each start of train.sbatch has a key of its own, which it does not print"
+: >keys
+for _ in 1 2; do
+    expect_exit 2 env STUB_EXIT=2 bash "$project/scripts/slurm/train.sbatch"
+    if grep -qF "$(tail -n 1 keys)" stdout stderr; then complain "it prints the key"; fi
+done
+expect_equal "keys" "$(sort -u keys | grep -cxE '[0-9a-f]{64}')" 2
 
 flow_end

@@ -102,6 +102,37 @@ usage() {
     expect_exit 75 "${train[@]}" --processes 1 --out alone --stop-after 1
     expect_absent place "$scratch"
 
+    case_begin "the key of the processes"
+    local two=("${train[@]}" --rank 0 --world-size 2 --rendezvous)
+    expect_exit 2 "${two[@]}" 192.0.2.1:2999
+    expect_words "192.0.2.1:2999" "needs a key" "openssl rand"
+    expect_exit 2 "${two[@]}" 127.0.0.1:2999 --bind '*'
+    expect_words "needs a key"
+    expect_exit 2 env RANK=0 WORLD_SIZE=2 MASTER_ADDR=192.0.2.1 MASTER_PORT=2999 "${train[@]}"
+    expect_words "needs a key"
+    expect_exit 2 env SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_NTASKS=2 SLURM_PROCID=0 SLURM_STEP_NODELIST=192.0.2.1 \
+        "${train[@]}"
+    expect_words "needs a key"
+    expect_exit 2 env DS_KEY=00112233445566778899aabbccddeeff "${two[@]}" 192.0.2.1:2999
+    expect_words "no address of this machine" "--bind"
+    for key in "" 0123 00112233445566778899aabbccddeef 0123456789abcdefghijklmnopqrstuv; do
+        expect_exit 2 env DS_KEY="$key" "${two[@]}" 127.0.0.1:2999
+        expect_words "DS_KEY: a key" "openssl rand"
+        if [ -n "$key" ] && grep -qF "$key" stderr; then complain "it shows the key"; fi
+    done
+    echo 00112233445566778899aabbccddeeff >key
+    for wrong in 5:key 5:empty 6:pipe 2:. 2:absent; do
+        case $wrong in
+        *:empty) (umask 077 && : >empty) ;;
+        *:pipe) mkfifo -m 600 pipe ;;
+        esac
+        expect_exit "${wrong%%:*}" "${two[@]}" 127.0.0.1:2999 --key "${wrong#*:}"
+        expect_words "${wrong#*:}"
+    done
+    expect_exit 2 "${two[@]}" '*:2999' --key none
+    expect_words "names no host" "--bind"
+    expect_exit 75 env DS_KEY=none "${train[@]}" --out keyless --stop-after 1 # one process needs none
+
     case_begin "CUDA where it is not built in" # if it is built in, the driver or the GPU may be missing: exit 7
     if ! "$dstrain" --version | grep -q 'cuda built in'; then
         expect_exit 2 "${train[@]}" --device cuda

@@ -16,8 +16,8 @@ static const char *const may_differ[] = {
     /* rank 0 does this alone, before the run or at its end */
     "fresh", "force", "save-fails", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
     /* each process has its own */
-    "micro-batch", "cpu", "device", "threads", "processes", "gpus", "rank", "world-size", "rendezvous", "bind", "share",
-    "peer-timeout", "time-limit"};
+    "micro-batch", "cpu", "device", "threads", "processes", "gpus", "rank", "world-size", "rendezvous", "key", "bind",
+    "share", "peer-timeout", "time-limit"};
 
 static bool differs(const char *name)
 {

@@ -84,9 +84,9 @@ static int survey(const char *directory, struct verify_progress progress, struct
 /* Refuses options that only --replay takes. */
 static int refuse_options(const struct settings *settings, struct error *err)
 {
-    static const char *const names[] = {"from",         "to",         "shards",     "device", "cpu",
-                                        "threads",      "processes",  "gpus",       "rank",   "share",
-                                        "peer-timeout", "world-size", "rendezvous", "bind",   "comm"};
+    static const char *const names[] = {"from",       "to",   "shards", "device", "cpu",          "threads",
+                                        "processes",  "gpus", "rank",   "share",  "peer-timeout", "world-size",
+                                        "rendezvous", "key",  "bind",   "comm"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (settings_given(settings, names[i]))
             return fail(err, ERR_USAGE, "--%s belongs to verify --replay", names[i]);
