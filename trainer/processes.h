@@ -10,7 +10,8 @@
 bool processes_supported(const char *verb, const struct settings *settings);
 
 /* Fills *launch and adapts the settings: each process gets its part of --threads, and ranks above 0 are quiet.
- * ERR_USAGE: options or environment are contradictory, or `verb` is for one process; also the errors of run_key_find. */
+ * ERR_USAGE: options or environment are contradictory, or `verb` is for one process; also the errors of
+ * run_key_find. */
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err);
 
 /* The weight that --share gives this process: 1 for "equal", 0 for "auto". ERR_USAGE: it is neither of these nor a

@@ -32,7 +32,7 @@ static int take_variable(struct job_key *key, bool wanted, struct error *err)
     return result;
 }
 
-/* Needs the run a key? Not where only processes of this machine can meet, and not with a FILE or MPI, which carry one. */
+/* Does the run need a key? Not where only processes of this machine meet, nor with a FILE or MPI, which have one. */
 static int is_open(const struct settings *settings, const struct launch *launch, bool *open, struct error *err)
 {
     struct rendezvous rendezvous;
