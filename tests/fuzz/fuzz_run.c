@@ -87,8 +87,9 @@ static void check_card(const json_t *identity)
     struct buf card = {0};
     struct error err = {0};
     const struct opt_paths none = {0};
-    const struct card_facts facts = {.from = fuzz_directory(),
-                                     .source = SOURCE_RUN,
+    struct about about;
+    about_open(&about, fuzz_directory(), SOURCE_RUN, fuzz_directory(), identity, &run_config);
+    const struct card_facts facts = {.about = &about,
                                      .files = fuzz_directory(),
                                      .state = &run_state,
                                      .identity = identity,
@@ -98,6 +99,7 @@ static void check_card(const json_t *identity)
     must(card_make(&facts, &card, &err), &err);
     assert(utf8_valid(buf_str(&card)));
     buf_release(&card);
+    about_close(&about);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
