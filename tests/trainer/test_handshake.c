@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "tests/trainer/guest.h"
+#include "trainer/comm/hub.h"
 #include "trainer/comm/listen.h"
 
 #define SLOTS 4
@@ -329,6 +330,65 @@ static void a_flood_keeps_nobody_out(void **state)
         line_close(&guests[i].line);
 }
 
+/* All places are held by strangers that have said HELLO, and more come together with a member: it is heard first. */
+static void who_could_not_be_heard_yet_keeps_its_place(void **state)
+{
+    (void)state;
+    struct guest guests[STRANGERS_MAX], member;
+    struct frame frame;
+    int silent[ACCEPTS_MAX - 1];
+    start(0, 2, talk);
+    for (unsigned i = 0; i < STRANGERS_MAX; i++) {
+        guests[i] = guest_of(port, 1, 2, &wrong_key);
+        assert_true(guest_hello(&guests[i]));
+    }
+    kill(pids[0], SIGSTOP);
+    member = guest_of(port, 1, 2, &key);
+    guest_send(&member, FRAME_HELLO, &member.hello, sizeof member.hello);
+    for (unsigned i = 0; i < ACCEPTS_MAX - 1; i++)
+        silent[i] = guest_dial(port);
+    kill(pids[0], SIGCONT);
+    assert_true(guest_gets(&member, FRAME_CHALLENGE, &frame));
+    line_close(&member.line);
+    they_meet();
+    for (unsigned i = 0; i < STRANGERS_MAX; i++)
+        line_close(&guests[i].line);
+    for (unsigned i = 0; i < ACCEPTS_MAX - 1; i++)
+        close(silent[i]);
+}
+
+/* Without a key a member looks up whose process answers. One that closes first is nobody's: it may be a rank 0 that has
+ * too many guests, so the member tries again. */
+static void a_connection_closed_early_is_not_another_users(void **state)
+{
+    (void)state;
+    static const struct job_key none;
+    struct hello hello;
+    struct meet_options first = options_of(0, 2), second = options_of(1, 2);
+    first.key = second.key = &none;
+    start_with(second, talk);
+    const int on = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    assert_true(bind(listener, (const void *)&at, sizeof at) == 0 && listen(listener, 4) == 0);
+    for (int i = 0; i < 2; i++) {
+        struct line line;
+        struct frame frame;
+        line_open(&line, accept(listener, NULL, NULL), HELLO_MAX, GUEST_QUEUE);
+        while (line_take(&line, &frame) == 0 && line_fill(&line) == 0)
+            guest_sleep(1);
+        hello_make(&hello);
+        line_put(&line, FRAME_CHALLENGE, &hello, sizeof hello);
+        (void)line_flush(&line);
+        line_close(&line);
+    }
+    close(listener);
+    start_with(first, talk);
+    ends(1, 0, NULL);
+    ends(0, 0, NULL);
+}
+
 /* ------------------------------------------------------------------------------------- between a member and rank 0 */
 
 /* What is done to the n-th frame after the handshake. */
@@ -548,6 +608,8 @@ int main(void)
         cmocka_unit_test_setup(reflected_messages_prove_nothing, set_up),
         cmocka_unit_test_setup(nothing_is_said_before_all_are_there, set_up),
         cmocka_unit_test_setup(a_flood_keeps_nobody_out, set_up),
+        cmocka_unit_test_setup(who_could_not_be_heard_yet_keeps_its_place, set_up),
+        cmocka_unit_test_setup(a_connection_closed_early_is_not_another_users, set_up),
         cmocka_unit_test_setup(who_stands_between_can_only_end_the_line, set_up),
         cmocka_unit_test_setup(what_a_member_says_is_shown_as_that, set_up),
         cmocka_unit_test_setup(who_asks_and_does_not_read_is_cut_off, set_up),

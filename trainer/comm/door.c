@@ -237,18 +237,28 @@ void door_read(struct meet *meet, const struct poll_set *set)
     }
 }
 
-/* Makes room for one more: those that have not said HELLO go first, among them the one that came first. */
+/* Who has to leave first? Not one that has just come and could not be heard yet; among the others those that have not
+ * said HELLO, and the one that came first. */
+static bool leaves_before(const struct stranger *one, const struct stranger *other, double now)
+{
+    const bool one_is_new = one->since >= now, other_is_new = other->since >= now;
+    if (one_is_new != other_is_new)
+        return other_is_new;
+    if (one->greeted != other->greeted)
+        return other->greeted;
+    return one->since < other->since;
+}
+
+/* Makes room for one more. */
 static void make_room(struct meet *meet)
 {
     struct hub *hub = meet->hub;
     uint32_t worst = 0;
     if (hub->strangers_count < STRANGERS_MAX)
         return;
-    for (uint32_t i = 1; i < STRANGERS_MAX; i++) {
-        const struct stranger *one = &hub->strangers[i], *other = &hub->strangers[worst];
-        if (one->greeted != other->greeted ? other->greeted : one->since < other->since)
+    for (uint32_t i = 1; i < STRANGERS_MAX; i++)
+        if (leaves_before(&hub->strangers[i], &hub->strangers[worst], meet->now))
             worst = i;
-    }
     send_away(meet, &hub->strangers[worst], MISFIT_CROWD, 0);
     drop_stranger(hub, worst);
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
+#include "trainer/comm/owner.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -72,6 +73,19 @@ static enum attempt sent_away(const struct meet *meet, const struct frame *frame
     return meet->key.given && !key_given ? NOT_THERE : SENT_AWAY;
 }
 
+/* Without a key: whose process answers there? That is known once it has accepted the connection, and while it holds it.
+ * A rank 0 with too many guests closes connections that it takes at the next attempt. */
+static enum attempt check_user(const struct meet *meet, const char *where, struct error *err)
+{
+    uid_t uid;
+    if (meet_trusts(meet, meet->line.fd))
+        return JOINED;
+    if (!owner_of_peer(meet->line.fd, &uid))
+        return not_rank_0(err);
+    away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
+    return SENT_AWAY;
+}
+
 /* Says HELLO, and who we are, in a way that proves the key. JOINED: the next frame will have rank 0's seal. */
 static enum attempt say_hello(struct meet *meet, const struct join *join, const char *where, double until,
                               struct error *err)
@@ -87,11 +101,9 @@ static enum attempt say_hello(struct meet *meet, const struct join *join, const 
         return sent_away(meet, &frame, where, err);
     if (frame.kind != FRAME_CHALLENGE || hello_read(frame.bytes, &challenge) != MEET_PROTOCOL)
         return not_rank_0(err);
-    /* Now rank 0 has accepted the connection, so its user is known; after a JOIN it may have closed it again. */
-    if (!meet_trusts(meet, line->fd)) {
-        away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
-        return SENT_AWAY;
-    }
+    const enum attempt attempt = check_user(meet, where, err); /* after a JOIN it may have closed the connection */
+    if (attempt != JOINED)
+        return attempt;
     handshake_seal(line, &meet->key, &hello, &challenge, false);
     line->unsealed = FRAME_AWAY; /* rank 0 cannot seal it if it has another key */
     line_put(line, FRAME_JOIN, join, sizeof *join);
