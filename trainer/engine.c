@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/gradient_pieces.h"
 #include "trainer/timings.h"
 
 /* ---- the device and its backend ---- */
@@ -59,6 +58,8 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
 {
     const struct recipe *recipe = e->recipe;
     struct params params;
+    e->rank = rank;
+    e->size = size;
     if (optimizer_kinds[recipe->optimizer.kind].compresses)
         TRY(check_onebit(e, err));
     if (recipe->zero == 0)
@@ -78,7 +79,6 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
         fail(err, ERR_USAGE, "--norms-every needs all parameters in one process, but --zero divides them");
         return hint(err, "the norms are the same with --zero 0");
     }
-    e->rank = rank;
     params_init(&params, &recipe->config);
     engine_pieces(e, &params, size, &e->pieces);
     params_release(&params);
@@ -108,31 +108,45 @@ struct model_budget engine_budget(const struct engine *e)
     return budget_of(e, &e->limits);
 }
 
-/* Bytes for updates of whole matrices and for sums of gradients that are not in the model's memory. */
-static uint64_t update_bytes(const struct engine *e, const struct pack_limits *limits)
+static struct exchange_options exchange_options(const struct engine *e, const struct params *params,
+                                                const struct pack_limits *limits)
+{
+    return (struct exchange_options){.recipe = e->recipe,
+                                     .params = params,
+                                     .ops = e->ops,
+                                     .pieces = &e->pieces,
+                                     .rank = e->rank,
+                                     .size = e->size,
+                                     .tokens = (size_t)limits->tokens};
+}
+
+struct exchange_bytes engine_exchange_bytes(const struct engine *e, const struct pack_limits *limits)
 {
     struct params params;
-    const bool same_bits = e->recipe->part > 0;
     params_init(&params, &e->recipe->config);
-    const uint64_t sums = engine_divides_gradients(e)
-                              ? gradient_pieces_bytes(&params, &e->pieces, e->rank, same_bits, e->recipe->overlap,
-                                                      e->ops->memory > 0 ? 0 : (size_t)limits->tokens)
-                              : gradient_sum_bytes(&params, same_bits);
-    const bool bits = e->ops->memory > 0 && optimizer_kinds[e->recipe->optimizer.kind].compresses;
-    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) + sums +
-                           (bits ? onebit_bytes_max(&params) : 0);
+    const struct exchange_options options = exchange_options(e, &params, limits);
+    const struct exchange_bytes bytes = exchange_bytes(&options);
     params_release(&params);
     return bytes;
+}
+
+/* Bytes that the model does not hold: of the exchange, and for updates of whole matrices. */
+static uint64_t training_bytes(const struct engine *e, const struct pack_limits *limits)
+{
+    const struct exchange_bytes bytes = engine_exchange_bytes(e, limits);
+    struct params params;
+    params_init(&params, &e->recipe->config);
+    const uint64_t lent = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params);
+    params_release(&params);
+    return bytes.moments + bytes.gradients + lent;
 }
 
 static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    const bool divided = e->pieces.size > 0;
     const struct model_budget budget = budget_of(e, limits);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
-    const uint64_t moments = divided ? zero_bytes(&e->pieces, e->rank, e->ops) : 2 * plan->rows[0].bytes;
-    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? moments + update_bytes(e, limits) : 0);
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? training_bytes(e, limits) : 0);
     mem_free(plan);
     return bytes;
 }
@@ -268,9 +282,9 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
     if (kind == ENGINE_MODEL)
         return 0;
     const struct params *params = model_table(e->model);
-    if (e->pieces.size > 0) {
-        e->zero = zero_open(e->model, &e->pieces, e->rank);
-    } else {
+    const struct exchange_options options = exchange_options(e, params, &e->limits);
+    e->exchange = exchange_open(&options, e->model);
+    if (!engine_divides(e)) {
         e->first = e->ops->allocate(e->ops->device, params->size * sizeof(float));
         e->second = e->ops->allocate(e->ops->device, params->size * sizeof(float));
     }
@@ -280,14 +294,11 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
 
 void engine_close(struct engine *e)
 {
-    zero_close(e->zero);
+    exchange_close(e->exchange);
     if (e->model)
         model_close(e->model);
-    gradient_sum_close(e->sum);
-    onebit_close(e->onebit);
     pieces_release(&e->pieces);
     if (e->ops) {
-        e->ops->release(e->ops->device, e->sums);
         e->ops->release(e->ops->device, e->first);
         e->ops->release(e->ops->device, e->second);
         optimizer_work_release(&e->work, e->ops);
@@ -301,29 +312,9 @@ void engine_close(struct engine *e)
 
 void engine_join(struct engine *e, const struct team *team, const uint64_t *borders, bool on_hosts)
 {
-    assert(!e->sum && (e->pieces.size == 0 || e->pieces.size == team->size));
+    assert(!e->team && (!engine_divides(e) || e->pieces.size == team->size));
     e->team = team;
-    if (team->size == 1 && e->recipe->part == 0)
-        return;
-    if (e->zero)
-        zero_join(e->zero, team->comm);
-    e->sums = e->ops->allocate(e->ops->device, STEP_SUMS * sizeof *e->sums);
-    e->sum = gradient_sum_open(&(struct gradient_sum_options){
-        .ops = e->ops,
-        .params = model_table(e->model),
-        .gradients = model_gradients(e->model),
-        .comm = team->comm,
-        .meet = team->meet,
-        .same_bits = e->recipe->part > 0,
-        .wire = e->recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT,
-        .parts = recipe_parts(e->recipe),
-        .borders = borders,
-        .on_hosts = on_hosts,
-        .tokens = (size_t)e->limits.tokens,
-        .overlap = e->recipe->overlap,
-        .bucket = e->recipe->bucket,
-        .pieces = e->zero ? &e->pieces : NULL,
-    });
+    exchange_join(e->exchange, team->comm, team->meet, borders, on_hosts);
 }
 
 void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale)
@@ -339,8 +330,7 @@ void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_K
         step.counts[h] = counts[h] > 0 ? counts[h] : 1;
     model_begin_step(e->model, &step);
     e->number = number;
-    if (e->sum)
-        gradient_sum_begin(e->sum, number, loss_scale, e->onebit);
+    exchange_begin(e->exchange, number, loss_scale);
 }
 
 /* With --same-bits the losses are read after every part, which waits for the device; otherwise they stay there until
@@ -350,114 +340,22 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     struct model_metrics metrics = {0};
     double sums[STEP_SUMS];
     const bool parts = e->recipe->part > 0;
-    assert(!parts || e->sum); /* integers are summed by gradient_sum.h, in a single process too */
     if (e->team)
         meet_move(e->team->meet, e->number, "a pass");
-    if (e->sum && (micro->ends || engine_divides_gradients(e)))
+    if (exchange_sums(e->exchange) && (micro->ends || exchange_sends_every_pass(e->exchange)))
         meet_begin(e->team->meet, e->number);
-    model_forward_backward(e->model, &micro->batch,
-                           e->sum ? gradient_sum_listener(e->sum, &micro->batch, micro->ends) : NULL,
+    model_forward_backward(e->model, &micro->batch, exchange_listener(e->exchange, &micro->batch, micro->ends),
                            parts ? &metrics : NULL);
-    if (!parts)
-        return;
-    model_metrics_sums(&metrics, sums);
-    gradient_sum_pass(e->sum, sums);
+    if (parts)
+        model_metrics_sums(&metrics, sums);
+    exchange_pass(e->exchange, parts ? sums : NULL);
 }
 
 int engine_finish(struct engine *e, struct error *err)
 {
-    double sums[STEP_SUMS];
-    const size_t bytes = sizeof sums;
-    if (!e->sum)
-        return 0;
-    meet_begin(e->team->meet, e->number); /* needed if the share is empty: there was no pass */
-    if (e->recipe->part == 0) {
-        double *own = e->ops->map(e->ops->device, (void *)model_sums(e->model), bytes, MAP_READ);
-        gradient_sum_pass(e->sum, own);
-        e->ops->unmap(e->ops->device, (void *)model_sums(e->model), own, bytes, MAP_READ);
-    }
-    TRY(gradient_sum_finish(e->sum, sums, err));
-    double *host = e->ops->map(e->ops->device, e->sums, bytes, MAP_FILL);
-    memcpy(host, sums, bytes);
-    e->ops->unmap(e->ops->device, e->sums, host, bytes, MAP_FILL);
-    return 0;
-}
-
-const struct gradient_listener *engine_pass_alone(struct engine *e, const struct batch *batch,
-                                                  const struct gradient_look *look)
-{
-    struct gradient_pieces *own = e->sum ? gradient_sum_pieces(e->sum) : NULL;
-    return own ? gradient_pieces_alone(own, batch, look) : NULL;
-}
-
-double engine_waited(const struct engine *e)
-{
-    return e->sum ? gradient_sum_waited(e->sum) : 0;
-}
-
-void engine_recut(struct engine *e, const uint64_t *borders)
-{
-    if (e->sum)
-        gradient_sum_recut(e->sum, borders);
-}
-
-uint64_t engine_wire_bytes(const struct engine *e)
-{
-    return (e->sum ? gradient_sum_wire_bytes(e->sum) : 0) + (e->zero ? zero_wire_bytes(e->zero) : 0) +
-           (e->onebit ? onebit_wire_bytes(e->onebit) : 0);
-}
-
-static void open_onebit(struct engine *e)
-{
-    if (e->freeze.update > 0 && !e->onebit)
-        e->onebit = onebit_open(model_table(e->model), e->recipe->optimizer.group, e->ops, e->team->comm);
-}
-
-void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t updates)
-{
-    const struct optimizer *optimizer = &e->recipe->optimizer;
-    if (!optimizer_kinds[optimizer->kind].compresses)
-        return;
-    e->freeze = *freeze;
-    if (e->freeze.update == 0 && optimizer->freeze_step > 0 && (double)updates >= optimizer->freeze_step)
-        e->freeze.update = updates; /* --resume continues a run of another optimizer */
-    open_onebit(e);
-}
-
-/* |v|_1, added in a fixed order, so that all processes get the same. */
-static double norm_of_second(const struct engine *e)
-{
-    const struct params *params = model_table(e->model);
-    const size_t bytes = params->size * sizeof(float);
-    float *second = e->ops->map(e->ops->device, e->second, bytes, MAP_READ);
-    double norm = 0;
-    for (size_t i = 0; i < params->size; i++)
-        norm += (double)second[i];
-    e->ops->unmap(e->ops->device, e->second, second, bytes, MAP_READ);
-    return norm;
-}
-
-static bool is_skipped(const struct engine *e)
-{
-    const size_t bytes = sizeof *e->work.record;
-    struct step_record *record = e->ops->map(e->ops->device, e->work.record, bytes, MAP_READ);
-    const bool skipped = record->skipped;
-    e->ops->unmap(e->ops->device, e->work.record, record, bytes, MAP_READ);
-    return skipped;
-}
-
-/* After an update: decides whether second moments freeze, unless it was skipped. */
-static void watch_freeze(struct engine *e, uint64_t number, uint64_t update)
-{
-    const struct optimizer *optimizer = &e->recipe->optimizer;
-    if (!optimizer_kinds[optimizer->kind].compresses || e->onebit || is_skipped(e))
-        return;
-    const double norm = freeze_looks(optimizer, &e->freeze, update) ? norm_of_second(e) : 0;
-    freeze_after(&e->freeze, optimizer, &e->recipe->schedule, update, norm);
-    open_onebit(e);
-    if (e->onebit)
-        log_say("note       second moments are frozen at step %" PRIu64 ": from now on one bit per parameter is sent",
-                number);
+    if (exchange_sums(e->exchange))
+        meet_begin(e->team->meet, e->number); /* needed if the share is empty: there was no pass */
+    return exchange_finish(e->exchange, err);
 }
 
 int engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale, double *rate,
@@ -474,20 +372,16 @@ int engine_update(struct engine *e, uint64_t number, uint64_t update, double los
         .norm_max = e->recipe->clipping,
         .loss_scale = loss_scale,
         .halts = ops->precision != PRECISION_FP16,
-        .sums = e->sum ? e->sums : model_sums(e->model),
     };
     const struct update_memory memory = {.params = model_params(e->model),
                                          .first = e->first,
                                          .second = e->second,
                                          .gradients = model_gradients(e->model)};
-    const struct gradient_pieces *own = e->sum ? gradient_sum_pieces(e->sum) : NULL;
-    if (e->zero)
-        TRY(zero_update(e->zero, &optimizer, own ? gradient_pieces_sums(own) : NULL, &e->work, &facts, err));
-    else if (e->onebit)
-        TRY(onebit_update(e->onebit, &optimizer, &memory, &e->work, &facts, err));
-    else
-        optimizer_update(&optimizer, ops, &memory, &e->work, &facts);
-    watch_freeze(e, number, update);
+    bool frozen;
+    TRY(exchange_update(e->exchange, &optimizer, &memory, &e->work, &facts, &frozen, err));
+    if (frozen)
+        log_say("note       second moments are frozen at step %" PRIu64 ": from now on one bit per parameter is sent",
+                number);
     ops->send(ops->device, (int)(number % STEPS_QUEUED), e->work.record, sizeof *e->work.record);
     model_refresh(e->model);
     return 0;
@@ -527,20 +421,6 @@ int engine_dump_gradients(struct engine *e, double loss_scale, const char *path,
     const int result = names_write(path, params, plain, "gradients", NULL, err);
     mem_free(plain);
     return result;
-}
-
-int engine_serve(struct engine *e, struct error *err)
-{
-    if (e->zero)
-        return zero_serve(e->zero, err);
-    return e->onebit ? onebit_serve_errors(e->onebit, err) : 0;
-}
-
-int engine_end_serving(struct engine *e, struct error *err)
-{
-    if (e->zero)
-        return zero_end(e->zero, err);
-    return e->onebit ? onebit_end_errors(e->onebit, err) : 0;
 }
 
 uint64_t engine_hash(struct engine *e)

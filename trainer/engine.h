@@ -11,17 +11,14 @@
 
 #include "base/error.h"
 #include "trainer/backend.h"
-#include "trainer/gradient_pieces.h"
+#include "trainer/gradient_exchange.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
-#include "trainer/onebit_exchange.h"
-#include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
 #include "trainer/task.h"
 #include "trainer/team.h"
-#include "trainer/zero.h"
 
 struct engine {
     /* All three are borrowed and outlive the engine. */
@@ -36,17 +33,13 @@ struct engine {
     struct pack_limits limits; /* of a micro-batch */
 
     struct model *model;
-    void *first, *second; /* moments, flat, in the device's memory; NULL with a struct zero */
+    void *first, *second; /* moments, flat, in the device's memory; NULL if they are divided */
     struct update_work work;
-    const struct team *team;    /* from engine_join, or NULL */
-    uint64_t number;            /* of the current step */
-    struct gradient_sum *sum;   /* sums over processes or parts; NULL: the model adds up gradients itself */
-    double *sums;               /* [STEP_SUMS] of losses, in the device's memory; only with a gradient_sum */
-    uint32_t rank;              /* from engine_divide */
-    struct pieces pieces;       /* from engine_divide; size 0: nothing is divided */
-    struct freeze_state freeze; /* of an optimizer that compresses */
-    struct onebit *onebit;      /* once v is frozen; else NULL */
-    struct zero *zero;          /* holds and updates this process's pieces; NULL: nothing is divided */
+    const struct team *team;            /* from engine_join, or NULL */
+    uint64_t number;                    /* of the current step */
+    uint32_t rank, size;                /* from engine_divide; size 0: one process */
+    struct pieces pieces;               /* the same; size 0: nothing is divided */
+    struct gradient_exchange *exchange; /* for a training */
 
     bool products_given; /* the run had or was given a table of product algorithms */
     struct buf products; /* the table made by engine_load; empty: it made none */
@@ -69,10 +62,15 @@ int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct er
  * PIECES_BUCKET (10 MiB). */
 #define PIECES_BUCKET ((uint64_t)10 << 18)
 void engine_pieces(const struct engine *engine, const struct params *params, uint32_t size, struct pieces *pieces);
+/* Whether moments are divided: this process has those of its own pieces only. */
+static inline bool engine_divides(const struct engine *engine)
+{
+    return engine->pieces.size > 0;
+}
 /* Whether this process keeps only the gradients of its own pieces. */
 static inline bool engine_divides_gradients(const struct engine *engine)
 {
-    return engine->pieces.size > 0 && engine->recipe->zero > 1;
+    return engine_divides(engine) && engine->recipe->zero > 1;
 }
 /* The precision of the command; else the one recorded by an earlier start of the run, unless NULL; else the default of
  * the machine. */
@@ -84,6 +82,8 @@ int engine_open(struct engine *engine, enum precision precision, const char *tun
 /* Computes the bytes of the device's memory that are needed, for the model alone or for a training. */
 enum engine_memory { ENGINE_MODEL, ENGINE_TRAINING };
 uint64_t engine_bytes(const struct engine *engine, enum engine_memory kind);
+/* Bytes of the exchange alone (gradient_exchange.h). */
+struct exchange_bytes engine_exchange_bytes(const struct engine *engine, const struct pack_limits *limits);
 /* The limits of a micro-batch, and which activations the model keeps. */
 struct model_budget engine_budget(const struct engine *engine);
 
@@ -102,10 +102,6 @@ int engine_read_weights(struct engine *engine, const char *path, struct names_re
  * every process has its gradients in host memory. Without this call a process uses its own gradients. */
 void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders, bool on_hosts);
 
-/* After engine_join, in all processes: sets the state `freeze` of a run's second moments after `updates` updates. If
- * they are frozen, opens the compression. */
-void engine_freeze(struct engine *engine, const struct freeze_state *freeze, uint64_t updates);
-
 /* Begins step `number` (from 1): clears the gradients. `counts` are the labels of each head in the whole batch, over
  * all processes. */
 void engine_begin(struct engine *engine, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale);
@@ -114,16 +110,6 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last micro-batch, if this process had any: makes the gradients those of the whole batch. On error (of comm)
  * they are undefined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
-/* The listener for a pass of the model over `batch` between steps, whose gradients are not summed. If gradients are
- * divided, they are passed to `look` (may be NULL); else NULL is returned and the model has them. */
-const struct gradient_listener *engine_pass_alone(struct engine *engine, const struct batch *batch,
-                                                  const struct gradient_look *look);
-/* Seconds that the passes of this step waited for other processes. */
-double engine_waited(const struct engine *engine);
-/* From the next step on process r has the parts [borders[r], borders[r + 1]) (--same-bits). */
-void engine_recut(struct engine *engine, const uint64_t *borders);
-/* Bytes that this process sent for gradients and parameters of the last step. */
-uint64_t engine_wire_bytes(const struct engine *engine);
 /* Queues the update at the end of step `number`, which is number `update` of the applied ones, and sends the step's
  * record to its slot; *rate becomes its learning rate. With ZeRO it waits for the parameters of all processes and
  * returns errors of comm. */
@@ -135,16 +121,11 @@ void engine_receive(struct engine *engine, uint64_t number, struct step_record *
 /* Writes the sums of gradients, without their loss scale, to a safetensors file. */
 int engine_dump_gradients(struct engine *engine, double loss_scale, const char *path, struct error *err);
 
-/* While rank 0 writes a checkpoint, the others call engine_serve to send what only they have, until rank 0 calls
- * engine_end_serving. */
-int engine_serve(struct engine *engine, struct error *err);
-int engine_end_serving(struct engine *engine, struct error *err);
-
 /* Hash of all parameters that this process has: those that the model reads, and master copies if they are separate. */
 uint64_t engine_hash(struct engine *engine);
 
-/* Maps parameters and moments, flat [params->size], for the host (ops.h); only one mapping at a time. Not with a struct
- * zero. */
+/* Maps parameters and moments, flat [params->size], for the host (ops.h); only one mapping at a time. Not if moments
+ * are divided. */
 struct flat_state {
     float *params, *first, *second;
 };

@@ -28,8 +28,8 @@ static double pass_rate(struct engine *engine, struct model *model, const struct
     double from = 0, took = 0, passes = -1; /* the first pass is not counted: it does one-time work */
     do {
         model_begin_step(model, &step);
-        model_forward_backward(model, batch, model == engine->model ? engine_pass_alone(engine, batch, NULL) : NULL,
-                               &ignored);
+        model_forward_backward(
+            model, batch, model == engine->model ? exchange_pass_alone(engine->exchange, batch, NULL) : NULL, &ignored);
         ops->wait(ops->device);
         if (passes++ < 0)
             from = clock_now();

@@ -78,7 +78,7 @@ static void open_words(struct gradient_pieces *own)
     own->listener.words = words;
 }
 
-struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options, int64_t *refused)
+struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options)
 {
     struct gradient_pieces *own = mem_clear(1, sizeof *own);
     const struct ops *ops = options->ops;
@@ -86,7 +86,6 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     own->options = *options;
     own->rank = comm_rank(options->comm);
     own->listener = (struct gradient_listener){.final = final, .context = own, .place = place};
-    own->refused = refused;
     if (blocks)
         open_words(own);
     gradient_groups_init(&own->groups, options->params, options->pieces, options->overlap, blocks);
@@ -99,6 +98,7 @@ struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *
     if (options->same_bits) {
         own->fixed = ops->allocate(ops->device, window * sizeof *own->fixed);
         own->fixed_sums = ops->allocate(ops->device, held * sizeof *own->fixed_sums);
+        own->refused = ops->allocate(ops->device, sizeof *own->refused);
     } else if (options->wire == COMM_BF16) {
         own->rounded = mem_aligned(window * sizeof *own->rounded);
     }
@@ -115,6 +115,7 @@ void gradient_pieces_close(struct gradient_pieces *own)
     ops->release(ops->device, own->sums);
     ops->release(ops->device, own->fixed);
     ops->release(ops->device, own->fixed_sums);
+    ops->release(ops->device, own->refused);
     word_rows_close(own->words);
     mem_free(own->aside);
     mem_free(own->rounded);
@@ -500,19 +501,21 @@ static void final(void *context, size_t from, size_t to)
 
 /* ---- a step ---- */
 
-void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double unit)
+void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double loss_scale)
 {
     const struct ops *ops = own->options.ops;
     const size_t held = own->options.pieces->held[own->rank];
     own->number = number;
-    own->unit = unit;
+    own->unit = ldexp(1, FIXED_BITS) / loss_scale;
     own->waited = 0;
     own->wire_bytes = 0;
     own->in_round = false;
-    if (own->options.same_bits)
+    if (own->options.same_bits) {
         CALL(ops, clear, .memory = own->fixed_sums, .bytes = held * sizeof *own->fixed_sums);
-    else
+        CALL(ops, clear, .memory = own->refused, .bytes = sizeof *own->refused);
+    } else {
         CALL(ops, clear, .memory = own->sums, .bytes = held * sizeof *own->sums);
+    }
 }
 
 /* Begins a round for a pass over `batch`, NULL: of zeros. Whether any process has another pass after it is exchanged
@@ -559,7 +562,7 @@ static void give_zeros(struct gradient_pieces *own)
     final(own, 0, own->options.params->size);
 }
 
-int gradient_pieces_finish(struct gradient_pieces *own, struct error *err)
+int gradient_pieces_finish(struct gradient_pieces *own, int64_t *refused, struct error *err)
 {
     const struct gradient_sum_options *options = &own->options;
     if (!own->in_round)
@@ -576,9 +579,12 @@ int gradient_pieces_finish(struct gradient_pieces *own, struct error *err)
         return -1;
     }
     assert(all_away(own)); /* no slot is in use between steps */
-    if (options->same_bits)
+    *refused = 0;
+    if (options->same_bits) {
         CALL(options->ops, fixed_take, .gradients = own->sums, .sums = own->fixed_sums,
              .count = options->pieces->held[own->rank], .unit = own->unit);
+        *refused = fixed_refused(options->ops, own->refused);
+    }
     return 0;
 }
 

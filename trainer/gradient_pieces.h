@@ -32,9 +32,8 @@
 
 struct gradient_pieces;
 
-/* Allocates the memory. `options` are those of gradient_sum_open, with `pieces`. With same_bits a gradient that cannot
- * be added sets *refused, which is in the device's memory. */
-struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options, int64_t *refused);
+/* Allocates the memory. `options` are those of gradient_sum_open, with `pieces` and without `gradients`. */
+struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options);
 void gradient_pieces_close(struct gradient_pieces *own); /* NULL is fine */
 
 /* Bytes of the device's memory that gradient_pieces_open allocates at `rank`. `tokens`: maximum of a pass if every
@@ -42,14 +41,14 @@ void gradient_pieces_close(struct gradient_pieces *own); /* NULL is fine */
 uint64_t gradient_pieces_bytes(const struct params *params, const struct pieces *pieces, uint32_t rank, bool same_bits,
                                bool overlap, size_t tokens);
 
-/* Begins step `number`; `unit` is that of fixed_add. */
-void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double unit);
+/* As in gradient_sum.h. */
+void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double loss_scale);
 /* Collective, before every pass: begins a round and returns the listener for this pass over `batch`. `last`: this
  * process has no more passes in this step. */
 const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own, const struct batch *batch, bool last);
-/* Collective, after the last pass, if there was one: completes the sums of the own pieces. Returns earlier errors
- * too. */
-int gradient_pieces_finish(struct gradient_pieces *own, struct error *err);
+/* Collective, after the last pass, if there was one: completes the sums of the own pieces; *refused as in
+ * gradient_sum_finish. Returns earlier errors too. */
+int gradient_pieces_finish(struct gradient_pieces *own, int64_t *refused, struct error *err);
 /* The sums of the own pieces: packed floats (struct piece). */
 const void *gradient_pieces_sums(const struct gradient_pieces *own);
 

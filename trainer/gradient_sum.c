@@ -4,18 +4,16 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/buckets.h"
-#include "trainer/gradient_pieces.h"
 #include "trainer/wire_bf16.h"
 #include "trainer/word_rows.h"
 
 struct gradient_sum {
-    struct gradient_sum_options options; /* borders are our own copy, or NULL */
+    struct gradient_sum_options options;
     struct buckets buckets;
     struct range {
         size_t from, to;
@@ -27,7 +25,6 @@ struct gradient_sum {
     uint64_t number;            /* of the step */
     size_t started;             /* ranges of this step whose sums were started */
     double waited;              /* seconds waited in passes of this step */
-    bool own;                   /* no gradients are summed in this step */
     double unit;                /* of fixed_add in this step */
 
     int64_t *fixed;   /* [params->size] in the device's memory, with same_bits */
@@ -35,17 +32,10 @@ struct gradient_sum {
 
     uint16_t *rounded; /* [params->size] in host memory, with wire COMM_BF16 */
 
-    struct gradient_pieces *own_pieces; /* NULL: all gradients are kept, and this file adds them */
-
     struct word_rows *words; /* NULL: the table is summed with the other embeddings */
     uint64_t words_number;   /* of the operation that exchanges marks */
     bool words_asked;        /* it was started in this step */
     size_t words_to;         /* elements [0, words_to) are rows that were final early */
-
-    double sums[STEP_SUMS];        /* of losses: of this process, then of all */
-    double (*of_parts)[STEP_SUMS]; /* [parts] of losses, for each part of the batch; with same_bits */
-    size_t *counts;                /* [size] doubles in of_parts from each process */
-    uint64_t part;                 /* this process's next part */
     uint64_t wire_bytes;
 };
 
@@ -59,37 +49,9 @@ uint64_t gradient_sum_bytes(const struct params *params, bool same_bits)
     return same_bits ? fixed_bytes(params) + sizeof(int64_t) : 0;
 }
 
-static void open_parts(struct gradient_sum *sum)
-{
-    const struct gradient_sum_options *options = &sum->options;
-    const struct ops *ops = options->ops;
-    const uint32_t size = comm_size(options->comm);
-    const uint64_t *borders = options->borders;
-    sum->options.borders = mem_array(size + 1, sizeof *borders);
-    sum->counts = mem_array(size, sizeof *sum->counts);
-    sum->of_parts = mem_clear((size_t)options->parts, sizeof *sum->of_parts);
-    if (options->gradients)
-        sum->fixed = ops->allocate(ops->device, fixed_bytes(options->params));
-    sum->refused = ops->allocate(ops->device, sizeof *sum->refused);
-    gradient_sum_recut(sum, borders);
-}
-
-void gradient_sum_recut(struct gradient_sum *sum, const uint64_t *borders)
-{
-    const uint32_t size = comm_size(sum->options.comm);
-    if (!sum->options.same_bits)
-        return;
-    assert(borders[0] == 0 && borders[size] == sum->options.parts);
-    memcpy((uint64_t *)sum->options.borders, borders, (size + 1) * sizeof *borders);
-    for (uint32_t r = 0; r < size; r++) {
-        assert(borders[r] <= borders[r + 1]);
-        sum->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
-    }
-}
-
 double gradient_sum_waited(const struct gradient_sum *sum)
 {
-    return sum->own_pieces ? gradient_pieces_waited(sum->own_pieces) : sum->waited;
+    return sum->waited;
 }
 
 static enum comm_type carried(const struct gradient_sum *sum)
@@ -114,13 +76,11 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
     sum->listener =
         (struct gradient_listener){.final = final, .words = sum->words ? words_final : NULL, .context = sum};
-    if (options->same_bits)
-        open_parts(sum);
-    else
-        sum->options.borders = NULL;
-    if (!options->gradients)
-        sum->own_pieces = gradient_pieces_open(options, sum->refused);
-    else if (carried(sum) == COMM_BF16)
+    if (options->same_bits) {
+        sum->fixed = options->ops->allocate(options->ops->device, fixed_bytes(options->params));
+        sum->refused = options->ops->allocate(options->ops->device, sizeof *sum->refused);
+    }
+    if (carried(sum) == COMM_BF16)
         sum->rounded = mem_aligned(options->params->size * sizeof *sum->rounded);
     return sum;
 }
@@ -130,12 +90,8 @@ void gradient_sum_close(struct gradient_sum *sum)
     if (!sum)
         return;
     const struct ops *ops = sum->options.ops;
-    gradient_pieces_close(sum->own_pieces);
     ops->release(ops->device, sum->fixed);
     ops->release(ops->device, sum->refused);
-    mem_free((void *)sum->options.borders);
-    mem_free(sum->counts);
-    mem_free(sum->of_parts);
     mem_free(sum->numbers);
     mem_free(sum->times);
     mem_free(sum->rounded);
@@ -196,26 +152,18 @@ static void set_ranges(struct gradient_sum *sum, size_t words)
     assert(covered(sum) == params->size);
 }
 
-void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale, bool own)
+void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale)
 {
     const struct gradient_sum_options *options = &sum->options;
     sum->number = number;
     sum->started = 0;
     sum->words_asked = false;
     set_ranges(sum, 0);
-    if (own)
-        sum->range_count = 0;
-    sum->own = own;
     sum->waited = 0;
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
-    memset(sum->sums, 0, sizeof sum->sums);
-    if (sum->own_pieces)
-        gradient_pieces_begin(sum->own_pieces, number, sum->unit);
-    if (!options->same_bits)
-        return;
-    sum->part = options->borders[comm_rank(options->comm)];
-    CALL(options->ops, clear, .memory = sum->refused, .bytes = sizeof *sum->refused);
+    if (options->same_bits)
+        CALL(options->ops, clear, .memory = sum->refused, .bytes = sizeof *sum->refused);
 }
 
 static void add_fixed(struct gradient_sum *sum, size_t from, size_t to)
@@ -231,6 +179,14 @@ static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
     struct comm *comm = sum->options.comm;
     sum->wire_bytes += comm_wire_bytes(work, comm_rank(comm), comm_size(comm));
     return comm_start(comm, *work);
+}
+
+int64_t fixed_refused(const struct ops *ops, int64_t *refused)
+{
+    int64_t *host = ops->map(ops->device, refused, sizeof *refused, MAP_READ);
+    const int64_t count = *host;
+    ops->unmap(ops->device, refused, host, sizeof *refused, MAP_READ);
+    return count;
 }
 
 /* Whether sums are made on a copy in host memory after the last pass: the device has its own memory, and either comm
@@ -338,25 +294,16 @@ static const struct batch *words_final(void *context, const struct batch *batch)
 
 const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum, const struct batch *batch, bool last)
 {
-    if (sum->own_pieces)
-        return gradient_pieces_pass(sum->own_pieces, batch, last);
-    if (sum->own || !last)
+    if (!last)
         return NULL;
     if (sum->words)
         exchange_words(sum, batch);
     return sum->options.overlap ? &sum->listener : NULL;
 }
 
-void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
+void gradient_sum_pass(struct gradient_sum *sum)
 {
-    if (!sum->options.same_bits) {
-        for (int i = 0; i < STEP_SUMS; i++)
-            sum->sums[i] += sums[i];
-        return;
-    }
-    assert(sum->part < sum->options.borders[comm_rank(sum->options.comm) + 1]); /* one pass for each part */
-    memcpy(sum->of_parts[sum->part++], sums, sizeof *sum->of_parts);
-    if (sum->started == 0 && !sum->own_pieces)
+    if (sum->options.same_bits && sum->started == 0)
         add_fixed(sum, 0, sum->options.params->size);
 }
 
@@ -381,7 +328,7 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     int result = 0;
     if (staged)
         sum->started = 0;
-    if (sum->words && !sum->own && !sum->words_asked) { /* the share is empty: there was no last pass */
+    if (sum->words && !sum->words_asked) { /* the share is empty: there was no last pass */
         exchange_words(sum, NULL);
         move_words(sum);
     }
@@ -423,64 +370,24 @@ static void take_fixed(const struct gradient_sum *sum)
     }
 }
 
-/* Starts an operation and waits for it. */
-static int run(const struct gradient_sum *sum, struct comm_work work, struct error *err)
+int gradient_sum_finish(struct gradient_sum *sum, int64_t *refused, struct error *err)
 {
-    meet_move(sum->options.meet, sum->number, "sums of losses");
-    return comm_run(sum->options.comm, work, err);
-}
-
-/* Adds the losses of all parts, in the order of the parts, and completes the sums of gradients. */
-static int add_parts(struct gradient_sum *sum, struct error *err)
-{
-    const struct gradient_sum_options *options = &sum->options;
-    const struct ops *ops = options->ops;
-    assert(sum->part ==
-           options->borders[comm_rank(options->comm) + 1]); /* else losses of an earlier step would count */
-    int64_t *refused = ops->map(ops->device, sum->refused, sizeof *refused, MAP_READ), any = *refused;
-    ops->unmap(ops->device, sum->refused, refused, sizeof *refused, MAP_READ);
-    TRY(run(sum, COMM_SUM_OF(COMM_INT64, &any, 1), err));
-    TRY(run(sum,
-            (struct comm_work){
-                .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = sum->of_parts, .out_counts = sum->counts},
-            err));
-    for (uint64_t part = 0; part < options->parts; part++)
-        for (int i = 0; i < STEP_SUMS; i++)
-            sum->sums[i] += sum->of_parts[part][i];
-    if (any > 0)
-        sum->sums[0] = (double)NAN;
-    if (!sum->own_pieces)
+    *refused = 0;
+    TRY(add_buckets(sum, err));
+    if (sum->options.same_bits) {
         take_fixed(sum);
-    return 0;
-}
-
-int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err)
-{
-    TRY(sum->own_pieces ? gradient_pieces_finish(sum->own_pieces, err) : add_buckets(sum, err));
-    if (sum->options.same_bits)
-        TRY(add_parts(sum, err));
-    else
-        TRY(run(sum,
-                (struct comm_work){.operation = COMM_SUM, .type = COMM_DOUBLE, .out = sum->sums, .count = STEP_SUMS},
-                err));
-    memcpy(sums, sum->sums, sizeof sum->sums);
+        *refused = fixed_refused(sum->options.ops, sum->refused);
+    }
     return 0;
 }
 
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
 {
-    return sum->wire_bytes + (sum->own_pieces ? gradient_pieces_wire_bytes(sum->own_pieces) : 0);
+    return sum->wire_bytes;
 }
 
 const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count)
 {
-    if (sum->own_pieces)
-        return gradient_pieces_times(sum->own_pieces, count);
     *count = sum->range_count;
     return sum->times;
-}
-
-struct gradient_pieces *gradient_sum_pieces(const struct gradient_sum *sum)
-{
-    return sum->own_pieces;
 }

@@ -295,10 +295,10 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
 static int write_checkpoint(struct keeper *k, struct engine *engine, const struct position *position, struct error *err)
 {
     const struct setup *setup = k->setup;
-    const struct flat_state flat = engine->zero ? (struct flat_state){0} : engine_map(engine, MAP_READ);
-    const struct checkpoint_source source = zero_source(engine->zero);
-    const struct checkpoint_errors errors =
-        engine->onebit ? onebit_errors(engine->onebit) : (struct checkpoint_errors){0};
+    const bool divided = engine_divides(engine);
+    const struct flat_state flat = divided ? (struct flat_state){0} : engine_map(engine, MAP_READ);
+    struct checkpoint_source source;
+    struct checkpoint_errors errors;
     const struct checkpoint_parts parts = {
         .config = &setup->recipe.config,
         .pad_id = setup->pad_id,
@@ -306,8 +306,8 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
         .weights = flat.params,
         .first = flat.first,
         .second = flat.second,
-        .source = engine->zero ? &source : NULL,
-        .errors = engine->onebit ? &errors : NULL,
+        .source = exchange_source(engine->exchange, &source) ? &source : NULL,
+        .errors = exchange_errors(engine->exchange, &errors) ? &errors : NULL,
         .tokenizer = &setup->tokenizer,
         .identity = setup->identity,
     };
@@ -319,7 +319,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
     if (result == 0)
         result = checkpoint_write(k->run.directory, &parts, &position->state, setup->settings->keep_last,
                                   setup->settings->keep_every, err);
-    if (!engine->zero)
+    if (!divided)
         engine_unmap(engine, &flat, MAP_READ);
     return result;
 }

@@ -70,7 +70,8 @@ static int gradients_again(struct engine *engine, const struct loader_options *s
     int result;
     engine_begin(engine, facts->number, facts->counts, facts->loss_scale);
     while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass, which would start sums over processes */
-        model_forward_backward(engine->model, &micro->batch, engine_pass_alone(engine, &micro->batch, &look), NULL);
+        model_forward_backward(engine->model, &micro->batch,
+                               exchange_pass_alone(engine->exchange, &micro->batch, &look), NULL);
     loader_close(loader);
     if (model_gradients(engine->model))
         mark_bad(engine, model_gradients(engine->model), 0, all_chunks(&engine->work), bad);

@@ -27,7 +27,7 @@ static json_t *facts_of(const struct engine *engine)
     return json_pack("{s:o, s:i, s:i, s:s, s:i, s:i}", "device", json_name(ops_device(engine->ops, device)),
                      "micro_batch", (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1,
                      "wire", engine->recipe->wire_bf16 ? "bf16" : "fp32", "zero",
-                     engine->zero ? (int)engine->recipe->zero : 0, "arithmetic_version", ARITHMETIC_VERSION);
+                     engine_divides(engine) ? (int)engine->recipe->zero : 0, "arithmetic_version", ARITHMETIC_VERSION);
 }
 
 /* The options, with the chosen values of those that were not given. */

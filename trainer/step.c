@@ -86,11 +86,11 @@ int step_gradients(struct engine *engine, struct position *position, struct step
     samples->sequences = samples->first ? samples->first->sequences : 0;
     assert(samples->sequences <= counts->sequences); /* a share of the whole */
     TRY(passes(engine, samples, halt, err));
-    samples->computed = clock_now() - from - engine_waited(engine);
+    samples->computed = clock_now() - from - exchange_waited(engine->exchange);
     samples->computed -= samples->loader ? loader_waited(samples->loader) - before : 0;
     samples->first = NULL;
     TRY(engine_finish(engine, err));
-    step->wire_bytes = engine_wire_bytes(engine);
+    step->wire_bytes = exchange_wire_bytes(engine->exchange);
     step->counts = (struct model_metrics){.sequences = counts->sequences, .tokens = counts->tokens};
     for (int h = 0; h < HEAD_KINDS; h++)
         step->counts.heads[h].count = counts->marks[h];
@@ -104,7 +104,7 @@ int step_update(struct engine *engine, struct position *position, struct error *
     struct queued_step *step = &position->queue[number % STEPS_QUEUED];
     assert(position->queued < STEPS_QUEUED);
     TRY(engine_update(engine, number, update, step->loss_scale, &step->rate, err));
-    position->state.freeze = engine->freeze;
+    position->state.freeze = exchange_frozen(engine->exchange);
     position->queued++;
     return 0;
 }

@@ -201,8 +201,8 @@ static int save(struct training *t, bool go_on, struct error *err)
     struct error second = {0};
     int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
     if (!team_leads(t->team)) {
-        result = engine_serve(&t->engine, err);
-    } else if (engine_end_serving(&t->engine, &second) < 0 && result == 0) {
+        result = exchange_serve(t->engine.exchange, err);
+    } else if (exchange_end_serving(t->engine.exchange, &second) < 0 && result == 0) {
         *err = second;
         result = -1;
     }
@@ -353,7 +353,7 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
 static void say_timings(const struct training *t, double from)
 {
     size_t count = 0;
-    const struct bucket_times *buckets = t->engine.sum ? gradient_sum_times(t->engine.sum, &count) : NULL;
+    const struct bucket_times *buckets = exchange_times(t->engine.exchange, &count);
     struct timings_beside beside[] = {
         {"waiting for data", t->samples.loader ? loader_waited(t->samples.loader) : 0},
         {"saving", t->keeper.saving},

@@ -286,7 +286,7 @@ static void recut(struct training *t, const double *seconds)
         t->borders[r] = (t->borders[r] + each - 1) / each;
     const bool gains = adapt_divide(units_of_batch(recipe), seconds, size, t->borders);
     if (gains)
-        engine_recut(&t->engine, t->borders);
+        exchange_recut(t->engine.exchange, t->borders);
     set_borders(t);
     if (!gains)
         return;
@@ -361,7 +361,7 @@ static int divide_state(struct training *t, const struct origin *origin, struct 
     meet_move(t->team->meet, 0, "the first weights");
     if (result == 0)
         result = team_give(t->team, &t->position, sizeof t->position, err);
-    if (result == 0 && zero_scatter(t->engine.zero, flat.params, flat.first, flat.second, err) < 0)
+    if (result == 0 && exchange_scatter(t->engine.exchange, flat.params, flat.first, flat.second, err) < 0)
         result = team_fail(t->team, err);
     if (!own)
         mem_free(flat.params);
@@ -407,11 +407,11 @@ static int errors_begin(struct training *t, struct error *err)
 {
     struct checkpoint_state *state = &t->position.state;
     bool mean = false;
-    engine_freeze(&t->engine, &state->freeze, state->updates);
-    state->freeze = t->engine.freeze;
-    if (!t->engine.onebit)
+    exchange_freeze(t->engine.exchange, &state->freeze, state->updates);
+    state->freeze = exchange_frozen(t->engine.exchange);
+    if (state->freeze.update == 0)
         return 0;
-    TRY(team_agree(t->team, onebit_take_errors(t->engine.onebit, t->restored, &mean, err), err));
+    TRY(team_agree(t->team, exchange_take_errors(t->engine.exchange, t->restored, &mean, err), err));
     if (mean && !t->keeper.silent)
         log_say("note       another number of processes: each begins with the mean of their errors");
     return 0;
@@ -477,7 +477,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     if (settings->norms_every > 0 && !t->keeper.silent)
         norms_open(&t->norms, &t->engine);
     TRY(shares_begin(t, err));
-    TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
+    TRY(engine_divides(&t->engine) ? divide_state(t, origin, err) : whole_state(t, origin, err));
     TRY(errors_begin(t, err));
     assert(t->position.queued == 0 && t->position.state.updates <= t->position.state.step);
     t->position.begun_at = t->position.state.step;

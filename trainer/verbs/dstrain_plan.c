@@ -66,13 +66,13 @@ static void existing_directory(const char *path, char *out, size_t out_size)
     }
 }
 
-static void count_memory(const struct engine *engine, const struct params *params, struct needs *needs)
+static void count_memory(const struct engine *engine, struct needs *needs)
 {
     const struct model_budget budget = engine_budget(engine);
     struct model_plan *plan = mem_clear(1, sizeof *plan);
     model_plan(&engine->recipe->config, engine->ops, &budget, plan);
-    needs->moments = engine->pieces.size > 0 ? zero_bytes(&engine->pieces, 0, engine->ops)
-                                             : 2 * (uint64_t)params->size * sizeof(float);
+    const struct exchange_bytes exchange = engine_exchange_bytes(engine, &engine->limits);
+    needs->moments = exchange.moments;
     for (size_t i = 0; i < plan->count; i++) {
         const char *name = plan->rows[i].name;
         const bool weights = strcmp(name, "params") == 0 || strcmp(name, "weights") == 0;
@@ -84,9 +84,7 @@ static void count_memory(const struct engine *engine, const struct params *param
     }
     needs->memory = engine_bytes(engine, ENGINE_TRAINING);
     if (engine_divides_gradients(engine))
-        needs->gradients =
-            gradient_pieces_bytes(params, &engine->pieces, 0, engine->recipe->part > 0, engine->recipe->overlap,
-                                  engine->ops->memory > 0 ? 0 : (size_t)engine->limits.tokens);
+        needs->gradients = exchange.gradients;
     const uint64_t counted = plan->bytes + needs->moments + (budget.placed ? needs->gradients : 0);
     needs->scratch += needs->memory - counted; /* for updates and integer sums */
     needs->available = machine_memory_for(engine->ops);
@@ -119,7 +117,7 @@ static void count_traffic(const struct engine *engine, const struct params *para
     const double others = 1 - 1.0 / needs->processes;
     const uint64_t share = (recipe->batch + needs->processes - 1) / needs->processes;
     const size_t gradient = comm_type_bytes(recipe->part > 0 ? COMM_INT64 : recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT);
-    const bool divided = engine->pieces.size > 0;
+    const bool divided = engine_divides(engine);
     needs->passes = (uint32_t)((share + engine->micro_batch - 1) / engine->micro_batch);
     const double sums = divided ? (engine_divides_gradients(engine) ? needs->passes : 1) : 2;
     const double each = sums * (double)gradient + (divided ? (double)engine->ops->storage_size : 0);
@@ -157,7 +155,7 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     for (int h = 0; h < HEAD_KINDS; h++)
         marks[h] = setup->task.samples.room.marks[h];
     needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
-    count_memory(engine, &params, needs);
+    count_memory(engine, needs);
     needs->processes = settings->processes > 0 ? (uint32_t)settings->processes : 1;
     count_traffic(engine, &params, needs);
     count_cards(engine, &params, needs->cards);

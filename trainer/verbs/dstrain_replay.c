@@ -216,16 +216,16 @@ static int compare_files(struct replay *r, const char *directory, struct error *
     int result = run_is_of(directory, identity, t->setup.identity, err);
     json_decref(identity);
     TRY(result);
-    struct zero *zero = t->engine.zero;
-    const struct flat_state flat = zero ? (struct flat_state){0} : engine_map(&t->engine, MAP_READ);
-    const struct checkpoint_source source = zero_source(zero);
+    const bool divided = engine_divides(&t->engine);
+    const struct flat_state flat = divided ? (struct flat_state){0} : engine_map(&t->engine, MAP_READ);
+    struct checkpoint_source source;
     const struct checkpoint_parts parts = {.params = model_table(t->engine.model),
                                            .weights = flat.params,
                                            .first = flat.first,
                                            .second = flat.second,
-                                           .source = zero ? &source : NULL};
+                                           .source = exchange_source(t->engine.exchange, &source) ? &source : NULL};
     result = checkpoint_compare(directory, &parts, t->position.state.step, r->hash, err);
-    if (!zero)
+    if (!divided)
         engine_unmap(&t->engine, &flat, MAP_READ);
     return result < 0 ? -1 : compare_state(directory, &state, &t->position.state, err);
 }
@@ -235,14 +235,14 @@ static int compare_files(struct replay *r, const char *directory, struct error *
 static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
 {
     const uint64_t step = r->training.position.state.step;
-    struct zero *zero = r->training.engine.zero;
+    struct gradient_exchange *exchange = r->training.engine.exchange;
     struct error second = {0};
     if (!leads)
-        return zero ? zero_serve(zero, err) : 0;
+        return exchange_serve(exchange, err);
     char *directory = stretch_checkpoint(r->run, step);
     const int result = compare_files(r, directory, err);
     mem_free(directory);
-    if (zero && zero_end(zero, &second) < 0 && result == 0) {
+    if (exchange_end_serving(exchange, &second) < 0 && result == 0) {
         *err = second;
         return -1;
     }
