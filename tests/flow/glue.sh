@@ -101,7 +101,7 @@ scores() {
     case_begin "eval gives the scores of the training, to the bit"
     expect_exit 0 "$dstrain" eval one --json
     same_scores one/scores.json stdout
-    expect_exit 0 "$dstrain" eval one/$(printf 'checkpoints/%s' "$(cat one/latest)")
+    expect_exit 0 "$dstrain" eval "one/checkpoints/$(cat one/latest)"
     expect_words "next       dstrain export"
     grep -q "^scores     sst-2: acc .* (0.5000)   60 rows; in brackets" stdout || complain "no line of scores"
     expect_exit 0 "$dstrain" eval one --dev glue/SST-2/dev.tsv --json --threads 2
