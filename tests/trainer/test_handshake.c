@@ -1,5 +1,5 @@
-/* Who is let into a meeting, and what somebody between two processes can do: a real rank 0 or member in a process of its
- * own, and a hostile other side here. */
+/* Who is let into a meeting, and what somebody between two processes can do: a real rank 0 or member in a process of
+ * its own, and a hostile other side here. */
 // labels: threads
 #include <setjmp.h>
 #include <stdarg.h>
