@@ -31,7 +31,8 @@ static void make_table(struct params *table, size_t tensors, const size_t *count
         table->chunk_count += (counts[i] + PARAM_CHUNK - 1) / PARAM_CHUNK;
     table->chunks = mem_array(table->chunk_count, sizeof *table->chunks);
     for (size_t i = 0; i < tensors; i++) {
-        table->items[i] = (struct param){.count = counts[i], .offset = table->size, .decay = i % 2 == 0};
+        table->items[i] =
+            (struct param){.count = counts[i], .trained = counts[i], .offset = table->size, .decay = i % 2 == 0};
         for (size_t at = 0; at < counts[i]; at += PARAM_CHUNK) {
             const size_t left = counts[i] - at;
             table->chunks[chunk++] = (struct param_chunk){.offset = table->size + at,

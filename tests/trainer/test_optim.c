@@ -87,10 +87,16 @@ static void one_update_gives_the_golden_numbers(void **state)
 
 enum { TENSORS = 4, LONG = 16390, FLAT = 64 + LONG + 10 };
 static struct param tensors[TENSORS] = {
-    {.name = "matrix", .shape = {3, 1}, .count = 3, .offset = 0, .decay = true, .hidden = true},
-    {.name = "bias", .count = 2, .offset = 16},
-    {.name = "zero", .count = 2, .offset = 32, .decay = true},
-    {.name = "long", .shape = {10, LONG / 10}, .count = LONG, .offset = 64, .decay = true, .hidden = true},
+    {.name = "matrix", .shape = {3, 1}, .count = 3, .trained = 3, .offset = 0, .decay = true, .hidden = true},
+    {.name = "bias", .count = 2, .trained = 2, .offset = 16},
+    {.name = "zero", .count = 2, .trained = 2, .offset = 32, .decay = true},
+    {.name = "long",
+     .shape = {10, LONG / 10},
+     .count = LONG,
+     .trained = LONG,
+     .offset = 64,
+     .decay = true,
+     .hidden = true},
 };
 static struct param_chunk chunks[] = {
     {0, 3, 0, true},
