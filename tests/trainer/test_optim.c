@@ -20,7 +20,8 @@
 
 /* A table of one tensor of three numbers. */
 static struct param_chunk chunk = {.offset = 0, .count = 3, .tensor = 0, .decay = true};
-static struct param item = {.name = "weight", .dimensions = 1, .shape = {3, 1}, .count = 3, .decay = true};
+static struct param item = {
+    .name = "weight", .dimensions = 1, .shape = {3, 1}, .count = 3, .trained = 3, .decay = true};
 static const struct params table = {
     .items = &item, .count = 1, .size = 16, .total = 3, .chunks = &chunk, .chunk_count = 1};
 
@@ -301,7 +302,8 @@ static bool muon_read(FILE *file, struct muon_case *c)
 static double muon_error(const struct muon_case *c, enum precision precision, enum cpu_level level)
 {
     const size_t count = (size_t)c->rows * (size_t)c->columns;
-    struct param matrix = {.shape = {c->rows, c->columns}, .count = count, .decay = true, .hidden = true};
+    struct param matrix = {
+        .shape = {c->rows, c->columns}, .count = count, .trained = count, .decay = true, .hidden = true};
     struct param_chunk whole = {.count = (int32_t)count, .decay = true};
     const struct params params = {
         .items = &matrix, .count = 1, .size = count, .total = count, .chunks = &whole, .chunk_count = 1};
