@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 int config_choose(const char *name, struct model_config *config, struct error *err)
 {

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/evaluate.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 static json_t *bad_weights(struct engine *engine)
 {

@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "trainer/comm/board.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
 {

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 /* ---- identity ---- */
 

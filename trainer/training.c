@@ -12,7 +12,7 @@
 #include "base/progress.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/limit.h"
 #include "trainer/origin.h"
 #include "trainer/record.h"

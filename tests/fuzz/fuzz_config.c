@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 #define PARAMETERS_MAX 1000000 /* whose table is laid out here */
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 static struct error *const err = &tiny_err;
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 #define TEMPORARY ".tmp"
 #define NAME_SIZE 64 /* bytes of a checkpoint's name */

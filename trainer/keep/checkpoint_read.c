@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "shards/manifest.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 /* Finds the checkpoint that `latest` names. */
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)

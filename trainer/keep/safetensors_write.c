@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 /* The reference writer's order: wider types first, then names. */
 static int by_alignment(const void *a, const void *b)

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <jansson.h>
 
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 enum { PAD, UNK, CLS, SEP, MASK, SPECIALS };
 static const char *const specials[SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keys/recipes.h"
 
 #define DEPTH_MAX 6 /* nested objects */

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>

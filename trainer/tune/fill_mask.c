@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "trainer/evaluate.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/labels.h"

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/run.h"
 #include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"

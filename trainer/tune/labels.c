@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)
 {

@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/target.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 

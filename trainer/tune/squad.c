@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/evaluate.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"

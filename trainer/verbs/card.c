@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run.h"
 

@@ -17,7 +17,7 @@
 #include "trainer/backend.h"
 #include "trainer/config.h"
 #include "trainer/data/pack.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"

@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "trainer/backend.h"
 #include "trainer/comm.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/machine.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"

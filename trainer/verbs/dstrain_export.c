@@ -12,7 +12,7 @@
 #include "base/target.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"

@@ -16,7 +16,7 @@
 #include "trainer/energy.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/machine.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"

@@ -11,7 +11,7 @@
 #include "trainer/config.h"
 #include "trainer/health.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/metric.h"
 #include "trainer/rerun.h"

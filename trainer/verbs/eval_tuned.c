@@ -15,7 +15,7 @@
 #include "base/progress.h"
 #include "trainer/config.h"
 #include "trainer/engine.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/tune/glue.h"

@@ -9,7 +9,7 @@
 #include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 #define TOKENIZER_CONFIG "tokenizer_config.json"
 #define JSON_BYTES_MAX   (16u << 20) /* with a hundred thousand added tokens */

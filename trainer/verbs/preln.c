@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "trainer/config.h"
 #include "trainer/keep/foreign_names.h"
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/keep/state.h"
 

@@ -1,6 +1,6 @@
 /* Writing JSON with jansson: a value to a file or to text. base/json.h reads. */
-#ifndef TRAINER_KEEP_JSON_WRITE_H
-#define TRAINER_KEEP_JSON_WRITE_H
+#ifndef BASE_JSON_WRITE_H
+#define BASE_JSON_WRITE_H
 
 #include "base/json.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/keep/json_write.h"
+#include "base/json_write.h"
 
 #include <assert.h>
 
