@@ -8,7 +8,7 @@
 #include "trainer/cuda/cuda.h"
 #include "trainer/data/pack.h"
 #include "trainer/model/params.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 enum device_kind { DEVICE_CPU, DEVICE_CUDA };
 #define DEVICE_NAMES "cpu|cuda"

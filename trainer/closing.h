@@ -4,7 +4,7 @@
 #define TRAINER_CLOSING_H
 
 #include "trainer/energy.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"

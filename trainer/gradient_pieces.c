@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 #include "trainer/gradient_groups.h"
 #include "trainer/wire_bf16.h"
 #include "trainer/word_rows.h"

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/str.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/rerun.h"
 

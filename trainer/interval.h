@@ -3,7 +3,7 @@
 #ifndef TRAINER_INTERVAL_H
 #define TRAINER_INTERVAL_H
 
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/step.h"
 
 #include <jansson.h>

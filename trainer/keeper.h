@@ -14,7 +14,7 @@
 #include "trainer/engine.h"
 #include "trainer/interval.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/norms.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"

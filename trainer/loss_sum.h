@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include <stdint.h>
 

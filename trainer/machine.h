@@ -2,7 +2,7 @@
 #ifndef TRAINER_MACHINE_H
 #define TRAINER_MACHINE_H
 
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include <stdint.h>
 

@@ -11,7 +11,7 @@
 #define TRAINER_PIECES_H
 
 #include "trainer/buckets.h"
-#include "trainer/ops_args.h"
+#include "trainer/backend/ops_args.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 
 #include "trainer/data/mixture_source.h"
 #include "trainer/data/shard_source.h"
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 #include "trainer/recipe.h"
 #include "trainer/task.h"
 

@@ -8,7 +8,7 @@
 #include "trainer/data/batch_plan.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 #include "trainer/head_choice.h"
 #include "trainer/model/params.h"
 #include "trainer/optim/optimizer.h"

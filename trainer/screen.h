@@ -3,10 +3,10 @@
 #define TRAINER_SCREEN_H
 
 #include "base/progress.h"
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 #include "trainer/estimate.h"
 #include "trainer/interval.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/spikes.h"
 #include "trainer/step.h"
 

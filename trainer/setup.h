@@ -3,7 +3,7 @@
 #define TRAINER_SETUP_H
 
 #include "base/error.h"
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 #include "trainer/keep/tokenizer_write.h"
 #include "trainer/origin.h"
 #include "trainer/pretraining.h"

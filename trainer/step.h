@@ -4,7 +4,7 @@
  *     step_fetch → step_gradients → step_update → (later, the oldest first) step_receive
  *
  * The first two wait for samples, never for the device. The device itself decides whether a step counts: if its loss or
- * gradient is not finite it changes nothing, and neither do the steps after it (optim/update_numbers.h). So the host
+ * gradient is not finite it changes nothing, and neither do the steps after it (backend/update_numbers.h). So the host
  * can receive a step's results while the device computes the next one. One thread calls. */
 #ifndef TRAINER_STEP_H
 #define TRAINER_STEP_H
@@ -13,7 +13,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/engine.h"
 #include "trainer/keep/state.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/verdict.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "shards/format.h"
 #include "trainer/data/loader.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/model/model.h"
 #include "trainer/team.h"
 #include "trainer/verdict.h"

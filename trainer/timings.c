@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/optim/onebit.h"
-#include "trainer/decorator.h"
+#include "trainer/backend/decorator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

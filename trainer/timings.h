@@ -3,7 +3,7 @@
 #ifndef TRAINER_TIMINGS_H
 #define TRAINER_TIMINGS_H
 
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 /* Takes ownership of `ops`: closing the result closes it too. */
 struct ops *timings_open(struct ops *ops);

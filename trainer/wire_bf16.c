@@ -2,7 +2,7 @@
 #include "trainer/wire_bf16.h"
 
 #include "base/parallel.h"
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 
 #define BLOCK 65536 /* numbers of one task */
 

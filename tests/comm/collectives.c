@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 
 static const struct rank *me;
 static struct comm *comm;

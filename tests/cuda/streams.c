@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "tests/cuda/memory.h"
 #include "tests/cuda/toolkit.h"
-#include "trainer/optim/update_numbers.h"
+#include "trainer/backend/update_numbers.h"
 
 long toolkit_wish(const char *name)
 {

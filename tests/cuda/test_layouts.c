@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
+#include "trainer/backend/bf16.h"
+#include "trainer/backend/fp16.h"
 #include "trainer/cuda/kernels.h"
 #include "trainer/optim/onebit.h"
 #include "trainer/optim/optimizer.h"

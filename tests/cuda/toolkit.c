@@ -20,9 +20,9 @@
 #include "base/mem.h"
 #include "tests/cuda/memory.h"
 #include "tests/cuda/toolkit.h"
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
-#include "trainer/optim/update_numbers.h"
+#include "trainer/backend/bf16.h"
+#include "trainer/backend/fp16.h"
+#include "trainer/backend/update_numbers.h"
 
 /* ---- properties ---- */
 

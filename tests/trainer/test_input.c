@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 
 #define NAME "test_input.txt"
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
+#include "trainer/backend/bf16.h"
+#include "trainer/backend/fp16.h"
 
 static const struct ops *ops; /* the backend under test */
 static uint32_t drawn;        /* numbers drawn so far */

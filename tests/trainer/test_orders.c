@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 #include "trainer/keep/safetensors.h"
 
 #define STRIDE 7919 /* between selected entries, as in the script */

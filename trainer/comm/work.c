@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 
 size_t comm_type_bytes(enum comm_type type)
 {

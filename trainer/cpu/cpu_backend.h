@@ -3,7 +3,7 @@
 #define TRAINER_CPU_CPU_BACKEND_H
 
 #include "base/error.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 /* Instruction sets, each containing those before it. */
 enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX, CPU_LEVELS };

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "trainer/cpu/bf16.h"
+#include "trainer/backend/bf16.h"
 #include "trainer/cpu/cpu_backend.h"
-#include "trainer/cpu/fp16.h"
-#include "trainer/ops.h"
+#include "trainer/backend/fp16.h"
+#include "trainer/backend/ops.h"
 
 #define BLOCK_ROWS  64  /* rows of one partial sum over rows; rows of one row-wise task, at most */
 #define SLICE_LEAST 16  /* columns of a task that sums over rows, at least */

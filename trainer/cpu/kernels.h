@@ -2,7 +2,7 @@
 #ifndef TRAINER_CPU_KERNELS_H
 #define TRAINER_CPU_KERNELS_H
 
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 struct kernels {
     struct ops ops;     /* the computing ops; all else is zero */

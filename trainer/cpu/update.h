@@ -1,5 +1,5 @@
 /* What an optimizer does to flat memory, chunk by chunk: sums of squares; the update, in one pass for Adam and in two
- * for the others; and between the passes the few numbers per tensor (optim/update_numbers.h), which are always
+ * for the others; and between the passes the few numbers per tensor (backend/update_numbers.h), which are always
  * doubles. */
 #ifndef TRAINER_CPU_UPDATE_H
 #define TRAINER_CPU_UPDATE_H

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #define CUDA_HEAD_SIZE  64 /* the only head size that attention supports */
 #define CUDA_UUID_BYTES 16

@@ -11,7 +11,7 @@
 #define TRAINER_CUDA_KERNELS_H
 
 #include "trainer/cuda/cuda.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
 /* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. The formulas are at struct
- * update_step (optim/update_numbers.h), and are those of cpu/update.h, number by number. Sums of squares are doubles:
+ * update_step (backend/update_numbers.h), and are those of cpu/update.h, number by number. Sums of squares are doubles:
  * each thread adds its numbers in order, then the block adds in a fixed tree. Sums over the chunks of a tensor are made
  * by a block, and those over tensors by one block, which then computes the numbers per tensor. An infinity or NaN among
  * the gradients makes its chunk's sum non-finite: that is how overflow is found.

@@ -4,7 +4,7 @@
 #ifndef TRAINER_DATA_BATCH_H
 #define TRAINER_DATA_BATCH_H
 
-#include "trainer/heads.h"
+#include "trainer/data/heads.h"
 
 #include <stdint.h>
 

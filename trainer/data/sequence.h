@@ -2,7 +2,7 @@
 #ifndef TRAINER_DATA_SEQUENCE_H
 #define TRAINER_DATA_SEQUENCE_H
 
-#include "trainer/heads.h"
+#include "trainer/data/heads.h"
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/spikes.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "trainer/keep/events.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 
 #include <jansson.h>
 #include <math.h>

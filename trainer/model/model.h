@@ -13,7 +13,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/model/params.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@
 #define TRAINER_MODEL_PARAMS_H
 
 #include "base/error.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -24,7 +24,7 @@
 #define TRAINER_OPTIM_OPTIMIZER_H
 
 #include "trainer/model/params.h"
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 #include "trainer/optim/json_field.h"
 
 struct optimizer {

@@ -3,7 +3,7 @@
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/json_write.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
 
 #define LINES_BYTES_MAX (64u << 20)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 #include "trainer/tune/tsv.h"
 
 #define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE has 78 MB */

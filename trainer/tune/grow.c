@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "tokenizer/wordpiece.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 #include "trainer/tune/text.h"
 
 #define LETTERS_MAX 100 /* of a word, as in tokenizer.c */

@@ -9,7 +9,7 @@
 #define TRAINER_TUNE_SAMPLES_H
 
 #include "trainer/data/source.h"
-#include "trainer/heads.h"
+#include "trainer/data/heads.h"
 
 #include <stdbool.h>
 #include <stddef.h>

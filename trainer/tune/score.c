@@ -14,7 +14,7 @@
 #include "base/progress.h"
 #include "base/target.h"
 #include "base/json_write.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
 
 /* What is kept of the pairs: at most 300 MB. BLiMP has 67,000 pairs of 67 paradigms, with 1.3 million pieces. */

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "tokenizer/tokenizer_files.h"
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* In: text. Out: rows. */
 #include "trainer/tune/tsv.h"
 
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 
 struct tsv tsv_begin(struct str text)
 {

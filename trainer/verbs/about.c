@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "shards/manifest.h"
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 #include "trainer/run.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/text.h"

@@ -13,7 +13,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/metric.h"
+#include "trainer/data/metric.h"
 #include "trainer/rerun.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"

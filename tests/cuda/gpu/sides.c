@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdarg.h>
 
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
+#include "trainer/backend/bf16.h"
+#include "trainer/backend/fp16.h"
 
 static struct ops *opened[SIDES];
 static enum precision precision;

@@ -9,10 +9,10 @@
  *     decorator_init(&timings->decorator, ops);
  *     timings->decorator.ops.linear = timed_linear; …
  */
-#ifndef TRAINER_DECORATOR_H
-#define TRAINER_DECORATOR_H
+#ifndef TRAINER_BACKEND_DECORATOR_H
+#define TRAINER_BACKEND_DECORATOR_H
 
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 struct decorator {
     struct ops ops;    /* first: what the caller holds; its device is the decorator */

@@ -1,7 +1,7 @@
 /* The heads that may be on a model's last layer, by number. model/head.h describes each; the task decides which of them
  * run (task.h). */
-#ifndef TRAINER_HEADS_H
-#define TRAINER_HEADS_H
+#ifndef TRAINER_DATA_HEADS_H
+#define TRAINER_DATA_HEADS_H
 
 enum head_kind {
     HEAD_MASKED, /* which piece a masked token was */

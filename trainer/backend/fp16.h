@@ -1,6 +1,6 @@
 /* fp16: IEEE 754's binary16, in plain arithmetic that the compiler vectorises on every level. */
-#ifndef TRAINER_CPU_FP16_H
-#define TRAINER_CPU_FP16_H
+#ifndef TRAINER_BACKEND_FP16_H
+#define TRAINER_BACKEND_FP16_H
 
 #include <stdint.h>
 #include <string.h>

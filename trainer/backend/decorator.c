@@ -1,5 +1,5 @@
 /* In: calls that do not compute. Out: the same calls to the inner backend. */
-#include "trainer/decorator.h"
+#include "trainer/backend/decorator.h"
 
 #include "base/mem.h"
 

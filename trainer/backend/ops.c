@@ -1,9 +1,9 @@
 /* The table of precisions, the names of ops, and the name of a backend, for the user and for a run's record. */
-#include "trainer/ops.h"
+#include "trainer/backend/ops.h"
 
 #include "base/str.h"
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
+#include "trainer/backend/bf16.h"
+#include "trainer/backend/fp16.h"
 
 #include <stdio.h>
 #include <string.h>

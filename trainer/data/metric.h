@@ -1,9 +1,9 @@
 /* The metrics of a step or a split, and their names. Each task has a table of its metrics (task.h); wherever they are
  * written or shown, names and order come from that table. */
-#ifndef TRAINER_METRIC_H
-#define TRAINER_METRIC_H
+#ifndef TRAINER_DATA_METRIC_H
+#define TRAINER_DATA_METRIC_H
 
-#include "trainer/heads.h"
+#include "trainer/data/heads.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* In: the texts of --shards. Out: open datasets that can be mixed, with weights. */
-#include "trainer/datasets.h"
+#include "trainer/data/datasets.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* The arguments of each op: a struct X_args for op X, and types that several of them share. The comment above a struct
  * says what the op computes, the one beside a field gives its shape and type; ops.h says what holds for all ops. A
  * field that is left out of an initialiser is 0 or NULL. Pointers to const are read, others written. */
-#ifndef TRAINER_OPS_ARGS_H
-#define TRAINER_OPS_ARGS_H
+#ifndef TRAINER_BACKEND_OPS_ARGS_H
+#define TRAINER_BACKEND_OPS_ARGS_H
 
 #include "trainer/data/batch.h"
-#include "trainer/optim/update_numbers.h"
+#include "trainer/backend/update_numbers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -290,7 +290,7 @@ struct span_loss_args {
 
 /* ---- an update ----
  *
- * The formulas are in optim/update_numbers.h. First squares and factors, then either adam, or moments, shares and
+ * The formulas are in backend/update_numbers.h. First squares and factors, then either adam, or moments, shares and
  * apply. Sums over chunks and over tensors have a fixed order. If the record says that the step is skipped, adam,
  * moments and apply change nothing.
  *

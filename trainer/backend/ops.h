@@ -12,11 +12,11 @@
  * are bit-exact for any number of threads. One thread calls; the backend distributes the work, and may still be working
  * when an op returns. The host gets results with map or wait, which drain the device, or with send and receive, which
  * do not. Operands are in the device's memory, batches are what `upload` returned. */
-#ifndef TRAINER_OPS_H
-#define TRAINER_OPS_H
+#ifndef TRAINER_BACKEND_OPS_H
+#define TRAINER_BACKEND_OPS_H
 
 #include "trainer/data/batch.h"
-#include "trainer/ops_args.h"
+#include "trainer/backend/ops_args.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* The numbers of an update, and its few formulas that are not passes over flat memory: the factors of gradients,
  * whether the step counts at all, the factors of directions. Pure, and one text for the CPU and for CUDA, where they
  * are computed in device memory, so that a step never waits. optimizer.h says what the optimizers are. */
-#ifndef TRAINER_OPTIM_UPDATE_NUMBERS_H
-#define TRAINER_OPTIM_UPDATE_NUMBERS_H
+#ifndef TRAINER_BACKEND_UPDATE_NUMBERS_H
+#define TRAINER_BACKEND_UPDATE_NUMBERS_H
 
-#include "trainer/heads.h"
+#include "trainer/data/heads.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "trainer/tune/input.h"
+#include "trainer/data/input.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  *
  * If the whole text is an existing path, it is the path. Else the path ends at the last '=' if a decimal number follows
  * it, so a dataset whose name contains '=' can be given a weight too. */
-#ifndef TRAINER_DATASETS_H
-#define TRAINER_DATASETS_H
+#ifndef TRAINER_DATA_DATASETS_H
+#define TRAINER_DATA_DATASETS_H
 
 #include "base/error.h"
 #include "base/opts.h"

@@ -1,6 +1,6 @@
 /* bf16: the upper half of a float. The compiler vectorises loops over these functions. */
-#ifndef TRAINER_CPU_BF16_H
-#define TRAINER_CPU_BF16_H
+#ifndef TRAINER_BACKEND_BF16_H
+#define TRAINER_BACKEND_BF16_H
 
 #include <stdint.h>
 #include <string.h>

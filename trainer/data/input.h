@@ -3,8 +3,8 @@
  *
  *     input_open → input_next … → input_close
  */
-#ifndef TRAINER_TUNE_INPUT_H
-#define TRAINER_TUNE_INPUT_H
+#ifndef TRAINER_DATA_INPUT_H
+#define TRAINER_DATA_INPUT_H
 
 #include "base/bz/stream.h"
 #include "base/error.h"
