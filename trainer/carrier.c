@@ -7,7 +7,7 @@
 
 #include "base/launcher.h"
 #include "base/mem.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 
 enum { COMM_AUTO }; /* the first of --comm's choices; the others are as enum comm_kind */
 

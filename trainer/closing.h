@@ -3,7 +3,7 @@
 #ifndef TRAINER_CLOSING_H
 #define TRAINER_CLOSING_H
 
-#include "trainer/energy.h"
+#include "trainer/device/energy.h"
 #include "trainer/data/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"

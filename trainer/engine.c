@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/timings.h"
+#include "trainer/device/timings.h"
 
 /* ---- the device and its backend ---- */
 

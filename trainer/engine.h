@@ -10,7 +10,7 @@
 #define TRAINER_ENGINE_H
 
 #include "base/error.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 #include "trainer/gradient_exchange.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/progress.h"
-#include "trainer/machine.h"
+#include "trainer/device/machine.h"
 #include "trainer/model/head.h"
 
 #define PASS_SECONDS     0.1 /* total of the measured passes; at least one is measured */

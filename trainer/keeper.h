@@ -10,7 +10,7 @@
 #define TRAINER_KEEPER_H
 
 #include "base/error.h"
-#include "trainer/energy.h"
+#include "trainer/device/energy.h"
 #include "trainer/engine.h"
 #include "trainer/interval.h"
 #include "trainer/keep/metrics.h"

@@ -3,7 +3,7 @@
 #include "trainer/options.h"
 
 #include "base/launcher.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 #include "trainer/comm.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/shard_source.h"

@@ -2,7 +2,7 @@
 #include "trainer/processes.h"
 
 #include "base/cores.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 #include "trainer/comm/spawn.h"
 #include "trainer/run_key.h"
 

@@ -16,7 +16,7 @@
 #include "base/progress.h"
 #include "trainer/nonfinite.h"
 #include "trainer/limit.h"
-#include "trainer/timings.h"
+#include "trainer/device/timings.h"
 #include "trainer/verdict.h"
 
 /* ---- verdicts: only here do clocks and signals decide what to do ---- */

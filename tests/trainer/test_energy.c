@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "trainer/energy.h"
+#include "trainer/device/energy.h"
 
 #define STUB BINARY_DIR "/tests/libnvml_stub.so"
 

@@ -14,16 +14,16 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/target.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 #include "trainer/config.h"
 #include "trainer/data/pack.h"
 #include "base/json_write.h"
-#include "trainer/machine.h"
+#include "trainer/device/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
-#include "trainer/timings.h"
+#include "trainer/device/timings.h"
 
 #define SECONDS        3.0 /* per measurement, which has at least REPEATS repetitions */
 #define REPEATS        4

@@ -6,10 +6,10 @@
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/output.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 #include "trainer/comm.h"
 #include "base/json_write.h"
-#include "trainer/machine.h"
+#include "trainer/device/machine.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
 

@@ -8,7 +8,7 @@
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
 #include "trainer/keys/recipes.h"
-#include "trainer/machine.h"
+#include "trainer/device/machine.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"
 

@@ -9,7 +9,7 @@
 #define TESTS_CUDA_GPU_SIDES_H
 
 #include "tests/trainer/made.h"
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 
 enum side { EXACT, HOST, TESTED, SIDES };
 

@@ -1,5 +1,5 @@
 /* In: counters of processors and GPUs. Out: joules. */
-#include "trainer/energy.h"
+#include "trainer/device/energy.h"
 
 #include <assert.h>
 #include <dlfcn.h>

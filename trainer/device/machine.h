@@ -1,6 +1,6 @@
 /* Measures what this machine has, for plan and doctor. */
-#ifndef TRAINER_MACHINE_H
-#define TRAINER_MACHINE_H
+#ifndef TRAINER_DEVICE_MACHINE_H
+#define TRAINER_DEVICE_MACHINE_H
 
 #include "trainer/backend/ops.h"
 

@@ -2,7 +2,7 @@
  * work of a call: floating-point operations of its products (2 per multiply-add; attention's backward pass counts as
  * twice its forward pass, although it computes the probabilities again), and the bytes of its operands. TIMED defines
  * the rest. */
-#include "trainer/timings.h"
+#include "trainer/device/timings.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -7,8 +7,8 @@
  * a package or its memory ("dram") has energy_uj, microjoules that wrap around above max_energy_range_uj; since kernel
  * 5.10 only root may read them. GPUs: NVML's nvmlDeviceGetTotalEnergyConsumption, millijoules since the driver was
  * loaded (NVML API Reference, "Device Queries"). If neither answers, no energy is reported. */
-#ifndef TRAINER_ENERGY_H
-#define TRAINER_ENERGY_H
+#ifndef TRAINER_DEVICE_ENERGY_H
+#define TRAINER_DEVICE_ENERGY_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Chooses and opens the backend: the CPU's, which is part of this program, or CUDA's, a module that is loaded on
  * demand, so that the program also starts on machines without CUDA libraries. */
-#ifndef TRAINER_BACKEND_H
-#define TRAINER_BACKEND_H
+#ifndef TRAINER_DEVICE_BACKEND_H
+#define TRAINER_DEVICE_BACKEND_H
 
 #include "base/error.h"
 #include "trainer/cpu/cpu_backend.h"

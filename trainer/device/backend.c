@@ -1,5 +1,5 @@
 /* In: the device. Out: an open backend, or an error that says what is missing. */
-#include "trainer/backend.h"
+#include "trainer/device/backend.h"
 
 #include <glob.h>
 

@@ -1,7 +1,7 @@
 /* Where the time of a run goes (--timings): a backend that measures another one. It forwards every op, waits for it,
  * and records calls, seconds, floating-point operations and bytes. */
-#ifndef TRAINER_TIMINGS_H
-#define TRAINER_TIMINGS_H
+#ifndef TRAINER_DEVICE_TIMINGS_H
+#define TRAINER_DEVICE_TIMINGS_H
 
 #include "trainer/backend/ops.h"
 

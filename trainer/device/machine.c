@@ -1,5 +1,5 @@
 /* In: a backend, or nothing. Out: bytes, operations per second. */
-#include "trainer/machine.h"
+#include "trainer/device/machine.h"
 
 #include <inttypes.h>
 #include <math.h>
