@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/health.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"

@@ -12,7 +12,7 @@
 #include "base/progress.h"
 #include "trainer/closing.h"
 #include "trainer/comm/board.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/record.h"
 

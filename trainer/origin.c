@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 
 void origin_release(struct origin *origin)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keys/keys.h"
 #include "trainer/model/head.h"
 

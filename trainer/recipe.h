@@ -9,7 +9,7 @@
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/data/datasets.h"
-#include "trainer/head_choice.h"
+#include "trainer/keep/head_choice.h"
 #include "trainer/model/params.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/comm/board.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "base/json_write.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)

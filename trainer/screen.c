@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 
 /* ---- opening ---- */
 

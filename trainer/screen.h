@@ -7,7 +7,7 @@
 #include "trainer/estimate.h"
 #include "trainer/interval.h"
 #include "trainer/data/metric.h"
-#include "trainer/spikes.h"
+#include "trainer/keep/spikes.h"
 #include "trainer/step.h"
 
 #include <jansson.h>

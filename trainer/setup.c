@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/target.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/tune/grow.h"
 #include "trainer/tune/text.h"
 

@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "base/json_write.h"
 
 #define PARAMETERS_MAX 1000000 /* whose table is laid out here */

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"

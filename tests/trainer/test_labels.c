@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "trainer/head_choice.h"
+#include "trainer/keep/head_choice.h"
 #include "trainer/tune/labels.h"
 
 #define CLASSES(names)   "{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":{" names "}}"

@@ -3,7 +3,7 @@
 
 #include "base/target.h"
 #include "shards/manifest.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/engine.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/foreign_names.h"

@@ -2,7 +2,7 @@
 #include "tests/shards/tiny.h"
 
 #include "base/random.h"
-#include "trainer/spikes.h"
+#include "trainer/keep/spikes.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
 #include "trainer/nonfinite.h"

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "base/json_write.h"
 
 #define TEMPORARY ".tmp"

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/data/metric.h"
-#include "trainer/spikes.h"
+#include "trainer/keep/spikes.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -15,7 +15,7 @@
 struct history_line {
     uint64_t step;
     bool valid; /* an evaluation after this step */
-    bool spike; /* a training step whose loss is far above the logged ones before it (trainer/spikes.h) */
+    bool spike; /* a training step whose loss is far above the logged ones before it (trainer/keep/spikes.h) */
     double values[HISTORY_KEYS]; /* by key; NAN: null or absent */
 };
 

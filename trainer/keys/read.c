@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "base/json_write.h"
 #include "trainer/keys/recipes.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "base/json_write.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)

@@ -4,7 +4,7 @@
 #define TRAINER_TUNE_LABELS_H
 
 #include "base/error.h"
-#include "trainer/head_choice.h"
+#include "trainer/keep/head_choice.h"
 #include "trainer/tune/glue_tasks.h"
 
 #include <jansson.h>

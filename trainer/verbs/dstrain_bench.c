@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "base/target.h"
 #include "trainer/device/backend.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/data/pack.h"
 #include "base/json_write.h"
 #include "trainer/device/machine.h"

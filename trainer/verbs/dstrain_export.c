@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/target.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/settings.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/device/energy.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/engine.h"
 #include "base/json_write.h"
 #include "trainer/run.h"

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 #include "trainer/keep/foreign_names.h"
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"

@@ -1,6 +1,6 @@
 /* Reads a model's shape from the name of a size or from a Hugging Face config.json, and writes a config.json. */
-#ifndef TRAINER_CONFIG_H
-#define TRAINER_CONFIG_H
+#ifndef TRAINER_MODEL_CONFIG_H
+#define TRAINER_MODEL_CONFIG_H
 
 #include "base/error.h"
 #include "trainer/model/params.h"

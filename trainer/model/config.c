@@ -1,6 +1,6 @@
 /* Keys are those of transformers' BertConfig. Unknown keys, which every published file has, are ignored; keys that
  * would change the mathematics are refused. */
-#include "trainer/config.h"
+#include "trainer/model/config.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Whether a model keeps the head of the model that it starts from. The shape of a head says nothing about what its rows
  * stand for, so whoever knows the task decides (tune/labels.h), and the weights follow here. */
-#ifndef TRAINER_HEAD_CHOICE_H
-#define TRAINER_HEAD_CHOICE_H
+#ifndef TRAINER_KEEP_HEAD_CHOICE_H
+#define TRAINER_KEEP_HEAD_CHOICE_H
 
 #include "trainer/keep/names.h"
 #include "trainer/model/params.h"

@@ -1,6 +1,6 @@
 /* Loss spikes: steps whose loss is far above those of the steps before them, in standard deviations. */
-#ifndef TRAINER_SPIKES_H
-#define TRAINER_SPIKES_H
+#ifndef TRAINER_KEEP_SPIKES_H
+#define TRAINER_KEEP_SPIKES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "trainer/spikes.h"
+#include "trainer/keep/spikes.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* In: a choice, and weights as they were read. Out: the weights that the model starts with. */
-#include "trainer/head_choice.h"
+#include "trainer/keep/head_choice.h"
 
 #include <string.h>
 
