@@ -7,7 +7,7 @@
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
 #include "trainer/cuda/cuda.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 struct carrier {
     enum comm_kind kind;

@@ -7,7 +7,7 @@
 #include "trainer/comm/spawn.h"
 #include "trainer/options.h"
 #include "trainer/processes.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 #include <inttypes.h>
 #include <locale.h>

@@ -15,8 +15,8 @@
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/task.h"
 #include "trainer/team.h"
 

@@ -28,7 +28,7 @@
 #include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/pieces.h"
-#include "trainer/recipe.h"
+#include "trainer/recipe/recipe.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,10 +7,10 @@
 #include "trainer/comm.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/shard_source.h"
-#include "trainer/keys/recipes.h"
+#include "trainer/recipe/recipes.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 #include <stdio.h>

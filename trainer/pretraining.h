@@ -6,7 +6,7 @@
 #include "trainer/data/mixture_source.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/data/datasets.h"
-#include "trainer/recipe.h"
+#include "trainer/recipe/recipe.h"
 #include "trainer/task.h"
 
 extern const struct metric_table pretraining_metrics;

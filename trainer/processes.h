@@ -4,7 +4,7 @@
 #define TRAINER_PROCESSES_H
 
 #include "base/launcher.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 /* Whether several processes may run a verb together; verify only with --replay. No other place decides this. */
 bool processes_supported(const char *verb, const struct settings *settings);

@@ -3,7 +3,7 @@
 #define TRAINER_RUN_KEY_H
 
 #include "base/launcher.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 /* Sets launch->key, if there is one, and removes DS_KEY from the environment. A child has the key from its parent.
  * ERR_USAGE: DS_KEY is no key, or a key is missing although other machines can reach the place where the processes

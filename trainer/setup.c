@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/target.h"
 #include "trainer/model/config.h"
-#include "trainer/tune/grow.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/grow.h"
+#include "trainer/recipe/text.h"
 
 #define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt */
 

@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "trainer/data/datasets.h"
 #include "trainer/keep/tokenizer_write.h"
-#include "trainer/origin.h"
+#include "trainer/recipe/origin.h"
 #include "trainer/pretraining.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 #include <stdbool.h>

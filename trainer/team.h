@@ -17,7 +17,7 @@
 #include "trainer/carrier.h"
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/verdict.h"
 
 #include <pthread.h>

@@ -14,7 +14,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/limit.h"
-#include "trainer/origin.h"
+#include "trainer/recipe/origin.h"
 #include "trainer/record.h"
 #include "trainer/share.h"
 

@@ -3,7 +3,7 @@
 #include "tests/fuzz/options.h"
 
 #include "trainer/options.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 int fuzz_input(const uint8_t *data, size_t size)
 {

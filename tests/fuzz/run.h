@@ -12,7 +12,7 @@
 #include "trainer/options.h"
 #include "trainer/report/run_report.h"
 #include "trainer/run.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 static struct opt_program program;
 static const struct checkpoint_state run_state = {

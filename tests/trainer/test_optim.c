@@ -16,7 +16,7 @@
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/options.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 /* A table of one tensor of three numbers. */
 static struct param_chunk chunk = {.offset = 0, .count = 3, .tensor = 0, .decay = true};

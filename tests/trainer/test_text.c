@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "tokenizer/ids.h"
 #include "trainer/keep/tokenizer_write.h"
-#include "trainer/tune/grow.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/grow.h"
+#include "trainer/recipe/text.h"
 
 #define FOLDER "test_text.d"
 #define VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nCafé\nCafe\ncafé\ncafe\n中\n中国\n"

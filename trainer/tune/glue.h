@@ -13,7 +13,7 @@
 
 #include "trainer/setup.h"
 #include "trainer/tune/glue_tasks.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 struct glue {
     const struct glue_task *task;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "trainer/tune/features.h"
 #include "trainer/tune/samples.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "trainer/engine.h"
-#include "trainer/origin.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/origin.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/task.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #include <stdint.h>
 

@@ -15,7 +15,7 @@
 #include "trainer/setup.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_windows.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 struct squad {
     const char *train, *dev; /* files */

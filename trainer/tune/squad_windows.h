@@ -6,7 +6,7 @@
 
 #include "trainer/tune/samples.h"
 #include "trainer/tune/squad_read.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "trainer/data/datasets.h"
 #include "trainer/run.h"
 #include "trainer/tune/glue_tasks.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #define LANGUAGES_MAX 64
 #define HASH_DIGITS   16

@@ -21,8 +21,8 @@
 #include "trainer/device/machine.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/device/timings.h"
 
 #define SECONDS        3.0 /* per measurement, which has at least REPEATS repetitions */

@@ -10,8 +10,8 @@
 #include "trainer/comm.h"
 #include "base/json_write.h"
 #include "trainer/device/machine.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 
 /* The shape of base's feed-forward part. */
 enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };

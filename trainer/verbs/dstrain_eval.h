@@ -3,7 +3,7 @@
 #define TRAINER_VERBS_DSTRAIN_EVAL_H
 
 #include "trainer/engine.h"
-#include "trainer/origin.h"
+#include "trainer/recipe/origin.h"
 #include "trainer/setup.h"
 #include "trainer/team.h"
 

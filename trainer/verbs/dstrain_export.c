@@ -13,7 +13,7 @@
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/preln.h"

@@ -17,7 +17,7 @@
 #include "trainer/rerun.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/squad.h"
 #include "trainer/verbs/about.h"

@@ -10,7 +10,7 @@
 #include "shards/verify_say.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/run.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 static bool holds(const char *directory, const char *name)
 {

@@ -2,7 +2,7 @@
 #ifndef TRAINER_VERBS_EVAL_TUNED_H
 #define TRAINER_VERBS_EVAL_TUNED_H
 
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 /* Whether these options and this directory ask for scores of a task: --task, --dev or --data is given, or the model was
  * fine-tuned and --shards is not. */

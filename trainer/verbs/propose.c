@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
-#include "trainer/keys/recipes.h"
+#include "trainer/recipe/recipes.h"
 #include "trainer/device/machine.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "trainer/choice.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 

@@ -4,7 +4,7 @@
 #define TRAINER_VERBS_STRETCH_H
 
 #include "base/error.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 #include <stdint.h>

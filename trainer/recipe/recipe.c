@@ -1,4 +1,4 @@
-#include "trainer/recipe.h"
+#include "trainer/recipe/recipe.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "trainer/model/config.h"
-#include "trainer/keys/keys.h"
+#include "trainer/recipe/keys.h"
 #include "trainer/model/head.h"
 
 /* ---- making ---- */

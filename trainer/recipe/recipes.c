@@ -1,5 +1,5 @@
 /* In: the number of a recipe. Out: its name, model and configuration, the same text as in samples/configs. */
-#include "trainer/keys/recipes.h"
+#include "trainer/recipe/recipes.h"
 
 /* clang-format off */
 static const struct named_recipe recipes[] = {

@@ -1,7 +1,7 @@
 /* The text side of a trained model: its vocabulary, and a tokenizer that cuts text as in training. Both come from the
  * tokenizer files of a Hugging Face directory or a checkpoint. */
-#ifndef TRAINER_TUNE_TEXT_H
-#define TRAINER_TUNE_TEXT_H
+#ifndef TRAINER_RECIPE_TEXT_H
+#define TRAINER_RECIPE_TEXT_H
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"

@@ -1,5 +1,5 @@
 /* In: --config and --set. Out: one JSON object, and functions that look up its keys. */
-#include "trainer/keys/keys.h"
+#include "trainer/recipe/keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "trainer/model/config.h"
 #include "base/json_write.h"
-#include "trainer/keys/recipes.h"
+#include "trainer/recipe/recipes.h"
 
 #define DEPTH_MAX 6 /* nested objects */
 

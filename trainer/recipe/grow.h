@@ -1,6 +1,6 @@
 /* --grow-vocab: a model's word table gets rows for the pieces that a dataset has beyond the model's own. */
-#ifndef TRAINER_TUNE_GROW_H
-#define TRAINER_TUNE_GROW_H
+#ifndef TRAINER_RECIPE_GROW_H
+#define TRAINER_RECIPE_GROW_H
 
 #include "base/error.h"
 #include "base/str.h"

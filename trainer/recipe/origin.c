@@ -1,6 +1,6 @@
 /* In: --init or --resume. Out: files that exist, are intact and can be read. Other published formats get an error that
  * says how to convert them. */
-#include "trainer/origin.h"
+#include "trainer/recipe/origin.h"
 
 #include <inttypes.h>
 #include <stdio.h>

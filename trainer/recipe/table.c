@@ -1,6 +1,6 @@
 /* The table of keys: which exist (DeepSpeed's runtime/config.py), what they set, which are ignored because they have no
  * meaning here, and which are refused because they would change the result. */
-#include "trainer/keys/keys.h"
+#include "trainer/recipe/keys.h"
 
 #include <math.h>
 #include <stdio.h>

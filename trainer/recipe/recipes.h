@@ -1,6 +1,6 @@
 /* Recipes for --recipe: files of samples/configs that are built into the program. */
-#ifndef TRAINER_KEYS_RECIPES_H
-#define TRAINER_KEYS_RECIPES_H
+#ifndef TRAINER_RECIPE_RECIPES_H
+#define TRAINER_RECIPE_RECIPES_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* The mathematics of a run, as determined by the options, --set, the model and the dataset. Two commands with equal
  * recipes are the same run. The run's identity is the recipe as a flat JSON object; a hash of it names the
  * directory. */
-#ifndef TRAINER_RECIPE_H
-#define TRAINER_RECIPE_H
+#ifndef TRAINER_RECIPE_RECIPE_H
+#define TRAINER_RECIPE_RECIPE_H
 
 #include "base/error.h"
 #include "trainer/data/batch_plan.h"
@@ -14,8 +14,8 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
-#include "trainer/origin.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/origin.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* In: the vocabularies of a model and of a dataset. Out: of which of the model's pieces each new piece is made. */
-#include "trainer/tune/grow.h"
+#include "trainer/recipe/grow.h"
 
 #include <inttypes.h>
 
@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "tokenizer/wordpiece.h"
 #include "trainer/data/input.h"
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #define LETTERS_MAX 100 /* of a word, as in tokenizer.c */
 

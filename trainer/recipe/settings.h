@@ -1,6 +1,6 @@
 /* The settings of a dstrain command line: one field per row of the option table in options.c. */
-#ifndef TRAINER_SETTINGS_H
-#define TRAINER_SETTINGS_H
+#ifndef TRAINER_RECIPE_SETTINGS_H
+#define TRAINER_RECIPE_SETTINGS_H
 
 #include "base/opts.h"
 
@@ -24,7 +24,7 @@ struct settings {
     bool grow_vocab;
     const char *resume;   /* NULL: a new run begins at step 0 */
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
-    int recipe;           /* number of the recipe (keys/recipes.h) */
+    int recipe;           /* number of the recipe (recipe/recipes.h) */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
     uint64_t batch[2];     /* samples in the first step, and after the warm-up */

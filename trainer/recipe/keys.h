@@ -1,12 +1,12 @@
 /* The configuration under DeepSpeed's names: --config FILE, a JSON object, and --set key.path=value, which overrides
  * it. Its values go into a recipe. A key is used, or ignored with a note because it has no meaning here, or refused. */
-#ifndef TRAINER_KEYS_KEYS_H
-#define TRAINER_KEYS_KEYS_H
+#ifndef TRAINER_RECIPE_KEYS_H
+#define TRAINER_RECIPE_KEYS_H
 
 #include "base/error.h"
 #include "base/str.h"
-#include "trainer/recipe.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/recipe.h"
+#include "trainer/recipe/settings.h"
 
 #include <jansson.h>
 

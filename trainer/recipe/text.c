@@ -1,5 +1,5 @@
 /* In: a model's directory. Out: vocabulary and tokenizer. */
-#include "trainer/tune/text.h"
+#include "trainer/recipe/text.h"
 
 #include <inttypes.h>
 

@@ -1,11 +1,11 @@
 /* What a model starts from with --init or --resume: the files of a Hugging Face directory, a run or a checkpoint. */
-#ifndef TRAINER_ORIGIN_H
-#define TRAINER_ORIGIN_H
+#ifndef TRAINER_RECIPE_ORIGIN_H
+#define TRAINER_RECIPE_ORIGIN_H
 
 #include "base/error.h"
 #include "base/str.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/settings.h"
+#include "trainer/recipe/settings.h"
 
 struct origin {
     const char *name; /* as the user gave it; NULL: none, weights are initialized from the seed */

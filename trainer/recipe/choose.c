@@ -1,6 +1,6 @@
 /* Chooses optimizer, schedule, batch and precision: the settings that other keys depend on or that command-line options
  * can override. */
-#include "trainer/keys/keys.h"
+#include "trainer/recipe/keys.h"
 
 #include <inttypes.h>
 #include <math.h>
