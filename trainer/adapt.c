@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trainer/share.h"
+#include "trainer/parallel/share.h"
 
 void adapt_note(struct adapt *adapt, double seconds, int64_t samples)
 {

@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "trainer/comm/spawn.h"
 #include "trainer/options.h"
-#include "trainer/processes.h"
+#include "trainer/parallel/processes.h"
 #include "trainer/recipe/settings.h"
 
 #include <inttypes.h>

@@ -11,14 +11,14 @@
 
 #include "base/error.h"
 #include "trainer/device/backend.h"
-#include "trainer/gradient_exchange.h"
+#include "trainer/parallel/gradient_exchange.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/task.h"
-#include "trainer/team.h"
+#include "trainer/parallel/team.h"
 
 struct engine {
     /* All three are borrowed and outlive the engine. */

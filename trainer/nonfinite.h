@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "trainer/step.h"
-#include "trainer/team.h"
+#include "trainer/parallel/team.h"
 
 #define NONFINITE_NAME "not-finite.json"
 

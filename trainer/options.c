@@ -4,7 +4,7 @@
 
 #include "base/launcher.h"
 #include "trainer/device/backend.h"
-#include "trainer/comm.h"
+#include "trainer/comm/comm.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/recipe/recipes.h"

@@ -14,7 +14,7 @@
 #include "trainer/engine.h"
 #include "trainer/keep/state.h"
 #include "trainer/data/metric.h"
-#include "trainer/verdict.h"
+#include "trainer/parallel/verdict.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/metric.h"
 #include "trainer/model/model.h"
-#include "trainer/team.h"
-#include "trainer/verdict.h"
+#include "trainer/parallel/team.h"
+#include "trainer/parallel/verdict.h"
 
 #include <stdint.h>
 

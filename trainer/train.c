@@ -17,7 +17,7 @@
 #include "trainer/nonfinite.h"
 #include "trainer/limit.h"
 #include "trainer/device/timings.h"
-#include "trainer/verdict.h"
+#include "trainer/parallel/verdict.h"
 
 /* ---- verdicts: only here do clocks and signals decide what to do ---- */
 

@@ -16,7 +16,7 @@
 #include "trainer/limit.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/record.h"
-#include "trainer/share.h"
+#include "trainer/parallel/share.h"
 
 #define PRODUCT_SECONDS 0.2 /* for measuring products before the first step */
 

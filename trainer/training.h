@@ -13,7 +13,7 @@
 #include "trainer/norms.h"
 #include "trainer/setup.h"
 #include "trainer/step.h"
-#include "trainer/team.h"
+#include "trainer/parallel/team.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trainer/comm.h"
+#include "trainer/comm/comm.h"
 
 #define RANKS_MAX 8
 

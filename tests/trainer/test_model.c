@@ -10,7 +10,7 @@
 
 #include "tests/trainer/made.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/word_rows.h"
+#include "trainer/parallel/word_rows.h"
 
 static const struct model_config small = {
     .layers = 2,

@@ -20,7 +20,7 @@
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/keep/errors.h"
 #include "trainer/keep/safetensors.h"
-#include "trainer/onebit_exchange.h"
+#include "trainer/parallel/onebit_exchange.h"
 
 /* A table of `tensors` tensors, the even ones with decay. */
 static void make_table(struct params *table, size_t tensors, const size_t *counts)

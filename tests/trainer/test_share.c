@@ -10,10 +10,10 @@
 
 #include "base/mem.h"
 #include "trainer/adapt.h"
-#include "trainer/comm.h"
-#include "trainer/pieces.h"
-#include "trainer/share.h"
-#include "trainer/word_rows.h"
+#include "trainer/comm/comm.h"
+#include "trainer/parallel/pieces.h"
+#include "trainer/parallel/share.h"
+#include "trainer/parallel/word_rows.h"
 
 #define ONE 1000000 /* a weight of 1 */
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "trainer/verdict.h"
+#include "trainer/parallel/verdict.h"
 
 #define NEVER UINT64_MAX
 

@@ -4,7 +4,7 @@
 #ifndef TRAINER_COMM_LIBRARY_H
 #define TRAINER_COMM_LIBRARY_H
 
-#include "trainer/comm.h"
+#include "trainer/comm/comm.h"
 
 /* Bumped with every change of this file or comm.h, so that a module of another version is refused. */
 #define COMM_INTERFACE 3

@@ -12,7 +12,7 @@
 #ifndef TRAINER_COMM_MESH_H
 #define TRAINER_COMM_MESH_H
 
-#include "trainer/comm.h"
+#include "trainer/comm/comm.h"
 
 /* Every process calls it. Fills sockets[size] with connected, non-blocking sockets, which are the caller's; that of the
  * process itself is -1. Uses rank, size, timeout, address, store and secret. Listens at options->address only, and no

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "trainer/device/backend.h"
-#include "trainer/comm.h"
+#include "trainer/comm/comm.h"
 #include "base/json_write.h"
 #include "trainer/device/machine.h"
 #include "trainer/recipe/recipe.h"

@@ -5,7 +5,7 @@
 #include "trainer/engine.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/setup.h"
-#include "trainer/team.h"
+#include "trainer/parallel/team.h"
 
 struct evaluating {
     struct settings settings; /* with the dataset and length from run.json if none were given */

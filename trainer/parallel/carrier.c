@@ -1,0 +1,139 @@
+/* In: --comm and what each process can use. Out: one kind for all. */
+#include "trainer/parallel/carrier.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/launcher.h"
+#include "base/mem.h"
+#include "trainer/device/backend.h"
+
+enum { COMM_AUTO }; /* the first of --comm's choices; the others are as enum comm_kind */
+
+/* ---- one process ---- */
+
+static int look(struct carrier *carrier, const struct settings *settings, struct error *err)
+{
+    struct cuda_facts facts;
+    if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
+        return 0;
+    TRY(backend_look(DEVICE_CUDA, &facts, err));
+    carrier->cuda = true;
+    memcpy(carrier->gpu, facts.uuid, sizeof carrier->gpu);
+    return 0;
+}
+
+static int refuse_device(const struct settings *settings, struct error *err)
+{
+    const bool said = settings_given(settings, "device");
+    fail(err, ERR_USAGE, "--comm nccl is for --device cuda%s", said ? ", this is --device cpu" : "");
+    return hint(err, "--comm gloo works with the CPU");
+}
+
+/* MPI if nothing else tells the processes where to meet. Otherwise, for example in a step of srun --mpi=pmi2, gloo: an
+ * MPI that was built without srun's PMI would end the process. */
+static enum comm_kind choose(const struct launch *launch)
+{
+    struct error why;
+    const bool named = launch->rendezvous[0] && comm_kind_check(COMM_GLOO, &why) == 0;
+    return launch_is_mpi(launch->kind) && !named ? COMM_MPI : COMM_GLOO;
+}
+
+int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err)
+{
+    struct error why;
+    const bool nccl = settings->comm == COMM_NCCL;
+    *carrier = (struct carrier){.chosen = settings->comm != COMM_AUTO};
+    carrier->kind = carrier->chosen ? (enum comm_kind)settings->comm : choose(settings->launch);
+    if (nccl && !comm_kind_version(COMM_NCCL, err))
+        return -1;
+    if (look(carrier, settings, &why) < 0 && nccl && settings_given(settings, "device")) {
+        *err = why;
+        return -1;
+    }
+    if (nccl && !carrier->cuda)
+        return refuse_device(settings, err);
+    if (!carrier->cuda)
+        return 0;
+    carrier->able = comm_kind_version(COMM_NCCL, &why);
+    carrier->shares = carrier->able && comm_kind_shares_gpu(COMM_NCCL);
+    if (!carrier->able)
+        comm_kind_text(COMM_NCCL, carrier->why);
+    return 0;
+}
+
+/* ---- all processes ---- */
+
+struct card {
+    bool able, shares;
+    unsigned char gpu[CUDA_UUID_BYTES];
+};
+
+/* Finds two processes with the same GPU; false: there are none. */
+static bool find_sharing(const struct card *cards, uint32_t size, uint32_t *first, uint32_t *second)
+{
+    for (uint32_t b = 1; b < size; b++)
+        for (uint32_t a = 0; a < b; a++)
+            if (memcmp(cards[a].gpu, cards[b].gpu, CUDA_UUID_BYTES) == 0) {
+                *first = a;
+                *second = b;
+                return true;
+            }
+    return false;
+}
+
+/* Decides from the cards of all processes, so all come to the same result. */
+static int decide(struct carrier *carrier, const struct card *cards, uint32_t size, struct error *err)
+{
+    bool able = true, share = true;
+    uint32_t a, b;
+    for (uint32_t r = 0; r < size; r++) {
+        able &= cards[r].able;
+        share &= cards[r].shares;
+    }
+    const bool too_many = able && !share && find_sharing(cards, size, &a, &b);
+    if (carrier->kind == COMM_NCCL && too_many) {
+        const char *version = comm_kind_version(COMM_NCCL, err);
+        fail(err, ERR_USAGE,
+             "--comm nccl: ranks %" PRIu32 " and %" PRIu32 " have the same GPU, and %s wants one for each", a, b,
+             version ? version : "NCCL");
+        return hint(err,
+                    "--gpus N starts one process per GPU; NCCL 2.30 shares one where NCCL_MULTI_RANK_GPU_ENABLE=1; "
+                    "--comm gloo needs neither");
+    }
+    if (carrier->chosen)
+        return 0;
+    if (able && !too_many)
+        carrier->kind = COMM_NCCL;
+    else if (too_many)
+        snprintf(carrier->why, sizeof carrier->why, "ranks %" PRIu32 " and %" PRIu32 " have the same GPU", a, b);
+    else if (carrier->able)
+        snprintf(carrier->why, sizeof carrier->why, "not every process has a GPU and NCCL");
+    return 0;
+}
+
+int carrier_agree(struct carrier *carrier, struct meet *meet, uint32_t size, struct error *err)
+{
+    struct card card = {.able = carrier->able, .shares = carrier->shares};
+    struct card *cards = mem_array(size, sizeof *cards);
+    memcpy(card.gpu, carrier->gpu, sizeof card.gpu);
+    int result = meet_exchange_all(meet, &card, sizeof card, cards, err);
+    if (result == 0)
+        result = decide(carrier, cards, size, err);
+    mem_free(cards);
+    if (result < 0 || carrier->kind != COMM_NCCL)
+        return result;
+    const char *version = comm_kind_version(COMM_NCCL, err);
+    return version ? meet_compare(meet, &(struct meet_fact){.name = "the version of NCCL", .value = version}, 1, err)
+                   : -1;
+}
+
+void carrier_say(const struct carrier *carrier, char *out, size_t size)
+{
+    struct error err;
+    const bool staged = carrier->cuda && carrier->kind != COMM_NCCL, says = staged && carrier->why[0];
+    const char *version = comm_kind_version(carrier->kind, &err);
+    snprintf(out, size, "over %s%s%s%s", version ? version : comm_kind_name(carrier->kind),
+             staged ? ", through the host's memory" : "", says ? ": " : "", says ? carrier->why : "");
+}

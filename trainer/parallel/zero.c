@@ -1,0 +1,504 @@
+/* In: summed gradients of the own pieces. Out: all parameters, in all processes. */
+#include "trainer/parallel/zero.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { SUMS = 3 }; /* sums per chunk (struct update_work) */
+
+struct zero {
+    struct model *model;
+    const struct ops *ops;
+    const struct params *table;
+    const struct pieces *pieces;
+    uint32_t rank;
+    struct comm *comm;
+
+    void *arrays[CHECKPOINT_ARRAYS]; /* packed, real, in the device's memory; weights are NULL if is_whole */
+    uint64_t *numbers;               /* [buckets.count] of operations */
+
+    double *sums;       /* [chunk_count, SUMS] ordered by holder, bucket and chunk */
+    size_t *sum_counts; /* [size] doubles of each process */
+    float *vectors;     /* of all chunks of vectors, ordered by holder, bucket and chunk; NULL if is_whole */
+    size_t *vector_counts;
+    void *rounded; /* the same in storage, in the device's memory, if that is its own; else NULL */
+
+    size_t *in, *out; /* [size] elements of a part */
+};
+
+static bool is_whole(const struct zero *z)
+{
+    return z->ops->storage_size == z->ops->real_size;
+}
+
+uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops)
+{
+    const uint64_t arrays = ops->storage_size == ops->real_size ? 2 : 3;
+    return arrays * pieces->held[rank] * ops->real_size;
+}
+
+static bool is_vector(const struct zero *z, size_t chunk)
+{
+    return z->table->items[z->table->chunks[chunk].tensor].dimensions == 1;
+}
+
+/* The number of elements of vectors that a process holds. */
+static size_t vectors_of(const struct zero *z, uint32_t rank)
+{
+    size_t count = 0;
+    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+        const struct chunk_range chunks = piece_of(z->pieces, b, rank)->chunks;
+        for (size_t chunk = chunks.from; chunk < chunks.to; chunk++)
+            count += is_vector(z, chunk) ? (size_t)z->table->chunks[chunk].count : 0;
+    }
+    return count;
+}
+
+/* A backend with its own memory adds biases in storage, from the copy that a conversion of them has left; in an
+ * undivided model that is the conversion of all parameters. */
+static void round_vectors(const struct zero *z)
+{
+    if (z->rounded)
+        CALL(z->ops, convert, .y = z->rounded, .x = model_params(z->model), .count = z->table->vector_size);
+}
+
+struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_t rank)
+{
+    struct zero *z = mem_clear(1, sizeof *z);
+    const struct ops *ops = model_ops(model);
+    const struct params *table = model_table(model);
+    const uint32_t size = pieces->size;
+    assert(rank < size);
+    const size_t bytes = pieces->held[rank] * ops->real_size;
+    size_t vectors = 0;
+    *z = (struct zero){
+        .model = model,
+        .ops = ops,
+        .table = table,
+        .pieces = pieces,
+        .rank = rank,
+        .numbers = mem_array(pieces->buckets.count, sizeof *z->numbers),
+        .sums = mem_array(table->chunk_count * SUMS, sizeof *z->sums),
+        .sum_counts = mem_array(size, sizeof *z->sum_counts),
+        .in = mem_array(size, sizeof *z->in),
+        .out = mem_array(size, sizeof *z->out),
+    };
+    for (int a = is_whole(z) ? CHECKPOINT_FIRST : CHECKPOINT_WEIGHTS; a < CHECKPOINT_ARRAYS; a++)
+        z->arrays[a] = ops->allocate(ops->device, bytes);
+    if (is_whole(z))
+        return z;
+    z->vector_counts = mem_array(size, sizeof *z->vector_counts);
+    for (uint32_t r = 0; r < size; r++)
+        vectors += z->vector_counts[r] = vectors_of(z, r);
+    assert(vectors <= table->vector_size); /* which may have gaps */
+    z->vectors = mem_array(vectors, sizeof *z->vectors);
+    if (ops->memory > 0)
+        z->rounded = ops->allocate(ops->device, table->vector_size * ops->storage_size);
+    round_vectors(z); /* before any other conversion, so that the backend keeps this one */
+    return z;
+}
+
+void zero_close(struct zero *z)
+{
+    if (!z)
+        return;
+    for (int a = 0; a < CHECKPOINT_ARRAYS; a++)
+        z->ops->release(z->ops->device, z->arrays[a]);
+    z->ops->release(z->ops->device, z->rounded);
+    mem_free(z->numbers);
+    mem_free(z->sums);
+    mem_free(z->sum_counts);
+    mem_free(z->vectors);
+    mem_free(z->vector_counts);
+    mem_free(z->in);
+    mem_free(z->out);
+    mem_free(z);
+}
+
+void zero_join(struct zero *z, struct comm *comm)
+{
+    assert(comm_size(comm) == z->pieces->size && comm_rank(comm) == z->rank);
+    z->comm = comm;
+}
+
+/* ---- numbers of chunks ---- */
+
+/* Copies the numbers of a process's chunks between `own`, where they are consecutive, and `all`, which is in the order
+ * of the table. */
+static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double *own, double *all, bool to_all)
+{
+    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+        const struct chunk_range chunks = piece_of(z->pieces, b, rank)->chunks;
+        const size_t count = (chunks.to - chunks.from) * each;
+        double *there = all + chunks.from * each;
+        memcpy(to_all ? there : own, to_all ? own : there, count * sizeof *own);
+        own += count;
+    }
+}
+
+/* Gathers `each` numbers per chunk: `memory`, [chunk_count, each] on the device, has those of the own chunks before the
+ * call and all of them after it. */
+static int gather_sums(struct zero *z, double *memory, size_t each, struct error *err)
+{
+    const size_t bytes = z->table->chunk_count * each * sizeof *memory;
+    size_t before = 0;
+    assert(each <= SUMS);
+    for (uint32_t r = 0; r < z->pieces->size; r++) {
+        z->sum_counts[r] = 0;
+        for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+            const struct chunk_range chunks = piece_of(z->pieces, b, r)->chunks;
+            z->sum_counts[r] += (chunks.to - chunks.from) * each;
+        }
+        before += r < z->rank ? z->sum_counts[r] : 0;
+    }
+    double *all = z->ops->map(z->ops->device, memory, bytes, MAP_CHANGE);
+    carry_sums(z, z->rank, each, z->sums + before, all, false);
+    const int result =
+        comm_run(z->comm,
+                 (struct comm_work){
+                     .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = z->sums, .out_counts = z->sum_counts},
+                 err);
+    double *from = z->sums;
+    for (uint32_t r = 0; result == 0 && r < z->pieces->size; r++) {
+        carry_sums(z, r, each, from, all, true);
+        from += z->sum_counts[r];
+    }
+    assert(result < 0 || from == z->sums + z->table->chunk_count * each); /* each chunk has one holder */
+    z->ops->unmap(z->ops->device, memory, all, bytes, MAP_CHANGE);
+    return result;
+}
+
+/* ---- parameters ---- */
+
+static void *at(void *memory, size_t element, size_t each)
+{
+    return memory ? (char *)memory + element * each : NULL;
+}
+
+static struct update_memory memory_of(const struct zero *z, const struct piece *piece, const void *sums)
+{
+    const size_t real = z->ops->real_size;
+    void *const *arrays = z->arrays;
+    return (struct update_memory){
+        .params = is_whole(z) ? model_params(z->model) : at(arrays[CHECKPOINT_WEIGHTS], piece->place, real),
+        .params_from = is_whole(z) ? 0 : piece->held_from,
+        .first = at(arrays[CHECKPOINT_FIRST], piece->place, real),
+        .second = at(arrays[CHECKPOINT_SECOND], piece->place, real),
+        .gradients = sums ? (const char *)sums + piece->place * real : model_gradients(z->model),
+        .held_from = piece->held_from,
+        .gradients_from = sums ? piece->held_from : 0,
+    };
+}
+
+/* Converts an own piece of the master copy to the weights that the model computes with. */
+static void store(const struct zero *z, const struct piece *piece)
+{
+    const size_t from = piece->place + piece->from - piece->held_from;
+    assert(piece->to == piece->from || from + (piece->to - piece->from) <= z->pieces->held[z->rank]);
+    if (!is_whole(z) && piece->to > piece->from)
+        CALL(z->ops, convert, .y = at(model_weights(z->model), piece->from, z->ops->storage_size),
+             .x = at(z->arrays[CHECKPOINT_WEIGHTS], from, z->ops->real_size), .count = piece->to - piece->from);
+}
+
+static struct comm_work gather_work(const struct zero *z, size_t bucket, void *weights)
+{
+    return (struct comm_work){
+        .operation = COMM_ALL_GATHER,
+        .type = is_whole(z) ? COMM_FLOAT : COMM_BF16, /* for fp16 too: only the size of 2 bytes matters */
+        .out = at(weights, z->pieces->buckets.items[bucket].from, z->ops->storage_size),
+        .out_counts = z->pieces->counts + bucket * z->pieces->size,
+    };
+}
+
+static struct comm_work vectors_work(const struct zero *z)
+{
+    return (struct comm_work){
+        .operation = COMM_ALL_GATHER, .type = COMM_FLOAT, .out = z->vectors, .out_counts = z->vector_counts};
+}
+
+/* Copies the vectors of a process: its own from packed memory to `vectors`, or, if `packed` is NULL, from `vectors` to
+ * the memory that the model reads. Returns the end of its vectors. */
+static float *carry_vectors(const struct zero *z, uint32_t rank, float *vectors, const float *packed, float *read)
+{
+    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+        const struct piece *piece = piece_of(z->pieces, b, rank);
+        for (size_t i = piece->chunks.from; i < piece->chunks.to; i++) {
+            const struct param_chunk *chunk = &z->table->chunks[i];
+            const struct param *param = &z->table->items[chunk->tensor];
+            const size_t bytes = (size_t)chunk->count * sizeof *vectors;
+            if (!is_vector(z, i))
+                continue;
+            if (packed)
+                memcpy(vectors, packed + piece->place + chunk->offset - piece->held_from, bytes);
+            else
+                memcpy(read + param->vector + (chunk->offset - param->offset), vectors, bytes);
+            vectors += chunk->count;
+        }
+    }
+    return vectors;
+}
+
+static int gather_vectors(struct zero *z, struct error *err)
+{
+    const struct ops *ops = z->ops;
+    const size_t held = z->pieces->held[z->rank] * sizeof(float), bytes = z->table->vector_size * sizeof(float);
+    float *own = z->vectors, *from = z->vectors;
+    if (is_whole(z))
+        return 0;
+    for (uint32_t r = 0; r < z->rank; r++)
+        own += z->vector_counts[r];
+    const float *packed = ops->map(ops->device, z->arrays[CHECKPOINT_WEIGHTS], held, MAP_READ);
+    const float *end = carry_vectors(z, z->rank, own, packed, NULL);
+    assert(end == own + z->vector_counts[z->rank]);
+    ops->unmap(ops->device, z->arrays[CHECKPOINT_WEIGHTS], (void *)packed, held, MAP_READ);
+    TRY(comm_run(z->comm, vectors_work(z), err));
+    float *read = ops->map(ops->device, model_params(z->model), bytes, MAP_CHANGE);
+    for (uint32_t r = 0; r < z->pieces->size; r++)
+        from = carry_vectors(z, r, from, NULL, read);
+    ops->unmap(ops->device, model_params(z->model), read, bytes, MAP_CHANGE);
+    round_vectors(z);
+    return 0;
+}
+
+/* How gather_params makes parameters: `apply` updates each own piece, which is then stored, and its bucket is gathered
+ * over all processes. On a device with its own memory all pieces are made first, because a copy in host memory is
+ * sent. */
+struct making {
+    void (*apply)(const struct zero *zero, const struct piece *piece, const void *arguments);
+    const void *arguments;
+};
+
+static int gather_params(struct zero *z, const struct making *making, struct error *err)
+{
+    const struct ops *ops = z->ops;
+    const size_t count = z->pieces->buckets.count, bytes = z->table->size * ops->storage_size;
+    const bool staged = ops->memory > 0;
+    void *memory = model_weights(z->model);
+    int result = 0;
+    for (size_t b = 0; b < count; b++) {
+        const struct piece *piece = piece_of(z->pieces, b, z->rank);
+        if (piece->to > piece->from)
+            making->apply(z, piece, making->arguments);
+        store(z, piece);
+        if (!staged)
+            z->numbers[b] = comm_start(z->comm, gather_work(z, b, memory));
+    }
+    if (staged)
+        memory = ops->map(ops->device, memory, bytes, MAP_CHANGE);
+    for (size_t b = 0; staged && b < count; b++)
+        z->numbers[b] = comm_start(z->comm, gather_work(z, b, memory));
+    for (size_t b = 0; result == 0 && b < count; b++)
+        result = comm_wait(z->comm, z->numbers[b], err);
+    if (staged)
+        ops->unmap(ops->device, model_weights(z->model), memory, bytes, MAP_CHANGE);
+    return result < 0 ? -1 : gather_vectors(z, err);
+}
+
+uint64_t zero_wire_bytes(const struct zero *z)
+{
+    const uint32_t size = z->pieces->size;
+    uint64_t bytes = 0;
+    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+        const struct comm_work work = gather_work(z, b, NULL);
+        bytes += comm_wire_bytes(&work, z->rank, size);
+    }
+    const struct comm_work vectors = vectors_work(z);
+    return bytes + (is_whole(z) ? 0 : comm_wire_bytes(&vectors, z->rank, size));
+}
+
+/* ---- the update ---- */
+
+struct apply_arguments {
+    const struct optimizer *optimizer;
+    const void *sums;
+    const struct update_work *work;
+    const struct update *update;
+};
+
+static void apply(const struct zero *z, const struct piece *piece, const void *arguments)
+{
+    const struct apply_arguments *a = arguments;
+    const struct update_memory memory = memory_of(z, piece, a->sums);
+    optimizer_apply(a->optimizer, z->ops, &memory, a->work, a->update, piece->chunks);
+}
+
+int zero_update(struct zero *z, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
+                const struct update *update, struct error *err)
+{
+    const struct apply_arguments arguments = {optimizer, sums, work, update};
+    const size_t count = z->pieces->buckets.count;
+    for (size_t b = 0; b < count; b++) {
+        const struct piece *piece = piece_of(z->pieces, b, z->rank);
+        const struct update_memory memory = memory_of(z, piece, sums);
+        if (piece->to > piece->from)
+            optimizer_squares(z->ops, &memory, work, piece->chunks);
+    }
+    TRY(gather_sums(z, work->squares, 1, err));
+    optimizer_factors(optimizer, z->ops, work, update);
+    for (size_t b = 0; b < count; b++) {
+        const struct piece *piece = piece_of(z->pieces, b, z->rank);
+        const struct update_memory memory = memory_of(z, piece, sums);
+        if (piece->to > piece->from)
+            optimizer_moments(optimizer, z->ops, &memory, work, update, piece->chunks);
+    }
+    if (optimizer_kinds[optimizer->kind].by_tensor)
+        TRY(gather_sums(z, work->sums, SUMS, err));
+    return gather_params(z, &(struct making){apply, &arguments}, err);
+}
+
+/* ---- whole arrays, at rank 0 ---- */
+
+static void leave(const struct zero *z, const struct piece *piece, const void *arguments)
+{
+    (void)z, (void)piece, (void)arguments;
+}
+
+static int scatter(struct zero *z, enum checkpoint_array array, const float *flat, struct error *err)
+{
+    const struct ops *ops = z->ops;
+    const size_t bytes = z->pieces->held[z->rank] * sizeof *flat;
+    int result = 0;
+    float *packed = ops->map(ops->device, z->arrays[array], bytes, MAP_FILL);
+    for (size_t b = 0; result == 0 && b < z->pieces->buckets.count; b++) {
+        const struct piece *own = piece_of(z->pieces, b, z->rank);
+        for (uint32_t r = 0; r < z->pieces->size; r++) {
+            z->in[r] = z->rank == 0 ? z->pieces->counts[b * z->pieces->size + r] : 0;
+            z->out[r] = r == 0 ? own->to - own->from : 0;
+        }
+        assert(z->pieces->counts[b * z->pieces->size + z->rank] == own->to - own->from); /* what rank 0 sends here */
+        result = comm_run(z->comm,
+                          (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                             .type = COMM_FLOAT,
+                                             .in = z->rank == 0 ? flat + z->pieces->buckets.items[b].from : NULL,
+                                             .in_counts = z->in,
+                                             .out = packed + own->place + (own->from - own->held_from),
+                                             .out_counts = z->out},
+                          err);
+    }
+    ops->unmap(ops->device, z->arrays[array], packed, bytes, MAP_FILL);
+    return result;
+}
+
+int zero_scatter(struct zero *z, const float *params, const float *first, const float *second, struct error *err)
+{
+    const struct ops *ops = z->ops;
+    const size_t bytes = z->table->size * sizeof *params;
+    TRY(scatter(z, CHECKPOINT_FIRST, first, err));
+    TRY(scatter(z, CHECKPOINT_SECOND, second, err));
+    if (!is_whole(z)) {
+        TRY(scatter(z, CHECKPOINT_WEIGHTS, params, err));
+        return gather_params(z, &(struct making){leave, NULL}, err);
+    }
+    float *whole = ops->map(ops->device, model_params(z->model), bytes, z->rank == 0 ? MAP_CHANGE : MAP_FILL);
+    if (z->rank == 0 && whole != params)
+        memcpy(whole, params, bytes);
+    const int result = comm_run(
+        z->comm,
+        (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = whole, .count = z->table->size},
+        err);
+    ops->unmap(ops->device, model_params(z->model), whole, bytes, MAP_CHANGE);
+    return result;
+}
+
+/* The number of elements of a tensor that process `rank` holds in bucket `b`; *from becomes the first. */
+static size_t overlap(const struct zero *z, const struct param *param, size_t b, uint32_t rank, size_t *from)
+{
+    const struct piece *piece = piece_of(z->pieces, b, rank);
+    const size_t end = param->offset + param->count, to = piece->to < end ? piece->to : end;
+    *from = piece->from > param->offset ? piece->from : param->offset;
+    return to > *from ? to - *from : 0;
+}
+
+/* Collective: sends the part of a tensor in bucket `b` to rank 0. The pieces of a bucket are consecutive, so their
+ * parts of a tensor are too. */
+static int collect_bucket(struct zero *z, enum checkpoint_array array, const struct param *param, size_t b, float *out,
+                          struct error *err)
+{
+    const struct ops *ops = z->ops;
+    const struct piece *own = piece_of(z->pieces, b, z->rank);
+    size_t from, first = param->offset + param->count, all = 0;
+    for (uint32_t r = 0; r < z->pieces->size; r++) {
+        const size_t count = overlap(z, param, b, r, &from);
+        z->out[r] = z->rank == 0 ? count : 0;
+        z->in[r] = 0;
+        first = count > 0 && from < first ? from : first;
+        all += count;
+    }
+    if (all == 0)
+        return 0;
+    assert(first >= param->offset && all <= param->offset + param->count - first); /* consecutive, and of this tensor */
+    const size_t mine = z->in[0] = overlap(z, param, b, z->rank, &from), bytes = mine * sizeof *out;
+    void *memory = at(z->arrays[array], own->place + (from - own->held_from), z->ops->real_size);
+    void *packed = mine > 0 ? ops->map(ops->device, memory, bytes, MAP_READ) : NULL;
+    const int result = comm_run(z->comm,
+                                (struct comm_work){.operation = COMM_ALL_TO_ALL,
+                                                   .type = COMM_FLOAT,
+                                                   .in = packed,
+                                                   .in_counts = z->in,
+                                                   .out = out ? out + (first - param->offset) : NULL,
+                                                   .out_counts = z->out},
+                                err);
+    if (mine > 0)
+        ops->unmap(ops->device, memory, packed, bytes, MAP_READ);
+    return result;
+}
+
+static int collect(struct zero *z, enum checkpoint_array array, const struct param *param, float *out,
+                   struct error *err)
+{
+    const struct ops *ops = z->ops;
+    if (!z->arrays[array]) { /* every process has all of it */
+        const size_t bytes = param->count * sizeof *out;
+        void *memory = at(model_params(z->model), param->offset, ops->real_size);
+        if (!out)
+            return 0;
+        void *whole = ops->map(ops->device, memory, bytes, MAP_READ);
+        memcpy(out, whole, bytes);
+        ops->unmap(ops->device, memory, whole, bytes, MAP_READ);
+        return 0;
+    }
+    for (size_t b = z->pieces->buckets.count; b-- > 0;)
+        TRY(collect_bucket(z, array, param, b, out, err));
+    return 0;
+}
+
+/* Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
+static int ask(struct zero *z, int64_t asked[2], struct error *err)
+{
+    return comm_run(z->comm,
+                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 2}, err);
+}
+
+static int read_array(void *context, enum checkpoint_array array, size_t param, float *out, struct error *err)
+{
+    struct zero *z = context;
+    int64_t asked[2] = {array, (int64_t)param};
+    TRY(ask(z, asked, err));
+    return collect(z, array, &z->table->items[param], out, err);
+}
+
+struct checkpoint_source zero_source(struct zero *z)
+{
+    return (struct checkpoint_source){read_array, z};
+}
+
+int zero_serve(struct zero *z, struct error *err)
+{
+    int64_t asked[2];
+    for (;;) {
+        TRY(ask(z, asked, err));
+        if (asked[0] == CHECKPOINT_ARRAYS)
+            return 0;
+        assert(asked[0] >= 0 && asked[0] < CHECKPOINT_ARRAYS);
+        assert(asked[1] >= 0 && (size_t)asked[1] < z->table->count);
+        TRY(collect(z, (enum checkpoint_array)asked[0], &z->table->items[asked[1]], NULL, err));
+    }
+}
+
+int zero_end(struct zero *z, struct error *err)
+{
+    int64_t asked[2] = {CHECKPOINT_ARRAYS, 0};
+    return ask(z, asked, err);
+}
