@@ -4,7 +4,7 @@
  *
  * step.c computes a step, verdict.h defines a verdict. What a step computes depends only on its number, so a run that
  * was stopped and resumed has the same bits. */
-#include "trainer/training.h"
+#include "trainer/run/training.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 
 #include "base/hash.h"
 #include "base/progress.h"
-#include "trainer/nonfinite.h"
-#include "trainer/limit.h"
+#include "trainer/run/nonfinite.h"
+#include "trainer/run/limit.h"
 #include "trainer/device/timings.h"
 #include "trainer/parallel/verdict.h"
 

@@ -11,7 +11,7 @@
 #include "trainer/keep/metrics.h"
 #include "trainer/options.h"
 #include "trainer/report/run_report.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 #include "trainer/recipe/settings.h"
 
 static struct opt_program program;

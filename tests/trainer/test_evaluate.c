@@ -6,9 +6,9 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "trainer/evaluate.h"
-#include "trainer/pretraining.h"
-#include "trainer/screen.h"
+#include "trainer/task/evaluate.h"
+#include "trainer/task/pretraining.h"
+#include "trainer/run/screen.h"
 
 static const struct model_metrics sums = {
     .heads = {[HEAD_MASKED] = {12, 3, 4}, [HEAD_NEXT] = {1.5, 2, 6}},

@@ -7,7 +7,7 @@
 #include "base/tfrecord.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/pretraining.h"
+#include "trainer/task/pretraining.h"
 
 static struct error *const err = &tiny_err;
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "trainer/health.h"
+#include "trainer/run/health.h"
 #include "trainer/keep/metrics.h"
 
 #define PIECES 8000 /* ln 8000 = 8.987 */

@@ -5,9 +5,9 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "trainer/interval.h"
+#include "trainer/run/interval.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/pretraining.h"
+#include "trainer/task/pretraining.h"
 
 static struct error *const err = &tiny_err;
 

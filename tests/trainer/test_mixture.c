@@ -5,7 +5,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/mixture_source.h"
 #include "trainer/data/shard_source.h"
-#include "trainer/pretraining.h"
+#include "trainer/task/pretraining.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "base/target.h"
 #include "shards/manifest.h"
 #include "trainer/model/config.h"
-#include "trainer/engine.h"
+#include "trainer/run/engine.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/foreign_names.h"
 #include "base/json_write.h"

@@ -1,7 +1,7 @@
 /* The run of a directory: the same command continues it; another command gets an error that names the difference. */
 #include "tests/shards/tiny.h"
 
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 static struct error *const err = &tiny_err;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "trainer/adapt.h"
+#include "trainer/run/adapt.h"
 #include "trainer/comm/comm.h"
 #include "trainer/parallel/pieces.h"
 #include "trainer/parallel/share.h"

@@ -9,9 +9,9 @@
 #include "trainer/model/config.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
-#include "trainer/nonfinite.h"
+#include "trainer/run/nonfinite.h"
 #include "trainer/options.h"
-#include "trainer/training.h"
+#include "trainer/run/training.h"
 
 static struct error *const err = &tiny_err;
 static struct opt_program program; /* main sets it */

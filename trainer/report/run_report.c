@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/report/sections.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #define TRAINER_REPORT_RUN_REPORT_H
 
 #include "base/str.h"
-#include "trainer/health.h"
+#include "trainer/run/health.h"
 #include "trainer/keep/history.h"
 
 #define REPORT_NAME     "report.html"

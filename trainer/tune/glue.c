@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "trainer/evaluate.h"
+#include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/tune/glue_scores.h"

@@ -11,7 +11,7 @@
 #ifndef TRAINER_TUNE_GLUE_H
 #define TRAINER_TUNE_GLUE_H
 
-#include "trainer/setup.h"
+#include "trainer/run/setup.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/recipe/text.h"
 

@@ -3,7 +3,7 @@
 #define TRAINER_TUNE_GLUE_SCORES_H
 
 #include "base/error.h"
-#include "trainer/screen.h"
+#include "trainer/run/screen.h"
 #include "trainer/tune/glue_tasks.h"
 
 #include <jansson.h>

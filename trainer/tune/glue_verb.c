@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "base/target.h"
 #include "base/json_write.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 #include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"
 

@@ -3,7 +3,7 @@
 #define TRAINER_TUNE_PREDICT_H
 
 #include "base/error.h"
-#include "trainer/task.h"
+#include "trainer/task/task.h"
 #include "trainer/tune/samples.h"
 
 /* Columns of a head's logits. */

@@ -7,11 +7,11 @@
 #define TRAINER_TUNE_READING_H
 
 #include "base/error.h"
-#include "trainer/engine.h"
+#include "trainer/run/engine.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/recipe/recipe.h"
 #include "trainer/recipe/settings.h"
-#include "trainer/task.h"
+#include "trainer/task/task.h"
 #include "trainer/recipe/text.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "trainer/evaluate.h"
+#include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/tune/labels.h"

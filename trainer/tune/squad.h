@@ -11,8 +11,8 @@
 #ifndef TRAINER_TUNE_SQUAD_H
 #define TRAINER_TUNE_SQUAD_H
 
-#include "trainer/screen.h"
-#include "trainer/setup.h"
+#include "trainer/run/screen.h"
+#include "trainer/run/setup.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_windows.h"
 #include "trainer/recipe/text.h"

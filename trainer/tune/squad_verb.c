@@ -10,10 +10,10 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "base/target.h"
-#include "trainer/engine.h"
+#include "trainer/run/engine.h"
 #include "base/json_write.h"
-#include "trainer/run.h"
-#include "trainer/screen.h"
+#include "trainer/run/run.h"
+#include "trainer/run/screen.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad.h"
 

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "shards/manifest.h"
 #include "trainer/data/datasets.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/recipe/text.h"
 

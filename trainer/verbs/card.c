@@ -13,7 +13,7 @@
 #include "trainer/model/config.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 #define SCORES_NAME      "scores.json"
 #define SCORES_BYTES_MAX (1u << 20)

@@ -2,9 +2,9 @@
 #ifndef TRAINER_VERBS_DSTRAIN_EVAL_H
 #define TRAINER_VERBS_DSTRAIN_EVAL_H
 
-#include "trainer/engine.h"
+#include "trainer/run/engine.h"
 #include "trainer/recipe/origin.h"
-#include "trainer/setup.h"
+#include "trainer/run/setup.h"
 #include "trainer/parallel/team.h"
 
 struct evaluating {

@@ -14,12 +14,12 @@
 #include "base/progress.h"
 #include "trainer/model/config.h"
 #include "trainer/device/energy.h"
-#include "trainer/engine.h"
-#include "trainer/estimate.h"
+#include "trainer/run/engine.h"
+#include "trainer/run/estimate.h"
 #include "base/json_write.h"
 #include "trainer/device/machine.h"
-#include "trainer/screen.h"
-#include "trainer/setup.h"
+#include "trainer/run/screen.h"
+#include "trainer/run/setup.h"
 #include "trainer/verbs/propose.h"
 
 #define PRODUCT_SECONDS 1.0 /* for measuring products */

@@ -9,7 +9,7 @@
 #include "shards/manifest.h"
 #include "shards/verify_say.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 #include "trainer/recipe/settings.h"
 
 static bool holds(const char *directory, const char *name)

@@ -5,12 +5,12 @@
 
 #include "base/log.h"
 #include "base/output.h"
-#include "trainer/engine.h"
-#include "trainer/estimate.h"
+#include "trainer/run/engine.h"
+#include "trainer/run/estimate.h"
 #include "trainer/recipe/recipes.h"
 #include "trainer/device/machine.h"
-#include "trainer/screen.h"
-#include "trainer/setup.h"
+#include "trainer/run/screen.h"
+#include "trainer/run/setup.h"
 
 #define DAY             86400.0
 #define PRODUCT_SECONDS 0.1 /* for measuring products of each model; enough to know how many passes to measure */

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 /* ---- the steps ---- */
 

@@ -1,0 +1,248 @@
+/* In: a training at its end. Out: the closing lines on stderr, and with --json the facts on stdout. */
+#include "trainer/run/closing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/model/config.h"
+#include "trainer/run/health.h"
+#include "trainer/keep/checkpoint.h"
+#include "base/json_write.h"
+
+#define WAITED_SHARE   0.05 /* a larger share of the time spent waiting for data is reported */
+#define WAITED_SECONDS 1.0  /* if it is more than this */
+
+static void append_command(json_t *commands, char *command)
+{
+    json_array_append_new(commands, json_string(command));
+    mem_free(command);
+}
+
+/* The shortest length above the run's for which all its datasets have samples and the model has positions; 0: none. */
+static uint32_t longer_length(const struct setup *setup)
+{
+    const struct manifest *manifest = &setup->datasets.train[0].manifest;
+    uint32_t longer = 0;
+    for (size_t i = 0; !setup->settings->tuning && i < manifest->length_count; i++) {
+        const uint32_t seq = manifest->lengths[i].seq;
+        bool everywhere = seq > setup->recipe.seq && seq <= (uint32_t)setup->recipe.config.positions;
+        for (uint32_t d = 0; d < setup->datasets.count && everywhere; d++) {
+            const struct manifest_length *length = manifest_find(&setup->datasets.train[d].manifest, seq, SPLIT_TRAIN);
+            everywhere = length && length->samples > 0;
+        }
+        if (everywhere && (longer == 0 || seq < longer))
+            longer = seq;
+    }
+    return longer;
+}
+
+/* What was typed for this run and holds for a longer length too. Warm-ups and decays that are numbers of steps may not
+ * fit into the fewer steps; a micro-batch is in sequences of the other length. */
+static char *longer_command(const struct setup *setup, uint32_t longer, const char *init)
+{
+    const struct settings *settings = setup->settings;
+    struct buf command = {0}, leave = {0};
+    char seq[16], steps[24];
+    buf_add_text(&leave, " seq steps epochs model init init-moments resume out fresh micro-batch tune stop-after "
+                         "skip-damaged dump-gradients timings dry-run ");
+    if (settings->warmup >= 1)
+        buf_add_text(&leave, "warmup ");
+    if (settings->decay >= 1)
+        buf_add_text(&leave, "decay ");
+    if (settings->batch_warmup >= 1)
+        buf_add_text(&leave, "batch batch-warmup ");
+    opts_command(settings->program, settings->result, settings, "train", buf_text(&leave), &command);
+    snprintf(seq, sizeof seq, "%" PRIu32, longer);
+    snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
+    command_option(&command, "seq", seq);
+    command_add(&command, "--init");
+    command_path(&command, init);
+    command_option(&command, "steps", steps);
+    buf_release(&leave);
+    buf_text(&command);
+    return command.data;
+}
+
+/* The commands that a user is likely to want next: training at a longer length, if the dataset has one, looking at the
+ * run, and exporting the model; model and weights are of the checkpoint `best` unless that is NULL. */
+static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
+{
+    json_t *next = json_array();
+    char name[32], model[40];
+    const uint32_t longer = longer_length(setup);
+    if (longer > 0)
+        append_command(next, longer_command(setup, longer, best ? best : directory));
+    snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
+    append_command(next, command_text("dstrain report %s", directory));
+    append_command(next, command_text("dstrain export %s --out %s", best ? best : directory, model));
+    return next;
+}
+
+/* Takes ownership of `part`. */
+static void add_all(json_t *facts, json_t *part)
+{
+    json_object_update(facts, part);
+    json_decref(part);
+}
+
+static uint64_t steps_of(const struct closing *c)
+{
+    const char *early;
+    const uint64_t ended = run_ended(c->run, &early);
+    return early ? ended : c->setup->recipe.schedule.steps;
+}
+
+static json_t *position_json(const struct closing *c)
+{
+    const struct position *position = c->position;
+    const struct checkpoint_state *state = &position->state;
+    const uint64_t own = state->samples - c->setup->recipe.samples_before; /* what `seconds` were spent on */
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
+                     (json_int_t)state->tokens, "epochs",
+                     (double)state->samples / (double)c->setup->task.samples.samples, "seconds", position->seconds,
+                     "sequences_per_second", position->seconds > 0 ? (double)own / position->seconds : 0, "skipped",
+                     (json_int_t)(state->step - state->updates), "largest_grad_norm", state->norm_max,
+                     "largest_grad_norm_step", (json_int_t)state->norm_max_step);
+}
+
+static uint32_t held_out_parts(const struct closing *c)
+{
+    return c->setup->task.splits[SPLIT_VALID].parts;
+}
+
+static double watts_of(const struct closing *c)
+{
+    return c->joules / (clock_now() - c->energy->from);
+}
+
+/* Prints the facts as one object on stdout. Takes ownership of `next`. */
+static void print_json(const struct closing *c, const struct health *health, json_t *next)
+{
+    const struct screen *screen = c->screen;
+    const struct metric_table *metrics = &c->setup->task.metrics;
+    const char *early;
+    json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
+                              (json_int_t)steps_of(c));
+    run_ended(c->run, &early);
+    if (early)
+        json_object_set_new(facts, "ended", json_string(early));
+    if (c->position)
+        json_object_set_new(facts, "parameters", json_integer((json_int_t)c->parameters));
+    json_object_set_new(facts, "end_to_end_seconds", json_real(c->seconds));
+    json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
+    if (c->position)
+        add_all(facts, position_json(c));
+    if (isfinite(c->joules))
+        json_object_set_new(facts, "energy", energy_json(c->energy, c->joules, watts_of(c)));
+    if (screen->steps > 0) {
+        json_object_set_new(facts, "train", screen_means_json(metrics, &screen->last.means));
+        json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
+        json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)screen->spikes.count));
+    }
+    if (c->evaluation) {
+        json_t *means = screen_means_json(metrics, c->evaluation);
+        json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
+        if (held_out_parts(c) > 0)
+            json_object_set_new(means, "datasets",
+                                screen_datasets_json(metrics, c->each, held_out_parts(c), &c->setup->datasets));
+        json_object_set_new(facts, "valid", means);
+    }
+    if (c->best > 0)
+        json_object_set_new(facts, "best",
+                            json_pack("{s:I, s:o}", "step", (json_int_t)c->best, "loss",
+                                      c->position ? json_real(c->best_loss) : json_null()));
+    json_object_set(facts, "health", health->findings);
+    json_object_set_new(facts, "next", next);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+static char *spikes_text(const struct spikes *spikes, char out[96])
+{
+    char step[32];
+    if (spikes->count == 0)
+        snprintf(out, 96, "no loss spikes");
+    else
+        snprintf(out, 96, "%" PRIu64 " loss spike%s, the largest of %.1f deviations at step %s", spikes->count,
+                 spikes->count == 1 ? "" : "s", spikes->largest, format_count(spikes->largest_step, step));
+    return out;
+}
+
+static void say_findings(const json_t *findings)
+{
+    size_t i;
+    const json_t *finding;
+    json_array_foreach(findings, i, finding) log_warn("%s: %s", json_string_value(json_object_get(finding, "kind")),
+                                                      json_string_value(json_object_get(finding, "text")));
+}
+
+static void say_all(const struct closing *c, const struct health *health)
+{
+    char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
+        spikes[96], speed[32], energy[64], who[64];
+    const struct metric_table *metrics = &c->setup->task.metrics;
+    const struct screen *screen = c->screen;
+    const struct checkpoint_state *state = &c->position->state;
+    const size_t starts = run_starts(c->run);
+    log_say("done       %s, %s, %s in %zu start%s", format_counted(state->step, "step", steps),
+            epochs_text((double)state->samples / (double)c->setup->task.samples.samples, epochs),
+            format_seconds(c->position->seconds, time), starts, starts == 1 ? "" : "s");
+    if (state->step < c->setup->recipe.schedule.steps)
+        log_say("ended      before step %s: %" PRIu64
+                " evaluations in a row did not lower the held-out loss (--patience)",
+                format_count(c->setup->recipe.schedule.steps, step), c->setup->settings->patience);
+    if (screen->steps > 0)
+        log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
+                format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
+    if (c->evaluation) {
+        screen_means(log_say, metrics, c->evaluation, "valid");
+        screen_datasets(log_say, metrics, c->each, held_out_parts(c), &c->setup->datasets);
+    }
+    if (c->best > 0)
+        log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
+                format_count(c->best, step), c->run->directory, BEST_NAME);
+    if (screen->steps > 0)
+        log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that matrix products alone reach here",
+                rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
+    if (isfinite(c->joules))
+        log_say("energy     %s in this start, %.3g W on average: %s, other programs included",
+                energy_text(c->joules, energy), watts_of(c), energy_who(c->energy, who));
+    if (screen->waited > WAITED_SHARE * screen->busy && screen->waited > WAITED_SECONDS)
+        log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
+                 100 * screen->waited / screen->busy);
+    log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
+            format_counted(state->step - state->updates, "step", skipped), spikes_text(&screen->spikes, spikes),
+            state->norm_max, format_count(state->norm_max_step, step));
+    say_findings(health->findings);
+}
+
+void closing_say(const struct closing *c)
+{
+    const uint64_t last = steps_of(c);
+    char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
+    struct health health = health_read(c->run->directory, c->run->record);
+    json_t *next = health.command ? json_pack("[s]", health.command) : next_commands(c->setup, c->run->directory, best);
+    json_t *command;
+    size_t i;
+    char steps[56];
+    if (c->position) {
+        say_all(c, &health);
+    } else {
+        log_say("run        %s is finished: %s; nothing was changed (--fresh starts anew)", c->run->directory,
+                format_counted(last, "step", steps));
+        say_findings(health.findings);
+    }
+    mem_free(best);
+    const struct tuning *tuning = c->setup->settings->tuning;
+    if (!tuning || !tuning->scored) /* otherwise the verb prints it, after the scores */
+        json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
+    if (c->setup->settings->json)
+        print_json(c, &health, next);
+    else
+        json_decref(next);
+    health_release(&health);
+}

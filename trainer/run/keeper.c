@@ -1,0 +1,360 @@
+/* In: facts of a run: its start, steps and evaluations. Out: its directory, checkpoints, metrics and the screen. */
+#include "trainer/run/keeper.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/run/closing.h"
+#include "trainer/comm/board.h"
+#include "trainer/model/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/run/record.h"
+
+/* ---- the start ---- */
+
+/* A finished run whose last checkpoint cannot be read has no result: an error, or with --skip-damaged a run that goes
+ * on from the newest checkpoint that is intact. */
+static int check_finished(struct keeper *k, struct error *err)
+{
+    enum model_source source;
+    struct checkpoint_state state = {0};
+    const char *early;
+    const uint64_t ended = run_ended(&k->run, &early);
+    char *files = NULL, *before;
+    int result = checkpoint_locate(k->run.directory, &source, &files, err);
+    if (result == 0 && !path_is_directory(files))
+        result =
+            fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not there: the run is finished, its result is lost");
+    if (result == 0)
+        result = checkpoint_verify(files, &state, NULL, err);
+    if (result == 0 && state.step != (early ? ended : k->setup->recipe.schedule.steps))
+        result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not of the last step: the result is lost");
+    mem_free(files);
+    if (result == 0)
+        return 0;
+    before = checkpoint_before(k->run.directory, NULL);
+    if (k->setup->settings->skip_damaged && before) {
+        log_warn("%s: %s; the run goes on from an older checkpoint", err->file, err->text);
+        *err = (struct error){0};
+        run_unfinish(&k->run);
+        result = 0;
+    } else {
+        hint(err, before ? "--skip-damaged computes the steps after the newest intact checkpoint again"
+                         : "no checkpoint is kept; --fresh starts anew");
+    }
+    mem_free(before);
+    return result;
+}
+
+int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct error *err)
+{
+    const struct recipe *recipe = &setup->recipe;
+    char name[32], *moved = NULL;
+    *k = (struct keeper){.silent = silent, .setup = setup, .metrics = METRICS_CLOSED, .evaluated_step = KEEPER_NEVER};
+    if (silent)
+        return 0;
+    char *directory = setup->settings->out
+                          ? mem_copy_text(setup->settings->out)
+                          : run_directory(config_name(&recipe->config, name), recipe->seq, setup->identity);
+    const bool fresh = setup->settings->fresh && !record_is_ours(directory); /* a restart has done it already */
+    int result = run_open(&k->run, directory, setup->identity, fresh, &moved, err);
+    if (result == 0 && k->run.kind == RUN_FINISHED)
+        result = check_finished(k, err);
+    if (moved)
+        log_say("note       the run that was there is now %s", moved);
+    mem_free(moved);
+    mem_free(directory);
+    return result;
+}
+
+bool keeper_keeps(const struct keeper *k, uint64_t step)
+{
+    return k->setup->settings->keep_best && !k->silent && k->evaluated_step == step && k->best.last < k->kept_loss;
+}
+
+/* Makes the checkpoint of this step the best one if its evaluation is; the previous best may then be removed. */
+static int keep_best(struct keeper *k, uint64_t step, struct error *err)
+{
+    const struct settings *settings = k->setup->settings;
+    if (!keeper_keeps(k, step) || k->saved_step != step)
+        return 0;
+    if (!checkpoint_exists(k->run.directory, step))
+        return 0; /* where --resume begins, the checkpoint is the other run's */
+    TRY(checkpoint_set_best(k->run.directory, step, err));
+    k->kept_loss = k->best.last;
+    return checkpoint_keep(k->run.directory, step, settings->keep_last, settings->keep_every, err);
+}
+
+int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, json_t *ranks,
+                 struct error *err)
+{
+    const uint64_t step = position->state.step;
+    struct metrics_past past;
+    k->saved_step = k->tried_step = step;
+    k->saved_clock = clock_now();
+    k->since.samples = position->state.samples;
+    if (k->silent)
+        return 0;
+    board_save(step);
+    energy_open_here(&k->energy);
+    TRY(record_start(&k->run, k->setup, engine, ranks, step,
+                     err)); /* first, so that the files written after it are known to belong to a run */
+    TRY(record_files(&k->run, k->setup, engine, err));
+    past.kept_step = checkpoint_best(k->run.directory);
+    TRY(metrics_open(&k->metrics, k->run.directory, step, &past, err));
+    interval_read(&k->since.steps, &k->setup->task.metrics, run_since(&k->run, step));
+    k->best = past.best;
+    k->kept_loss = past.kept_loss;
+    if (!past.evaluated)
+        return 0;
+    k->evaluated_step = step;
+    return step > 0 ? keep_best(k, step, err) : 0; /* the last start may have crashed before it did this */
+}
+
+uint64_t keeper_counts_from(const struct keeper *k, uint64_t step)
+{
+    return k->silent ? step : record_first_step(&k->run, step);
+}
+
+void keeper_close(struct keeper *k)
+{
+    if (!k->setup)
+        return;
+    energy_close(&k->energy);
+    metrics_close(&k->metrics);
+    run_close(&k->run);
+    *k = (struct keeper){0};
+}
+
+/* ---- the screen ---- */
+
+void keeper_open_screen(struct keeper *k, const struct engine *engine, const struct position *position,
+                        const struct estimate *estimate)
+{
+    const struct setup *setup = k->setup;
+    const uint64_t keep_last = setup->settings->keep_last;
+    const struct settings *settings = setup->settings;
+    struct buf similar = {0}, mixture = {0}, unnamed = {0};
+    if (k->silent)
+        return;
+    if (!settings->model && !settings->tuning && !settings->init && !settings->resume) {
+        buf_add_text(&unnamed, "dstrain plan");
+        shards_command(&settings->shards, &unnamed);
+    }
+    datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &mixture);
+    if (position->state.step == 0 && !setup->settings->out)
+        run_similar(k->run.directory, setup->identity, &similar);
+    screen_open(&k->screen, &(struct screen_opening){
+                                .directory = k->run.directory,
+                                .similar = buf_text(&similar),
+                                .unnamed = buf_text(&unnamed),
+                                .step = position->state.step,
+                                .recipe = &setup->recipe,
+                                .metrics = &setup->task.metrics,
+                                .precision = engine->ops->precision,
+                                .device = engine->ops->name,
+                                .micro_batch = engine->micro_batch,
+                                .processes = engine->team ? engine->team->size : 1,
+                                .parameters = model_table(engine->model)->total,
+                                .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
+                                .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
+                                .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
+                                .samples = setup->task.samples.samples,
+                                .mixture = buf_text(&mixture),
+                                .epochs = setup_epochs(setup),
+                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 ||
+                                             (setup->task.finish && setup->settings->eval_every == 0),
+                                .estimate = *estimate,
+                            });
+    buf_release(&unnamed);
+    buf_release(&mixture);
+    buf_release(&similar);
+}
+
+void keeper_close_screen(struct keeper *k)
+{
+    if (!k->silent)
+        screen_close(&k->screen);
+}
+
+void keeper_closing(struct keeper *k, const struct engine *engine, const struct position *position, double seconds)
+{
+    const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
+    if (!k->silent)
+        closing_say(&(struct closing){
+            .setup = k->setup,
+            .run = &k->run,
+            .position = k->run.kind == RUN_FINISHED ? NULL : position,
+            .parameters = engine->model ? model_table(engine->model)->total : 0,
+            .screen = &k->screen,
+            .seconds = seconds,
+            .best = checkpoint_best(k->run.directory),
+            .best_loss = k->kept_loss,
+            .evaluation = evaluated ? &k->evaluation : NULL,
+            .each = k->each,
+            .energy = &k->energy,
+            .joules = energy_joules(&k->energy),
+        });
+}
+
+/* ---- metrics ---- */
+
+/* The fields that lines of training and of evaluation have in common. */
+static struct metrics_line line_of(const struct keeper *k, const struct position *position,
+                                   const struct evaluation *means)
+{
+    const struct checkpoint_state *state = &position->state;
+    return (struct metrics_line){
+        .step = state->step,
+        .metrics = &k->setup->task.metrics,
+        .means = means,
+        .learning_rate = (double)NAN,
+        .grad_norm = (double)NAN,
+        .samples = state->samples,
+        .tokens = state->tokens,
+        .epoch = (double)state->samples / (double)k->setup->task.samples.samples,
+        .seconds = position->seconds,
+        .sequences_per_second = (double)NAN,
+        .data_wait_seconds = (double)NAN,
+        .skipped = state->step - state->updates,
+    };
+}
+
+int keeper_step(struct keeper *k, const struct position *position, const struct step_facts *facts, struct error *err)
+{
+    const uint64_t step = position->state.step, samples = position->state.samples;
+    assert(step >= k->saved_step && samples >= k->since.samples);
+    if (k->silent)
+        return 0;
+    if (facts->outcome == STEP_SKIPPED)
+        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", facts->number, facts->next_scale,
+                   facts->loss_scale);
+    energy_poll(&k->energy);
+    k->since.seconds += facts->seconds;
+    k->since.waited += facts->waited;
+    interval_add(&k->since.steps, &k->setup->task.metrics, facts);
+    screen_step(&k->screen, facts);
+    if (step % k->setup->settings->log_every != 0 && step != k->setup->recipe.schedule.steps)
+        return 0;
+    const struct evaluation interval = interval_means(&k->since.steps, &k->setup->task.metrics);
+    struct metrics_line line = line_of(k, position, &facts->means);
+    line.interval = &interval;
+    line.learning_rate = facts->rate;
+    line.grad_norm = facts->norm;
+    line.sequences_per_second = (double)(samples - k->since.samples) / k->since.seconds;
+    line.data_wait_seconds = k->since.waited;
+    line.loss_scale = facts->loss_scale;
+    line.wire_bytes = facts->wire_bytes;
+    line.borders = k->borders;
+    line.processes = k->processes;
+    k->since.seconds = k->since.waited = 0;
+    k->since.steps = (struct interval){0};
+    k->since.samples = samples;
+    return metrics_write(&k->metrics, &line, err);
+}
+
+int keeper_norms(struct keeper *k, const struct position *position, const struct norms *norms, struct error *err)
+{
+    return events_write_norms(&k->metrics.events, position->state.step, model_table(norms->engine->model),
+                              norms->tensors, err);
+}
+
+int keeper_evaluation(struct keeper *k, const struct position *position, const struct evaluation *evaluation,
+                      const struct evaluation *each, struct error *err)
+{
+    const uint32_t datasets = k->setup->task.splits[SPLIT_VALID].parts;
+    assert(datasets <= MIXTURE_MAX);
+    k->evaluation = *evaluation;
+    memcpy(k->each, each, datasets * sizeof *each);
+    k->evaluated_step = position->state.step;
+    if (k->silent)
+        return 0;
+    energy_poll(&k->energy);
+    if (position->state.step < k->setup->recipe.schedule.steps) { /* the closing lines show the last evaluation */
+        screen_evaluation(&k->screen, evaluation, position->state.step);
+        screen_datasets(log_say, k->screen.metrics, each, datasets, &k->setup->datasets);
+    }
+    struct metrics_line line = line_of(k, position, evaluation);
+    line.valid = true;
+    line.each = each;
+    line.datasets = datasets;
+    line.loss_scale = step_loss_scale(position);
+    TRY(metrics_write(&k->metrics, &line, err));
+    metrics_best_add(&k->best, position->state.step, evaluation->loss);
+    return keep_best(k, position->state.step, err);
+}
+
+/* ---- checkpoints ---- */
+
+static int write_checkpoint(struct keeper *k, struct engine *engine, const struct position *position, struct error *err)
+{
+    const struct setup *setup = k->setup;
+    const bool divided = engine_divides(engine);
+    const struct flat_state flat = divided ? (struct flat_state){0} : engine_map(engine, MAP_READ);
+    struct checkpoint_source source;
+    struct checkpoint_errors errors;
+    const struct checkpoint_parts parts = {
+        .config = &setup->recipe.config,
+        .pad_id = setup->pad_id,
+        .params = model_table(engine->model),
+        .weights = flat.params,
+        .first = flat.first,
+        .second = flat.second,
+        .source = exchange_source(engine->exchange, &source) ? &source : NULL,
+        .errors = exchange_errors(engine->exchange, &errors) ? &errors : NULL,
+        .tokenizer = &setup->tokenizer,
+        .identity = setup->identity,
+    };
+    /* Metrics and run.json first: a resume from this checkpoint needs the lines and the sums up to its step. */
+    int result = metrics_sync(&k->metrics, err);
+    if (result == 0)
+        result = run_saved(&k->run, position->state.step, position->seconds,
+                           interval_json(&k->since.steps, &setup->task.metrics), err);
+    if (result == 0)
+        result = checkpoint_write(k->run.directory, &parts, &position->state, setup->settings->keep_last,
+                                  setup->settings->keep_every, err);
+    if (!divided)
+        engine_unmap(engine, &flat, MAP_READ);
+    return result;
+}
+
+static void warn_unsaved(const struct keeper *k, uint64_t step, const struct error *err)
+{
+    char kept[80] = "there is none before it";
+    if (k->saved_step > 0)
+        snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", k->saved_step);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training continues", step, err->file, err->text, kept);
+}
+
+int keeper_save(struct keeper *k, struct engine *engine, const struct position *position, bool go_on, struct error *err)
+{
+    const double from = clock_now();
+    assert(position->queued == 0); /* the arrays are those of position->state */
+    const int result = k->silent ? 0 : write_checkpoint(k, engine, position, err);
+    k->tried_step = position->state.step;
+    k->saved_clock = clock_now();
+    if (result == 0) {
+        k->saved_step = position->state.step;
+        if (!k->silent)
+            board_save(k->saved_step);
+        k->save_longest = fmax(k->save_longest, k->saved_clock - from);
+        k->saving += k->saved_clock - from;
+        return keep_best(k, position->state.step, err);
+    }
+    if (err->kind != ERR_RESOURCE || !go_on)
+        return result;
+    warn_unsaved(k, position->state.step, err);
+    *err = (struct error){0};
+    return 0;
+}
+
+int keeper_finish(struct keeper *k, const struct position *position, bool early, struct error *err)
+{
+    return k->silent ? 0 : run_finish(&k->run, position->state.step, early ? "patience" : NULL, err);
+}

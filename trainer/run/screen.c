@@ -1,0 +1,364 @@
+/* In: facts of a run. Out: lines for the user, on stderr. */
+#include "trainer/run/screen.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "trainer/model/config.h"
+
+/* ---- opening ---- */
+
+/* "110.1 M"; all digits below a million. */
+static char *millions_text(double count, char out[32])
+{
+    if (count < 1e6)
+        return format_count((uint64_t)count, out);
+    snprintf(out, 32, "%.1f M", count / 1e6);
+    return out;
+}
+
+void screen_init(const char *directory, const char *drawn, const char *unused)
+{
+    log_say("init       weights from %s", directory);
+    if (drawn[0])
+        log_say("note       not in that model, drawn by seed: %s", drawn);
+    if (unused[0])
+        log_say("note       of that model, not used: %s", unused);
+}
+
+static void say_run(const struct screen_opening *opening)
+{
+    char step[32];
+    if (opening->step > 0) {
+        log_say("run        %s  (continues at step %s)", opening->directory, format_count(opening->step, step));
+        return;
+    }
+    log_say("run        %s  (new)", opening->directory);
+    if (opening->similar[0])
+        log_say("note       %s", opening->similar);
+    if (opening->unnamed[0])
+        log_say("note       no --model is given: %s; for one that fits these data and this machine: %s", MODEL_DEFAULT,
+                opening->unnamed);
+}
+
+static void say_disk(const struct screen_opening *opening)
+{
+    struct error ignored = {0};
+    char one[32], all[32], have[32];
+    const uint64_t keep = opening->keep_last, bytes = opening->checkpoint_bytes;
+    const int64_t left = path_free_bytes(opening->directory, &ignored);
+    format_bytes(bytes, one);
+    if (left < 0)
+        return;
+    format_bytes((uint64_t)left, have);
+    if (keep == 0)
+        log_say("disk       every checkpoint is kept, %s each; %s free", one, have);
+    else
+        log_say("disk       at most %" PRIu64 " checkpoints × %s = %s; %s free", keep + 1, one,
+                format_bytes((keep + 1) * bytes, all), have);
+    if ((uint64_t)left < 2 * bytes)
+        log_warn("the disk has room for less than two checkpoints");
+}
+
+/* ", about 3:05", or nothing if no steps are left. */
+static char *time_text(const struct screen_opening *opening, char out[64])
+{
+    char time[32];
+    const struct recipe *recipe = opening->recipe;
+    const uint64_t samples = recipe_samples(recipe, recipe->schedule.steps) - recipe_samples(recipe, opening->step);
+    const double seconds = (double)samples / recipe->batch * opening->estimate.step;
+    out[0] = '\0';
+    if (seconds > 0)
+        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), opening->step > 0 ? " from here" : "");
+    return out;
+}
+
+#define EPOCHS_MANY 40 /* the epochs of Devlin et al. 2019, appendix A.2 */
+
+void screen_mixture(const char *text)
+{
+    if (text[0])
+        log_say("mixture    %s", text);
+}
+
+static void warn_epochs(const struct recipe *recipe, double epochs)
+{
+    const bool same = recipe->masks == MASKS_STORED || (recipe->masks == MASKS_AUTO && !recipe->shuffled);
+    char text[40];
+    if (epochs > EPOCHS_MANY)
+        log_warn("%s: the model may memorise the samples; BERT's authors read theirs about %d times. More text%s help; "
+                 "the held-out loss shows it",
+                 epochs_text(epochs, text), EPOCHS_MANY, same ? ", fewer steps, or --masks fresh" : " or fewer steps");
+}
+
+static void warn_schedule(const struct schedule *schedule)
+{
+    double peak = 0;
+    char steps[32];
+    if (!schedule_types[schedule->kind].ours || (schedule->warmup < 1 && schedule->decay < 1))
+        return; /* shares of the steps */
+    for (uint64_t update = 1; update <= schedule->steps && peak < 0.9 * schedule->rate; update++)
+        peak = fmax(peak, schedule_rate(schedule, update));
+    if (peak < 0.9 * schedule->rate)
+        log_warn("the learning rate rises to %.3g only, not to --lr %g: %s is too long for %s steps", peak,
+                 schedule->rate, schedule->kind == SCHEDULE_WSD ? "--warmup or --decay" : "--warmup",
+                 format_count(schedule->steps, steps));
+}
+
+/* Second moments are means over 1 / (1 - beta2) updates, and grow until then (1-bit Adam has no bias correction). */
+static void warn_freeze(const struct recipe *recipe)
+{
+    const struct optimizer *optimizer = &recipe->optimizer;
+    const double settled = 1 / (1 - optimizer->beta2);
+    char frozen[32], needed[32];
+    if (optimizer_kinds[optimizer->kind].compresses && optimizer->freeze_step > 0 && optimizer->freeze_step < settled &&
+        optimizer->freeze_step < (double)recipe->schedule.steps)
+        log_warn(
+            "freeze_step %s: second moments settle after about %s updates, 1 / (1 - beta2); frozen before that, "
+            "such runs learned a tenth of what Adam learns. --set optimizer.params.freeze_step=auto waits for them",
+            format_count((uint64_t)optimizer->freeze_step, frozen), format_count((uint64_t)llround(settled), needed));
+}
+
+void screen_recipe(const struct recipe *recipe, double epochs)
+{
+    warn_epochs(recipe, epochs);
+    warn_schedule(&recipe->schedule);
+    warn_freeze(recipe);
+}
+
+void screen_open(struct screen *screen, const struct screen_opening *opening)
+{
+    char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
+    const struct recipe *recipe = opening->recipe;
+    const uint32_t micro = opening->micro_batch;
+    const double samples = (double)recipe_samples(recipe, recipe->schedule.steps);
+    *screen = (struct screen){
+        .metrics = opening->metrics,
+        .estimate = opening->estimate,
+        .run_steps = recipe->schedule.steps,
+        .batches = recipe->batches,
+    };
+    say_run(opening);
+    log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
+            millions_text((double)opening->parameters, size), precision_name(opening->precision),
+            recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
+            micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
+    if (recipe->batches.steps > 0)
+        log_say("batches    grow from %" PRIu32 " to %" PRIu32 " samples over the first %s steps",
+                recipe->batches.first, recipe->batch, format_count(recipe->batches.steps, steps));
+    if (opening->processes > 1)
+        log_say("processes  %" PRIu32 ", which send gradients as %s", opening->processes,
+                recipe->part > 0    ? "integers"
+                : recipe->wire_bf16 ? "bf16"
+                                    : "fp32");
+    if (recipe->config.layer_drop.theta > 0)
+        log_say("layers     dropped at random: the deepest one's share of steps falls to %g, gamma %g%s",
+                recipe->config.layer_drop.theta, recipe->config.layer_drop.gamma,
+                recipe->config.layer_drop.compat ? ", as DeepSpeed scales and counts" : "");
+    say_disk(opening);
+    log_say("work       %s = %s samples = %s%s", format_counted(recipe->schedule.steps, "step", steps),
+            millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
+            time_text(opening, time));
+    screen_mixture(opening->mixture);
+    if (opening->step == 0) /* a run that goes on was warned at its first start */
+        screen_recipe(recipe, opening->epochs);
+    if (!opening->evaluates)
+        log_say("note       no held-out samples of this length: there will be no evaluation");
+    progress_open(&screen->progress);
+}
+
+/* ---- during training ---- */
+
+/* "one 2.251, other 0.063": the model's metrics of one kind; returns their number. */
+static size_t list_metrics(const struct metric_table *metrics, const struct evaluation *means, enum metric_kind kind,
+                           char out[LOSS_TEXT_SIZE])
+{
+    size_t used = 0, count = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (metrics->rows[i].kind != kind || isnan(means->values[i]) || used >= LOSS_TEXT_SIZE)
+            continue;
+        const double value = kind == METRIC_LOSS ? means->values[i] : 100 * means->values[i];
+        used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, kind == METRIC_LOSS ? "%s%s %.3f" : "%s%s %.1f %%",
+                                 count++ > 0 ? ", " : "", metrics->rows[i].column, value);
+        if (means->baselines[i] > 0 && used < LOSS_TEXT_SIZE)
+            used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, " (%s %.1f %%)", metrics->rows[i].baseline,
+                                     100 * means->baselines[i]);
+    }
+    return count;
+}
+
+char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE])
+{
+    char parts[LOSS_TEXT_SIZE];
+    if (!isfinite(means->loss))
+        snprintf(out, LOSS_TEXT_SIZE, "loss not finite");
+    else if (list_metrics(metrics, means, METRIC_LOSS, parts) < 2)
+        snprintf(out, LOSS_TEXT_SIZE, "loss %.3f", means->loss);
+    else
+        snprintf(out, LOSS_TEXT_SIZE, "loss %.3f (%.120s)", means->loss, parts);
+    return out;
+}
+
+/* " │ acc 41.2 %": the first accuracy of the table; nothing if the task has none. */
+static char *accuracy_text(const struct metric_table *metrics, const struct evaluation *means, char out[32])
+{
+    size_t i = 0;
+    while (i < metrics->count && metrics->rows[i].kind != METRIC_ACCURACY)
+        i++;
+    out[0] = '\0';
+    if (i < metrics->count)
+        snprintf(out, 32, " │ acc %.1f %%", 100 * means->values[i]);
+    return out;
+}
+
+static void watch_loss(struct screen *screen, uint64_t number, double loss)
+{
+    double mean, deviations;
+    char step[32];
+    if (spikes_add(&screen->spikes, number, loss, &mean, &deviations))
+        log_warn("step %s: the loss %.3f lies %.1f deviations above that of the steps before it (mean %.3f)",
+                 format_count(number, step), loss, deviations, mean);
+}
+
+char *rate_text(double rate, char out[32])
+{
+    if (rate >= 100)
+        return format_count((uint64_t)llround(rate), out);
+    snprintf(out, 32, rate < 10 ? "%.2f" : "%.1f", rate);
+    return out;
+}
+
+double screen_share_of_peak(const struct screen *screen)
+{
+    return 100 * screen->rate * screen->estimate.flops / screen->estimate.products;
+}
+
+/* The fields of the progress line, in their order there; the least useful have the highest rank. */
+static void show_line(struct screen *screen, const struct step_facts *facts, const struct evaluation *means)
+{
+    enum { STEP, LOSS, PARTS, THIS, ACCURACY, RATE, NORM, SPEED, TOKENS, SHARE, DATA, FIELDS };
+    static const int ranks[FIELDS] = {[LOSS] = 1, [ACCURACY] = 2, [SPEED] = 3, [RATE] = 4,   [PARTS] = 5,
+                                      [NORM] = 6, [THIS] = 7,     [SHARE] = 8, [TOKENS] = 9, [DATA] = 10};
+    struct progress_field fields[FIELDS];
+    char texts[FIELDS][LOSS_TEXT_SIZE + 8], step[32], steps[32], parts[LOSS_TEXT_SIZE], number[32];
+    const size_t size = sizeof texts[0];
+    const bool several = list_metrics(screen->metrics, means, METRIC_LOSS, parts) > 1;
+    snprintf(texts[STEP], size, "step %s/%s", format_count(facts->number, step),
+             format_count(screen->run_steps, steps));
+    snprintf(texts[LOSS], size, " │ loss %.3f", means->loss);
+    texts[PARTS][0] = '\0';
+    if (several)
+        snprintf(texts[PARTS], size, " (%s)", parts);
+    snprintf(texts[THIS], size, ", this step %.3f", facts->means.loss);
+    snprintf(texts[ACCURACY], size, "%s", accuracy_text(screen->metrics, means, number));
+    snprintf(texts[RATE], size, " │ lr %.2g", facts->rate);
+    snprintf(texts[NORM], size, " │ |g| %.2f", facts->norm);
+    snprintf(texts[SPEED], size, " │ %s seq/s", rate_text(screen->rate, number));
+    snprintf(texts[TOKENS], size, " │ %s tok/s", rate_text(screen->rate * screen->estimate.mean_length, number));
+    snprintf(texts[SHARE], size, " │ MFU %.0f %%", screen_share_of_peak(screen));
+    snprintf(texts[DATA], size, " │ data %.1f %%", 100 * screen->waited / screen->busy);
+    for (int i = 0; i < FIELDS; i++)
+        fields[i] = (struct progress_field){texts[i], ranks[i]};
+    progress_show_fields(&screen->progress, (double)facts->number / (double)screen->run_steps, fields, FIELDS);
+}
+
+void screen_step(struct screen *screen, const struct step_facts *facts)
+{
+    watch_loss(screen, facts->number, facts->means.loss);
+    const double rate = batch_plan_size(&screen->batches, facts->number - 1) / facts->seconds;
+    if (screen->steps++ == 0) {
+        screen->first = *facts;
+        screen->rate = rate;
+    }
+    screen->last = *facts;
+    interval_add(&screen->shown, screen->metrics, facts);
+    screen->rate += 0.05 * (rate - screen->rate);
+    screen->waited += facts->waited;
+    screen->busy += facts->seconds;
+    if (!progress_due(&screen->progress))
+        return;
+    const struct evaluation means = interval_means(&screen->shown, screen->metrics);
+    screen->shown = (struct interval){0};
+    show_line(screen, facts, &means);
+}
+
+static void print_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                        const char *split, const char *where)
+{
+    char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[56];
+    const bool any = list_metrics(metrics, means, METRIC_ACCURACY, accuracies) > 0;
+    line("%-10s %s%s%s   %s%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "", accuracies,
+         format_counted(means->samples, "sample", samples), where);
+}
+
+void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step)
+{
+    char count[32], where[48];
+    snprintf(where, sizeof where, ", step %s", format_count(step, count));
+    print_means(log_say, screen->metrics, means, "valid", where);
+}
+
+void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                  const char *split)
+{
+    print_means(line, metrics, means, split, "");
+}
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)
+{
+    char key[METRIC_KEY_BYTES];
+    json_t *facts = json_pack("{s:o}", "loss", real_or_null(means->loss));
+    for (size_t i = 0; i < metrics->count; i++)
+        json_object_set_new(facts, metrics->rows[i].key, real_or_null(means->values[i]));
+    for (size_t i = 0; i < metrics->count; i++)
+        if (means->baselines[i] > 0)
+            json_object_set_new(facts, metric_baseline_key(&metrics->rows[i], key), json_real(means->baselines[i]));
+    return facts;
+}
+
+void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
+                     uint32_t count, const struct datasets *datasets)
+{
+    for (uint32_t d = 0; d < count; d++) {
+        char where[200];
+        snprintf(where, sizeof where, ", %.190s", datasets->train[d].directory);
+        if (each[d].samples > 0)
+            print_means(line, metrics, &each[d], "", where);
+        else
+            line("%-10s no samples%s", "", where);
+    }
+}
+
+json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                             const struct datasets *datasets)
+{
+    json_t *list = json_array();
+    for (uint32_t d = 0; d < count; d++) {
+        char hash[17];
+        const struct dataset *dataset = &datasets->train[d];
+        json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
+                                hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
+        json_t *means = screen_means_json(metrics, &each[d]);
+        json_object_update(one, means);
+        json_decref(means);
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+void screen_close(struct screen *screen)
+{
+    progress_close(&screen->progress);
+}

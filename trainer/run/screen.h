@@ -1,0 +1,86 @@
+/* The output of a training while it runs, on stderr. It is passed facts and does not know where they come from. */
+#ifndef TRAINER_RUN_SCREEN_H
+#define TRAINER_RUN_SCREEN_H
+
+#include "base/progress.h"
+#include "trainer/data/datasets.h"
+#include "trainer/run/estimate.h"
+#include "trainer/run/interval.h"
+#include "trainer/data/metric.h"
+#include "trainer/keep/spikes.h"
+#include "trainer/run/step.h"
+
+#include <jansson.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is known before the first step; borrowed during the call. */
+struct screen_opening {
+    const char *directory;
+    const char *similar; /* a similar unfinished run (run_similar), or "" */
+    const char *unnamed; /* the command that proposes a model, if none was given, or "" */
+    uint64_t step;       /* that the run resumes from; 0: it is new */
+    const struct recipe *recipe;
+    const struct metric_table *metrics; /* outlives the screen */
+    enum precision precision;
+    const char *device; /* ops->name */
+    uint32_t micro_batch;
+    uint32_t processes;
+    uint64_t parameters;                     /* their number */
+    uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
+    uint64_t keep_last;                      /* checkpoints to keep; 0: all */
+    uint64_t samples;                        /* of the dataset, or of all datasets of the mixture */
+    const char *mixture;                     /* the mixture as text; "" for a single dataset */
+    double epochs;                           /* of the dataset that the run reads most often */
+    bool evaluates;                          /* there are validation samples */
+    struct estimate estimate;                /* zeroed if no step is left */
+};
+
+/* State that is kept from line to line. */
+struct screen {
+    struct progress progress;
+    const struct metric_table *metrics;
+    struct estimate estimate;
+    uint64_t run_steps; /* of the whole run */
+    struct batch_plan batches;
+    uint64_t steps; /* seen */
+    struct step_facts first, last;
+    struct interval shown; /* steps since the last progress line */
+    double rate;           /* sequences per second, a moving average over about 20 steps */
+    double waited, busy;   /* seconds waited for data, and in total */
+    struct spikes spikes;
+};
+
+void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
+void screen_open(struct screen *screen, const struct screen_opening *opening);
+void screen_step(struct screen *screen, const struct step_facts *facts);
+void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step);
+void screen_close(struct screen *screen); /* clears the progress line */
+
+/* Where a line goes: log_say where it is one of many, output_line where it is what a verb was asked for. */
+typedef void (*screen_line)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
+void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+                  const char *split);
+json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
+/* The same for each of the first `count` datasets: a line each, or [{"dataset": directory, "root_hash": …,
+ * "samples": …, "loss": …}]. */
+void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
+                     uint32_t count, const struct datasets *datasets);
+json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                             const struct datasets *datasets);
+
+/* ---- texts ---- */
+/* Logs the text of datasets_add_text unless it is empty. */
+void screen_mixture(const char *text);
+/* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the
+ * rate never reaches its peak, of second moments that are frozen early. Never advises what is set. */
+void screen_recipe(const struct recipe *recipe, double epochs);
+#define LOSS_TEXT_SIZE 160
+/* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */
+char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);
+char *rate_text(double rate, char out[32]);               /* "0.52", "12.3" or "5,230" */
+double screen_share_of_peak(const struct screen *screen); /* in % of the measured rate of products */
+
+#endif

@@ -1,0 +1,529 @@
+/* In: a command line. Out: a struct training, positioned at the step from which the run continues. */
+#include "trainer/run/training.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/model/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "base/json_write.h"
+#include "trainer/run/limit.h"
+#include "trainer/recipe/origin.h"
+#include "trainer/run/record.h"
+#include "trainer/parallel/share.h"
+
+#define PRODUCT_SECONDS 0.2 /* for measuring products before the first step */
+
+static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
+                         struct error *err)
+{
+    const struct params *params = model_table(t->engine.model);
+    if (!origin->files) {
+        params_draw_all(params, t->setup.recipe.seed, flat->params);
+        return 0;
+    }
+    struct names_report report;
+    int result =
+        names_read_grown(origin->weights, params, &t->setup.growth, t->setup.recipe.seed, flat->params, &report, err);
+    if (result == 0)
+        head_choice_apply(&t->setup.recipe.head, params, t->setup.recipe.seed, flat->params);
+    if (result == 0 && !t->keeper.silent) {
+        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+        head_choice_say(&t->setup.recipe.head, &report);
+    }
+    names_report_release(&report);
+    if (result == 0 && origin->moments)
+        result = checkpoint_read(origin->files, params, NULL, flat->first, flat->second, err);
+    if (result == 0 && origin->goes_on) {
+        const struct scaler_state fresh = t->position.state.scaler;
+        t->position.state = origin->state;
+        t->restored = mem_copy_text(origin->files);
+        if (fresh.scale == 0 || t->position.state.scaler.scale == 0) /* one of the two runs does not use fp16 */
+            t->position.state.scaler = fresh;
+    }
+    return result;
+}
+
+/* ---- the run ---- */
+
+/* Verifies a checkpoint; ERR_VERIFY also if it is not there. */
+static int verify_there(const char *files, struct checkpoint_state *state, json_t **identity, struct error *err)
+{
+    return path_is_directory(files) ? checkpoint_verify(files, state, identity, err)
+                                    : fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "is not there");
+}
+
+/* Verifies the run's newest checkpoint; with --skip-damaged finds the newest one that is intact. *files becomes its
+ * directory, which the caller mem_free's. */
+static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
+{
+    enum model_source source;
+    TRY(checkpoint_locate(t->keeper.run.directory, &source, files, err));
+    while (verify_there(*files, &t->position.state, identity, err) < 0) {
+        const char *slash = strrchr(*files, '/');
+        char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->keeper.run.directory, slash + 1) : NULL;
+        if (!before)
+            return err->kind == ERR_VERIFY ? hint(err, "no older checkpoint is kept; --fresh starts anew") : -1;
+        if (!t->setup.settings->skip_damaged) {
+            hint(err, "the checkpoint before it is %.200s; --skip-damaged continues from there", before);
+            mem_free(before);
+            return -1;
+        }
+        log_warn("%s %s; continuing from %s", slash + 1, path_is_directory(*files) ? "is damaged" : "is not there",
+                 before);
+        mem_free(*files);
+        *files = before;
+        *err = (struct error){0};
+    }
+    return 0;
+}
+
+/* Checks that a verified checkpoint is one of this run, then reads its weights and moments. */
+static int take_checkpoint(const struct training *t, const char *files, const json_t *identity,
+                           const struct flat_state *flat, struct error *err)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const struct checkpoint_state *state = &t->position.state;
+    TRY(run_is_of(files, identity, t->setup.identity, err));
+    if (state->step > recipe->schedule.steps || state->step < recipe->steps_before ||
+        state->samples != recipe_samples(recipe, state->step))
+        return fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
+    return checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
+}
+
+/* Writes `latest` where there is none: readers of the run must find the checkpoint that it continues from. */
+static int restore_latest(const struct training *t, uint64_t step, struct error *err)
+{
+    char *latest = path_join(t->keeper.run.directory, LATEST_NAME);
+    const int result = path_exists(latest) ? 0 : checkpoint_set_latest(t->keeper.run.directory, step, err);
+    mem_free(latest);
+    return result;
+}
+
+static int resume(struct training *t, const struct flat_state *flat, struct error *err)
+{
+    char *files = NULL;
+    json_t *identity = NULL;
+    int result = find_checkpoint(t, &files, &identity, err);
+    if (result == 0)
+        result = take_checkpoint(t, files, identity, flat, err);
+    if (result == 0) /* the last save may have crashed before it did these two */
+        result = restore_latest(t, t->position.state.step, err);
+    if (result == 0)
+        result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
+                                 t->setup.settings->keep_every, err);
+    if (result == 0)
+        t->restored = mem_copy_text(files);
+    if (result == 0)
+        t->position.seconds = run_seconds(&t->keeper.run, t->position.state.step);
+    json_decref(identity);
+    mem_free(files);
+    return result;
+}
+
+static int resume_again(struct training *t, const struct flat_state *flat, struct error *err)
+{
+    json_t *identity = NULL;
+    int result = checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err);
+    if (result == 0)
+        result = take_checkpoint(t, t->again->checkpoint, identity, flat, err);
+    if (result == 0)
+        t->restored = mem_copy_text(t->again->checkpoint);
+    json_decref(identity);
+    return result;
+}
+
+static bool has_checkpoint(const struct run *run)
+{
+    if (!run->directory)
+        return false; /* the keeper is silent */
+    enum model_source source;
+    struct error ignored;
+    char *files = NULL;
+    const bool there = checkpoint_locate(run->directory, &source, &files, &ignored) < 0 || source == SOURCE_RUN;
+    mem_free(files);
+    return there; /* if `latest` is unreadable, resuming reports it */
+}
+
+/* Logs how a run that --resume branched off differs from the one it continues. */
+static void say_branch(const struct training *t, const struct origin *origin)
+{
+    struct buf differences = {0};
+    json_t *before = json_copy(origin->identity);
+    json_object_set(before, "initial_weights", json_object_get(t->setup.identity, "initial_weights"));
+    json_object_set(before, "resumed_step", json_object_get(t->setup.identity, "resumed_step"));
+    json_object_set(before, "resumed_samples", json_object_get(t->setup.identity, "resumed_samples"));
+    run_differences(before, t->setup.identity, &differences);
+    log_say("note       goes on from %s at step %" PRIu64 "; differs: %s", origin->name, origin->state.step,
+            differences.size > 0 ? buf_text(&differences) : "nothing");
+    json_decref(before);
+    buf_release(&differences);
+}
+
+/* ---- model and state ---- */
+
+/* Opens the model in the precision of the run's first start, which rank 0 knows, and with the run's own table of
+ * product algorithms. */
+static int model_begin(struct training *t, struct error *err)
+{
+    const struct run *run = &t->keeper.run;
+    const char *directory = t->again ? t->again->run : run->directory;
+    const char *recorded = t->again ? t->again->precision : run->record ? run_precision(run) : NULL;
+    char *tune = directory ? path_join(directory, TUNE_NAME) : NULL;
+    enum precision precision = engine_precision(&t->engine, recorded);
+    int result = team_give(t->team, &precision, sizeof precision, err);
+    if (result == 0)
+        result = engine_open(&t->engine, precision, tune, err);
+    mem_free(tune);
+    if (result == 0)
+        result = engine_load(&t->engine, ENGINE_TRAINING, err);
+    TRY(team_agree(t->team, result, err));
+    char device[OPS_NAME_SIZE];
+    /* With --same-bits it must not matter which process computes a part. Updates of whole matrices contain products,
+     * whose results must be the same in all processes. Both need the same device everywhere. */
+    if (t->setup.recipe.part > 0 || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
+        TRY(team_compare(t->team, "device", ops_device(t->engine.ops, device), err));
+    if (t->engine.ops->precision == PRECISION_FP16)
+        t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
+    return 0;
+}
+
+/* Sets weights, moments and position, from a checkpoint of this run or from the origin. */
+static int state_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
+                       struct error *err)
+{
+    if (!t->keeper.silent)
+        TRY(checkpoint_tidy(t->keeper.run.directory, err));
+    return t->again && t->again->checkpoint ? resume_again(t, flat, err)
+           : has_checkpoint(&t->keeper.run) ? resume(t, flat, err)
+                                            : weights_begin(t, origin, flat, err);
+}
+
+/* This process's samples of the steps after `step`. */
+static struct loader_options samples_after(const struct training *t, uint64_t step)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const uint64_t first = recipe_samples(recipe, step);
+    assert(step <= recipe->schedule.steps);
+    assert(t->borders[t->team->rank] <= t->borders[t->team->rank + 1]);
+    return (struct loader_options){
+        .source = &t->setup.task.samples,
+        .first = first,
+        .count = recipe_samples(recipe, recipe->schedule.steps) - first,
+        .batch = recipe->batch,
+        .plan = recipe->batches,
+        .step = step,
+        .share_from = (uint32_t)t->borders[t->team->rank],
+        .share_to = (uint32_t)t->borders[t->team->rank + 1],
+        .limits = t->engine.limits,
+    };
+}
+
+struct loader_options training_samples(const struct training *t)
+{
+    return samples_after(t, t->position.state.step);
+}
+
+/* ---- with the other processes ---- */
+
+/* Rank 0 makes the recipe; the others open only the dataset. */
+static int setup_begin(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
+{
+    struct recipe recipe;
+    struct setup *s = &t->setup;
+    char hash[17];
+    int result = team_leads(t->team) ? setup_open(s, settings, origin, err) : 0;
+    TRY(team_agree(t->team, result, err));
+    if (t->team->size == 1)
+        return 0;
+    recipe = s->recipe;
+    TRY(team_give(t->team, &recipe, sizeof recipe, err));
+    if (!team_leads(t->team))
+        result = setup_follow(s, settings, &recipe, err);
+    TRY(team_agree(t->team, result, err));
+    return team_compare(t->team, "dataset", hash_text(s->material.hash, hash), err);
+}
+
+/* Rank 0 takes the run's directory; all processes learn whether the run is finished. */
+static int run_begin(struct training *t, bool silent, struct error *err)
+{
+    const int result = keeper_take(&t->keeper, &t->setup, silent || !team_leads(t->team), err);
+    TRY(team_agree(t->team, result, err));
+    t->finished = t->keeper.run.kind == RUN_FINISHED;
+    return team_give(t->team, &t->finished, sizeof t->finished, err);
+}
+
+/* The number of units that are divided into shares: samples, or with --same-bits whole parts. */
+static uint64_t units_of_batch(const struct recipe *recipe)
+{
+    return recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
+}
+
+/* Converts the borders from units to samples. */
+static void set_borders(struct training *t)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    for (uint32_t r = 0; r <= t->team->size; r++) {
+        const uint64_t border = t->borders[r] * (recipe->part > 0 ? recipe->part : 1);
+        t->borders[r] = border < recipe->batch ? border : recipe->batch;
+    }
+    assert(t->borders[0] == 0 && t->borders[t->team->size] == recipe->batch); /* each sample has one process */
+}
+
+/* Divides the batch again by the seconds per sample of all processes (--share auto), if that gains. */
+static void recut(struct training *t, const double *seconds)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const uint32_t size = t->team->size, each = recipe->part > 0 ? recipe->part : 1;
+    const uint64_t step = t->position.state.step + t->position.queued + 1;
+    for (uint32_t r = 0; r <= size; r++)
+        t->borders[r] = (t->borders[r] + each - 1) / each;
+    const bool gains = adapt_divide(units_of_batch(recipe), seconds, size, t->borders);
+    if (gains)
+        exchange_recut(t->engine.exchange, t->borders);
+    set_borders(t);
+    if (!gains)
+        return;
+    adapt_cut(&t->adapt);
+    loader_close(t->samples.loader);
+    const struct loader_options samples = samples_after(t, step);
+    t->samples.loader = step < recipe->schedule.steps ? loader_open(&samples) : NULL;
+}
+
+int training_adapt(struct training *t, struct error *err)
+{
+    if (!t->team->adapts || t->team->size == 1)
+        return 0;
+    adapt_note(&t->adapt, t->samples.computed, t->samples.sequences);
+    if (!adapt_due(&t->adapt))
+        return 0;
+    double *seconds = mem_clear(t->team->size, sizeof *seconds);
+    seconds[t->team->rank] = adapt_seconds(&t->adapt);
+    const int result = team_add(t->team, seconds, t->team->size, err);
+    if (result == 0)
+        recut(t, seconds);
+    mem_free(seconds);
+    return result;
+}
+
+/* Divides the batch among the processes. */
+static int shares_begin(struct training *t, struct error *err)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const uint32_t size = t->team->size;
+    const uint64_t units = units_of_batch(recipe);
+    int64_t hosts = t->engine.ops->memory == 0; /* summed: processes whose gradients are in host memory */
+    uint64_t *units_of = t->borders;
+    if (units < size) {
+        char text[56];
+        return fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %s%s", size,
+                    format_counted(units, recipe->part > 0 ? "part" : "sample", text),
+                    recipe->part > 0 ? " (--same-bits: of --micro-batch samples)" : "");
+    }
+    share_divide(units, t->team->weights, size, units_of);
+    TRY(team_add_counts(t->team, &hosts, 1, err));
+    engine_join(&t->engine, t->team, units_of, hosts == size);
+    set_borders(t);
+    if (t->team->adapts && recipe->batches.first < recipe->batch)
+        return fail(err, ERR_USAGE, "--share auto needs batches of one size, but --batch-warmup has several");
+    if (t->team->adapts && size > 1) {
+        t->keeper.borders = t->borders;
+        t->keeper.processes = size;
+    }
+    for (uint32_t r = 0; r < size; r++) { /* a share must not be empty in a smaller batch of the warm-up */
+        const uint64_t share = t->borders[r + 1] - t->borders[r];
+        if (share > 0 && share * recipe->batches.first < recipe->batch)
+            return fail(err, ERR_USAGE,
+                        "rank %" PRIu32 "'s share, %" PRIu64 " of %" PRIu32 " samples, has none of a batch of %" PRIu32
+                        ", with which --batch-warmup begins",
+                        r, share, recipe->batch, recipe->batches.first);
+    }
+    return 0;
+}
+
+/* Distributes the state that rank 0 initializes, reads or resumes when it is divided among the processes (ZeRO). Rank 0
+ * needs memory for all of it until it is scattered; for the weights it uses the model's own if they are fp32 in host
+ * memory. */
+static int divide_state(struct training *t, const struct origin *origin, struct error *err)
+{
+    const size_t count = team_leads(t->team) ? model_table(t->engine.model)->size : 0;
+    struct model *model = t->engine.model;
+    const bool own = t->engine.ops->memory == 0 && model_weights(model) == model_params(model);
+    struct flat_state flat = {own ? model_params(model) : mem_clear(count, sizeof *flat.params),
+                              mem_clear(count, sizeof *flat.first), mem_clear(count, sizeof *flat.second)};
+    int result = team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, &flat, err) : 0, err);
+    meet_move(t->team->meet, 0, "the first weights");
+    if (result == 0)
+        result = team_give(t->team, &t->position, sizeof t->position, err);
+    if (result == 0 && exchange_scatter(t->engine.exchange, flat.params, flat.first, flat.second, err) < 0)
+        result = team_fail(t->team, err);
+    if (!own)
+        mem_free(flat.params);
+    mem_free(flat.first);
+    mem_free(flat.second);
+    return result;
+}
+
+/* Copies the state that rank 0 has initialized, read or resumed to all processes. */
+static int give_state(struct training *t, struct error *err)
+{
+    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
+    if (t->team->size == 1)
+        return 0;
+    meet_move(t->team->meet, 0, "the first weights");
+    TRY(team_give(t->team, &t->position, sizeof t->position, err));
+    const struct flat_state flat = engine_map(&t->engine, MAP_CHANGE);
+    int result = team_give(t->team, flat.params, bytes, err);
+    if (result == 0)
+        result = team_give(t->team, flat.first, bytes, err);
+    if (result == 0)
+        result = team_give(t->team, flat.second, bytes, err);
+    engine_unmap(&t->engine, &flat, MAP_CHANGE);
+    model_refresh(t->engine.model);
+    return result;
+}
+
+static int whole_state(struct training *t, const struct origin *origin, struct error *err)
+{
+    int result = 0;
+    if (team_leads(t->team)) {
+        const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
+        result = state_begin(t, origin, &flat, err);
+        engine_unmap(&t->engine, &flat, MAP_FILL);
+        model_refresh(t->engine.model);
+    }
+    TRY(team_agree(t->team, result, err));
+    return give_state(t, err);
+}
+
+/* Restores the compression errors of 1-bit Adam, if it has begun to compress. */
+static int errors_begin(struct training *t, struct error *err)
+{
+    struct checkpoint_state *state = &t->position.state;
+    bool mean = false;
+    exchange_freeze(t->engine.exchange, &state->freeze, state->updates);
+    state->freeze = exchange_frozen(t->engine.exchange);
+    if (state->freeze.update == 0)
+        return 0;
+    TRY(team_agree(t->team, exchange_take_errors(t->engine.exchange, t->restored, &mean, err), err));
+    if (mean && !t->keeper.silent)
+        log_say("note       another number of processes: each begins with the mean of their errors");
+    return 0;
+}
+
+/* ---- opening ---- */
+
+static int start_keeper(struct training *t, struct error *err)
+{
+    const uint32_t rank = t->team->rank;
+    json_t *ranks;
+    TRY(record_ranks(t->team, &t->engine, t->borders[rank + 1] - t->borders[rank], &ranks, err));
+    const int result = keeper_begin(&t->keeper, &t->engine, &t->position, ranks, err);
+    json_decref(ranks);
+    return team_agree(t->team, result, err);
+}
+
+/* For tests: DS_SLOW=SECONDS,SECONDS,… sets by how much longer each sequence takes in each rank. */
+static double slowed(uint32_t rank)
+{
+    const char *at = getenv("DS_SLOW");
+    for (uint32_t r = 0; at && r < rank; r++)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    return at ? strtod(at, NULL) : 0;
+}
+
+static void samples_begin(struct training *t)
+{
+    t->samples.slowed = slowed(t->team->rank);
+    const struct loader_options samples = training_samples(t);
+    if (samples.share_from < samples.share_to)
+        t->samples.loader = loader_open(&samples);
+}
+
+/* Estimates how long a step takes, and records how long opening took, this estimate included. A time limit that is too
+ * short for a step is refused before anything is recorded. */
+static int estimate_begin(struct training *t, double opened, struct error *err)
+{
+    const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
+    const bool estimates = team_leads(t->team) && !t->keeper.silent && t->samples.loader;
+    if (estimates) {
+        TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
+        t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
+    }
+    t->opening = clock_now() - opened;
+    return estimates ? limit_check(t, err) : 0;
+}
+
+static int open_all(struct training *t, const struct settings *settings, bool silent, struct origin *origin,
+                    struct error *err)
+{
+    const double from = clock_now();
+    TRY(setup_begin(t, settings, origin, err));
+    int chosen = engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err);
+    if (chosen == 0)
+        chosen = engine_divide(&t->engine, t->team->rank, t->team->size, err);
+    TRY(team_agree(t->team, chosen, err));
+    t->deadline = limit_deadline(settings);
+    TRY(run_begin(t, silent, err));
+    if (t->finished)
+        return 0;
+    TRY(model_begin(t, err));
+    if (settings->norms_every > 0 && !t->keeper.silent)
+        norms_open(&t->norms, &t->engine);
+    TRY(shares_begin(t, err));
+    TRY(engine_divides(&t->engine) ? divide_state(t, origin, err) : whole_state(t, origin, err));
+    TRY(errors_begin(t, err));
+    assert(t->position.queued == 0 && t->position.state.updates <= t->position.state.step);
+    t->position.begun_at = t->position.state.step;
+    if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
+        samples_begin(t);
+    TRY(team_agree(t->team, estimate_begin(t, from, err), err));
+    TRY(start_keeper(t, err));
+    t->position.counts_from = keeper_counts_from(&t->keeper, t->position.begun_at);
+    if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
+        say_branch(t, origin);
+    return 0;
+}
+
+static int open_as(struct training *t, const struct settings *settings, struct team *team,
+                   const struct training_again *again, bool silent, struct error *err)
+{
+    struct origin origin = {0};
+    *t = (struct training){.team = team, .again = again, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
+    meet_move(team->meet, 0, "opening");
+    meet_work(team->meet, true);
+    const int result = open_all(t, settings, silent, &origin, err);
+    meet_work(team->meet, false);
+    origin_release(&origin);
+    return result;
+}
+
+int training_open(struct training *t, const struct settings *settings, struct team *team, bool silent,
+                  struct error *err)
+{
+    return open_as(t, settings, team, NULL, silent, err);
+}
+
+int training_open_again(struct training *t, const struct settings *settings, struct team *team,
+                        const struct training_again *again, struct error *err)
+{
+    return open_as(t, settings, team, again, true, err);
+}
+
+void training_close(struct training *t)
+{
+    loader_close(t->samples.loader);
+    keeper_close(&t->keeper);
+    norms_close(&t->norms);
+    engine_close(&t->engine);
+    setup_close(&t->setup);
+    mem_free(t->borders);
+    mem_free(t->restored);
+    *t = (struct training){0};
+}
