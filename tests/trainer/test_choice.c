@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "trainer/choice.h"
+#include "trainer/verbs/choice.h"
 
 #define MODELS 6
 static const char *const names[MODELS] = {"tiny", "mini", "small", "medium", "base", "large"};

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "trainer/choice.h"
+#include "trainer/verbs/choice.h"
 #include "trainer/recipe/settings.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-#include "trainer/choice.h"
+#include "trainer/verbs/choice.h"
 
 #include <math.h>
 

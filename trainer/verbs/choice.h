@@ -7,8 +7,8 @@
  * its layers' matrices (Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, table 3, whose models
  * have few embeddings). With fewer, a smaller model learns more in the same time. Both were measured on models that
  * predict every token; one that predicts the masked ones needs more. */
-#ifndef TRAINER_CHOICE_H
-#define TRAINER_CHOICE_H
+#ifndef TRAINER_VERBS_CHOICE_H
+#define TRAINER_VERBS_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
