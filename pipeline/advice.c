@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
-#include "pipeline/changed_command.h"
+#include "pipeline/parts/changed_command.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "pipeline/changed_command.h"
+#include "pipeline/parts/changed_command.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #define PIPELINE_ARTICLE_H
 
 #include "base/str.h"
-#include "pipeline/counts.h"
-#include "pipeline/missing.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/counts.h"
+#include "pipeline/parts/missing.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/languages.h"
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/ranks.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/duplicates.h"
 #include "pipeline/extents.h"
 #include "pipeline/inputs.h"

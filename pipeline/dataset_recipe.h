@@ -5,9 +5,9 @@
 #define PIPELINE_DATASET_RECIPE_H
 
 #include "base/error.h"
-#include "pipeline/counts.h"
+#include "pipeline/parts/counts.h"
 #include "pipeline/split.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "shards/masking.h"
 #include "shards/sample.h"
 #include "tokenizer/learn.h"

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "pipeline/dsdata_options.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/unfinished.h"
 
 #include <locale.h>

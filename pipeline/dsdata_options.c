@@ -2,7 +2,7 @@
  * settings (dsdata_settings.h). */
 #include "pipeline/dsdata_options.h"
 
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 #include <bzlib.h>
 #include <expat.h>

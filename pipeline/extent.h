@@ -11,7 +11,7 @@
 #define PIPELINE_EXTENT_H
 
 #include "pipeline/inputs.h"
-#include "pipeline/missing.h"
+#include "pipeline/parts/missing.h"
 
 struct extent {
     uint64_t first;          /* where it begins in the row: its name */

@@ -3,8 +3,8 @@
 #define PIPELINE_INPUT_NAMES_H
 
 #include "base/sha256.h"
-#include "pipeline/dsdata_settings.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/dsdata_settings.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/words/codes.h"
 
 struct input_name {

@@ -3,7 +3,7 @@
 #define PIPELINE_INPUTS_H
 
 #include "pipeline/article.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/dump/dump.h"
 #include "pipeline/look.h"
 #include "pipeline/split.h"

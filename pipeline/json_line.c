@@ -1,7 +1,7 @@
 /* Scans the line with a stack of open containers instead of recursion. */
 #include "pipeline/json_line.h"
 
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #define SCRATCH_KEPT_MAX (1u << 20)
 #define REPLACEMENT      0xFFFDu

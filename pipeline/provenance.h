@@ -2,7 +2,7 @@
 #ifndef PIPELINE_PROVENANCE_H
 #define PIPELINE_PROVENANCE_H
 
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>
 

@@ -4,7 +4,7 @@
 #define PIPELINE_PUBLISHED_H
 
 #include "base/error.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "tokenizer/tokenizer.h"
 
 /* Opens settings->vocab by the rules of settings->profile, and sets settings->cased, ->accents and ->joined from its

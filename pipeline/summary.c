@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "pipeline/account.h"
+#include "pipeline/parts/account.h"
 #include "pipeline/advice.h"
 #include "pipeline/provenance.h"
 #include "pipeline/store/seal.h"

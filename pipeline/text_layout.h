@@ -4,7 +4,7 @@
 #define PIPELINE_TEXT_LAYOUT_H
 
 #include "base/str.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/words/languages.h"
 
 #define SHORT_WORDS     100u /* a document of fewer words is short */

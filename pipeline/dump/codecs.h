@@ -3,7 +3,7 @@
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H
 
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

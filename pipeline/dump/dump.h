@@ -23,7 +23,7 @@
 #include "pipeline/dump/encodings.h"
 #include "pipeline/dump/unpack.h"
 #include "pipeline/dump/well_formed.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/dump/dump.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

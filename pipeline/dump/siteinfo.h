@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 /* `head` must be well-formed XML as far as it goes. What is missing stays empty. The strings are in `arena`. `name` is
  * the input's, for messages. ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/dump/encodings.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 

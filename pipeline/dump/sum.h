@@ -4,7 +4,7 @@
 
 #include "base/sha256.h"
 #include "pipeline/dump/byte_source.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 struct file_sum {
     char wanted[SHA256_DIGITS + 1]; /* "": the file is not checked */

@@ -1,7 +1,7 @@
 /* From the bytes of the sources to samples: what is left after each step, and why the rest was dropped. */
 #include "pipeline/report/corpus_sections.h"
 
-#include "pipeline/counts.h"
+#include "pipeline/parts/counts.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define PIPELINE_STORE_JOURNAL_H
 
 #include "base/error.h"
-#include "pipeline/counts.h"
+#include "pipeline/parts/counts.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define PIPELINE_TEXT_TRACE_H
 
 #include "base/str.h"
-#include "pipeline/text/markup/fates.h"
+#include "pipeline/parts/fates.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
 #define PIPELINE_TEXT_WIKITEXT_H
 
 #include "base/str.h"
-#include "pipeline/page_parts.h"
-#include "pipeline/text/markup/fates.h"
+#include "pipeline/parts/page_parts.h"
+#include "pipeline/parts/fates.h"
 #include "pipeline/text/page_kinds.h"
 #include "pipeline/text/paragraphs.h" /* enum keep */
 #include "pipeline/text/words/languages.h"

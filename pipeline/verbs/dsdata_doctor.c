@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/facts.h"
 
 #ifdef DS_MPI

@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/export_formats.h"
 #include "pipeline/verbs/output_file.h"
 #include "shards/order.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/owned.h"
 #include "pipeline/verbs/output_file.h"
 

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/template_pass.h"
 #include "pipeline/verbs/output_file.h"
 

@@ -3,7 +3,7 @@
 #define PIPELINE_VERBS_DSDATA_VOCAB_CHECK_H
 
 #include "base/error.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 /* Prints what is wrong with settings->check. An error if it cannot be used, at all or with these options. */
 int vocab_check(struct dsdata_settings *settings, struct error *err);

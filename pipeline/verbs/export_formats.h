@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/target.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "shards/dataset.h"
 #include "shards/masking.h"
 

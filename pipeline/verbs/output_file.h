@@ -3,7 +3,7 @@
 #define PIPELINE_VERBS_OUTPUT_FILE_H
 
 #include "base/target.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 /* May `path` be created or replaced? `form` is that of what the command writes (NULL: it recognises nothing). Inputs,
  * the template file and `bare` arguments are what it reads. Standard output ("-" or NULL) is fine. */

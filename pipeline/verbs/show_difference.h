@@ -2,7 +2,7 @@
 #ifndef PIPELINE_VERBS_SHOW_DIFFERENCE_H
 #define PIPELINE_VERBS_SHOW_DIFFERENCE_H
 
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 /* Prints the differences, as lines or as an object: "same" and "differences" [{"of", "name", "a", "b"}]. Equal datasets
  * are not an error. Errors: those of manifest_read. */

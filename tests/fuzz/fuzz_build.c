@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "pipeline/directory.h"
 #include "pipeline/dsdata_options.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/report/corpus_report.h"
 #include "pipeline/verbs/facts.h"
 

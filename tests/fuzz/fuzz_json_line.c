@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "pipeline/json_line.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>
 

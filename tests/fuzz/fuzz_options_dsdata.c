@@ -3,7 +3,7 @@
 #include "tests/fuzz/options.h"
 
 #include "pipeline/dsdata_options.h"
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 int fuzz_input(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 #include "pipeline/json_line.h"
 
 #include "base/mem.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>
 #include <setjmp.h>

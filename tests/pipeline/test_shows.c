@@ -1,7 +1,7 @@
 /* The verbs that read a dataset: show, export, verify. Their output is redirected to a file. */
 #include "tests/shards/tiny.h"
 
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 #include "shards/dataset.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * journal. */
 #include "base/mem.h"
 #include "base/random.h"
-#include "pipeline/tally.h"
+#include "pipeline/parts/tally.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #define PIPELINE_TEXT_MARKUP_TAGS_H
 
 #include "base/str.h"
-#include "pipeline/text/markup/fates.h"
+#include "pipeline/parts/fates.h"
 
 #include <stdbool.h>
 

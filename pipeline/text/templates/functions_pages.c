@@ -1,6 +1,6 @@
 /* Parser functions that compute with titles and addresses. Argument "0" is the one after the colon; the others are
  * numbered from 1. Source: the help pages of MediaWiki and of its extension ParserFunctions. */
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/templates/call.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 #include "pipeline/text/templates/call.h"
 
 #include "base/mem.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/templates/plain.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/words/silent.h"

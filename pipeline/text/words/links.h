@@ -4,7 +4,7 @@
 #define PIPELINE_TEXT_WORDS_LINKS_H
 
 #include "base/str.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/text/words/magic_words.h"
 
 extern const struct words file_namespaces, category_namespaces; /* of all languages: namespaces.c */

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 /* A parser to be reused for many pages; belongs to one thread. */
 struct page_parser;

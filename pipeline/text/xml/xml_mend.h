@@ -13,7 +13,7 @@
 #ifndef PIPELINE_TEXT_XML_XML_MEND_H
 #define PIPELINE_TEXT_XML_XML_MEND_H
 
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <stdbool.h>
 

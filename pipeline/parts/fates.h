@@ -1,7 +1,7 @@
 /* What becomes of a byte of wikitext. Every byte of a page gets exactly one fate, so the counts of a page add up to its
  * size. This is the only list of reasons why text is left out. */
-#ifndef PIPELINE_TEXT_MARKUP_FATES_H
-#define PIPELINE_TEXT_MARKUP_FATES_H
+#ifndef PIPELINE_PARTS_FATES_H
+#define PIPELINE_PARTS_FATES_H
 
 enum fate {
     FATE_KEPT,      /* it is in the text (as itself, decoded, or as a blank) */

@@ -1,8 +1,8 @@
 /* The command of the user with some options changed, for hints and warnings. */
-#ifndef PIPELINE_CHANGED_COMMAND_H
-#define PIPELINE_CHANGED_COMMAND_H
+#ifndef PIPELINE_PARTS_CHANGED_COMMAND_H
+#define PIPELINE_PARTS_CHANGED_COMMAND_H
 
-#include "pipeline/dsdata_settings.h"
+#include "pipeline/parts/dsdata_settings.h"
 
 struct option_change {
     const char *name, *value; /* NULL: a flag */

@@ -1,11 +1,11 @@
 /* What the text lacks: templates that no row renders, strings left out as leaks, and documents that were dropped.
  * Documents are counted one by one; the result is which templates cost most, and where. Sums like counts.h, and
  * examples; merged in the order of the input. */
-#ifndef PIPELINE_MISSING_H
-#define PIPELINE_MISSING_H
+#ifndef PIPELINE_PARTS_MISSING_H
+#define PIPELINE_PARTS_MISSING_H
 
-#include "pipeline/examples.h"
-#include "pipeline/tally.h"
+#include "pipeline/parts/examples.h"
+#include "pipeline/parts/tally.h"
 
 /* A zeroed one is empty. */
 struct missing {

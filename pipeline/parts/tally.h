@@ -3,8 +3,8 @@
  * of 2 / TALLY_NAMES_MAX of all bytes added (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal
  * et al., "Mergeable summaries", 2012). Until the table is full the figures are exact and independent of the order of
  * calls; call in a fixed order to make them reproducible afterwards. */
-#ifndef PIPELINE_TALLY_H
-#define PIPELINE_TALLY_H
+#ifndef PIPELINE_PARTS_TALLY_H
+#define PIPELINE_PARTS_TALLY_H
 
 #include "base/str.h"
 

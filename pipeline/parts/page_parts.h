@@ -4,8 +4,8 @@
  *
  * A group is the unit of random draws and of resume (Law 2). Its name is (file, window, part); the result depends only
  * on its bytes, its name and the options. */
-#ifndef PIPELINE_PAGE_PARTS_H
-#define PIPELINE_PAGE_PARTS_H
+#ifndef PIPELINE_PARTS_PAGE_PARTS_H
+#define PIPELINE_PARTS_PAGE_PARTS_H
 
 #include "base/str.h"
 

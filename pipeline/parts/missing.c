@@ -1,5 +1,5 @@
 /* Merges the tallies of pages, and stores them in the journal. */
-#include "pipeline/missing.h"
+#include "pipeline/parts/missing.h"
 
 void missing_merge(struct missing *into, const struct missing *from)
 {

@@ -1,7 +1,7 @@
-#include "pipeline/examples.h"
+#include "pipeline/parts/examples.h"
 
 #include "base/progress.h"
-#include "pipeline/counts.h"
+#include "pipeline/parts/counts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "pipeline/tally.h"
+#include "pipeline/parts/tally.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

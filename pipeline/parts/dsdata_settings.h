@@ -1,6 +1,6 @@
 /* The settings of a dsdata command line: one field per row of the option table in dsdata_options.c. */
-#ifndef PIPELINE_DSDATA_SETTINGS_H
-#define PIPELINE_DSDATA_SETTINGS_H
+#ifndef PIPELINE_PARTS_DSDATA_SETTINGS_H
+#define PIPELINE_PARTS_DSDATA_SETTINGS_H
 
 #include "base/opts.h"
 

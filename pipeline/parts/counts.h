@@ -1,11 +1,11 @@
 /* What a build counts. Only sums, so the order of adding does not matter. Kept in the journal, shown in the summary
  * and, unless it depends on the run, in the manifest. */
-#ifndef PIPELINE_COUNTS_H
-#define PIPELINE_COUNTS_H
+#ifndef PIPELINE_PARTS_COUNTS_H
+#define PIPELINE_PARTS_COUNTS_H
 
 #include "base/opts.h"
-#include "pipeline/page_parts.h"
-#include "pipeline/text/markup/fates.h"
+#include "pipeline/parts/page_parts.h"
+#include "pipeline/parts/fates.h"
 #include "shards/format.h"
 
 /* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. After them is the set of

@@ -1,9 +1,9 @@
 /* The first document that was dropped for each reason, so that a user can look at it. Added in the order of the input,
  * so they do not depend on threads, processes or interruptions. */
-#ifndef PIPELINE_EXAMPLES_H
-#define PIPELINE_EXAMPLES_H
+#ifndef PIPELINE_PARTS_EXAMPLES_H
+#define PIPELINE_PARTS_EXAMPLES_H
 
-#include "pipeline/page_parts.h"
+#include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>
 

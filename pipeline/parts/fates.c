@@ -1,4 +1,4 @@
-#include "pipeline/text/markup/fates.h"
+#include "pipeline/parts/fates.h"
 
 #include <assert.h>
 

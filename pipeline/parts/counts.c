@@ -1,4 +1,4 @@
-#include "pipeline/counts.h"
+#include "pipeline/parts/counts.h"
 
 #include "base/progress.h"
 

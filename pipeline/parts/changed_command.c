@@ -1,4 +1,4 @@
-#include "pipeline/changed_command.h"
+#include "pipeline/parts/changed_command.h"
 
 #include "base/output.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/account.h"
+#include "pipeline/parts/account.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,10 +1,10 @@
 /* The account of a run: what was kept, dropped, repaired, left out as leaks and lost to damage. build and extract print
  * the same lines and the same keys. docs/GLOSSARY.md defines the words. */
-#ifndef PIPELINE_ACCOUNT_H
-#define PIPELINE_ACCOUNT_H
+#ifndef PIPELINE_PARTS_ACCOUNT_H
+#define PIPELINE_PARTS_ACCOUNT_H
 
-#include "pipeline/counts.h"
-#include "pipeline/missing.h"
+#include "pipeline/parts/counts.h"
+#include "pipeline/parts/missing.h"
 
 #include <jansson.h>
 
