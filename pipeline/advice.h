@@ -4,7 +4,7 @@
 #define PIPELINE_ADVICE_H
 
 #include "pipeline/dataset_recipe.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "shards/manifest.h"
 
 /* Before reading, by the beginnings of the inputs: warns about pairs if documents are one sentence each. */

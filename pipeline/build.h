@@ -9,9 +9,9 @@
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/duplicates.h"
 #include "pipeline/extents.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/resource_plan.h"
-#include "pipeline/spool.h"
+#include "pipeline/input/spool.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/summary.h"
 

@@ -5,7 +5,7 @@
 
 #include "pipeline/digest.h"
 #include "pipeline/extent.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 
 struct collector {
     const char *directory; /* the dataset's */

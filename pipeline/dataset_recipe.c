@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 
 #include <inttypes.h>
 #include <stdio.h>

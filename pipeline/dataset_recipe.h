@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "pipeline/parts/counts.h"
-#include "pipeline/split.h"
+#include "pipeline/input/split.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "shards/masking.h"
 #include "shards/sample.h"

@@ -3,9 +3,9 @@
 #ifndef PIPELINE_DIGEST_H
 #define PIPELINE_DIGEST_H
 
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 #include "pipeline/dataset_recipe.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/store/spill.h"
 #include "tokenizer/tokenizer.h"
 

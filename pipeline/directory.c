@@ -6,7 +6,7 @@
 #include "pipeline/dataset_recipe.h"
 #include "pipeline/fresh.h"
 #include "pipeline/owned.h"
-#include "pipeline/spool.h"
+#include "pipeline/input/spool.h"
 #include "pipeline/store/spill.h"
 
 #include <stdlib.h>

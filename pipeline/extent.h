@@ -10,7 +10,7 @@
 #ifndef PIPELINE_EXTENT_H
 #define PIPELINE_EXTENT_H
 
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/parts/missing.h"
 
 struct extent {

@@ -5,7 +5,7 @@
 #include "base/progress.h"
 #include "base/random.h"
 #include "pipeline/digest.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/vocabulary.h"
 #include "shards/format.h"
 

@@ -10,7 +10,7 @@
 #define PIPELINE_REHEARSAL_H
 
 #include "pipeline/dataset_recipe.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/resource_plan.h"
 #include "tokenizer/vocab.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "pipeline/dataset_recipe.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 
 struct resource_plan {
     size_t threads, depth;             /* of the belt */

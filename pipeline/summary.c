@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/advice.h"
-#include "pipeline/provenance.h"
+#include "pipeline/input/provenance.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 

@@ -6,7 +6,7 @@
 #include "base/belt.h"
 #include "base/progress.h"
 #include "pipeline/dataset_recipe.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/resource_plan.h"
 #include "pipeline/vocabulary.h"
 #include "shards/manifest.h"

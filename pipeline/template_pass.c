@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/resource_plan.h"
 #include "pipeline/text/xml/xml.h"
 

@@ -4,7 +4,7 @@
 #ifndef PIPELINE_TEMPLATE_PASS_H
 #define PIPELINE_TEMPLATE_PASS_H
 
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/text/templates/dictionary.h"
 
 #define TEMPLATES_BYTES_MAX (64u << 20) /* of such a file */

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/permute.h"
 #include "base/progress.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/pairs/documents.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #ifndef PIPELINE_VOCABULARY_H
 #define PIPELINE_VOCABULARY_H
 
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/resource_plan.h"
 #include "tokenizer/coverage.h"
 #include "tokenizer/learn.h"

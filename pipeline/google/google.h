@@ -7,7 +7,7 @@
 
 #include "base/progress.h"
 #include "pipeline/google/instances.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/store/spill.h"
 
 /* ERR_USAGE if the command line asks for what the script cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,

@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/resource_plan.h"
 #include "pipeline/template_pass.h"
 #include "pipeline/verbs/explain.h"

@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/published.h"
-#include "pipeline/workers.h"
+#include "pipeline/input/workers.h"
 #include "tokenizer/lines.h"
 
 #include <stdio.h>

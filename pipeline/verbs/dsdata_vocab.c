@@ -5,7 +5,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/spool.h"
+#include "pipeline/input/spool.h"
 #include "pipeline/template_pass.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"
 #include "pipeline/verbs/output_file.h"

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 #include "pipeline/text/xml/xml.h"
 
 #include <stdio.h>

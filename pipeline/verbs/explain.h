@@ -2,7 +2,7 @@
 #ifndef PIPELINE_VERBS_EXPLAIN_H
 #define PIPELINE_VERBS_EXPLAIN_H
 
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/resource_plan.h"
 
 /* Reads the inputs up to the first page of settings->explain and prints it on standard output. No such page, or no dump

@@ -1,7 +1,7 @@
 #include "pipeline/verbs/output_file.h"
 
 #include "base/mem.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 
 int output_file_check(const struct dsdata_settings *settings, struct opt_paths bare, const char *path,
                       const struct target_form *form, struct error *err)

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 #include "pipeline/text/page_kinds.h"
 #include "pipeline/text/paragraphs.h"
 

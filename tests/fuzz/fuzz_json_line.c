@@ -6,7 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 #include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>

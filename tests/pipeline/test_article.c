@@ -1,5 +1,5 @@
 /* The number of words of a document, for --min-words: runs between blanks, and each ideograph or kana. */
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 #include "pipeline/text/words/languages.h"
 
 #include <setjmp.h>

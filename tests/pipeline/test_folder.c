@@ -1,5 +1,5 @@
 /* Folders of parts: names, their order, refused folders, lists of checksums. */
-#include "pipeline/folder.h"
+#include "pipeline/input/folder.h"
 
 #include "base/file.h"
 #include "base/log.h"

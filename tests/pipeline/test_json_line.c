@@ -1,5 +1,5 @@
 /* json_line.h: which lines are taken, compared with jansson and as Python does, and the values of members. */
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 
 #include "base/mem.h"
 #include "pipeline/parts/page_parts.h"

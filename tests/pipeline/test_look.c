@@ -1,7 +1,7 @@
 /* What the beginning of an input shows. (The form of text: test_text_layout.c.) */
 #include "tests/pipeline/dump_files.h"
 
-#include "pipeline/look.h"
+#include "pipeline/input/look.h"
 
 static void look(struct str text, const char *language, struct look *out)
 {

@@ -1,5 +1,5 @@
 /* split.h: which beginnings of inputs let the text decide what is held out. */
-#include "pipeline/split.h"
+#include "pipeline/input/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

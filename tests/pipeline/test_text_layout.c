@@ -1,6 +1,6 @@
 /* The form of plain text: one table of layouts, made of sentences in several languages, and the forms that they have as
  * files of a usual length and as files that are too long to be a document. */
-#include "pipeline/text_layout.h"
+#include "pipeline/input/text_layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* The form of the plain text among the inputs: decided for all text files of a command together. */
-#ifndef PIPELINE_INPUTS_FORM_H
-#define PIPELINE_INPUTS_FORM_H
+#ifndef PIPELINE_INPUT_INPUTS_FORM_H
+#define PIPELINE_INPUT_INPUTS_FORM_H
 
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 
 /* Settles what a line and a document are in all text inputs, once they were examined. < 0: a compressed file cannot be
  * read. */

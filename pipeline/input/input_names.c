@@ -1,10 +1,10 @@
 /* Turns the inputs on the command line into the files that they mean, in the order in which they are read. */
-#include "pipeline/input_names.h"
+#include "pipeline/input/input_names.h"
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipeline/folder.h"
-#include "pipeline/inputs.h"
+#include "pipeline/input/folder.h"
+#include "pipeline/input/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Warnings about the inputs, before reading and where they gave nothing. */
 #include "base/file.h"
 #include "base/log.h"
-#include "pipeline/inputs.h"
-#include "pipeline/inputs_form.h"
+#include "pipeline/input/inputs.h"
+#include "pipeline/input/inputs_form.h"
 
 #include <stdio.h>
 #include <string.h>

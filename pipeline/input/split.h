@@ -1,8 +1,8 @@
 /* What decides whether a document is held out: a hash of its id, so that it stays on its side from one dump to the
  * next, or of its text. By id, all documents of an id are on one side; so where ids say little (a label, a constant,
  * numbers that begin anew in every file) whole groups would be, and the text decides. */
-#ifndef PIPELINE_SPLIT_H
-#define PIPELINE_SPLIT_H
+#ifndef PIPELINE_INPUT_SPLIT_H
+#define PIPELINE_INPUT_SPLIT_H
 
 #include "pipeline/dump/dump.h"
 

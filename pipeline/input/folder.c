@@ -1,4 +1,4 @@
-#include "pipeline/folder.h"
+#include "pipeline/input/folder.h"
 
 #include "base/file.h"
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /* The lines that say what the inputs are. */
 #include "base/file.h"
 #include "base/log.h"
-#include "pipeline/inputs.h"
-#include "pipeline/inputs_form.h"
+#include "pipeline/input/inputs.h"
+#include "pipeline/input/inputs_form.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* The inputs of a command: opened, recognised, with their heads read. */
-#ifndef PIPELINE_INPUTS_H
-#define PIPELINE_INPUTS_H
+#ifndef PIPELINE_INPUT_INPUTS_H
+#define PIPELINE_INPUT_INPUTS_H
 
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/dump/dump.h"
-#include "pipeline/look.h"
-#include "pipeline/split.h"
+#include "pipeline/input/look.h"
+#include "pipeline/input/split.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/words/codes.h"
 

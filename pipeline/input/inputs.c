@@ -1,4 +1,4 @@
-#include "pipeline/inputs.h"
+#include "pipeline/input/inputs.h"
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/parallel.h"
-#include "pipeline/input_names.h"
-#include "pipeline/inputs_form.h"
+#include "pipeline/input/input_names.h"
+#include "pipeline/input/inputs_form.h"
 #include "pipeline/text/variants.h"
 #include "pipeline/text/words/guess.h"
 

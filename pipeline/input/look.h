@@ -1,10 +1,10 @@
 /* Examines the beginning of an input before reading, for what only the content can tell. The result depends on
  * dump_head alone. */
-#ifndef PIPELINE_LOOK_H
-#define PIPELINE_LOOK_H
+#ifndef PIPELINE_INPUT_LOOK_H
+#define PIPELINE_INPUT_LOOK_H
 
 #include "pipeline/dump/dump.h"
-#include "pipeline/text_layout.h"
+#include "pipeline/input/text_layout.h"
 
 struct look {
     enum text_form form;       /* of text; of other inputs FORM_SENTENCES */

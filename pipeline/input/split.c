@@ -1,8 +1,8 @@
-#include "pipeline/split.h"
+#include "pipeline/input/split.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Scratch objects that parallel steps of a belt take and give back. There are as many as threads that ever work at
  * once; caches in an object never change a result. Any thread. */
-#ifndef PIPELINE_WORKERS_H
-#define PIPELINE_WORKERS_H
+#ifndef PIPELINE_INPUT_WORKERS_H
+#define PIPELINE_INPUT_WORKERS_H
 
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "pipeline/inputs_form.h"
+#include "pipeline/input/inputs_form.h"
 
 #include "base/log.h"
 #include "base/mem.h"

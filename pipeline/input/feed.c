@@ -1,4 +1,4 @@
-#include "pipeline/feed.h"
+#include "pipeline/input/feed.h"
 
 #include "base/progress.h"
 

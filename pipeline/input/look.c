@@ -1,9 +1,9 @@
 /* Examines the raw head of an input: repairs its text and finds its properties. */
-#include "pipeline/look.h"
+#include "pipeline/input/look.h"
 
 #include "base/arena.h"
 #include "pipeline/dump/guess_encoding.h"
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/guess.h"
 

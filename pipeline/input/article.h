@@ -1,7 +1,7 @@
 /* Reads one record of any input: a group (page_parts.h) comes in, and each record of it gives a fate and plain text.
  * build, extract and the vocabulary pass all read through here, so they see the same text. */
-#ifndef PIPELINE_ARTICLE_H
-#define PIPELINE_ARTICLE_H
+#ifndef PIPELINE_INPUT_ARTICLE_H
+#define PIPELINE_INPUT_ARTICLE_H
 
 #include "base/str.h"
 #include "pipeline/parts/counts.h"

@@ -1,13 +1,13 @@
-#include "pipeline/article.h"
+#include "pipeline/input/article.h"
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/words/count.h"
 #include "pipeline/text/xml/xml.h"
-#include "pipeline/text_layout.h"
+#include "pipeline/input/text_layout.h"
 
 #include <assert.h>
 

@@ -10,12 +10,12 @@
  * The context of the steps begins with a struct feed, a job with a struct feed_job. A feed covers all windows, or some
  * that were chosen. If it ends at a window inside an input, a second belt of depth 1 on the same feed reads on until
  * the groups before that window are complete, which they may be already. */
-#ifndef PIPELINE_FEED_H
-#define PIPELINE_FEED_H
+#ifndef PIPELINE_INPUT_FEED_H
+#define PIPELINE_INPUT_FEED_H
 
 #include "base/belt.h"
-#include "pipeline/inputs.h"
-#include "pipeline/workers.h"
+#include "pipeline/input/inputs.h"
+#include "pipeline/input/workers.h"
 
 #define FEED_STEPS 5 /* of the belt, in the order of the picture */
 

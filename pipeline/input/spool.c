@@ -1,4 +1,4 @@
-#include "pipeline/spool.h"
+#include "pipeline/input/spool.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-#include "pipeline/text_layout.h"
+#include "pipeline/input/text_layout.h"
 
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/count.h"

@@ -1,6 +1,6 @@
 /* Where an input comes from, for build.json: facts for a model card. Not part of the dataset. */
-#ifndef PIPELINE_PROVENANCE_H
-#define PIPELINE_PROVENANCE_H
+#ifndef PIPELINE_INPUT_PROVENANCE_H
+#define PIPELINE_INPUT_PROVENANCE_H
 
 #include "pipeline/parts/page_parts.h"
 

@@ -4,8 +4,8 @@
  *     spool_take → the file at spool.path is read like any other → spool_release
  *
  * A lock on DIRECTORY/.spool excludes other commands. */
-#ifndef PIPELINE_SPOOL_H
-#define PIPELINE_SPOOL_H
+#ifndef PIPELINE_INPUT_SPOOL_H
+#define PIPELINE_INPUT_SPOOL_H
 
 #include "base/file.h"
 

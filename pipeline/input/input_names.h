@@ -1,6 +1,6 @@
 /* The inputs that the command line names: files, each with its language, and the parts of folders. Used by inputs.c. */
-#ifndef PIPELINE_INPUT_NAMES_H
-#define PIPELINE_INPUT_NAMES_H
+#ifndef PIPELINE_INPUT_INPUT_NAMES_H
+#define PIPELINE_INPUT_INPUT_NAMES_H
 
 #include "base/sha256.h"
 #include "pipeline/parts/dsdata_settings.h"

@@ -1,4 +1,4 @@
-#include "pipeline/provenance.h"
+#include "pipeline/input/provenance.h"
 
 #include "base/output.h"
 

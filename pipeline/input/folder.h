@@ -6,8 +6,8 @@
  *     SHA256SUMS                                     as sha256sum(1) writes it
  *
  * The name before the pages is the export; all parts in a folder must belong to one. Other files are ignored. */
-#ifndef PIPELINE_FOLDER_H
-#define PIPELINE_FOLDER_H
+#ifndef PIPELINE_INPUT_FOLDER_H
+#define PIPELINE_INPUT_FOLDER_H
 
 #include "base/error.h"
 #include "base/sha256.h"

@@ -4,8 +4,8 @@
  * subpart), byte order marks before the object, NUL bytes between tokens, and any depth. What RFC 8259 does not allow
  * is reported as a repair. Compared with jansson by tests/fuzz/fuzz_json_line.c, and with Python by
  * tests/flow/json_lines_like_python.py. */
-#ifndef PIPELINE_JSON_LINE_H
-#define PIPELINE_JSON_LINE_H
+#ifndef PIPELINE_INPUT_JSON_LINE_H
+#define PIPELINE_INPUT_JSON_LINE_H
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* How plain text is laid out, from the beginnings of all text files of a command together: what is a line, and what is
  * a document. Pure. */
-#ifndef PIPELINE_TEXT_LAYOUT_H
-#define PIPELINE_TEXT_LAYOUT_H
+#ifndef PIPELINE_INPUT_TEXT_LAYOUT_H
+#define PIPELINE_INPUT_TEXT_LAYOUT_H
 
 #include "base/str.h"
 #include "pipeline/parts/page_parts.h"

@@ -1,4 +1,4 @@
-#include "pipeline/workers.h"
+#include "pipeline/input/workers.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* Scans the line with a stack of open containers instead of recursion. */
-#include "pipeline/json_line.h"
+#include "pipeline/input/json_line.h"
 
 #include "pipeline/parts/page_parts.h"
 
