@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "pipeline/dsdata_options.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/unfinished.h"
+#include "pipeline/build/unfinished.h"
 
 #include <locale.h>
 #include <string.h>

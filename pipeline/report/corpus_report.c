@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/report/corpus_sections.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #include <assert.h>
 

@@ -2,7 +2,7 @@
 #include "pipeline/report/corpus_sections.h"
 
 #include "base/hash.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #include <inttypes.h>
 #include <string.h>

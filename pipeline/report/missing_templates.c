@@ -1,7 +1,7 @@
 /* The templates that had no rendering: the lists to work from with --templates. Those inside sentences come first; most
  * of the others are boxes. */
 #include "pipeline/report/corpus_sections.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #define LANGUAGES_SHOWN 40
 

@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #ifdef DS_MPI
 static const bool has_mpi = true;

@@ -7,8 +7,8 @@
 #include "pipeline/parts/account.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/input/feed.h"
-#include "pipeline/resource_plan.h"
-#include "pipeline/template_pass.h"
+#include "pipeline/build/resource_plan.h"
+#include "pipeline/build/template_pass.h"
 #include "pipeline/verbs/explain.h"
 
 #include <jansson.h>

@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/owned.h"
+#include "pipeline/build/owned.h"
 #include "pipeline/verbs/output_file.h"
 
 int dsdata_report(void *data, struct opt_paths bare, struct error *err)

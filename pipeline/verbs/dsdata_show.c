@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "pipeline/parts/counts.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 #include "pipeline/verbs/show_difference.h"
 #include "pipeline/verbs/show_sample.h"
 #include "shards/dataset.h"

@@ -5,7 +5,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/template_pass.h"
+#include "pipeline/build/template_pass.h"
 #include "pipeline/verbs/output_file.h"
 
 #include <stdio.h>

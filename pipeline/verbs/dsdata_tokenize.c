@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/dump/sniff.h"
-#include "pipeline/published.h"
+#include "pipeline/build/published.h"
 #include "pipeline/input/workers.h"
 #include "tokenizer/lines.h"
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 #include "shards/sums.h"
 
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/input/spool.h"
-#include "pipeline/template_pass.h"
+#include "pipeline/build/template_pass.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"
 #include "pipeline/verbs/output_file.h"
-#include "pipeline/vocabulary.h"
+#include "pipeline/build/vocabulary.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "pipeline/published.h"
+#include "pipeline/build/published.h"
 #include "pipeline/verbs/dsdata_vocab_check.h"
 #include "tokenizer/vocab_check.h"
 

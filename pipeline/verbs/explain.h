@@ -3,7 +3,7 @@
 #define PIPELINE_VERBS_EXPLAIN_H
 
 #include "pipeline/input/inputs.h"
-#include "pipeline/resource_plan.h"
+#include "pipeline/build/resource_plan.h"
 
 /* Reads the inputs up to the first page of settings->explain and prints it on standard output. No such page, or no dump
  * among the inputs: ERR_USAGE. */

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 #include "shards/dataset.h"
 #include "tokenizer/vocab.h"
 

@@ -8,11 +8,11 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "pipeline/directory.h"
+#include "pipeline/build/directory.h"
 #include "pipeline/dsdata_options.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/report/corpus_report.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 static struct opt_program program;
 

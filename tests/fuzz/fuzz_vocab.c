@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/published.h"
+#include "pipeline/build/published.h"
 #include "tokenizer/vocab_check.h"
 #include "tokenizer/wordpiece.h"
 

@@ -3,8 +3,8 @@
 #include "tests/pipeline/dump_files.h"
 
 #include "base/belt.h"
-#include "pipeline/collector.h"
-#include "pipeline/extents.h"
+#include "pipeline/build/collector.h"
+#include "pipeline/build/extents.h"
 
 #define FILES_MAX 4
 #define PARTS_MAX 512

@@ -1,6 +1,6 @@
 /* recipe.c: checks beyond the option table, and defaults that depend on other options. */
 #include "base/random.h"
-#include "pipeline/dataset_recipe.h"
+#include "pipeline/build/dataset_recipe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "base/html.h"
 #include "pipeline/report/corpus_report.h"
 #include "pipeline/report/corpus_sections.h"
-#include "pipeline/verbs/facts.h"
+#include "pipeline/build/facts.h"
 
 #include <expat.h>
 

@@ -1,5 +1,5 @@
 /* Threads, depth of the belt and loads of the seal that fit into --memory. */
-#include "pipeline/resource_plan.h"
+#include "pipeline/build/resource_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define FILE_BYTES_MAX (64u << 20) /* the same as in pipeline/template_pass.h */
+#define FILE_BYTES_MAX (64u << 20) /* the same as in pipeline/build/template_pass.h */
 #define ALIASES_MAX    8u          /* longest chain of aliases */
 
 static const struct {

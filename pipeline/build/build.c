@@ -1,0 +1,377 @@
+/* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. After being killed at any
+ * point, the same command continues from its journals and ends with the same bytes. Several processes (ranks.h) run all
+ * of this in parallel: what only one may do is done by the first, and the others learn the result. */
+#include "pipeline/build/build.h"
+
+#include "base/cores.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "pipeline/build/build_reading.h"
+#include "pipeline/build/directory.h"
+#include "pipeline/build/fresh.h"
+#include "pipeline/google/google.h"
+#include "pipeline/build/rehearsal.h"
+
+#include <string.h>
+#include <unistd.h>
+static int hint_safe(const struct build *build, struct error *err)
+{
+    if (!build->directory || !path_is_directory(build->directory))
+        return hint(err, "nothing was written; the same command tries again");
+    if (build->settings->fresh)
+        return hint(err,
+                    "what was done is safe in %s, and what stood in %s before goes only when it is complete; the same "
+                    "command continues from there",
+                    build->site, build->directory);
+    return hint(err, "what was done is safe in %s; the same command continues from there", build->directory);
+}
+
+/* Learns or reads the vocabulary, and copies it into the dataset. */
+static int settle_vocabulary(struct build *build, struct error *err)
+{
+    char *path = path_join(build->site, VOCAB_NAME), given[32], wanted[32];
+    int result = 0;
+    if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
+        result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
+    } else {
+        if (build->recipe.learned)
+            result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
+                                      &build->facts.vocabulary, err);
+        if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
+            build->facts.vocabulary.words > 0) /* else the end of the build says that there is no text */
+            log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
+                     format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));
+        if (result == 0)
+            result = vocab_write(build->vocab, path, err);
+    }
+    mem_free(path);
+    return result;
+}
+
+/* --compat google: reads the inputs as Google's program does. */
+static int read_like_google(struct build *build, struct error *err)
+{
+    struct collector collector = {.directory = build->site,
+                                  .inputs = &build->inputs,
+                                  .sets = build->sets,
+                                  .set_count = build->journal.set_count,
+                                  .started = clock_now()};
+    const struct dataset_recipe *recipe = &build->recipe;
+    const struct google_options options = {.inputs = &build->inputs,
+                                           .rules = {.seq = recipe->seq[0],
+                                                     .predictions = recipe->predictions[0],
+                                                     .mask_prob = recipe->mask_prob / (double)MILLION,
+                                                     .short_seq_prob = recipe->short_seq_prob / (double)MILLION,
+                                                     .copies = recipe->copies,
+                                                     .whole_words = recipe->masking == MASKS_WHOLE_WORD,
+                                                     .vocab = build->vocab},
+                                           .seed = recipe->seed,
+                                           .tokenizer = build->tokenizer,
+                                           .memory_bytes = build->plan.room_bytes};
+    TRY(extents_read(&build->extents, err));
+    extents_release(&build->extents);
+    int result = collector_open(&collector, 0, err);
+    progress_open(&build->progress);
+    if (result == 0)
+        result = google_read(&options,
+                             &(struct google_output){.spill = &collector.spill,
+                                                     .counts = &collector.extent.counts,
+                                                     .hashes = collector.extent.hashes},
+                             &build->progress, err);
+    if (result == 0) {
+        collector.extent.file = (uint32_t)build->inputs.count;
+        result = collector_save(&collector, err);
+    }
+    progress_close(&build->progress);
+    collector_close(&collector);
+    return result;
+}
+
+static int read_inputs(struct build *build, bool only_hashes, struct error *err)
+{
+    const bool drops = build->recipe.drop_duplicates && !only_hashes;
+    const struct reading_options options = {.directory = build->site,
+                                            .inputs = &build->inputs,
+                                            .recipe = &build->recipe,
+                                            .plan = &build->plan,
+                                            .vocab = build->vocab,
+                                            .tokenizer = build->tokenizer,
+                                            .duplicates = drops ? &build->duplicates : NULL,
+                                            .only_hashes = only_hashes,
+                                            .sets = build->sets,
+                                            .set_count = build->journal.set_count,
+                                            .ranks = build->ranks};
+    return build->recipe.compat == COMPAT_GOOGLE ? read_like_google(build, err)
+                                                 : reading_run(&options, &build->facts, err);
+}
+
+static int enter_stage(struct build *build, enum journal_stage stage, struct error *err)
+{
+    json_decref(build->journal.command); /* of an earlier start */
+    build->journal.command = json_array();
+    for (int i = 0; i < build->settings->argc; i++)
+        json_array_append_new(build->journal.command, json_name(build->settings->argv[i]));
+    build->journal.stage = stage;
+    return journal_write(&build->journal, build->site, err);
+}
+
+static int enter_reading(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    journal->set_count = 2 * build->recipe.length_count + 1;
+    memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
+    return enter_stage(build, JOURNAL_READING, err);
+}
+
+static int enter_hashing(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    journal->set_count = 1;
+    journal->bucket_bits[0] = build->plan.bucket_bits[2 * build->recipe.length_count];
+    return enter_stage(build, JOURNAL_HASHING, err);
+}
+
+/* Settles the vocabulary and the buckets of the spills. First process only. */
+static int prepare(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    if (!journal->identity) {
+        journal->identity = json_incref(build->identity);
+        TRY(enter_stage(build, JOURNAL_VOCABULARY, err));
+    }
+    TRY(build_keep_templates(build, err));
+    TRY(settle_vocabulary(build, err));
+    if (stop_requested())
+        return fail(err, ERR_STOPPED, "stopped on request");
+    if (journal->stage == JOURNAL_VOCABULARY)
+        return build->recipe.drop_duplicates ? enter_hashing(build, err) : enter_reading(build, err);
+    /* A pipe cannot be read from its middle, and Google's draws cannot begin there: such a build starts again. */
+    if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
+        return spill_remove_all(build->site, err);
+    return 0;
+}
+
+/* The other processes load what the first has prepared. */
+static int take_journal(struct build *build, struct error *err)
+{
+    const int found = journal_read(&build->journal, build->site, err);
+    if (found == 0)
+        return fail_at(err, ERR_RESOURCE, build->site, ERROR_NO_OFFSET,
+                       "is not the directory that the first process sees");
+    return found < 0 ? -1 : 0;
+}
+
+static int take_over(struct build *build, struct error *err)
+{
+    TRY(take_journal(build, err));
+    return build->recipe.learned ? settle_vocabulary(build, err) : 0;
+}
+
+/* The sets of the spills, according to the journal: those of the samples, then that of the hashes; or that one
+ * alone. */
+static int settle_sets(struct build *build, struct error *err)
+{
+    const struct journal *journal = &build->journal;
+    const size_t hashes = journal->set_count - 1;
+    if (hashes != (journal->stage == JOURNAL_HASHING ? 0 : 2 * build->recipe.length_count)) {
+        fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+        return hint(err, "start anew with --fresh");
+    }
+    for (size_t set = 0; set < journal->set_count; set++)
+        build->sets[set] = (struct spill_set){
+            .entry_bytes = set == hashes ? (uint32_t)sizeof(struct sample_key)
+                                         : (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
+            .bucket_bits = journal->bucket_bits[set]};
+    build->extents.spill_count = spill_bucket_count(build->sets, journal->set_count);
+    return 0;
+}
+
+/* Lists the duplicates when all hashes are in the spills. If killed between the last two steps, a build hashes
+ * again. */
+static int end_hashing(struct build *build, struct error *err)
+{
+    TRY(extents_read(&build->extents, err));
+    const int result = duplicates_list(&build->extents, build->sets, build->plan.load_bytes_max, err);
+    extents_release(&build->extents);
+    return result == 0 ? enter_reading(build, err) : result;
+}
+
+/* The first of two passes over the inputs. */
+static int find_duplicates(struct build *build, struct error *err)
+{
+    if (build_is_first(build))
+        log_say("looking for documents of equal text; then the inputs are read again");
+    TRY(read_inputs(build, true, err));
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? end_hashing(build, err) : 0, err));
+    if (!build_is_first(build)) {
+        journal_release(&build->journal);
+        build->journal = (struct journal){0};
+    }
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? 0 : take_journal(build, err), err));
+    return settle_sets(build, err);
+}
+
+/* Counts the windows of compressed inputs, which takes a pass of its own, unless a single process reads everything from
+ * the beginning and does not need the number. */
+static int know_windows(const struct build *build, struct error *err)
+{
+    const int several = extents_several(build->site, err);
+    TRY(several);
+    return several || ranks_count(build->ranks) > 1 ? inputs_measure(&build->inputs, err) : 0;
+}
+
+/* Everything after the plan. The directory is ours and locked. */
+static int run(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? prepare(build, err) : 0, err));
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? 0 : take_over(build, err), err));
+    TRY(settle_sets(build, err));
+    TRY(ranks_agree(build->ranks, know_windows(build, err), err));
+
+    const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
+    build->tokenizer = tokenizer_open(build->vocab, &words);
+    if (journal->stage == JOURNAL_SEALING) {
+        if (build_is_first(build))
+            log_say("continuing %s: sealing", build->site);
+    } else {
+        if (journal->stage == JOURNAL_HASHING)
+            TRY(find_duplicates(build, err));
+        if (build->recipe.drop_duplicates)
+            TRY(ranks_agree(build->ranks, duplicates_open(&build->duplicates, build->site, err), err));
+        TRY(read_inputs(build, false, err));
+        TRY(ranks_agree(build->ranks, build_is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
+    }
+    return build_finish(build, err);
+}
+
+/* Has the file the size that the manifest gives? Only dsdata verify reads every byte. */
+static int check_file(const char *directory, const char *name, uint64_t bytes, struct error *err)
+{
+    char *path = path_join(directory, name);
+    struct file file = FILE_CLOSED;
+    int64_t size = -1;
+    int result = 0;
+    if (path_is_file(path)) {
+        result = file_open_read(&file, path, err);
+        size = result < 0 ? -1 : file_size(&file, err);
+        result = size < 0 ? -1 : 0;
+    }
+    file_close(&file);
+    if (result == 0 && size != (int64_t)bytes) {
+        fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the dataset was finished, but this file is %s",
+                size < 0 ? "missing" : "of another size");
+        hint(err, "dsdata verify names all that is damaged; --fresh builds the dataset anew");
+        result = -1;
+    }
+    mem_free(path);
+    return result;
+}
+
+static int check_files(const char *directory, const struct manifest *manifest, struct error *err)
+{
+    TRY(check_file(directory, VOCAB_NAME, manifest->vocab_bytes, err));
+    for (size_t i = 0; i < manifest->length_count; i++)
+        for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++) {
+            char name[SHARD_NAME_BYTES];
+            struct shard_header header;
+            manifest_shard_header(manifest, &manifest->lengths[i], shard, &header);
+            TRY(check_file(directory, manifest_shard_name(&manifest->lengths[i], shard, name),
+                           shard_file_bytes(&header), err));
+        }
+    return 0;
+}
+
+static int already_finished(struct build *build, struct error *err)
+{
+    struct manifest manifest;
+    TRY(directory_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
+    TRY(manifest_read(&manifest, build->directory, err));
+    int result = check_files(build->directory, &manifest, err);
+    if (result == 0)
+        result = summary_finished(build->directory, build->settings, &manifest, err);
+    manifest_release(&manifest);
+    return result;
+}
+
+static int start(struct build *build, struct opt_paths bare, struct error *err)
+{
+    build->directory = build->settings->out ? mem_copy_text(build->settings->out) : inputs_stem(build->settings, bare);
+    build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
+    TRY(ranks_agree(build->ranks, build_open(build, bare, err), err));
+    TRY(ranks_agree(build->ranks, build_plan(build, err), err));
+    TRY(ranks_agree(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
+    struct error tried = {0};
+    const bool tries = build->settings->dry_run && build_is_first(build);
+    const int result = tries ? rehearse(&build->inputs, &build->recipe, build->vocab, &build->plan, &tried) : 0;
+    if (build_is_first(build))
+        summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
+    if (result < 0) /* after the warnings, as for the build itself */
+        *err = tried;
+    TRY(ranks_agree(build->ranks, result, err));
+    TRY(build_templates(build, err));
+    TRY(ranks_agree(build->ranks, build_identify(build, err), err));
+    TRY(build_compare(build, err));
+    if (build->settings->dry_run)
+        return build_is_first(build) ? summary_dry_run(build->settings, &build->plan, &build->recipe) : 0;
+
+    uint64_t state = 0;
+    const int claimed = build_is_first(build) ? build_claim(build, err) : 0;
+    TRY(ranks_agree(build->ranks, claimed < 0 ? -1 : 0, err));
+    state = (uint64_t)claimed;
+    TRY(ranks_sum(build->ranks, &state, 1, err));
+    TRY(ranks_watch(build->ranks, build->directory, &build->lock, err));
+    if (state == DIRECTORY_FINISHED)
+        return ranks_agree(build->ranks, build_is_first(build) ? already_finished(build, err) : 0, err);
+    build->extents = (struct extents){.directory = build->site, .inputs = &build->inputs, .limit = build->recipe.limit};
+    return run(build, err);
+}
+
+/* Divides the cores of a machine among its processes. A launcher may have bound us to fewer. */
+static uint64_t share_cores(const struct ranks *ranks)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t share = cores > 0 ? (uint64_t)cores / ranks_here(ranks) : 1, bound = cores_allowed();
+    return share < 1 ? 1 : share < bound ? share : bound;
+}
+
+int dsdata_build(void *data, struct opt_paths bare, struct error *err)
+{
+    struct dsdata_settings *settings = data;
+    if (settings->compat == COMPAT_GOOGLE)
+        TRY(google_settle(settings, bare, err));
+    struct build build = {.settings = settings, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};
+    TRY(ranks_open(&build.ranks, messages_mpi(), build.settings->peer_timeout, err));
+    build.facts.processes = ranks_count(build.ranks);
+    if (!build_is_first(&build))
+        log_open("dsdata", LOG_QUIET, settings->json);
+    if (build.ranks && settings->threads == 0)
+        settings->threads = share_cores(build.ranks);
+    stop_on_signals();
+    int result = start(&build, bare, err);
+    if (result < 0 && (err->kind == ERR_RESOURCE || err->kind == ERR_STOPPED) && !err->hint[0])
+        hint_safe(&build, err);
+    if (result < 0 && settings->fresh && build_is_first(&build) && build.lock.fd >= 0)
+        build_say_unfinished(&build);
+    if (result < 0 && err->kind == ERR_VERIFY && settings->fresh)
+        hint(err, "remove %s, and the same command starts anew", build.site);
+    duplicates_close(&build.duplicates);
+    extents_release(&build.extents);
+    extent_release(&build.whole);
+    journal_release(&build.journal);
+    tokenizer_close(build.tokenizer);
+    vocab_close(build.vocab);
+    json_decref(build.identity);
+    inputs_close(&build.inputs);
+    buf_release(&build.templates);
+    spool_release(&build.spool);
+    const bool speaks = ranks_speaks(build.ranks);
+    ranks_close(build.ranks, &build.lock);
+    if (build.made && result < 0)
+        path_remove_empty(build.directory, &(struct error){0});
+    mem_free(build.directory);
+    mem_free(build.site);
+    return result < 0 && !speaks ? (int)err->kind : result;
+}

@@ -1,0 +1,296 @@
+/* The first part of dsdata build: what to do (inputs, recipe, plan, identity), then the directory to do it in. At the
+ * end the struct build has a directory that is ours and locked. */
+#include "pipeline/build/build.h"
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "pipeline/build/directory.h"
+#include "pipeline/build/fresh.h"
+#include "pipeline/google/google.h"
+#include "pipeline/build/published.h"
+#include "pipeline/build/template_pass.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unless the directory holds files that are not ours. */
+static int lock_directory(struct build *build, struct error *err)
+{
+    TRY(directory_check(build->directory, err));
+    return build->lock.fd < 0 ? lock_take(&build->lock, build->directory, err) : 0;
+}
+
+/* Refuses what several processes cannot do. */
+static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
+{
+    if (ranks_count(build->ranks) == 1)
+        return 0;
+    if (inputs_ask_for_pipe(build->settings, bare))
+        return fail(err, ERR_USAGE, "standard input can be read by one process only");
+    if (build->settings->compat == COMPAT_GOOGLE)
+        return fail(err, ERR_USAGE, "--compat google draws random numbers in sequence: start one process");
+    return 0;
+}
+
+/* {"inputs", "vocabulary", "recipe"}: see directory.h. */
+static int make_identity(const struct build *build, json_t **identity, struct error *err)
+{
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < build->inputs.count; i++) {
+        uint64_t fingerprint = 0;
+        if (inputs_fingerprint(&build->inputs, i, &fingerprint, err) < 0) {
+            json_decref(inputs);
+            return -1;
+        }
+        char text[17];
+        json_array_append_new(inputs, json_pack("{si sI ss}", "kind", (int)dump_kind(build->inputs.dumps[i]), "bytes",
+                                                (json_int_t)dump_stored_bytes(build->inputs.dumps[i]), "fingerprint",
+                                                hash_text(fingerprint, text)));
+    }
+    char text[17];
+    *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
+                          build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
+                          dataset_recipe_json(&build->recipe));
+    return 0;
+}
+
+/* The first pass is for the vocabulary, or for duplicates. */
+static bool reads_twice(const struct dsdata_settings *settings)
+{
+    return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
+}
+
+/* Stores standard input on disk. */
+static int spool(struct build *build, struct error *err)
+{
+    build->made = !path_exists(build->directory);
+    if (build->made)
+        TRY(path_make_directory(build->directory, err));
+    TRY(lock_directory(build, err));
+    TRY(spool_take(&build->spool, build->directory, err));
+    build->settings->spool = build->spool.path;
+    return 0;
+}
+
+int build_open(struct build *build, struct opt_paths bare, struct error *err)
+{
+    struct dsdata_settings *settings = build->settings;
+    struct dataset_recipe recipe;
+    TRY(refuse_several(build, bare, err));
+    if (settings->out && strcmp(settings->out, "-") == 0) {
+        fail(err, ERR_USAGE, "--out -: a dataset is a directory, not a stream");
+        return hint(err, "name a directory; ./- is one of that name");
+    }
+    /* Whatever can be refused without the inputs is refused before they are read, which may take hours. */
+    TRY(dataset_recipe_make(settings, true, &recipe, err));
+    if (inputs_ask_for_pipe(settings, bare) && !settings->out)
+        return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
+    if (settings->vocab)
+        TRY(published_vocab(settings, &build->vocab, err));
+    if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
+        TRY(spool(build, err));
+    TRY(inputs_open(&build->inputs, settings, bare, err));
+    build->facts.of_pages = inputs_of_pages(&build->inputs);
+    return settings->compat == COMPAT_GOOGLE ? google_check(&build->inputs, err) : 0;
+}
+
+/* Takes the renderings that an earlier start made for the same dataset, according to its journal or manifest. False:
+ * there are none. */
+static bool take_templates(struct build *build)
+{
+    struct error ignored;
+    struct journal journal = {0};
+    struct manifest manifest;
+    char *path = path_join(build->site, TEMPLATES_NAME), *finished = path_join(build->site, MANIFEST_NAME);
+    char hash[17], noted[17] = "";
+    if (path_exists(finished) && manifest_read(&manifest, build->site, &ignored) == 0) {
+        const char *option = manifest_option(&manifest, "templates");
+        snprintf(noted, sizeof noted, "%s", option ? option : "");
+        manifest_release(&manifest);
+    } else if (journal_read(&journal, build->site, &ignored) > 0) {
+        const json_t *recipe = json_object_get(journal.identity, "recipe");
+        const char *option = json_string_value(json_object_get(recipe, "templates"));
+        snprintf(noted, sizeof noted, "%s", option ? option : "");
+        journal_release(&journal);
+    }
+    bool taken =
+        noted[0] && path_exists(path) && file_read_all(path, TEMPLATES_BYTES_MAX, &build->templates, &ignored) == 0;
+    taken = taken && strcmp(hash_text(hash64(build->templates.data, build->templates.size), hash), noted) == 0;
+    if (!taken)
+        buf_reset(&build->templates);
+    build->templates_kept = taken;
+    mem_free(path);
+    mem_free(finished);
+    return taken;
+}
+
+/* Makes the renderings of the dump's own templates; the other processes receive them as bytes. First process only. */
+static int make_templates(struct build *build, struct error *err)
+{
+    struct dictionary_facts facts;
+    if (!build_is_first(build) || build->settings->dry_run || !template_pass_wanted(build->settings, &build->inputs) ||
+        take_templates(build))
+        return 0;
+    TRY(template_pass(build->settings, &build->inputs, &build->templates, &facts, err));
+    template_pass_say(&facts);
+    return 0;
+}
+
+int build_templates(struct build *build, struct error *err)
+{
+    TRY(ranks_agree(build->ranks, make_templates(build, err), err));
+    TRY(ranks_give(build->ranks, &build->templates, err));
+    return template_pass_use(&build->inputs, buf_str(&build->templates), TEMPLATES_NAME, err);
+}
+
+int build_keep_templates(struct build *build, struct error *err)
+{
+    char *path = path_join(build->site, TEMPLATES_NAME);
+    const int result = build->templates.size == 0 || build->templates_kept
+                           ? 0
+                           : file_write_all(path, build->templates.data, build->templates.size, err);
+    mem_free(path);
+    return result;
+}
+
+int build_plan(struct build *build, struct error *err)
+{
+    struct dsdata_settings *settings = build->settings;
+    TRY(dataset_recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
+    build->recipe.lang = build->inputs.lang;
+    build->recipe.languages = build->inputs.named;
+    build->recipe.forms = build->inputs.forms;
+    if (encoding_converts(&build->inputs.encoding) || build->inputs.encoding.lossy)
+        build->recipe.encoding = build->inputs.encoding.name;
+    build->recipe.iconv = encoding_library(&build->inputs.encoding);
+    const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
+    if (build->vocab)
+        TRY(published_fits(settings->vocab, build->vocab, &words, err));
+    const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
+    TRY(resource_plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
+    if (settings->fresh)
+        TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
+    build->plan.spool_bytes = build->spool.bytes;
+    build->plan.disk_bytes += build->plan.old_bytes + build->plan.spool_bytes;
+    return 0;
+}
+
+int build_identify(struct build *build, struct error *err)
+{
+    memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    build->recipe.templates_bytes = build->templates.size;
+    return make_identity(build, &build->identity, err);
+}
+
+int build_compare(struct build *build, struct error *err)
+{
+    struct buf first = {0};
+    char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
+    if (build_is_first(build))
+        buf_add_text(&first, own);
+    int result = ranks_give(build->ranks, &first, err);
+    if (result == 0 && !str_equal(buf_str(&first), str_of(own)))
+        result = fail(err, ERR_MISMATCH, "process %u has other inputs, vocabulary or options than the first one",
+                      ranks_rank(build->ranks));
+    free(own);
+    buf_release(&first);
+    return ranks_agree(build->ranks, result, err);
+}
+
+static int check_disk(const struct build *build, struct error *err)
+{
+    char needed[32], there[32];
+    const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes - build->plan.spool_bytes;
+    const int64_t bytes = path_free_bytes(build->directory, err);
+    if (bytes < 0)
+        return -1;
+    if ((uint64_t)bytes < more) {
+        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
+                "needs about %s of disk while building, %s are free", format_bytes(more, needed),
+                format_bytes((uint64_t)bytes, there));
+        return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
+    }
+    return 0;
+}
+
+int build_check_directory(const struct build *build, struct error *err)
+{
+    TRY(path_check_writable(build->directory, err));
+    TRY(directory_check(build->directory, err));
+    const bool created = build->made || !path_exists(build->directory);
+    return created && !build->settings->dry_run ? check_disk(build, err) : 0;
+}
+
+int build_settle_fresh(struct build *build, struct error *err)
+{
+    struct error unlike = {0}; /* claim_fresh reports what is not ours */
+    int state = build->settings->dry_run ? FRESH_ABSENT : fresh_look(build->directory, &unlike);
+    if (state < 0 && unlike.kind == ERR_RESOURCE)
+        *err = unlike;
+    if (state != FRESH_COMPLETE)
+        return err->kind == ERR_RESOURCE ? -1 : 0;
+    if (build->lock.fd < 0)
+        TRY(lock_take(&build->lock, build->directory, err));
+    state = fresh_look(build->directory, err);
+    if (state != FRESH_COMPLETE)
+        return state < 0 ? -1 : 0;
+    log_say("continuing %s: the new dataset is complete and takes the place of the old one", build->directory);
+    TRY(fresh_replace(build->directory, err));
+    build->replaced = true;
+    return 0;
+}
+
+/* --fresh, in a directory that is ours: refuses if something would be lost, then examines the site. */
+static int claim_fresh(struct build *build, struct error *err)
+{
+    struct error differs = {0};
+    if (build->replaced &&
+        directory_look(build->directory, build->identity, &build->journal, &differs) == DIRECTORY_FINISHED)
+        return DIRECTORY_FINISHED; /* of this very command: this start has only finished what an earlier one had
+                                    * begun */
+    struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
+    for (size_t i = 0; i < build->inputs.count; i++)
+        inputs.names[inputs.count++] = build->inputs.paths[i];
+    if (settings_templates_file(build->settings))
+        inputs.names[inputs.count++] = (char *)(uintptr_t)settings_templates_file(build->settings);
+    const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
+    mem_free(inputs.names);
+    TRY(checked);
+    TRY(fresh_look(build->directory, err));
+    int state = directory_look(build->site, build->identity, &build->journal, err);
+    if (state < 0 && err->kind == ERR_MISMATCH) {
+        log_say("%s held the unfinished build of another command: removed", build->site);
+        *err = (struct error){0};
+        TRY(fresh_discard(build->directory, err));
+        state = DIRECTORY_NEW;
+    }
+    if (state == DIRECTORY_NEW) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->site, err));
+    }
+    return state;
+}
+
+void build_say_unfinished(const struct build *build)
+{
+    struct error ignored = {0};
+    if (fresh_look(build->directory, &ignored) == FRESH_UNFINISHED)
+        log_say("note       %s/" FRESH_NAME " holds an unfinished build beside what was there: the same command with "
+                "--fresh continues it",
+                build->directory);
+}
+
+int build_claim(struct build *build, struct error *err)
+{
+    TRY(path_make_directory(build->directory, err));
+    TRY(lock_directory(build, err));
+    if (!build->spool.path)
+        TRY(spool_clear(build->directory, err));
+    TRY(build_settle_fresh(build, err)); /* for a process that was killed since the first check */
+    if (build->settings->fresh)
+        return claim_fresh(build, err);
+    build_say_unfinished(build);
+    return directory_look(build->directory, build->identity, &build->journal, err);
+}

@@ -1,0 +1,30 @@
+/* Reads all inputs into the spills of all extents: runs the belt of a build for every extent that this process is
+ * assigned, until the extents that the processes have read separately fit together. */
+#ifndef PIPELINE_BUILD_BUILD_READING_H
+#define PIPELINE_BUILD_BUILD_READING_H
+
+#include "base/ranks.h"
+#include "pipeline/build/collector.h"
+#include "pipeline/build/extents.h"
+#include "pipeline/build/resource_plan.h"
+#include "pipeline/build/summary.h"
+
+struct reading_options {
+    const char *directory;
+    const struct inputs *inputs;
+    const struct dataset_recipe *recipe;
+    const struct resource_plan *plan;
+    const struct vocab *vocab;
+    const struct tokenizer *tokenizer;
+    const struct duplicates *duplicates; /* as in struct digest_options */
+    bool only_hashes;
+    const struct spill_set *sets;
+    size_t set_count;
+    struct ranks *ranks;
+};
+
+/* 0: every window is in the spills. ERR_STOPPED: stopped on request. Sets facts->loads and the figures of earlier
+ * starts. */
+int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err);
+
+#endif

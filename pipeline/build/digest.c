@@ -1,0 +1,301 @@
+#include "pipeline/build/digest.h"
+
+#include "base/mem.h"
+#include "pipeline/build/duplicates.h"
+#include "pipeline/pairs/pairs.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct digest {
+    struct digest_options options;
+    struct article_reader *reader;
+    struct tokenizer_state *tokenizer;
+    struct sentences sentences;
+    struct ids ids;
+    struct documents documents;
+    struct pairs pairs;
+    struct shard_layout layouts[OPT_NUMBERS_MAX];
+    struct sample samples[OPT_NUMBERS_MAX]; /* scratch for each layout */
+    struct mask_rules rules[OPT_NUMBERS_MAX];
+    uint64_t *continues; /* for the rules; NULL if masking is by token */
+};
+
+struct digest *digest_open(const struct digest_options *options)
+{
+    const struct dataset_recipe *recipe = options->recipe;
+    const struct vocab *vocab = options->vocab;
+    struct digest *digest = mem_clear(1, sizeof *digest);
+    digest->options = *options;
+    digest->reader = article_open();
+    digest->tokenizer = tokenizer_state_open(options->tokenizer);
+    if (recipe->masking == MASKS_WHOLE_WORD)
+        digest->continues = mask_continues(vocab->pieces, vocab->count);
+    for (size_t i = 0; i < recipe->length_count; i++) {
+        digest->layouts[i] = shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab->count);
+        digest->samples[i] = sample_make(&digest->layouts[i]);
+        digest->rules[i] = (struct mask_rules){.vocab_size = vocab->count,
+                                               .cls = vocab->cls,
+                                               .sep = vocab->sep,
+                                               .mask = vocab->mask,
+                                               .millionths = recipe->mask_prob,
+                                               .predictions = recipe->predictions[i],
+                                               .continues = digest->continues};
+    }
+    return digest;
+}
+
+void digest_close(struct digest *digest)
+{
+    if (!digest)
+        return;
+    article_close(digest->reader);
+    tokenizer_state_close(digest->tokenizer);
+    sentences_release(&digest->sentences);
+    ids_release(&digest->ids);
+    documents_release(&digest->documents);
+    pairs_release(&digest->pairs);
+    mem_free(digest->continues);
+    for (size_t i = 0; i < digest->options.recipe->length_count; i++)
+        sample_release(&digest->samples[i]);
+    mem_free(digest);
+}
+
+size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size)
+{
+    return sizeof(struct sample_key) +
+           shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab_size).record_bytes;
+}
+
+void harvest_reset(struct harvest *harvest)
+{
+    harvest->counts = (struct counts){0};
+    missing_reset(&harvest->missing);
+    for (size_t set = 0; set < SETS_MAX; set++)
+        buf_reset(&harvest->samples[set]);
+}
+
+void harvest_release(struct harvest *harvest)
+{
+    missing_release(&harvest->missing);
+    for (size_t set = 0; set < SETS_MAX; set++)
+        buf_release(&harvest->samples[set]);
+}
+
+/* Adds the text of one article as a document of pieces; false if it gives none. */
+static bool add_document(struct digest *digest, const struct article_options *options, const struct group *group,
+                         const struct article *article, struct counts *counts)
+{
+    const struct dataset_recipe *recipe = digest->options.recipe;
+    const bool valid = document_is_held_out(article->held_by, recipe->valid);
+    article_sentences(options, group, article, &digest->sentences);
+    documents_begin(&digest->documents, article->id, valid);
+    size_t pieces = 0;
+    for (size_t i = 0; i < digest->sentences.count; i++) {
+        digest->ids.count = 0;
+        tokenizer_ids(digest->tokenizer, digest->sentences.items[i], &digest->ids);
+        documents_sentence(&digest->documents, digest->ids.data, digest->ids.count);
+        pieces += digest->ids.count;
+        for (size_t k = 0; k < digest->ids.count; k++)
+            counts->unknown += digest->ids.data[k] == digest->options.vocab->unk;
+    }
+    if (!documents_end(&digest->documents))
+        return false;
+    counts->documents++;
+    counts->documents_valid += valid;
+    for (size_t i = 0; i < HELD_STEPS; i++)
+        counts->held[i] += document_is_held_out(article->held_by, counts_held_steps[i]);
+    counts->text_bytes += article->text.size;
+    counts->sentences += digest->sentences.count;
+    counts->pieces += pieces;
+    return true;
+}
+
+/* Records the hash of a document's text; false if the text duplicates an earlier one's and is to be dropped. */
+static bool note_text(struct digest *digest, const struct group *group, size_t index, const struct article *article,
+                      struct harvest *harvest)
+{
+    const struct digest_options *options = &digest->options;
+    const struct sample_key entry = {.key = article_hash(digest->reader, article),
+                                     .file = group->file,
+                                     .window = group->window,
+                                     .part = group->part,
+                                     .index = (uint32_t)index};
+    if (options->duplicates)
+        return !duplicates_is_later(options->duplicates, &entry);
+    buf_add(&harvest->samples[options->only_hashes ? 0 : 2 * options->recipe->length_count], &entry, sizeof entry);
+    return true;
+}
+
+static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
+                           struct harvest *harvest)
+{
+    struct counts *counts = &harvest->counts;
+    documents_reset(&digest->documents);
+    article_count_group(options, group, counts, &harvest->missing);
+    for (size_t i = 0; i < group->record_count; i++) {
+        struct article article;
+        counts->input_bytes += group->records[i].size;
+        article_read(digest->reader, options, group, i, &article);
+        if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, harvest))
+            article.fate = PAGE_DUPLICATE;
+        if (digest->options.only_hashes)
+            continue;
+        if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
+            article.fate = PAGE_EMPTY;
+        article_count(digest->reader, &article, counts, &harvest->missing);
+    }
+    /* Every record of the group has one fate. */
+    assert(digest->options.only_hashes || counts_pages(counts) == group->record_count + group->oversize + group->cut);
+}
+
+/* Writes segment A, with [SEP] between its documents if it is packed. Returns the end of what was written. */
+static uint32_t *lay_out_a(const struct documents *documents, const struct sample_pair *pair, uint32_t sep,
+                           uint32_t *at)
+{
+    const bool valid = documents->items[pair->document_a].valid;
+    size_t from = pair->a, left = pair->a_size;
+    for (uint32_t d = pair->document_a; left > 0; d++) {
+        assert(d < documents->count);
+        if (documents->items[d].valid != valid)
+            continue;
+        if (d > pair->document_a) {
+            *at++ = sep;
+            from = document_start(documents, d);
+        }
+        const size_t rest = document_end(documents, d) - from, taken = rest < left ? rest : left;
+        memcpy(at, documents->ids + from, taken * sizeof *at);
+        at += taken;
+        left -= taken;
+    }
+    return at;
+}
+
+/* [CLS] A [SEP] B [SEP], or [CLS] A [SEP]. */
+static void lay_out(const struct digest *digest, const struct sample_pair *pair, struct sample *sample)
+{
+    const struct documents *documents = &digest->documents;
+    const struct vocab *vocab = digest->options.vocab;
+    uint32_t *at = sample->ids;
+    *at++ = vocab->cls;
+    at = lay_out_a(documents, pair, vocab->sep, at);
+    *at++ = vocab->sep;
+    sample->a_length = (uint32_t)(at - sample->ids);
+    if (pair->b_size > 0) {
+        memcpy(at, documents->ids + pair->b, pair->b_size * sizeof *at);
+        at += pair->b_size;
+        *at++ = vocab->sep;
+    }
+    sample->length = (uint32_t)(at - sample->ids);
+    sample->masked = 0;
+    sample->is_random_next = pair->is_random_next;
+    sample->document_a = documents->items[pair->document_a].id;
+    sample->document_b = documents->items[pair->document_b].id;
+}
+
+/* Makes the pairs of one length and copy in digest->pairs. Held-out documents have one copy only. */
+static void make_pairs(struct digest *digest, const struct pair_options *options)
+{
+    const struct documents *documents = &digest->documents;
+    const bool held_out = options->copy == 0;
+    pairs_reset(&digest->pairs);
+    if (options->kind == PAIRS_NONE) {
+        pairs_of_split(documents, false, options, &digest->pairs);
+        if (held_out)
+            pairs_of_split(documents, true, options, &digest->pairs);
+        return;
+    }
+    for (uint32_t i = 0; i < documents->count; i++)
+        if (held_out || !documents->items[i].valid)
+            pairs_of_document(documents, i, options, &digest->pairs);
+}
+
+/* Appends a sample after its key to the samples of its split. */
+static void add_sample(const struct digest *digest, size_t length, enum split split, const struct sample_key *key,
+                       struct harvest *harvest)
+{
+    const struct shard_layout *layout = &digest->layouts[length];
+    const struct sample *sample = &digest->samples[length];
+    const size_t set = 2 * length + split;
+    struct buf *out = &harvest->samples[set];
+    assert(sample->length <= layout->seq && sample->a_length <= sample->length);
+    buf_reserve(out, sizeof *key + layout->record_bytes);
+    memcpy(out->data + out->size, key, sizeof *key);
+    record_encode(layout, sample, (uint8_t *)out->data + out->size + sizeof *key);
+    out->size += sizeof *key + layout->record_bytes;
+    harvest->counts.samples[set]++;
+    harvest->counts.tokens[set] += sample->length;
+}
+
+/* Makes the samples of length number `length` and one copy: pairs in document order, masked and encoded, each after its
+ * key. */
+static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
+                         struct harvest *harvest)
+{
+    const struct dataset_recipe *recipe = digest->options.recipe;
+    struct sample *sample = &digest->samples[length];
+    const struct pair_options options = {.kind = recipe->pairs,
+                                         .packed = recipe->packed,
+                                         .length = recipe->seq[length],
+                                         .short_seq_prob = recipe->short_seq_prob,
+                                         .seed = recipe->seed,
+                                         .file = group->file,
+                                         .window = group->window,
+                                         .part = group->part,
+                                         .copy = copy};
+    make_pairs(digest, &options);
+    harvest->counts.pairs_borrowed += digest->pairs.borrowed;
+    harvest->counts.pairs_dropped += digest->pairs.dropped;
+
+    const struct random_stream masks =
+        random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part, recipe->seq[length], copy);
+    const struct random_stream order =
+        random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
+    buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN], /* nearly all of what is needed */
+                digest->pairs.count * (sizeof(struct sample_key) + digest->layouts[length].record_bytes));
+    for (uint32_t i = 0; i < digest->pairs.count; i++) {
+        const struct sample_pair *pair = &digest->pairs.items[i];
+        lay_out(digest, pair, sample);
+        harvest->counts.pairs_random += recipe->pairs == PAIRS_NSP && pair->is_random_next;
+        mask_sample(&masks, i, &digest->rules[length], sample);
+
+        uint32_t words[4];
+        random_at4(&order, i, 0, words);
+        const struct sample_key key = {.key = (uint64_t)words[1] << 32 | words[0],
+                                       .file = group->file,
+                                       .window = group->window,
+                                       .part = group->part,
+                                       .copy = copy,
+                                       .index = i};
+        const bool held_out = digest->documents.items[pair->document_a].valid;
+        add_sample(digest, length, held_out ? SPLIT_VALID : SPLIT_TRAIN, &key, harvest);
+    }
+}
+
+void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
+                  struct harvest *harvest)
+{
+    const struct dataset_recipe *recipe = digest->options.recipe;
+    harvest_reset(harvest);
+    read_documents(digest, article, group, harvest);
+    for (size_t length = 0; !digest->options.only_hashes && length < recipe->length_count; length++)
+        for (uint32_t copy = 0; copy < recipe->copies; copy++)
+            make_samples(digest, group, length, copy, harvest);
+}
+
+void digest_job_release(void *slot)
+{
+    struct digest_job *job = slot;
+    feed_job_release(&job->feed);
+    harvest_release(&job->harvest);
+}
+
+void *digest_worker_open(const void *options)
+{
+    return digest_open(options);
+}
+
+void digest_worker_close(void *digest)
+{
+    digest_close(digest);
+}

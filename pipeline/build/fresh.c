@@ -1,0 +1,278 @@
+/* Puts the dataset built in DIR/.fresh in the place of the old one, if any. After each step, the names on disk tell the
+ * next start where this one was interrupted (fresh.h). */
+#include "pipeline/build/fresh.h"
+
+#include "base/mem.h"
+#include "pipeline/build/directory.h"
+#include "pipeline/build/owned.h"
+#include "pipeline/store/spill.h"
+
+#include <string.h>
+
+#define REPLACED_NAME "replaced.json"
+
+char *fresh_site(const char *directory)
+{
+    return path_join(directory, FRESH_NAME);
+}
+
+/* 1: `site` holds a manifest or journal of ours; *complete: a manifest. 0: neither. */
+static int look_inside(const char *site, bool *complete, struct error *err)
+{
+    struct manifest manifest;
+    struct journal journal;
+    char *path = path_join(site, MANIFEST_NAME);
+    int found = owned_manifest(path, &manifest, err);
+    mem_free(path);
+    *complete = found > 0;
+    manifest_release(&manifest);
+    if (found == 0) {
+        found = owned_journal(site, &journal, err);
+        journal_release(&journal);
+    }
+    return found;
+}
+
+int fresh_look(const char *directory, struct error *err)
+{
+    char *site = fresh_site(directory);
+    const enum path_kind kind = path_kind(site);
+    bool complete = false;
+    int found = kind == PATH_FOLDER ? look_inside(site, &complete, err) : 0;
+    const int empty = kind == PATH_ABSENT ? 1 : kind == PATH_FOLDER && found == 0 ? directory_is_empty(site, err) : 0;
+    if (empty < 0) {
+        found = -1;
+    } else if (found == 0 && !empty) {
+        fail_at(err, ERR_USAGE, site, ERROR_NO_OFFSET, "is in the way: no build with --fresh made it");
+        found = hint(err, "move it away; nothing was touched");
+    }
+    mem_free(site);
+    return found < 0 ? -1 : found == 0 ? FRESH_ABSENT : complete ? FRESH_COMPLETE : FRESH_UNFINISHED;
+}
+
+/* ------------------------------------------------------------------------------------------------------ lists */
+
+/* Lists the files in `owner` that the manifest at directory/name covers; it may have been moved aside. 1, 0: there is
+ * none, < 0. */
+static int list_by_manifest(const char *directory, const char *name, const char *owner, struct path_list *files,
+                            struct error *err)
+{
+    struct manifest manifest;
+    char *path = path_join(directory, name);
+    int found = owned_manifest(path, &manifest, err);
+    if (found > 0 && owned_of_manifest(files, &manifest, owner, err) < 0)
+        found = -1;
+    manifest_release(&manifest);
+    mem_free(path);
+    return found;
+}
+
+static int list_by_journal(const char *directory, struct path_list *files, struct error *err)
+{
+    struct journal journal;
+    int found = owned_journal(directory, &journal, err);
+    if (found > 0 && owned_of_journal(files, &journal, directory, err) < 0)
+        found = -1;
+    journal_release(&journal);
+    return found;
+}
+
+/* Lists everything to be removed. */
+static int list_old(const char *directory, struct path_list *files, struct error *err)
+{
+    char *site = fresh_site(directory);
+    int result = list_by_manifest(site, REPLACED_NAME, directory, files, err);
+    if (result >= 0)
+        result = list_by_manifest(directory, MANIFEST_NAME, directory, files, err);
+    if (result >= 0)
+        result = list_by_journal(directory, files, err);
+    if (result >= 0)
+        result = owned_check(files, directory, err);
+    mem_free(site);
+    return result < 0 ? -1 : 0;
+}
+
+static int refuse_input(const char *input, const char *directory, struct error *err)
+{
+    fail_at(err, ERR_USAGE, input, ERROR_NO_OFFSET, "is an input and would be removed from %s by --fresh", directory);
+    return hint(err, "copy it elsewhere and name the copy, or choose another --out; nothing was touched");
+}
+
+static int check_inputs(const struct path_list *files, const char *directory, const struct path_list *inputs,
+                        struct error *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < files->count && result == 0; i++) {
+        char *path = path_join(directory, files->names[i]);
+        for (size_t j = 0; j < inputs->count && result == 0; j++)
+            if (path_same(path, inputs->names[j]))
+                result = refuse_input(inputs->names[j], directory, err);
+        mem_free(path);
+    }
+    return result;
+}
+
+/* --vocab may be a folder that holds the file. */
+static int check_vocabulary(const char *site, const char *vocab, struct error *err)
+{
+    char *ours = path_join(site, VOCAB_NAME), *inside = path_join(vocab, VOCAB_NAME);
+    const bool same = path_same(ours, vocab) || path_same(ours, inside);
+    mem_free(ours);
+    mem_free(inside);
+    return same ? refuse_input(vocab, site, err) : 0;
+}
+
+int fresh_check(const char *directory, const struct path_list *inputs, const char *vocab, struct error *err)
+{
+    struct path_list old = {0}, unfinished = {0};
+    char name[] = MANIFEST_NAME, *names[] = {name};
+    const struct path_list manifest = {.names = names, .count = 1};
+    char *site = fresh_site(directory);
+    int result = list_old(directory, &old, err);
+    if (result == 0)
+        result = check_inputs(&old, directory, inputs, err);
+    if (result == 0)
+        result = check_inputs(&manifest, directory, inputs, err);
+    if (result == 0 && path_exists(site)) {
+        result = list_by_journal(site, &unfinished, err);
+        if (result >= 0)
+            result = owned_check(&unfinished, site, err);
+        if (result == 0)
+            result = check_inputs(&unfinished, site, inputs, err);
+        if (result == 0 && vocab)
+            result = check_vocabulary(site, vocab, err);
+    }
+    path_list_release(&old);
+    path_list_release(&unfinished);
+    mem_free(site);
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------------------------- remove */
+
+/* Removes files, spills and finally the journal, which until then identifies them as ours. */
+static int clear(const char *directory, const struct path_list *files, struct error *err)
+{
+    TRY(spill_remove_all(directory, err));
+    TRY(owned_remove(files, directory, err));
+    return journal_remove(directory, err);
+}
+
+int fresh_discard(const char *directory, struct error *err)
+{
+    struct path_list files = {0};
+    char *site = fresh_site(directory);
+    int result = list_by_journal(site, &files, err);
+    if (result >= 0)
+        result = owned_check(&files, site, err);
+    if (result == 0)
+        result = clear(site, &files, err);
+    path_list_release(&files);
+    mem_free(site);
+    return result;
+}
+
+/* Removes the old dataset. Its manifest is moved away first, so that no reader finds it beside the remaining files; it
+ * is kept because it lists what to remove. */
+static int remove_old(const char *directory, const char *site, struct error *err)
+{
+    struct path_list files = {0};
+    char *manifest = path_join(directory, MANIFEST_NAME), *aside = path_join(site, REPLACED_NAME);
+    int result = list_old(directory, &files, err);
+    if (result == 0 && path_exists(manifest))
+        result = path_rename(manifest, aside, err);
+    if (result == 0)
+        result = clear(directory, &files, err);
+    if (result == 0)
+        result = path_remove(aside, err);
+    /* Otherwise a power loss might bring back the list of files to remove, beside new files of the same names. */
+    if (result == 0)
+        result = path_sync_directory(directory, err);
+    if (result == 0)
+        result = path_sync_directory(site, err);
+    path_list_release(&files);
+    mem_free(manifest);
+    mem_free(aside);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------------ place */
+
+static int place(const char *directory, const char *site, const char *name, struct error *err)
+{
+    char *from = path_join(site, name), *to = path_join(directory, name);
+    int result = 0;
+    if (path_exists(from) && path_exists(to)) {
+        fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not part of the old one");
+        result = hint(err, "move it away; the same command then continues");
+    } else if (path_exists(from)) {
+        result = path_rename(from, to, err);
+    } else if (!path_exists(to) && strcmp(name, BUILD_NAME) != 0) {
+        result = fail_at(err, ERR_VERIFY, from, ERROR_NO_OFFSET, "a file of the new dataset is missing");
+    }
+    mem_free(from);
+    mem_free(to);
+    return result;
+}
+
+static int place_length(const char *directory, const char *site, const struct manifest_length *length,
+                        struct error *err)
+{
+    char name[SHARD_NAME_BYTES], folder[32];
+    snprintf(folder, sizeof folder, "seq%u", length->seq);
+    char *from = path_join(site, folder), *to = path_join(directory, folder);
+    int result = length->shards > 0 ? path_make_directory(to, err) : 0;
+    for (uint32_t shard = 0; shard < length->shards && result == 0; shard++)
+        result = place(directory, site, manifest_shard_name(length, shard, name), err);
+    if (result == 0 && length->split == SPLIT_VALID)
+        result = path_remove_empty(from, err);
+    mem_free(from);
+    mem_free(to);
+    return result;
+}
+
+static int place_new(const char *directory, const char *site, const struct manifest *manifest, struct error *err)
+{
+    for (size_t i = 0; i < manifest->length_count; i++)
+        TRY(place_length(directory, site, &manifest->lengths[i], err));
+    uint64_t bytes, hash;
+    TRY(place(directory, site, VOCAB_NAME, err));
+    if (manifest_templates(manifest, &bytes, &hash))
+        TRY(place(directory, site, TEMPLATES_NAME, err));
+    TRY(place(directory, site, BUILD_NAME, err));
+    TRY(place(directory, site, MANIFEST_NAME, err));
+    TRY(path_remove_empty(site, err));
+    return path_sync_directory(directory, err);
+}
+
+int fresh_replace(const char *directory, struct error *err)
+{
+    struct manifest manifest;
+    char *site = fresh_site(directory), *path = path_join(site, MANIFEST_NAME);
+    int result = owned_manifest(path, &manifest, err);
+    if (result == 0)
+        result = fail_at(err, ERR_VERIFY, site, ERROR_NO_OFFSET, "holds no complete dataset");
+    if (result > 0)
+        result = directory_tidy(site, err);
+    if (result == 0)
+        result = remove_old(directory, site, err);
+    if (result == 0)
+        result = place_new(directory, site, &manifest, err);
+    manifest_release(&manifest);
+    mem_free(path);
+    mem_free(site);
+    return result;
+}
+
+int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
+{
+    struct manifest manifest;
+    char *path = path_join(directory, MANIFEST_NAME);
+    const int found = owned_manifest(path, &manifest, err);
+    *bytes = found > 0 ? manifest.vocab_bytes : 0;
+    for (size_t i = 0; i < manifest.length_count; i++)
+        *bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
+    manifest_release(&manifest);
+    mem_free(path);
+    return found < 0 ? -1 : 0;
+}

@@ -1,0 +1,204 @@
+/* Lists the files that a manifest or journal covers. The names are computed from its lengths and counts, so no name
+ * that someone else wrote is ever removed. */
+#include "pipeline/build/owned.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/store/spill.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int refuse(const char *path, const char *what, struct error *err)
+{
+    *err = (struct error){0};
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "damaged, or not a %s made by dsdata: nothing here was touched",
+            what);
+    return hint(err, "choose another --out, or move this directory away");
+}
+
+int owned_manifest(const char *path, struct manifest *manifest, struct error *err)
+{
+    struct buf text = {0};
+    *manifest = (struct manifest){0};
+    if (!path_exists(path))
+        return 0;
+    int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, err);
+    if (result == 0)
+        result = manifest_parse(manifest, buf_str(&text), path, err);
+    buf_release(&text);
+    if (result < 0 && (err->kind == ERR_VERIFY || err->kind == ERR_UNSAFE))
+        return refuse(path, "manifest", err);
+    return result < 0 ? -1 : 1;
+}
+
+int owned_journal(const char *directory, struct journal *journal, struct error *err)
+{
+    const int found = journal_read(journal, directory, err);
+    if (found >= 0 || (err->kind != ERR_VERIFY && err->kind != ERR_UNSAFE))
+        return found;
+    char *path = path_join(directory, JOURNAL_NAME);
+    refuse(path, "journal", err);
+    mem_free(path);
+    return -1;
+}
+
+/* ------------------------------------------------------------------------------------------------------ lists */
+
+static void add(struct path_list *files, const char *name)
+{
+    files->names = mem_grow(files->names, files->count + 1, sizeof *files->names);
+    files->names[files->count++] = mem_copy_text(name);
+}
+
+/* Is it a report on this dataset? The title of a report says which it is on. 1, 0, < 0. */
+static int is_report_of(const char *path, const struct manifest *manifest, struct error *err)
+{
+    enum { HEAD_BYTES = 1024 };
+    char head[HEAD_BYTES], title[64], root[17];
+    struct file file;
+    if (path_kind(path) != PATH_FILE)
+        return 0;
+    TRY(file_open_read(&file, path, err));
+    const int64_t size = file_read(&file, head, sizeof head, err);
+    file_close(&file);
+    if (size < 0)
+        return -1;
+    snprintf(title, sizeof title, "<title>Dataset %s</title>", hash_text(manifest->root_hash, root));
+    return str_find((struct str){head, (size_t)size}, str_of(title)) != SIZE_MAX;
+}
+
+int owned_of_manifest(struct path_list *files, const struct manifest *manifest, const char *directory,
+                      struct error *err)
+{
+    char name[SHARD_NAME_BYTES];
+    for (size_t i = 0; i < manifest->length_count; i++)
+        for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++)
+            add(files, manifest_shard_name(&manifest->lengths[i], shard, name));
+    uint64_t bytes, hash;
+    add(files, VOCAB_NAME);
+    if (manifest_templates(manifest, &bytes, &hash))
+        add(files, TEMPLATES_NAME);
+    add(files, BUILD_NAME);
+    char *report = path_join(directory, REPORT_NAME);
+    const int ours = is_report_of(report, manifest, err);
+    mem_free(report);
+    if (ours > 0)
+        add(files, REPORT_NAME);
+    return ours < 0 ? -1 : 0;
+}
+
+/* train-00000-of-00004.dss, also while it is being written. */
+static bool is_shard_name(const char *name)
+{
+    char split[6];
+    unsigned shard, count;
+    int end = 0;
+    if (sscanf(name, "%5[a-z]-%7u-of-%7u.dss%n", split, &shard, &count, &end) != 3 || end == 0)
+        return false;
+    return (strcmp(split, "train") == 0 || strcmp(split, "valid") == 0) &&
+           (name[end] == '\0' || strcmp(name + end, ".tmp") == 0);
+}
+
+static int add_shards(struct path_list *files, json_int_t seq, const char *directory, struct error *err)
+{
+    char folder[32];
+    struct path_list list = {0};
+    snprintf(folder, sizeof folder, "seq%lld", (long long)seq);
+    char *path = path_join(directory, folder);
+    const bool there = path_kind(path) == PATH_FOLDER;
+    int result = there ? path_list(&list, path, err) : 0;
+    for (size_t i = 0; there && i <= list.count; i++) {
+        /* The last one need not exist; an empty folder thus has a file in the list, and is removed with it. */
+        const char *shard = i < list.count ? list.names[i] : "train-00000-of-00001.dss.tmp";
+        if (!is_shard_name(shard))
+            continue;
+        char *name = path_join(folder, shard);
+        add(files, name);
+        mem_free(name);
+    }
+    path_list_release(&list);
+    mem_free(path);
+    return result;
+}
+
+int owned_of_journal(struct path_list *files, const struct journal *journal, const char *directory, struct error *err)
+{
+    static const char *const names[] = {VOCAB_NAME, VOCAB_NAME ".tmp", TEMPLATES_NAME,       TEMPLATES_NAME ".tmp",
+                                        BUILD_NAME, BUILD_NAME ".tmp", MANIFEST_NAME ".tmp", JOURNAL_NAME ".tmp"};
+    const json_t *lengths = json_object_get(json_object_get(journal->identity, "recipe"), "seq"), *seq;
+    size_t i;
+    json_array_foreach(lengths, i, seq) TRY(add_shards(files, json_integer_value(seq), directory, err));
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        add(files, names[i]);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- check and remove */
+
+static int check_kind(const char *directory, const char *name, enum path_kind wanted, struct error *err)
+{
+    char *path = path_join(directory, name);
+    const enum path_kind kind = path_kind(path);
+    int result = 0;
+    if (kind != PATH_ABSENT && kind != wanted) {
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not a %s that a build made: nothing was removed",
+                wanted == PATH_FILE ? "regular file" : "folder");
+        result = hint(err, "move it away; --fresh follows no links");
+    }
+    mem_free(path);
+    return result;
+}
+
+static bool is_length_name(const char *name)
+{
+    return strncmp(name, "seq", 3) == 0 && name[3] && name[3 + strspn(name + 3, "0123456789")] == '\0';
+}
+
+int owned_check(const struct path_list *files, const char *directory, struct error *err)
+{
+    struct path_list list = {0};
+    TRY(path_list(&list, directory, err));
+    int result = 0;
+    for (size_t i = 0; i < list.count && result == 0; i++)
+        if (is_length_name(list.names[i]) || strcmp(list.names[i], SPILL_NAME) == 0)
+            result = check_kind(directory, list.names[i], PATH_FOLDER, err);
+    for (size_t i = 0; i < files->count && result == 0; i++)
+        result = check_kind(directory, files->names[i], PATH_FILE, err);
+    path_list_release(&list);
+    return result;
+}
+
+/* The bytes of a name before its '/'; 0 if it has none. */
+static size_t folder_size(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash ? (size_t)(slash - name) : 0;
+}
+
+/* Removes the folder after the last of its files. */
+static int leave_folder(const char *directory, const char *name, struct error *err)
+{
+    char *path = path_join(directory, name);
+    path[strlen(path) - strlen(name) + folder_size(name)] = '\0';
+    int result = path_exists(path) ? path_sync_directory(path, err) : 0;
+    if (result == 0)
+        result = path_remove_empty(path, err);
+    mem_free(path);
+    return result;
+}
+
+int owned_remove(const struct path_list *files, const char *directory, struct error *err)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const char *name = files->names[i], *next = i + 1 < files->count ? files->names[i + 1] : "";
+        const size_t size = folder_size(name);
+        char *path = path_join(directory, name);
+        int result = path_remove(path, err);
+        mem_free(path);
+        TRY(result);
+        if (size > 0 && (folder_size(next) != size || strncmp(name, next, size) != 0))
+            TRY(leave_folder(directory, name, err));
+    }
+    return path_sync_directory(directory, err);
+}

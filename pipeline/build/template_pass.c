@@ -1,0 +1,238 @@
+#include "pipeline/build/template_pass.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/input/feed.h"
+#include "pipeline/build/resource_plan.h"
+#include "pipeline/text/xml/xml.h"
+
+#include <assert.h>
+
+#define NAMESPACE_TEMPLATE 10
+#define HEAD_BYTES         2048u /* of a page: its title and namespace come before its revision */
+
+/* Scratch of one thread. */
+struct reader {
+    struct page_parser *parser;
+    struct arena arena;
+    struct body_reader body;
+    struct buf text;
+};
+
+/* The result of a group: names and renderings, one after the other in `text`. */
+struct found {
+    enum body_kind kind;
+    size_t name_bytes, text_bytes;
+};
+
+struct job {
+    struct feed_job feed; /* first: see feed.h */
+    struct buf text;
+    struct found *found;
+    size_t count, capacity;
+};
+
+struct pass {
+    struct feed feed; /* first */
+    const struct inputs *inputs;
+    struct dictionary *dictionary;
+    struct progress progress;
+    uint64_t pages;
+};
+
+static bool is_template(struct str record)
+{
+    const struct str head = {record.data, record.size < HEAD_BYTES ? record.size : HEAD_BYTES};
+    return str_find(head, STR("<ns>10</ns>")) != SIZE_MAX;
+}
+
+static void add(struct job *job, struct str name, enum body_kind kind, struct str text)
+{
+    if (job->count == job->capacity) {
+        job->capacity = job->capacity ? job->capacity * 2 : 64;
+        job->found = mem_grow(job->found, job->capacity, sizeof job->found[0]);
+    }
+    job->found[job->count++] = (struct found){kind, name.size, text.size};
+    buf_add_str(&job->text, name);
+    buf_add_str(&job->text, text);
+}
+
+static void read_template(struct reader *reader, const struct article_options *options, struct str fragment,
+                          struct job *job)
+{
+    struct page page;
+    char canonical[NAME_BYTES_MAX];
+    arena_reset(&reader->arena);
+    buf_reset(&reader->text);
+    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0 || page.ns != NAMESPACE_TEMPLATE)
+        return;
+    if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
+        return;
+    const char *colon = memchr(page.title.data, ':', page.title.size);
+    if (!colon)
+        return;
+    const struct str name = name_canonical(str_range(colon + 1, page.title.data + page.title.size), canonical);
+    if (name.size == 0)
+        return;
+    const enum body_kind kind = body_read(&reader->body, options->language, page.text, page.is_redirect, &reader->text);
+    add(job, name, kind, buf_str(&reader->text));
+}
+
+static void read_group(const void *context, void *reader, void *slot)
+{
+    const struct pass *pass = context;
+    struct job *job = slot;
+    struct group *group = &job->feed.group;
+    buf_reset(&job->text);
+    job->count = 0;
+    for (size_t i = 0; i < group->record_count && group->kind == INPUT_WIKI; i++) {
+        const struct record *record = &group->records[i];
+        const struct str bytes = {group->text.data + record->offset, record->size};
+        if (!is_template(bytes))
+            continue;
+        read_template(reader, &pass->inputs->articles[job->feed.file], bytes, job);
+    }
+}
+
+static int collect(void *context, void *slot, struct error *err)
+{
+    struct pass *pass = context;
+    const struct job *job = slot;
+    const char *at = job->text.data;
+    (void)err;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct found *found = &job->found[i];
+        const struct str name = {at, found->name_bytes}, text = {at + found->name_bytes, found->text_bytes};
+        dictionary_add(pass->dictionary, name, found->kind, text);
+        at += found->name_bytes + found->text_bytes;
+    }
+    assert((size_t)(at - job->text.data) == job->text.size);
+    pass->pages += job->feed.group.record_count;
+    if (progress_due(&pass->progress)) {
+        const uint64_t windows = inputs_windows(pass->inputs);
+        const uint64_t done = inputs_row(pass->inputs, (struct place){job->feed.file, job->feed.window});
+        char pages[32];
+        progress_show(&pass->progress, windows ? (double)done / (double)windows : -1.0, "templates  %s pages",
+                      format_count(pass->pages, pages));
+    }
+    return BELT_NEXT;
+}
+
+static void *open_reader(const void *options)
+{
+    (void)options;
+    struct reader *reader = mem_clear(1, sizeof *reader);
+    reader->parser = page_parser_open();
+    return reader;
+}
+
+static void close_reader(void *worker)
+{
+    struct reader *reader = worker;
+    page_parser_close(reader->parser);
+    arena_release(&reader->arena);
+    body_reader_release(&reader->body);
+    buf_release(&reader->text);
+    mem_free(reader);
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+    buf_release(&job->text);
+    mem_free(job->found);
+}
+
+bool template_pass_wanted(const struct dsdata_settings *settings, const struct inputs *inputs)
+{
+    const struct siteinfo *first = NULL;
+    if (settings->templates && strcmp(settings->templates, "auto") != 0)
+        return false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct siteinfo *site = inputs->articles[i].siteinfo;
+        if (dump_kind(inputs->dumps[i]) != INPUT_WIKI)
+            continue;
+        if (inputs_pipe(inputs) || inputs->spool) {
+            log_say("templates: standard input is not searched for templates of its own (--templates FILE gives some)");
+            return false;
+        }
+        if (first && site && !str_equal(first->dbname, site->dbname)) {
+            log_say("templates: the inputs are of several wikis, so that none has those of its own (dsdata templates "
+                    "makes them of one)");
+            return false;
+        }
+        if (!first)
+            first = site;
+    }
+    return first != NULL;
+}
+
+int template_pass(const struct dsdata_settings *settings, const struct inputs *inputs, struct buf *out,
+                  struct dictionary_facts *facts, struct error *err)
+{
+    static const struct feed_work work = {.work_name = "templates",
+                                          .end_name = "collect",
+                                          .work = read_group,
+                                          .end = collect,
+                                          .job_size = sizeof(struct job),
+                                          .job_release = release_job,
+                                          .worker_open = open_reader,
+                                          .worker_close = close_reader};
+    const struct dump_state start = {0};
+    struct pass pass = {.feed = feed_whole(inputs, 0), .inputs = inputs, .dictionary = dictionary_open()};
+    struct resource_plan plan;
+    *facts = (struct dictionary_facts){0};
+    int result = resource_plan_threads(settings, inputs, &plan, err);
+    feed_open(&pass.feed, &work);
+    progress_open(&pass.progress);
+    progress_begin(&pass.progress, 0);
+    if (result == 0)
+        result = feed_run(&pass.feed, plan.depth, plan.threads, NULL, err);
+    progress_close(&pass.progress);
+    feed_close(&pass.feed);
+    if (result == 0 && stop_requested())
+        result = fail(err, ERR_STOPPED, "stopped on request");
+    if (result == 0)
+        result = feed_begin(&pass.feed, (struct place){0}, &start, err);
+    if (result == 0)
+        *facts = dictionary_print(pass.dictionary, str_of(inputs->articles[0].code), out);
+    if (facts->rendered == 0)
+        out->size = 0;
+    dictionary_close(pass.dictionary);
+    return result;
+}
+
+int template_pass_use(struct inputs *inputs, struct str text, const char *path, struct error *err)
+{
+    if (text.size == 0)
+        return 0;
+    TRY(templates_parse(&inputs->templates, text, path, inputs->templates_hash, err));
+    for (size_t i = 0; i < inputs->count; i++)
+        inputs->articles[i].templates = inputs->templates;
+    return 0;
+}
+
+void template_pass_say(const struct dictionary_facts *facts)
+{
+    char read[32], rendered[32];
+    if (facts->read > 0)
+        log_say("templates  %s read, %s can be rendered", format_count(facts->read, read),
+                format_count(facts->rendered, rendered));
+}
+
+int template_pass_run(const struct dsdata_settings *settings, struct inputs *inputs, struct error *err)
+{
+    struct buf text = {0};
+    struct dictionary_facts facts;
+    if (!template_pass_wanted(settings, inputs))
+        return 0;
+    int result = template_pass(settings, inputs, &text, &facts, err);
+    if (result == 0)
+        template_pass_say(&facts);
+    if (result == 0)
+        result = template_pass_use(inputs, buf_str(&text), "the dump's templates", err);
+    buf_release(&text);
+    return result;
+}

@@ -1,0 +1,33 @@
+/* The vocabulary of a build, learned from the inputs. Learning counts the words of up to 256 windows, chosen from all
+ * inputs by a fixed key, so the result depends only on the inputs' bytes and the options. One page in fifty (including
+ * the first ones that --valid holds out) is not learned from, but used to judge the vocabulary. If text is scarce (all
+ * its words would fit into the vocabulary), these pages are learned from as well, after judging without them. */
+#ifndef PIPELINE_BUILD_VOCABULARY_H
+#define PIPELINE_BUILD_VOCABULARY_H
+
+#include "pipeline/input/inputs.h"
+#include "pipeline/build/resource_plan.h"
+#include "tokenizer/coverage.h"
+#include "tokenizer/learn.h"
+#include "tokenizer/tokenizer.h"
+
+#define VOCABULARY_WINDOWS_MAX 256
+
+struct vocabulary_facts {
+    uint64_t windows, pages, words; /* counted: windows, kept documents, occurrences of words */
+    bool of_pages;                  /* inputs_of_pages */
+    uint64_t pages_held_out;        /* of these pages */
+    bool scarce;                    /* held-out pages were learned from in the end */
+    uint64_t forgotten;             /* occurrences of words forgotten for lack of memory: the rarest */
+    struct learn_report learned;
+    struct coverage text, held_out; /* if `judge`: of the text learned from; of the held-out pages */
+};
+
+/* The same from some windows only, ascending, for a look; nothing is logged. */
+int vocabulary_learn_from(const struct inputs *inputs, struct place *places, size_t count,
+                          const struct dataset_recipe *recipe, const struct resource_plan *plan, struct vocab **vocab,
+                          struct vocabulary_facts *facts, struct error *err);
+int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
+                     bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
+
+#endif
