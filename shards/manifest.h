@@ -28,7 +28,7 @@
 #define VOCAB_NAME     "vocab.txt"
 #define TEMPLATES_NAME "templates.txt" /* only if the dump had templates of its own: the text they show */
 #define JOURNAL_NAME   "journal"       /* exists while the dataset is being built */
-#define FRESH_NAME     ".fresh"        /* exists while a new dataset is being built to replace it (pipeline/fresh.h) */
+#define FRESH_NAME     ".fresh" /* exists while a new dataset is being built to replace it (pipeline/build/fresh.h) */
 
 #define MANIFEST_BYTES_MAX (64u << 20) /* enough for 600,000 shards; a build plans far fewer */
 #define BUILD_BYTES_MAX    (4u << 20)

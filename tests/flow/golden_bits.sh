@@ -78,8 +78,8 @@ done <"$golden"
 [ $unknown = 0 ] || echo "$unknown rows have no hash yet: left out; --write on a processor of their level adds them"
 [ $left_out = 0 ] || echo "$left_out rows are of processors with more instructions: left out"
 [ $failures = 0 ] || cat <<'TEXT'
-Training gives other bits. Where that is meant, raise ARITHMETIC_VERSION (trainer/recipe/recipe.h), unless only the dataset is
-another, and write the hashes again: tests/flow/golden_bits.sh BUILD --write
+Training gives other bits. Where that is meant, raise ARITHMETIC_VERSION (trainer/recipe/recipe.h), unless only the
+dataset is another, and write the hashes again: tests/flow/golden_bits.sh BUILD --write
 TEXT
 [ $write = no ] || cp hashes "$golden"
 flow_end

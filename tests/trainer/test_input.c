@@ -1,4 +1,5 @@
-/* A user's text line by line: where lines end, what is left out of them, and what is refused. bzip2: tests/flow/score.sh. */
+/* A user's text line by line: where lines end, what is left out of them, and what is refused. For bzip2:
+ * tests/flow/score.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

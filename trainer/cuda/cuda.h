@@ -1,6 +1,6 @@
 /* The CUDA backend behind struct ops: products by cuBLASLt, everything else by our own kernels. It is a module,
- * dstrain_cuda.so, loaded by trainer/device/backend.c; it exports only what is declared here, and code compiled against this
- * header needs no CUDA. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
+ * dstrain_cuda.so, loaded by trainer/device/backend.c; it exports only what is declared here, and code compiled against
+ * this header needs no CUDA. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
 #ifndef TRAINER_CUDA_CUDA_H
 #define TRAINER_CUDA_CUDA_H
 

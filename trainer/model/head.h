@@ -1,6 +1,6 @@
 /* The heads on the last layer. A row of head_kinds has all that the rest of the program knows of a head: its tensors,
- * the rows it reads, its buffers, its work, its pass. A new head is a value of enum head_kind (trainer/data/heads.h), its
- * formulas in heads.c, and a row. */
+ * the rows it reads, its buffers, its work, its pass. A new head is a value of enum head_kind (trainer/data/heads.h),
+ * its formulas in heads.c, and a row. */
 #ifndef TRAINER_MODEL_HEAD_H
 #define TRAINER_MODEL_HEAD_H
 

@@ -90,8 +90,8 @@ struct optimizer_facts {
     const struct matrix_method *matrices; /* except for hidden matrices, where this is not NULL */
     bool compresses;                      /* once its v is frozen (freeze.h) */
     struct optimizer_type type;           /* the JSON that --optimizer stands for */
-    /* Keys of optimizer.params, besides those of every optimizer (recipe/table.c); ends with a NULL key. A max_grad_norm
-     * among them is the optimizer's own clip; otherwise it is the run's, gradient_clipping. */
+    /* Keys of optimizer.params, besides those of every optimizer (recipe/table.c); ends with a NULL key. A
+     * max_grad_norm among them is the optimizer's own clip; otherwise it is the run's, gradient_clipping. */
     struct json_field params[OPTIMIZER_PARAMS_MAX];
 };
 extern const struct optimizer_facts optimizer_kinds[]; /* [OPTIMIZER_KINDS], by kind */
