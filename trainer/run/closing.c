@@ -115,11 +115,6 @@ static uint32_t held_out_parts(const struct closing *c)
     return c->setup->task.splits[SPLIT_VALID].parts;
 }
 
-static double watts_of(const struct closing *c)
-{
-    return c->joules / (clock_now() - c->energy->from);
-}
-
 /* Prints the facts as one object on stdout. Takes ownership of `next`. */
 static void print_json(const struct closing *c, const struct health *health, json_t *next)
 {
@@ -137,8 +132,6 @@ static void print_json(const struct closing *c, const struct health *health, jso
     json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
     if (c->position)
         add_all(facts, position_json(c));
-    if (isfinite(c->joules))
-        json_object_set_new(facts, "energy", energy_json(c->energy, c->joules, watts_of(c)));
     if (screen->steps > 0) {
         json_object_set_new(facts, "train", screen_means_json(metrics, &screen->last.means));
         json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
@@ -183,7 +176,7 @@ static void say_findings(const json_t *findings)
 static void say_all(const struct closing *c, const struct health *health)
 {
     char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
-        spikes[96], speed[32], energy[64], who[64];
+        spikes[96], speed[32];
     const struct metric_table *metrics = &c->setup->task.metrics;
     const struct screen *screen = c->screen;
     const struct checkpoint_state *state = &c->position->state;
@@ -208,9 +201,6 @@ static void say_all(const struct closing *c, const struct health *health)
     if (screen->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that matrix products alone reach here",
                 rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
-    if (isfinite(c->joules))
-        log_say("energy     %s in this start, %.3g W on average: %s, other programs included",
-                energy_text(c->joules, energy), watts_of(c), energy_who(c->energy, who));
     if (screen->waited > WAITED_SHARE * screen->busy && screen->waited > WAITED_SECONDS)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
                  100 * screen->waited / screen->busy);

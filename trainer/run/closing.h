@@ -3,7 +3,6 @@
 #ifndef TRAINER_RUN_CLOSING_H
 #define TRAINER_RUN_CLOSING_H
 
-#include "trainer/device/energy.h"
 #include "trainer/data/metric.h"
 #include "trainer/run/run.h"
 #include "trainer/run/screen.h"
@@ -22,8 +21,6 @@ struct closing {
     uint64_t best;                       /* step of the kept checkpoint with the least held-out loss; 0: none */
     double best_loss;                    /* its loss; set only if `position` is */
     const struct evaluation *evaluation; /* after the last step; NULL: this start made none */
-    const struct energy *energy;         /* the counters */
-    double joules;                       /* used by this start; NAN: not known */
     const struct evaluation *each;       /* `evaluation` for each dataset of a mixture */
 };
 

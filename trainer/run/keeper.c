@@ -102,7 +102,6 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     if (k->silent)
         return 0;
     board_save(step);
-    energy_open_here(&k->energy);
     TRY(record_start(&k->run, k->setup, engine, ranks, step,
                      err)); /* first, so that the files written after it are known to belong to a run */
     TRY(record_files(&k->run, k->setup, engine, err));
@@ -126,7 +125,6 @@ void keeper_close(struct keeper *k)
 {
     if (!k->setup)
         return;
-    energy_close(&k->energy);
     metrics_close(&k->metrics);
     run_close(&k->run);
     *k = (struct keeper){0};
@@ -198,8 +196,6 @@ void keeper_closing(struct keeper *k, const struct engine *engine, const struct 
             .best_loss = k->kept_loss,
             .evaluation = evaluated ? &k->evaluation : NULL,
             .each = k->each,
-            .energy = &k->energy,
-            .joules = energy_joules(&k->energy),
         });
 }
 
@@ -235,7 +231,6 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     if (facts->outcome == STEP_SKIPPED)
         log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", facts->number, facts->next_scale,
                    facts->loss_scale);
-    energy_poll(&k->energy);
     k->since.seconds += facts->seconds;
     k->since.waited += facts->waited;
     interval_add(&k->since.steps, &k->setup->task.metrics, facts);
@@ -275,7 +270,6 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     k->evaluated_step = position->state.step;
     if (k->silent)
         return 0;
-    energy_poll(&k->energy);
     if (position->state.step < k->setup->recipe.schedule.steps) { /* the closing lines show the last evaluation */
         screen_evaluation(&k->screen, evaluation, position->state.step);
         screen_datasets(log_say, k->screen.metrics, each, datasets, &k->setup->datasets);

@@ -10,7 +10,6 @@
 #define TRAINER_RUN_KEEPER_H
 
 #include "base/error.h"
-#include "trainer/device/energy.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/interval.h"
 #include "trainer/keep/metrics.h"
@@ -32,7 +31,6 @@ struct keeper {
     const uint64_t *borders; /* with --share auto: the shares of `processes`, for metrics; else NULL */
     uint32_t processes;
     struct screen screen;
-    struct energy energy; /* of this start */
     struct {
         double seconds, waited;
         uint64_t samples;

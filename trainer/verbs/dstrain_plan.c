@@ -13,7 +13,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/model/config.h"
-#include "trainer/device/energy.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/estimate.h"
 #include "base/json_write.h"
@@ -48,7 +47,6 @@ struct needs {
     double seconds; /* of all steps, while other programs run as they do now */
     double fewest;  /* of all steps without them; the same if they take little */
     double price;   /* per hour; 0: not given */
-    double watts;   /* of the machine while it was measured; NAN: not known */
     char directory[256];
 };
 
@@ -130,12 +128,9 @@ static uint64_t samples_of(const struct recipe *recipe)
 }
 
 /* Measures passes and computes the time of all steps from that. */
-static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct energy *energy,
-                      struct error *err)
+static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct error *err)
 {
-    energy_open_here(energy);
     TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, &needs->estimate, err));
-    needs->watts = energy_joules(energy) / (clock_now() - energy->from);
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     const double held = needs->estimate.held;
     needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
@@ -315,17 +310,8 @@ static void say_time(const struct needs *needs)
         log_say("cost       about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
-static void say_energy(const struct needs *needs, const struct energy *energy)
-{
-    char joules[64], who[64];
-    if (isfinite(needs->watts))
-        log_say("energy     about %s, at %.3g W: %s, other programs included",
-                energy_text(needs->watts * needs->seconds, joules), needs->watts, energy_who(energy, who));
-}
-
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
-                       const struct energy *energy, int64_t disk_free, const struct proposal *proposal,
-                       const char *next)
+                       int64_t disk_free, const struct proposal *proposal, const char *next)
 {
     char name[32];
     json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
@@ -353,8 +339,6 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
         json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
     }
-    if (isfinite(needs->watts))
-        json_object_set_new(facts, "energy", energy_json(energy, needs->watts * needs->seconds, needs->watts));
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "wire_bytes", json_integer((json_int_t)needs->sent));
@@ -372,7 +356,6 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
     struct engine engine = {0};
     struct origin origin = {0};
     struct needs needs = {0};
-    struct energy energy = {0};
     struct error ignored = {0};
     struct buf next = {0};
     (void)bare;
@@ -396,18 +379,15 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         say_processes(&setup, &engine, &needs);
         result = check_fit(&needs, disk_free, err); /* before a model is opened for measuring */
         if (result == 0)
-            result = count_work(&setup, &engine, &needs, &energy, err);
+            result = count_work(&setup, &engine, &needs, err);
         if (result == 0)
             say_time(&needs);
-        if (result == 0)
-            say_energy(&needs, &energy);
         add_command(settings, &proposal, &next);
         if (result == 0)
             log_say("next       %s", buf_text(&next));
         if (result == 0 && settings->json)
-            print_json(&setup, &engine, &needs, &energy, disk_free, &proposal, buf_text(&next));
+            print_json(&setup, &engine, &needs, disk_free, &proposal, buf_text(&next));
     }
-    energy_close(&energy);
     buf_release(&next);
     origin_release(&origin);
     engine_close(&engine);
