@@ -150,11 +150,11 @@ PYTHON
         "$(json one/scores.json 'round(1 - o["acc"], 9)')"
     acc=$(json stdout 'o["acc"]')
     expect_exit 0 "${glue[@]}" --init turned --steps 1 --lr 0 --out turned-run
-    expect_words "its rows are put in the order of sst-2: 0, 1"
+    expect_words "its rows are put in the order of sst-2: 0 (negative), 1 (positive)"
     expect_equal "acc of a run" "$(json turned-run/scores.json 'o["acc"]')" "$acc"
     expect_equal "identity" "$(json turned-run/run.json 'o["identity"]["head"]')" "rows 1 0"
     expect_exit 0 "${glue[@]}" --init other --steps 1 --lr 0 --out other-run
-    expect_words "its labels are good, bad; those of sst-2 are 0, 1"
+    expect_words "its labels are good, bad; those of sst-2 are 0 (negative), 1 (positive)"
     expect_equal "identity" "$(json other-run/run.json 'o["identity"]["head"]')" drawn
     expect_exit 5 "$dstrain" eval other --task sst-2 --data glue
     expect_words "other: has no head for sst-2" "id2label"

@@ -15,6 +15,7 @@
 #define TWO(a, b)        "\"0\":\"" a "\",\"1\":\"" b "\""
 #define THREE(a, b, c)   TWO(a, b) ",\"2\":\"" c "\""
 #define WITH(names, key) "{\"architectures\":[\"BertForSequenceClassification\"],\"id2label\":{" names "}," key "}"
+#define COUNT(count)     "{\"architectures\":[\"BertForSequenceClassification\"],\"num_labels\":" count "}"
 #define TASK(name)       "\"finetuning_task\":\"" name "\""
 #define PROBLEM(name)    "\"problem_type\":\"" name "\""
 #define MNLI             THREE("contradiction", "entailment", "neutral")
@@ -34,7 +35,8 @@ static const struct a_case cases[] = {
     {"qnli", CLASSES(TWO("Not-Entailment", "ENTAILMENT")), NULL, "1 0", "", 0},
     {"rte", CLASSES(TWO("entailment", "not entailment")), NULL, "0 1", NULL, 0},
     {"sst-2", CLASSES(TWO("NEGATIVE", "POSITIVE")), NULL, "0 1", NULL, 0},
-    {"sst-2", CLASSES(TWO("positive", "negative")), NULL, "1 0", "in the order of sst-2: 0, 1", 0},
+    {"sst-2", CLASSES(TWO("positive", "negative")), NULL, "1 0", "in the order of sst-2: 0 (negative), 1 (positive)",
+     0},
     {"cola", CLASSES(TWO("unacceptable", "acceptable")), NULL, "0 1", NULL, 0},
     {"mrpc", CLASSES(TWO("equivalent", "not_equivalent")), NULL, "1 0", "", 0},
     {"qqp", CLASSES(TWO("not_duplicate", "duplicate")), NULL, "0 1", NULL, 0},
@@ -87,6 +89,20 @@ static const struct a_case cases[] = {
     {"sts-b", CLASSES("\"0\":\"LABEL_0\""), NULL, "", NULL, 0},
     {"sts-b", WITH("\"0\":\"LABEL_0\"", PROBLEM("regression")), NULL, "", NULL, 0},
     {"sts-b", CLASSES(TWO("0", "1")), NULL, NULL, "predicts a class", 0},
+    {"sts-b", COUNT("1"), NULL, "", NULL, 0},
+    {"sts-b", COUNT("1," PROBLEM("regression")), NULL, "", NULL, 0},
+    {"sts-b", COUNT("1," PROBLEM("single_label_classification")), NULL, NULL, "predicts a class", 1},
+    {"sts-b", COUNT("2"), NULL, NULL, "predicts a class", 0},
+    {"sts-b", COUNT("2," PROBLEM("regression")), NULL, NULL, "several numbers", 0},
+    {"sts-b", WITH("\"0\":\"LABEL_0\"", "\"num_labels\":2"), NULL, "", NULL, 0}, /* names count, as in transformers */
+    {"sts-b", "{\"num_labels\":1}", NULL, "", NULL, 0},
+    {"sts-b", "{}", NULL, NULL, "predicts a class", 0},
+    {"rte", COUNT("1"), NULL, NULL, "predicts a number", 0},
+    {"rte", COUNT("1," PROBLEM("regression")), NULL, NULL, "predicts a number", 0},
+    {"rte", COUNT("2," PROBLEM("regression")), NULL, NULL, "predicts a number", 1},
+    {"rte", COUNT("1," PROBLEM("single_label_classification")), NULL, NULL, "does not name", 0},
+    {"rte", COUNT("2"), NULL, NULL, "does not name", 1},
+    {"mnli", COUNT("3"), NULL, NULL, "does not name", 1},
     {"sts-b", WITH("\"0\":\"LABEL_0\"", PROBLEM("single_label_classification")), NULL, NULL, "predicts a class", 1},
     {"sts-b", WITH("\"0\":\"x\"", PROBLEM("multi_label_classification")), NULL, NULL, "any number of labels", 1},
     {"sts-b", "{\"architectures\":[\"BertForTokenClassification\"],\"id2label\":{\"0\":\"x\"}}", NULL, NULL,

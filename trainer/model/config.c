@@ -172,6 +172,13 @@ static const char *class_of(const struct model_config *config)
     return classes[1].name;
 }
 
+size_t config_labels(const json_t *json)
+{
+    const size_t names = json_object_size(json_object_get(json, "id2label"));
+    const json_int_t count = json_integer_value(json_object_get(json, "num_labels"));
+    return names > 0 ? names : count > 0 ? (size_t)count : 2;
+}
+
 /* Reads the heads of a fine-tuned model; all other models keep the pre-training heads, whatever the file says. */
 static void take_heads(const json_t *json, struct model_config *config)
 {
@@ -182,8 +189,8 @@ static void take_heads(const json_t *json, struct model_config *config)
     if (!model_has(config, HEAD_CLASS))
         return;
     const json_t *names = json_object_get(json, "id2label");
-    const size_t count = json_object_size(names);
-    config->labels = count == 0 || count > LABELS_MAX ? 2 : (int32_t)count;
+    const size_t count = config_labels(json);
+    config->labels = count > LABELS_MAX ? 2 : (int32_t)count;
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12];
         snprintf(key, sizeof key, "%" PRId32, i);

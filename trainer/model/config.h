@@ -16,6 +16,8 @@
 int config_choose(const char *name, struct model_config *config, struct error *err);
 /* Reads a Hugging Face config.json. ERR_UNSAFE: not a BERT, or one with unsupported parts. */
 int config_read(const char *path, struct model_config *config, struct error *err);
+/* The classes of a model's head: the size of id2label, else num_labels, else 2, transformers' default. */
+size_t config_labels(const json_t *json);
 /* The path of a model's config in its directory: config.json, or, where only that is there, bert_config.json, the name
  * that BERT's authors used. The caller mem_free's it. */
 char *config_locate(const char *directory);

@@ -71,9 +71,9 @@ static struct described describe(const json_t *config)
     struct described d = {
         .architecture = json_string_value(json_array_get(json_object_get(config, "architectures"), 0)),
         .problem = text_of(config, "problem_type"),
-        .count = json_is_object(names) ? json_object_size(names) : 2, /* transformers' default */
+        .count = config_labels(config),
     };
-    d.named = json_is_object(names) && d.count <= LABELS_MAX;
+    d.named = json_object_size(names) > 0 && d.count <= LABELS_MAX;
     d.numbers = d.named;
     for (size_t i = 0; i < d.count && d.named; i++) {
         char key[24];
@@ -136,14 +136,22 @@ __attribute__((format(printf, 3, 4))) static void draw(struct head_choice *choic
     va_end(arguments);
 }
 
-/* "contradiction, entailment, neutral" */
-static const char *list_of(const char *const *names, size_t count, char out[160])
+/* "contradiction, entailment, neutral"; with other names, which may be NULL: "0 (negative), 1 (positive)" */
+static const char *list_of(const char *const *names, const char *const *others, size_t count, char out[160])
 {
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < count && used < 160; i++)
-        used += (size_t)snprintf(out + used, 160 - used, "%s%.30s", i > 0 ? ", " : "", names[i] ? names[i] : "?");
+    for (size_t i = 0; i < count && used < 160; i++) {
+        const char *other = others && others[i] ? others[i] : NULL;
+        used += (size_t)snprintf(out + used, 160 - used, other ? "%s%.30s (%.30s)" : "%s%.30s", i > 0 ? ", " : "",
+                                 names[i] ? names[i] : "?", other);
+    }
     return out;
+}
+
+static const char *labels_of(const struct glue_task *task, char out[160])
+{
+    return list_of(task->label_names, task->other_names, task->labels, out);
 }
 
 static void move_rows(const struct glue_task *task, const uint8_t rows[LABELS_MAX], struct head_choice *choice)
@@ -155,19 +163,26 @@ static void move_rows(const struct glue_task *task, const uint8_t rows[LABELS_MA
     }
     if (choice->moved)
         snprintf(choice->why, sizeof choice->why, "its rows are put in the order of %s: %s", task->name,
-                 list_of(task->label_names, task->labels, names));
+                 labels_of(task, names));
+}
+
+/* Whether a head gives numbers and not classes: problem_type says so, else one output does (transformers' rule). */
+static bool gives_numbers(const struct described *d)
+{
+    return d->problem ? strcmp(d->problem, "regression") == 0 : d->count == 1;
 }
 
 /* Why a head of this kind cannot be one of the task; NULL: it can. */
 static const char *other_kind(const struct described *d, const struct glue_task *task)
 {
-    const bool number = d->count == 1 || (d->problem && strcmp(d->problem, "regression") == 0);
     if (d->problem && strcmp(d->problem, "multi_label_classification") == 0)
         return "it gives a text any number of labels (multi_label_classification)";
-    if (task->labels > 1 && number)
+    if (task->labels > 1 && gives_numbers(d))
         return "it predicts a number, not a class";
-    if (task->labels == 1 && (!number || d->count != 1 || (d->problem && strcmp(d->problem, "regression") != 0)))
+    if (task->labels == 1 && !gives_numbers(d))
         return "it predicts a class, not a number";
+    if (task->labels == 1 && d->count != 1)
+        return "it predicts several numbers, not one";
     return NULL;
 }
 
@@ -175,8 +190,10 @@ void labels_choose(const json_t *config, const char *recorded, const struct glue
 {
     const struct described d = describe(config);
     const struct glue_task *known = task_of_model(config, recorded);
-    const bool fits = d.count == task->labels && (architecture_ends(&d, "Classification") ||
-                                                  (!d.architecture && json_object_get(config, "id2label")));
+    const bool fits =
+        d.count == task->labels &&
+        (architecture_ends(&d, "Classification") ||
+         (!d.architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
     char theirs[160], ours[160];
     uint8_t rows[LABELS_MAX];
     *choice = (struct head_choice){0};
@@ -195,8 +212,8 @@ void labels_choose(const json_t *config, const char *recorded, const struct glue
     choice->by_names = true;
     if (!d.named)
         return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
-    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, d.count, theirs), task->name,
-         list_of(task->label_names, task->labels, ours));
+    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, NULL, d.count, theirs),
+         task->name, labels_of(task, ours));
 }
 
 void labels_choose_spans(const json_t *config, struct head_choice *choice)

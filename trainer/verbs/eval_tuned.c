@@ -275,8 +275,10 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
     fail_at(err, ERR_MISMATCH, t->directory, ERROR_NO_OFFSET, "has no head for %s: %s%.300s", task_name(t),
             choice->drawn ? "" : "it lacks ", choice->drawn ? choice->why : buf_text(&report->drawn));
     if (choice->fits && choice->by_names)
-        return hint(err, "if config.json names them wrongly, write the task's names into id2label, in the model's "
-                         "order");
+        return hint(err,
+                    "if the head is one of %s, write the task's labels into id2label of config.json, in the order of "
+                    "the head's rows",
+                    task_name(t));
     return t->glue.task ? hint_command(err, "dstrain glue %s --init %s --data DIR --out DIR trains one", task_name(t),
                                        t->directory)
                         : hint_command(err, "dstrain squad --init %s --train FILE --out DIR trains one", t->directory);
