@@ -6,9 +6,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <malloc.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define BLOCK_BYTES 8u /* malloc's overhead per allocation */
 
@@ -85,7 +88,118 @@ uint64_t json_error_place(const json_error_t *why)
     return why->position > 0 ? (uint64_t)why->position : 0;
 }
 
-int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err)
+/* ---- texts of other programs ---- */
+
+static bool is_in_value(char byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           byte == '+' || byte == '-' || byte == '.' || byte == '_';
+}
+
+/* The end of the string whose opening quote is at `at`. */
+static const char *string_end(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++)
+        at += *at == '\\' && at + 1 < end;
+    return at < end ? at + 1 : end;
+}
+
+static const char *digits_end(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* The end of a point or an "e" with its digits; NULL: it has none. */
+static const char *part_end(const char *at, const char *end, bool may_be_signed)
+{
+    at++;
+    at += may_be_signed && at < end && (*at == '+' || *at == '-');
+    return digits_end(at, end) > at ? digits_end(at, end) : NULL;
+}
+
+enum number { NO_NUMBER, INTEGER, REAL };
+
+/* The form of a number in JSON (RFC 8259, section 6). */
+static enum number number_form(struct str text)
+{
+    const char *at = text.data, *const end = at + text.size;
+    at += *at == '-';
+    const char *after = digits_end(at, end);
+    if (after == at || (*at == '0' && after > at + 1))
+        return NO_NUMBER;
+    if (after == end)
+        return INTEGER;
+    if (*after == '.')
+        after = part_end(after, end, false);
+    if (after && after < end && (*after == 'e' || *after == 'E'))
+        after = part_end(after, end, true);
+    return after == end ? REAL : NO_NUMBER;
+}
+
+static bool is_beyond_64_bits(const char *integer)
+{
+    errno = 0;
+    strtoll(integer, NULL, 10);
+    return errno == ERANGE;
+}
+
+/* Adds a number or a word in the form that jansson reads; what is no JSON stays, for its message. */
+static void add_value(struct str value, struct buf *out)
+{
+    const size_t from = out->size;
+    buf_add_str(out, value);
+    const char *text = buf_text(out) + from;
+    const enum number form = number_form(value);
+    if (str_equal(value, STR("NaN")) || str_equal(value, STR("Infinity")) || str_equal(value, STR("-Infinity")) ||
+        (form != NO_NUMBER && isinf(strtod(text, NULL)))) {
+        out->size = from;
+        buf_add_text(out, "null");
+    } else if (form == INTEGER && is_beyond_64_bits(text))
+        buf_add_text(out, ".0");
+}
+
+/* Translates until `out` has out_max bytes. Returns the number of bytes translated. */
+static size_t translate(struct str in, size_t out_max, struct buf *out)
+{
+    const char *at = in.data, *end = at + in.size;
+    while (at < end && out->size < out_max) {
+        const char *from = at++;
+        if (*from == '"') {
+            at = string_end(from, end);
+            buf_add(out, from, (size_t)(at - from));
+        } else if (is_in_value(*from)) {
+            while (at < end && is_in_value(*at))
+                at++;
+            add_value(str_range(from, at), out);
+        } else
+            buf_add_byte(out, *from);
+    }
+    return (size_t)(at - in.data);
+}
+
+static json_t *parse_foreign(struct str text, size_t bytes_max, json_error_t *why)
+{
+    struct buf plain = {0};
+    translate(text, SIZE_MAX, &plain);
+    json_t *json = json_parse(buf_str(&plain), bytes_max, why);
+    if (!json) { /* its place in the file: values before it may have become longer or shorter */
+        const size_t place = (size_t)json_error_place(why);
+        buf_reset(&plain);
+        const size_t read = translate(text, place, &plain);
+        why->position = (int)(read - (plain.size > place ? plain.size - place : 0));
+    }
+    buf_release(&plain);
+    return json;
+}
+
+/* ---- files ---- */
+
+typedef json_t *parser(struct str text, size_t bytes_max, json_error_t *why);
+
+static int read_file(const char *path, size_t bytes_max, enum error_kind kind, parser *parse, json_t **out,
+                     struct error *err)
 {
     struct buf text = {0};
     json_error_t why;
@@ -93,7 +207,7 @@ int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t *
     int result = file_read_all(path, bytes_max, &text, err);
     if (result == 0) {
         const struct str json = str_without_mark(buf_str(&text));
-        *out = json_parse(json, bytes_max, &why);
+        *out = parse(json, bytes_max, &why);
         if (!*out)
             result = fail_at(err, kind, path, json_error_place(&why) + (text.size - json.size),
                              "cannot be read as JSON: %.200s", why.text);
@@ -105,4 +219,14 @@ int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t *
         result = fail_at(err, kind, path, ERROR_NO_OFFSET, "is not a JSON object");
     }
     return result;
+}
+
+int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err)
+{
+    return read_file(path, bytes_max, kind, json_parse, out, err);
+}
+
+int json_read_foreign(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err)
+{
+    return read_file(path, bytes_max, kind, parse_foreign, out, err);
 }

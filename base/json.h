@@ -26,4 +26,8 @@ uint64_t json_error_place(const json_error_t *why);
  * mark. */
 int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
 
+/* The same for files that other programs write, as Python does: an integer beyond 64 bits (model_max_length) becomes a
+ * real, and NaN, Infinity, -Infinity and numbers beyond a double become null. */
+int json_read_foreign(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
+
 #endif

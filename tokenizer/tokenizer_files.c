@@ -103,7 +103,7 @@ static int read_tokenizer(const char *path, const char *directory, enum profile 
                           struct error *err)
 {
     json_t *root;
-    TRY(json_read(path, TOKENIZER_BYTES_MAX, ERR_INPUT, &root, err));
+    TRY(json_read_foreign(path, TOKENIZER_BYTES_MAX, ERR_INPUT, &root, err));
     int result = check_rules(path, root, profile, err);
     if (result == 0)
         result = take_pieces(path, root, &facts->vocab, err);

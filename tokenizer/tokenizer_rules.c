@@ -29,7 +29,7 @@ static int read_beside(const char *directory, const char *name, json_t **json, s
 {
     char *path = path_join(directory, name);
     *json = NULL;
-    const int result = path_exists(path) ? json_read(path, CONFIG_BYTES_MAX, ERR_INPUT, json, err) : 0;
+    const int result = path_exists(path) ? json_read_foreign(path, CONFIG_BYTES_MAX, ERR_INPUT, json, err) : 0;
     mem_free(path);
     return result;
 }

@@ -100,6 +100,104 @@ static void a_file_holds_one_object(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
+static int read_foreign(const char *text, json_t **out, struct error *err)
+{
+    assert_int_equal(file_write_all("json.tmp.json", text, strlen(text), err), 0);
+    const int result = json_read_foreign("json.tmp.json", 4096, ERR_INPUT, out, err);
+    unlink("json.tmp.json");
+    return result;
+}
+
+/* Values as Python reads them, and what becomes of them here: an integer, a real, or null ('n'). */
+static void files_of_other_programs_hold_any_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        char kind;
+        double value;
+    } cases[] = {
+        {"1000000000000000019884624838656", 'r', 1e30},
+        {"-1000000000000000019884624838656", 'r', -1e30},
+        {"9223372036854775807", 'i', 9223372036854775807.0},
+        {"9223372036854775808", 'r', 9223372036854775808.0},
+        {"-9223372036854775808", 'i', -9223372036854775808.0},
+        {"-9223372036854775809", 'r', -9223372036854775809.0},
+        {"18446744073709551616", 'r', 18446744073709551616.0},
+        {"1234567890123456789012345678901234567890", 'r', 1234567890123456789012345678901234567890.0},
+        {"0", 'i', 0},
+        {"-7", 'i', -7},
+        {"1e30", 'r', 1e30},
+        {"12345678901234567890123E-5", 'r', 12345678901234567890123E-5},
+        {"12345678901234567890123.5e+2", 'r', 12345678901234567890123.5e+2},
+        {"1e999", 'n', 0},
+        {"-1.5e999", 'n', 0},
+        {"NaN", 'n', 0},
+        {"Infinity", 'n', 0},
+        {"-Infinity", 'n', 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        struct buf text = {0};
+        json_t *object;
+        buf_addf(&text, "{\"a\":%s, \"b\" : [true ,%s,{\"c\":\n%s}]}", cases[i].text, cases[i].text, cases[i].text);
+        assert_int_equal(read_foreign(buf_text(&text), &object, &err), 0);
+        const json_t *list = json_object_get(object, "b");
+        const json_t *places[] = {json_object_get(object, "a"), json_array_get(list, 1),
+                                  json_object_get(json_array_get(list, 2), "c")};
+        for (size_t at = 0; at < 3; at++) {
+            assert_int_equal(json_is_null(places[at]), cases[i].kind == 'n');
+            assert_int_equal(json_is_real(places[at]), cases[i].kind == 'r');
+            assert_true(json_number_value(places[at]) == cases[i].value);
+        }
+        json_decref(object);
+        buf_release(&text);
+    }
+}
+
+static void strings_are_left_alone(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "NaN", "-Infinity, 1e999", "99999999999999999999", "a \" NaN, 99999999999999999999", "\\", "end \\\" Infinity"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct error err = {0};
+        struct buf text = {0};
+        json_t *object;
+        buf_add_text(&text, "{");
+        buf_add_json(&text, str_of(texts[i]));
+        buf_add_text(&text, ":NaN,\"b\":");
+        buf_add_json(&text, str_of(texts[i]));
+        buf_add_text(&text, "}");
+        assert_int_equal(read_foreign(buf_text(&text), &object, &err), 0);
+        assert_true(json_is_null(json_object_get(object, texts[i])));
+        assert_string_equal(json_string_value(json_object_get(object, "b")), texts[i]);
+        json_decref(object);
+        buf_release(&text);
+    }
+}
+
+/* What Python does not read either stays an error, at its place in the file; our own files have none of this. */
+static void other_words_are_refused(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    json_t *object;
+    static const char *const wrong[] = {
+        "{\"a\": -NaN}",   "{\"a\": nan}",  "{\"a\": NaNs}", "{NaN: 1}",           "{\"a\": 1e999x}",
+        "{\"a\": 1.e999}", "{\"a\": 0123}", "{\"a\": 1e}",   "{\"a\": +Infinity}", "{\"a\": 1, \"a\": NaN}",
+        "{\"a\": NaN",     "{\"a\": \"NaN", "[NaN]",         "{\"a\": \"\\"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(read_foreign(wrong[i], &object, &err), -1);
+        assert_null(object);
+    }
+    assert_int_equal(read_foreign("{\"a\": NaN, \"b\": 99999999999999999999, \"c\" 1}", &object, &err), -1);
+    assert_int_equal(err.offset, 43); /* behind the value that should not be there */
+    static const char *const foreign[] = {"{\"a\": NaN}", "{\"a\": 9223372036854775808}"};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        assert_int_equal(read_text(str_of(foreign[i]), &object, &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +205,9 @@ int main(void)
         cmocka_unit_test(many_values_are_refused),
         cmocka_unit_test(usual_files_are_taken),
         cmocka_unit_test(a_file_holds_one_object),
+        cmocka_unit_test(files_of_other_programs_hold_any_number),
+        cmocka_unit_test(strings_are_left_alone),
+        cmocka_unit_test(other_words_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static int take_map(struct index *index, struct error *err)
 static int index_read(struct index *index, const char *path, struct error *err)
 {
     *index = (struct index){.path = path, .directory = path_parent(path)};
-    TRY(json_read(path, INDEX_BYTES_MAX, ERR_UNSAFE, &index->json, err));
+    TRY(json_read_foreign(path, INDEX_BYTES_MAX, ERR_UNSAFE, &index->json, err));
     return take_map(index, err);
 }
 

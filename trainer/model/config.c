@@ -260,7 +260,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
 int config_read(const char *path, struct model_config *config, struct error *err)
 {
     json_t *json = NULL;
-    TRY(json_read(path, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
+    TRY(json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
     const int result = config_take(path, json, config, err);
     json_decref(json);
     return result;

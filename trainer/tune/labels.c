@@ -14,7 +14,7 @@
 int labels_read(const char *files, json_t **config, struct error *err)
 {
     char *path = config_locate(files);
-    const int result = json_read(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, err);
+    const int result = json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, err);
     mem_free(path);
     return result;
 }

@@ -50,7 +50,7 @@ static json_t *read_quietly(const char *directory, const char *name)
     json_t *json = NULL;
     char *path = path_join(directory, name);
     if (path_exists(path))
-        json_read(path, JSON_BYTES_MAX, ERR_INPUT, &json, &ignored);
+        json_read_foreign(path, JSON_BYTES_MAX, ERR_INPUT, &json, &ignored);
     mem_free(path);
     return json;
 }
@@ -71,7 +71,7 @@ static int write_config(const char *from, const char *to, struct error *err)
     json_t *json;
     if (str_ends(str_of(from), STR("/" CONFIG_NAME)))
         return copy(from, to, err);
-    TRY(json_read(from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
+    TRY(json_read_foreign(from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
     if (!json_object_get(json, "model_type"))
         json_object_set_new(json, "model_type", json_string(MODEL_TYPE));
     const int result = json_file_write(to, json, err);

@@ -81,7 +81,7 @@ int preln_write(const char *from, const char *to, struct error *err)
     char *weights_from = safetensors_locate(from, WEIGHTS_NAME), *weights_to = path_join(to, WEIGHTS_NAME);
     int result = config_read(config_from, &config, err);
     if (result == 0)
-        result = json_read(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err);
+        result = json_read_foreign(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err);
     const json_int_t pad = json_integer_value(json_object_get(json, "pad_token_id"));
     if (result == 0 && (pad < 0 || pad >= config.vocabulary))
         result = fail_at(err, ERR_UNSAFE, config_from, ERROR_NO_OFFSET, "pad_token_id is not a piece");
