@@ -146,11 +146,39 @@ static void only_the_end_grows(void **state)
     }
 }
 
+/* tokenizer.json has the added tokens that a dataset made with it has too; the vocab.txt beside it has none. */
+static void pieces_are_compared_with_the_tokenizer_in_use(void **state)
+{
+    static const struct {
+        const char *vocab, *dataset, *says; /* what the vocab.txt and the dataset have */
+    } cases[] = {
+        {VOCAB, VOCAB, NULL},
+        {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", VOCAB, NULL},
+        {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nCafe\n", VOCAB, "vocab.txt: is not the dataset's vocabulary: piece 5"},
+        {VOCAB "more\n", VOCAB, "vocab.txt: has 12 pieces, the dataset only the first 11 of them (the next is more)"},
+        {"[PAD]\n", VOCAB "more\n", "tokenizer.json: has 11 pieces, the first of the dataset's"},
+        {"[PAD]\n", "[PAD]\n[UNK]\n", "tokenizer.json: has 11 pieces, the dataset only the first 2"},
+    };
+    const struct tokenizer_words words = {.cased = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        write_files(&words);
+        write_vocab(cases[i].vocab);
+        assert_int_equal(text_check(FOLDER, str_of(cases[i].dataset), &words, true, &err), cases[i].says ? -1 : 0);
+        struct buf said = {0};
+        buf_addf(&said, "%s: %s", err.file, err.text);
+        assert_true(!cases[i].says || strstr(buf_text(&said), cases[i].says));
+        buf_release(&said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(text_is_cut_as_the_files_say, clear),
         cmocka_unit_test_teardown(more_pieces_than_embeddings_are_refused, clear),
+        cmocka_unit_test_teardown(pieces_are_compared_with_the_tokenizer_in_use, clear),
         cmocka_unit_test_teardown(new_pieces_are_cut_into_old_ones, clear),
         cmocka_unit_test_teardown(only_the_end_grows, clear),
     };

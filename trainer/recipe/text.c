@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "tokenizer/tokenizer_files.h"
 #include "trainer/data/input.h"
@@ -50,19 +51,37 @@ void text_close(struct text *text)
 
 /* ---- against a dataset ---- */
 
-static int check_pieces(const char *path, const struct vocab *theirs, struct str ours, struct error *err)
+static int refuse_fewer(const char *path, uint32_t pieces, struct error *err)
+{
+    fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+            "has %" PRIu32 " pieces, the first of the dataset's, which has more", pieces);
+    return hint(err, "training with --grow-vocab appends rows for the others");
+}
+
+static int refuse_more(const char *path, const struct vocab *theirs, uint32_t first, struct error *err)
+{
+    fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+            "has %" PRIu32 " pieces, the dataset only the first %" PRIu32 " of them (the next is %.*s)", theirs->count,
+            first, (int)theirs->pieces[first].size, theirs->pieces[first].data);
+    char *directory = path_parent(path);
+    hint_command(err, "build the dataset with the model's pieces: dsdata build --vocab %s", directory);
+    mem_free(directory);
+    return -1;
+}
+
+/* Are their pieces the dataset's, one per line of `ours`? With `first` they may be only the first of them. */
+static int check_pieces(const char *path, const struct vocab *theirs, struct str ours, bool first, struct error *err)
 {
     for (uint32_t id = 0;; id++) {
         struct str line;
         const bool more = input_line(&ours, &line);
-        if (!more && id == theirs->count)
+        if (id == theirs->count && (!more || first))
             return 0;
-        if (more && id == theirs->count) {
-            fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
-                    "has %" PRIu32 " pieces, the first of the dataset's, which has more", id);
-            return hint(err, "training with --grow-vocab appends rows for the others");
-        }
-        if (!more || !str_equal(line, theirs->pieces[id]))
+        if (id == theirs->count)
+            return refuse_fewer(path, id, err);
+        if (!more)
+            return refuse_more(path, theirs, id, err);
+        if (!str_equal(line, theirs->pieces[id]))
             return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
                            "is not the dataset's vocabulary: piece %" PRIu32 " differs", id);
     }
@@ -80,13 +99,13 @@ static int check_words(const char *path, const struct tokenizer_options *theirs,
     return 0;
 }
 
-/* Checks what `read` says, a file or a directory; `file` is the one that has its pieces. */
-static int check_one(const char *read, const char *file, struct str pieces, const struct tokenizer_words *words,
-                     struct error *err)
+/* Checks what `read` says, a file or a directory; `file` is the one that has its pieces (`first`: check_pieces). */
+static int check_one(const char *read, const char *file, struct str pieces, bool first,
+                     const struct tokenizer_words *words, struct error *err)
 {
     struct tokenizer_facts facts;
     TRY(tokenizer_read(&facts, read, PROFILE_HF, err));
-    int result = check_pieces(file, facts.vocab, pieces, err);
+    int result = check_pieces(file, facts.vocab, pieces, first, err);
     if (result == 0 && facts.said)
         result = check_words(read, &facts.words, words, err);
     vocab_close(facts.vocab);
@@ -106,10 +125,10 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
     char *vocab = path_join(directory, "vocab.txt"), *json = path_join(directory, "tokenizer.json");
     const bool has_vocab = path_exists(vocab), has_json = path_exists(json);
     int result = 0;
-    if (has_vocab && has_json) /* other programs read the one or the other */
-        result = check_one(vocab, vocab, pieces, words, err);
-    if (result == 0 && (has_vocab || has_json))
-        result = check_one(directory, has_json ? json : vocab, pieces, words, err);
+    if (has_vocab || has_json)
+        result = check_one(directory, has_json ? json : vocab, pieces, false, words, err);
+    if (result == 0 && has_vocab && has_json) /* other programs read it; it has no added tokens, which come last */
+        result = check_one(vocab, vocab, pieces, true, words, err);
     if (!has_vocab && !has_json && needed)
         result = refuse_unknown(directory, err);
     else if (!has_vocab && !has_json)
