@@ -6,6 +6,7 @@
 #include "base/target.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/verbs/export_files.h"
+#include "trainer/verbs/use.h"
 
 static struct error *const err = &tiny_err;
 
@@ -137,6 +138,62 @@ static void a_model_in_other_forms_is_written_in_the_usual_one(void **state)
     mem_free(whole);
 }
 
+/* ---- what a model is for ---- */
+
+#define MASKED  "cls.predictions.transform.dense.weight"
+#define CLASSES "classifier.weight"
+
+/* The class is that of a head that the file has; no row draws one. */
+static void the_use_is_that_of_the_head_in_the_file(void **state)
+{
+    const struct fixture *f = *state;
+    static const struct {
+        const char *architecture, *heads[3], *tag, *class;
+    } models[] = {
+        {"BertForPreTraining", {MASKED, "cls.seq_relationship.weight"}, "fill-mask", "AutoModelForMaskedLM"},
+        {"BertForMaskedLM", {"module." MASKED}, "fill-mask", "AutoModelForMaskedLM"},
+        {"BertForPreTraining", {"cls.seq_relationship.weight"}, NULL, "AutoModelForNextSentencePrediction"},
+        {"BertForNextSentencePrediction", {"cls.seq_relationship.weight"}, NULL, "AutoModelForNextSentencePrediction"},
+        {"BertForQuestionAnswering", {"qa_outputs.weight"}, "question-answering", "AutoModelForQuestionAnswering"},
+        {"BertForSequenceClassification", {CLASSES}, "text-classification", "AutoModelForSequenceClassification"},
+        {"RobertaPreLayerNormForSequenceClassification",
+         {"classifier.out_proj.weight"},
+         "text-classification",
+         "AutoModelForSequenceClassification"},
+        {"BertForTokenClassification", {CLASSES}, "token-classification", "AutoModelForTokenClassification"},
+        {"BertForMultipleChoice", {CLASSES}, "multiple-choice", "AutoModelForMultipleChoice"},
+        {"BertModel", {NULL}, "feature-extraction", "AutoModel"},
+        {"BertForTokenClassification", {MASKED}, "fill-mask", "AutoModelForMaskedLM"}, /* lacks what it names */
+        {"BertForMaskedLM", {"qa_outputs.weight"}, "question-answering", "AutoModelForQuestionAnswering"},
+        {"BertForMaskedLM", {NULL}, "feature-extraction", "AutoModel"},
+        {NULL, {MASKED}, "fill-mask", "AutoModelForMaskedLM"},
+        {NULL, {CLASSES}, "feature-extraction", "AutoModel"}, /* of texts, tokens or choices: nobody knows */
+    };
+    const float numbers[6] = {0};
+    const int64_t ids[2] = {0};
+    char *path = path_join(f->from, "model.safetensors");
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[120] = "{}";
+        struct tensor tensors[8] = {
+            {"bert.embeddings.word_embeddings.weight", TENSOR_F32, 2, {3, 2}, numbers, 24},
+            {"cls.predictions.decoder.weight", TENSOR_F32, 2, {3, 2}, numbers, 24}, /* tied: counted once */
+            {"bert.embeddings.position_ids", TENSOR_I64, 1, {2}, ids, 16},
+        };
+        uint64_t count = 3;
+        for (; models[i].heads[count - 3]; count++)
+            tensors[count] = (struct tensor){models[i].heads[count - 3], TENSOR_F32, 1, {5}, numbers, 20};
+        assert_ok(safetensors_write(path, tensors, count, NULL, err));
+        if (models[i].architecture)
+            snprintf(text, sizeof text, "{\"architectures\": [\"%s\"]}", models[i].architecture);
+        put(f, "config.json", text);
+        const struct use use = use_of(f->from);
+        assert_string_equal(use.class, models[i].class);
+        assert_string_equal(use.tag ? use.tag : "none", models[i].tag ? models[i].tag : "none");
+        assert_int_equal(use.parameters, 6 + 5 * (count - 3));
+    }
+    mem_free(path);
+}
+
 /* No command writes its results over them. */
 static void files_of_a_model_are_protected(void **state)
 {
@@ -166,6 +223,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(all_files_of_a_tokenizer_are_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_use_is_that_of_the_head_in_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

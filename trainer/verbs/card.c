@@ -310,11 +310,8 @@ static void add_shape(struct buf *card, const struct card_facts *facts)
 {
     const struct model_config *config = facts->config;
     char model[32], parameters[32];
-    struct params params;
-    params_shapes(&params, config);
     buf_addf(card, "\n\nA BERT (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
-             config_name(config, model), format_count(params.total, parameters), config->vocabulary);
-    params_release(&params);
+             config_name(config, model), format_count(facts->use->parameters, parameters), config->vocabulary);
     if (facts->about->tokenizer[0])
         buf_addf(card, " Its tokenizer: %s.", facts->about->tokenizer);
 }
@@ -341,19 +338,6 @@ static bool is_plain(const char *name)
     return *name && *name != '-' && *name != '.' && name[strspn(name, letters)] == '\0';
 }
 
-/* The use of the model, which depends on its head. */
-struct use {
-    const char *tag, *class;
-};
-
-static const struct use *use_of(const struct model_config *config)
-{
-    static const struct use words = {"fill-mask", "AutoModelForMaskedLM"},
-                            answers = {"question-answering", "AutoModelForQuestionAnswering"},
-                            labels = {"text-classification", "AutoModelForSequenceClassification"};
-    return model_has(config, HEAD_SPAN) ? &answers : model_has(config, HEAD_CLASS) ? &labels : &words;
-}
-
 static void add_head(struct buf *card, const struct card_facts *facts)
 {
     const json_t *languages = facts->about->languages;
@@ -361,8 +345,10 @@ static void add_head(struct buf *card, const struct card_facts *facts)
         "\n\ntransformers has no model with this placement of layer norms; `dstrain --init` loads it.\n";
     const char *code;
     json_t *ignored;
-    const struct use *use = use_of(facts->config);
-    buf_addf(card, "---\nlibrary_name: transformers\npipeline_tag: %s\n", use->tag);
+    const struct use *use = facts->use;
+    buf_add_text(card, "---\nlibrary_name: transformers\n");
+    if (use->tag)
+        buf_addf(card, "pipeline_tag: %s\n", use->tag);
     if (is_plain(facts->about->base))
         buf_addf(card, "base_model: \"%s\"\n", facts->about->base);
     if (json_object_size(languages) > 0)

@@ -8,6 +8,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/params.h"
 #include "trainer/verbs/about.h"
+#include "trainer/verbs/use.h"
 
 #include <jansson.h>
 
@@ -19,6 +20,7 @@ struct card_facts {
     const struct checkpoint_state *state; /* of a run or checkpoint */
     const json_t *identity;               /* of a run or checkpoint; else NULL */
     const struct model_config *config;
+    const struct use *use;
     bool foreign; /* transformers has no such model */
     /* Results to show besides the run's own: files with JSON objects, or directories with a scores.json. For a run's
      * directory the card says whether that run started from this model. */

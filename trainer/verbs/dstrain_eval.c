@@ -50,9 +50,11 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     return result;
 }
 
-/* The command that tries the model with a sentence of the datasets' language. */
-static char *trial(const struct setup *setup, const struct origin *origin)
+/* The command that tries the model with a sentence of the datasets' language, or trains the head that it lacks. */
+static char *trial(const struct setup *setup, const struct origin *origin, struct names_report *found)
 {
+    if (strstr(buf_text(&found->drawn), "cls.predictions."))
+        return command_text("dstrain --shards %s --init %s", setup->datasets.train[0].directory, origin->name);
     json_t *languages = json_object();
     for (size_t i = 0; i < setup->datasets.count; i++)
         about_languages(languages, setup->datasets.train[i].directory);
@@ -63,8 +65,8 @@ static char *trial(const struct setup *setup, const struct origin *origin)
     return command;
 }
 
-static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
-                   const struct evaluation *each, double seconds, json_t *guesses)
+static void report(const struct setup *setup, const struct origin *origin, struct names_report *found,
+                   const struct evaluation *e, const struct evaluation *each, double seconds, json_t *guesses)
 {
     const char *split = split_names[setup->settings->split];
     const uint32_t parts = setup->task.splits[setup->settings->split].parts;
@@ -73,7 +75,7 @@ static void report(const struct setup *setup, const struct origin *origin, const
             guesses_print(guesses, output_colours());
         screen_means(output_line, &setup->task.metrics, e, split);
         screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
-        say_next(origin->source == SOURCE_HUGGING_FACE ? trial(setup, origin)
+        say_next(origin->source == SOURCE_HUGGING_FACE ? trial(setup, origin, found)
                                                        : command_text("dstrain export %s --out DIR", origin->name));
         return;
     }
@@ -213,7 +215,7 @@ static int eval(struct evaluating *e, struct error *err)
     const double seconds = clock_now() - from;
     if (settings->shown > 0)
         TRY(evaluating_guesses(e, &guesses, err));
-    report(&e->setup, &e->origin, &evaluation, each, seconds, guesses);
+    report(&e->setup, &e->origin, &e->report, &evaluation, each, seconds, guesses);
     json_decref(guesses);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/preln.h"
+#include "trainer/verbs/use.h"
 
 static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
 {
@@ -113,30 +114,26 @@ static bool is_foreign(const struct model_config *config)
     return config->order != ORDER_POST && !is_rewritten(config);
 }
 
-#define TRIAL(task, words)                                                                                             \
-    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
-
-/* A command that tries the model, with a sentence of its language; the caller mem_free's it. */
-static char *trial_of(const struct model_config *config, const json_t *languages, const char *out)
+/* A command that tries the model, with a sentence of its language; NULL: there is no short one. The caller mem_free's
+ * it. */
+static char *trial_of(const struct use *use, const json_t *languages, const char *out)
 {
-    if (model_has(config, HEAD_SPAN))
-        return command_text(
-            "python3 -c %s %s",
-            TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\""), out);
-    if (model_has(config, HEAD_CLASS))
-        return command_text("python3 -c %s %s", TRIAL("text-classification", "\"It was a good day.\""), out);
+    if (!use->trial)
+        return NULL;
+    if (strcmp(use->tag, "fill-mask") != 0)
+        return command_text("python3 -c %s %s", use->trial, out);
     char *mask = export_mask_token(out), *sentence = about_sentence(languages, mask);
-    char *command = command_text("python3 -c %s %s %s", TRIAL("fill-mask", "sys.argv[2]"), out, sentence);
+    char *command = command_text("python3 -c %s %s %s", use->trial, out, sentence);
     mem_free(sentence);
     mem_free(mask);
     return command;
 }
 
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
-                 const json_t *languages, json_t *copied)
+                 const struct use *use, const json_t *languages, json_t *copied)
 {
     char *next = is_foreign(config) ? command_text("dstrain --shards DATASET --init %s", settings->out)
-                                    : trial_of(config, languages, settings->out);
+                                    : trial_of(use, languages, settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))
@@ -148,13 +145,16 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
                 config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
     log_say("done       %s", settings->out);
     if (settings->json) {
-        json_t *facts = json_pack("{s:o, s:o, s:O, s:[s]}", "from", json_name(from), "out", json_name(settings->out),
-                                  "files", copied, "next", next);
+        json_t *facts = json_pack("{s:o, s:o, s:O, s:[]}", "from", json_name(from), "out", json_name(settings->out),
+                                  "files", copied, "next");
+        if (next)
+            json_array_append_new(json_object_get(facts, "next"), json_string(next));
         if (step > 0)
             json_object_set_new(facts, "step", json_integer((json_int_t)step));
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
-    say_next(next);
+    if (next)
+        say_next(next);
 }
 
 int dstrain_export(void *context, struct opt_paths bare, struct error *err)
@@ -178,14 +178,15 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
     struct about about;
     about_open(&about, bare.items[0], source, files ? files : "", identity, &config);
+    const struct use use = use_of(files ? files : "");
     const struct card_facts facts = {
-        &about, files, &state, identity, &config, is_foreign(&config), &settings->scores, settings->out};
+        &about, files, &state, identity, &config, &use, is_foreign(&config), &settings->scores, settings->out};
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
         result = copy_whole(files, settings->out, is_rewritten(&config), buf_str(&card), copied, err);
     if (result == 0)
-        tell(settings, files, state.step, &config, about.languages, copied);
+        tell(settings, files, state.step, &config, &use, about.languages, copied);
     about_close(&about);
     json_decref(copied);
     json_decref(identity);

@@ -21,6 +21,7 @@
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/squad.h"
 #include "trainer/verbs/about.h"
+#include "trainer/verbs/use.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
 static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
@@ -144,22 +145,31 @@ static void add_about(const char *from, enum model_source source, const char *fi
     about_close(&about);
 }
 
+/* Those of a model whose weights are not there. */
+static uint64_t shape_parameters(const struct model_config *config)
+{
+    struct params params;
+    params_shapes(&params, config);
+    const uint64_t total = params.total;
+    params_release(&params);
+    return total;
+}
+
 static int add_model(const char *from, enum model_source source, const char *files, json_t *facts, struct error *err)
 {
     struct model_config config;
-    struct params params;
+    const struct use use = use_of(files);
     char name[32];
     char *path = config_locate(files);
     const int result =
         path_exists(path) ? config_read(path, &config, err) : checkpoint_refuse(files, "holds no config.json", err);
     mem_free(path);
     TRY(result);
-    params_shapes(&params, &config);
-    json_t *model = json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name),
-                              "parameters", (json_int_t)params.total, "layers", config.layers, "hidden", config.hidden,
-                              "heads", config.heads, "vocabulary", config.vocabulary, "positions", config.positions,
-                              "activation", config_activation(&config));
-    params_release(&params);
+    json_t *model =
+        json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name), "parameters",
+                  (json_int_t)(use.parameters > 0 ? use.parameters : shape_parameters(&config)), "layers",
+                  config.layers, "hidden", config.hidden, "heads", config.heads, "vocabulary", config.vocabulary,
+                  "positions", config.positions, "activation", config_activation(&config));
     json_object_update(facts, model);
     json_decref(model);
     add_about(from, source, files, &config, facts);

@@ -1,0 +1,19 @@
+/* What a model is for: the heads that its file has, and the class of transformers that loads them. */
+#ifndef TRAINER_VERBS_USE_H
+#define TRAINER_VERBS_USE_H
+
+#include <stdint.h>
+
+struct use {
+    const char *tag;   /* the model hub's name of the task, as "fill-mask"; NULL: it has none */
+    const char *class; /* of transformers: "AutoModelForMaskedLM"; it draws no head at random */
+    const char *trial; /* a Python program that tries it: its arguments are the model's directory and, for fill-mask, a
+                        * sentence with a mask; NULL: there is no short one */
+    uint64_t parameters; /* in the file, tied copies once; 0: the file cannot be read */
+};
+
+/* Looks at the model in this directory. The first of config.json's `architectures` decides where the file has its head,
+ * else the head of pre-training or of questions that the file has, else there is none. */
+struct use use_of(const char *files);
+
+#endif
