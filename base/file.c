@@ -138,9 +138,20 @@ int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
     return (int64_t)done;
 }
 
+/* Refuses the pointer that git leaves in place of a file which Git LFS has not fetched. Its form:
+ * https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
+static int check_fetched(const char *path, struct str file, struct error *err)
+{
+    if (file.size >= 1024 || !str_starts(file, STR("version https://git-lfs.github.com/spec/")))
+        return 0;
+    fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "is a Git LFS pointer, not the file itself");
+    return hint(err, "fetch the file: git lfs pull, in its folder");
+}
+
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err)
 {
     struct file file;
+    const size_t before = out->size;
     size_t total = 0;
     int64_t got;
     TRY(file_open_read(&file, path, err));
@@ -156,7 +167,7 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
                           bytes_max);
     } while (got == (int64_t)READ_BYTES);
     file_close(&file);
-    return got < 0 ? -1 : 0;
+    return got < 0 ? -1 : check_fetched(path, (struct str){out->data + before, total}, err);
 }
 
 int file_map(struct mapping *mapping, const char *path, struct error *err)
@@ -175,7 +186,12 @@ int file_map(struct mapping *mapping, const char *path, struct error *err)
         *mapping = (struct mapping){data, (size_t)size};
     }
     file_close(&file);
-    return size < 0 ? -1 : 0;
+    if (size < 0)
+        return -1;
+    const int result = check_fetched(path, (struct str){(const char *)mapping->data, mapping->size}, err);
+    if (result < 0)
+        file_unmap(mapping);
+    return result;
 }
 
 void file_unmap(struct mapping *mapping)

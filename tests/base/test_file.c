@@ -206,6 +206,35 @@ static void a_leftover_of_a_killed_process_is_taken_over(void **state)
     expect_content(path_of("over"), "new");
 }
 
+/* What git leaves where Git LFS did not fetch a file is not taken for the file. */
+static void a_pointer_of_git_lfs_is_refused(void **state)
+{
+    (void)state;
+    static const char start[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 440473133\n";
+    char text[1100] = "";
+    static const struct {
+        size_t size, skip;
+        bool refused;
+    } cases[] = {{sizeof start - 1, 0, true}, {1023, 0, true}, {1024, 0, false}, {300, 1, false}, {20, 0, false}};
+    memset(text, 'x', sizeof text);
+    memcpy(text, start, sizeof start - 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        struct mapping mapping;
+        struct buf out = {0};
+        const int expected = cases[i].refused ? -1 : 0;
+        assert_int_equal(file_write_all("pointer.tmp.bin", text + cases[i].skip, cases[i].size, &err), 0);
+        buf_add_text(&out, "before");
+        assert_int_equal(file_read_all("pointer.tmp.bin", 2000, &out, &err), expected);
+        buf_release(&out);
+        assert_int_equal(file_map(&mapping, "pointer.tmp.bin", &err), expected);
+        file_unmap(&mapping);
+        assert_int_equal(err.kind, cases[i].refused ? ERR_INPUT : ERR_NONE);
+        assert_true(!cases[i].refused || strstr(err.hint, "git lfs pull"));
+    }
+    unlink("pointer.tmp.bin");
+}
+
 static void pipe_through_stdin(void *argument)
 {
     (void)argument;
@@ -483,6 +512,7 @@ int main(void)
         cmocka_unit_test(links_are_not_followed_when_we_create),
         cmocka_unit_test(only_inputs_may_be_pipes),
         cmocka_unit_test(a_leftover_of_a_killed_process_is_taken_over),
+        cmocka_unit_test(a_pointer_of_git_lfs_is_refused),
         cmocka_unit_test(dash_is_standard_input),
         cmocka_unit_test(descriptors_do_not_reach_other_programs),
         cmocka_unit_test(whichever_call_fails_a_file_is_whole),

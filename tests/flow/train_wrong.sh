@@ -306,6 +306,15 @@ unsafe() {
     echo x >pickled/pytorch_model.bin
     expect_exit 6 "$dstrain" --shards "$data" --init pickled --steps 1
     expect_words "to_safetensors.py"
+    mv pickled/pytorch_model.bin pickled/last.ckpt
+    expect_exit 6 "$dstrain" export pickled --out never
+    expect_words "only last.ckpt, a pickle" "to_safetensors.py pickled/last.ckpt pickled.safetensors"
+    echo x >pickled/model.fp16.safetensors
+    expect_exit 2 "$dstrain" fill-mask pickled "[MASK]"
+    expect_words "only model.fp16.safetensors" "mv pickled/model.fp16.safetensors pickled/model.safetensors"
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' >pickled/model.safetensors
+    expect_exit 3 "$dstrain" fill-mask pickled "[MASK]"
+    expect_words "model.safetensors: is a Git LFS pointer" "git lfs pull"
     echo "garbage, garbage" >pickled/model.safetensors
     expect_exit 6 "$dstrain" --shards "$data" --init pickled --steps 1 --out never
     expect_absent never "$scratch"

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "trainer/keep/weights_missing.h"
 #include "trainer/model/config.h"
 
 void origin_release(struct origin *origin)
@@ -20,41 +21,6 @@ void origin_release(struct origin *origin)
     *origin = (struct origin){0};
 }
 
-/* Adds the hint for formats that can run code or need other software: a script converts them. */
-static int say_conversion(const char *source, const char *out, struct error *err)
-{
-    return hint_command(err, "convert it once: scripts/to_safetensors.py %s %s.safetensors", source, out);
-}
-
-/* Makes the error that says which other format the directory has. */
-static int no_weights(const struct origin *origin, struct error *err)
-{
-    static const struct {
-        const char *end, *what;
-    } others[] = {
-        {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code"},
-        {"pytorch_model.bin.index.json", "holds its weights in several pickles only, which can run code"},
-        {"_model_states.pt", "holds a checkpoint of DeepSpeed, a pickle, which can run code"},
-        {".pt", "holds a file of PyTorch, a pickle, which can run code"},
-        {".pth", "holds a file of PyTorch, a pickle, which can run code"},
-        {".index", "holds a checkpoint of TensorFlow"},
-    };
-    struct path_list list;
-    size_t other = 0;
-    TRY(path_list(&list, origin->files, err));
-    for (size_t found = list.count; other < sizeof others / sizeof *others; other++) {
-        for (size_t i = 0; i < list.count && found == list.count; i++)
-            found = str_ends(str_of(list.names[i]), str_of(others[other].end)) ? i : found;
-        if (found < list.count)
-            break;
-    }
-    path_list_release(&list);
-    if (other == sizeof others / sizeof *others)
-        return checkpoint_refuse(origin->files, "holds no model.safetensors", err);
-    fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[other].what);
-    return say_conversion(origin->files, origin->files, err);
-}
-
 /* Refuses a file of weights given in place of a directory. */
 static int check_directory(const struct origin *origin, struct error *err)
 {
@@ -62,7 +28,7 @@ static int check_directory(const struct origin *origin, struct error *err)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (path_is_file(origin->name) && str_ends(str_of(origin->name), str_of(ends[i]))) {
             fail_at(err, ERR_UNSAFE, origin->name, ERROR_NO_OFFSET, "is not a directory with a model.safetensors");
-            return say_conversion(origin->name, "model", err);
+            return weights_hint_conversion(origin->name, "model", err);
         }
     return 0;
 }
@@ -141,7 +107,7 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
         return path_hint_download(origin->name, true, err);
     origin->weights = safetensors_locate(origin->files, WEIGHTS_NAME);
     if (!origin->weights)
-        return no_weights(origin, err);
+        return weights_missing(origin->files, err);
     if (origin->moments && origin->source == SOURCE_HUGGING_FACE)
         return fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET,
                        "is not a run or checkpoint of dstrain, so %s finds no moments",

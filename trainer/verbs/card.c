@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "trainer/model/config.h"
 #include "base/json_write.h"
+#include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run/run.h"
 
@@ -275,8 +276,7 @@ static int hash_weights(const char *files, char hash[17], struct error *err)
 {
     uint64_t number = 0;
     char *path = safetensors_locate(files, WEIGHTS_NAME);
-    const int result =
-        path ? safetensors_hash(path, &number, err) : checkpoint_refuse(files, "holds no model.safetensors", err);
+    const int result = path ? safetensors_hash(path, &number, err) : weights_missing(files, err);
     hash_text(number, hash);
     mem_free(path);
     return result;

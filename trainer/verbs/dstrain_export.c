@@ -12,6 +12,7 @@
 #include "base/target.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
+#include "trainer/keep/weights_missing.h"
 #include "base/json_write.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
@@ -32,8 +33,7 @@ static int check_weights(const char *directory, struct error *err)
 {
     struct safetensors file;
     char *path = safetensors_locate(directory, WEIGHTS_NAME);
-    int result =
-        path ? safetensors_open(&file, path, err) : checkpoint_refuse(directory, "holds no model.safetensors", err);
+    int result = path ? safetensors_open(&file, path, err) : weights_missing(directory, err);
     if (result < 0) {
         mem_free(path);
         return result;
