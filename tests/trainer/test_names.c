@@ -287,6 +287,48 @@ static void a_decoder_of_its_own_is_refused(void **state)
     params_release(&body);
 }
 
+/* tie_word_embeddings false: the decoder must be there, equal, where one is used. */
+static void an_untied_decoder_must_be_the_table(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    struct model_config config = small_config();
+    static const struct {
+        uint32_t heads;
+        bool head, decoder;
+        enum error_kind kind;
+    } cases[] = {
+        {1u << HEAD_MASKED | 1u << HEAD_NEXT, true, true, ERR_NONE},
+        {1u << HEAD_MASKED | 1u << HEAD_NEXT, true, false, ERR_UNSAFE},
+        {1u << HEAD_MASKED, false, false, ERR_NONE}, /* a bare encoder: the head is drawn, and tied */
+        {1u << HEAD_CLASS, true, false, ERR_NONE},
+        {1u << HEAD_SPAN, true, false, ERR_NONE},
+    };
+    config.own_decoder = true;
+    config.labels = 2;
+    const struct tensor table = *tensor_named(f, "bert.embeddings.word_embeddings.weight");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tensor tensors[64];
+        struct params params;
+        size_t count = 0;
+        for (size_t k = 0; k < f->params.count; k++)
+            if (cases[i].head || !strstr(f->tensors[k].name, "cls."))
+                tensors[count++] = f->tensors[k];
+        tensors[count] = table;
+        tensors[count].name = "module.cls.predictions.decoder.weight";
+        count += cases[i].decoder;
+        assert_ok(safetensors_write(f->path, tensors, count, NULL, err));
+        config.task_heads = cases[i].heads;
+        params_init(&params, &config);
+        if (cases[i].kind == ERR_NONE)
+            assert_ok(names_read(f->path, &params, 1, NULL, &report, err));
+        else
+            assert_fails(names_read(f->path, &params, 1, NULL, &report, err), cases[i].kind);
+        names_report_release(&report);
+        params_release(&params);
+    }
+}
+
 /* Sizes that only config.json claims. Memory for the last of them would be 200 TB. */
 static void claims_are_checked_first(void **state)
 {
@@ -399,7 +441,7 @@ static void configs_of_others(void **state)
     expect_config(f, "{" SIZES ",\"pruned_heads\":{\"0\":[1]}}", ERR_UNSAFE, "pruned_heads");
     expect_config(f, "{" SIZES ",\"pruned_heads\":{},\"is_decoder\":false}", ERR_NONE, NULL);
     expect_config(f, "{" SIZES ",\"quantization_config\":{\"bits\":4}}", ERR_UNSAFE, "quantization_config");
-    expect_config(f, "{" SIZES ",\"tie_word_embeddings\":false}", ERR_UNSAFE, "tie_word_embeddings");
+    expect_config(f, "{" SIZES ",\"tie_word_embeddings\":false}", ERR_NONE, NULL); /* the file decides */
     expect_config(f, "{" SIZES ",\"initializer\":\"xavier\"}", ERR_UNSAFE, "xavier");
     expect_config(f, "{" SIZES ",\"pre_layer_norm\":1}", ERR_UNSAFE, "pre_layer_norm");
     expect_config(f, "{" SIZES ",\"pre_layer_norm\":true,\"layer_norm_large_model\":true}", ERR_UNSAFE, "both");
@@ -481,6 +523,7 @@ int main(void)
         cmocka_unit_test(wrappers_are_taken_off),
         cmocka_unit_test_setup_teardown(wrapped_files_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_untied_decoder_must_be_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_grown_table_has_means, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),

@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "trainer/keep/foreign_names.h"
 
-#define DECODER_BIAS "cls.predictions.bias"
+#define DECODER_BIAS   "cls.predictions.bias"
+#define DECODER_WEIGHT "cls.predictions.decoder.weight"
+#define HEAD_TRANSFORM "cls.predictions.transform.dense.weight"
 
 static struct tensor tensor_of(const struct param *param, const float *flat)
 {
@@ -182,6 +184,24 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
     return 0;
 }
 
+/* Where config.json does not tie the decoder, transformers draws one that the file lacks; without a trained head there
+ * is none to decode with. */
+static int check_own_decoder(const struct reader *r, struct error *err)
+{
+    const struct filling *transform = place_of(r, HEAD_TRANSFORM);
+    char name[FOREIGN_NAME_BYTES];
+    if (!r->params->own_decoder || !transform || !transform->from)
+        return 0;
+    for (size_t i = 0; i < r->file->count; i++) {
+        foreign_name(r->file->tensors[i].name, name, sizeof name);
+        if (strcmp(name, DECODER_WEIGHT) == 0)
+            return 0;
+    }
+    fail_at(err, ERR_UNSAFE, r->path, ERROR_NO_OFFSET,
+            "has no tensor " DECODER_WEIGHT ", and tie_word_embeddings in config.json is false");
+    return hint(err, "if the model decodes with its word embeddings, tie_word_embeddings is true");
+}
+
 /* ---- reading ---- */
 
 static bool grows(const struct reader *r, const struct param *param)
@@ -292,6 +312,8 @@ int names_read_grown(const char *path, const struct params *params, const struct
     int result = match_all(&reader, false, err);
     if (result == 0)
         result = match_all(&reader, true, err);
+    if (result == 0)
+        result = check_own_decoder(&reader, err);
     if (result == 0)
         result = take_all(&reader, seed, flat, err);
     mem_free(reader.sorted);

@@ -38,7 +38,8 @@ void growth_release(struct growth *growth); /* safe on a zeroed one */
 /* Reads the weights at `path` (safetensors_open) into flat memory: F32, F16, BF16 or F64, under today's names and those
  * that foreign_names.h translates. Skips `position_ids` and copies of tied tensors. Heads that are absent, and a task
  * head of another shape, are initialized from the seed; any other absent tensor or wrong shape is ERR_MISMATCH.
- * ERR_UNSAFE: integers, a tensor under two names, or a decoder of its own, whose numbers are not the tied tensor's.
+ * ERR_UNSAFE: integers, a tensor under two names, or a decoder of its own, whose numbers are not the tied tensor's, or
+ * which is absent though config.json says that there is one. Without the head of masked tokens no decoder is read.
  * With `flat` NULL everything but the numbers is checked. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);

@@ -104,9 +104,6 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has %s: this kind of model is not supported",
                            others[i]);
     }
-    if (json_is_false(json_object_get(json, "tie_word_embeddings")))
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET,
-                       "tie_word_embeddings is false: this kind of model is not supported");
     return 0;
 }
 
@@ -250,6 +247,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
     config->gelu = (enum gelu)gelu;
     config->initializer = (enum initializer)initializer;
     config->position = (enum position_kind)position;
+    config->own_decoder = json_is_false(json_object_get(json, "tie_word_embeddings"));
     take_heads(json, config);
     TRY(take_order(path, json, config, err));
     if (is_roberta)

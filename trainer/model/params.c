@@ -201,6 +201,7 @@ void params_shapes(struct params *params, const struct model_config *config)
         .layers = config->layers,
         .finals = finals,
         .initializer = config->initializer,
+        .own_decoder = config->own_decoder,
     };
     const struct param **end = add_all(params, config);
     assert(end == params->places + count);

@@ -102,6 +102,7 @@ struct model_config {
     enum feed_forward feed_forward;
     enum bias_kind bias;
     enum initializer initializer;
+    bool own_decoder;             /* tie_word_embeddings is false: files must hold a decoder, equal to the word table */
     struct layer_drop layer_drop; /* needs an order that leads */
 };
 
@@ -192,6 +193,7 @@ struct params {
     int32_t finals;           /* 2 where a norm follows the last layer, else 0 */
     size_t heads[HEAD_KINDS]; /* first place of each head that the model has */
     enum initializer initializer;
+    bool own_decoder; /* as in the config */
 };
 
 void params_init(struct params *params, const struct model_config *config);
