@@ -2,6 +2,7 @@
 #include "base/job_key.h"
 
 #include "base/file.h"
+#include "base/output.h"
 #include "base/sha256.h"
 
 #include <inttypes.h>
@@ -54,7 +55,8 @@ static int check_owner(const struct file *file, struct error *err)
     if (status.st_mode & (S_IRWXG | S_IRWXO)) {
         fail_at(err, ERR_MISMATCH, file->path, ERROR_NO_OFFSET, "has mode %03o: others may know the key in it",
                 (unsigned)(status.st_mode & 0777));
-        return hint(err, "make a new key in a file of mode 600: (umask 077; openssl rand -hex 32 > FILE)");
+        return hint_command(err, "if nobody has read it: chmod 600 %s; else make another key in a new file",
+                            file->path);
     }
     return 0;
 }

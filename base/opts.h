@@ -68,6 +68,7 @@ struct opt_row {
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
     bool same_in_all;                      /* all processes that are given it must be given the same value */
+    bool same_with_same_bits;              /* the same, but only with --same-bits */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };

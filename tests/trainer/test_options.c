@@ -14,10 +14,10 @@ static const char *const may_differ[] = {
     /* what it names is compared by its contents, or is read or written by rank 0 alone */
     "shards", "data", "train", "dev", "logits", "out", "details", "dump-gradients", "tune",
     /* rank 0 does this alone, before the run or at its end */
-    "fresh", "force", "save-fails", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
+    "force", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
     /* each process has its own */
     "micro-batch", "cpu", "device", "threads", "processes", "gpus", "rank", "world-size", "rendezvous", "key", "bind",
-    "share", "peer-timeout", "time-limit"};
+    "share", "peer-timeout"};
 
 static bool differs(const char *name)
 {

@@ -18,9 +18,9 @@ static const char *next_text(struct str *block)
 }
 
 /* How a value is shown that may be "". */
-static const char *shown(const char *value)
+static const char *shown(const struct meet_fact *fact, const char *value)
 {
-    return value[0] ? value : "nothing";
+    return value[0] ? value : fact->follows ? "not given" : "nothing";
 }
 
 static int compare_one(const struct meet_fact *facts, size_t count, struct str first, struct str other, uint32_t rank,
@@ -37,8 +37,8 @@ static int compare_one(const struct meet_fact *facts, size_t count, struct str f
                         host);
         if (strcmp(first_value, value) == 0 || (facts[i].follows && value[0] == '\0'))
             continue;
-        fail(err, ERR_MISMATCH, "%s differs: %.100s on rank 0 (%s), %.100s on rank %u (%s)", name, shown(first_value),
-             first_host, shown(value), rank, host);
+        fail(err, ERR_MISMATCH, "%s differs: %.100s on rank 0 (%s), %.100s on rank %u (%s)", name,
+             shown(&facts[i], first_value), first_host, shown(&facts[i], value), rank, host);
         return hint(err, "all processes of a run need the same program, dataset and options");
     }
     return 0;

@@ -52,6 +52,12 @@ static struct addrinfo *resolve(const char *host, const char *port, int flags)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
     struct addrinfo *found = NULL;
+    char bare[256];
+    const size_t size = strlen(host);
+    if (size > 2 && size < sizeof bare && host[0] == '[' && host[size - 1] == ']') { /* [::1] */
+        snprintf(bare, sizeof bare, "%.*s", (int)size - 2, host + 1);
+        host = bare;
+    }
     return getaddrinfo(host, port, &wanted, &found) == 0 ? found : NULL;
 }
 

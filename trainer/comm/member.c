@@ -197,6 +197,10 @@ int member_open(struct meet *meet, struct error *err)
         TRY(carried(meet, &places, err));
     for (;;) {
         int result = named ? rendezvous_look(&rendezvous, &places, &why) : 0;
+        if (result < 0 && rendezvous_is_hidden(&rendezvous)) {
+            fail_at(err, ERR_USAGE, rendezvous.path, ERROR_NO_OFFSET, "this user may not read it");
+            return hint(err, "all processes of a run belong to the user who started rank 0");
+        }
         if (result == 0 && (rendezvous.path || !named))
             result = take_key(meet, &places.key, &why);
         for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {

@@ -24,6 +24,14 @@
 #define NO_KEY      "given" /* stands where the key would, if all processes were given theirs */
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
+/* A name with a colon, an address, or the name of loopback: whoever types that means a host, not a FILE in the current
+ * directory. */
+static bool seems_address(const char *text)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    return strchr(text, ':') || strcmp(text, "localhost") == 0 || inet_pton(AF_INET, text, address) == 1;
+}
+
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err)
 {
     *rendezvous = (struct rendezvous){0};
@@ -37,9 +45,14 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     struct str host = colon ? str_range(from, colon) : str_of(from);
     if (text[0] == '\0')
         return fail(err, ERR_USAGE, "the rendezvous is empty");
-    if (!colon || digits > 5 || colon[1 + digits] || memchr(host.data, '/', host.size)) {
+    if (memchr(from, '/', strlen(from)) || !seems_address(from)) {
         rendezvous->path = text;
         return 0;
+    }
+    const bool bare = host.data[0] != '[' && memchr(host.data, ':', host.size); /* an IPv6 address without brackets */
+    if (!colon || digits == 0 || digits > 5 || colon[1 + digits] || bare) {
+        fail(err, ERR_USAGE, "the rendezvous %.80s is neither HOST:PORT nor a FILE", text);
+        return hint(err, "HOST:PORT or [::1]:PORT names a host; a FILE of such a name is ./NAME");
     }
     if (str_equal(host, STR("*"))) {
         fail(err, ERR_USAGE, "the rendezvous %.80s names no host: the others would not find rank 0", text);
@@ -203,6 +216,11 @@ int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, 
         result = fail_at(err, ERR_USAGE, rendezvous->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
     buf_release(&text);
     return result;
+}
+
+bool rendezvous_is_hidden(const struct rendezvous *rendezvous)
+{
+    return rendezvous->path && access(rendezvous->path, R_OK) < 0 && errno == EACCES;
 }
 
 /* Did the socket connect to itself? It may where nobody listens at a port of the range that the system assigns. */

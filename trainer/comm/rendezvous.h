@@ -52,6 +52,8 @@ void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text);
 /* For the others: where rank 0 may be now; < 0 while that is unknown (no such name, no FILE yet). Each call resolves
  * the name, or reads the FILE, again. */
 int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err);
+/* Is there a FILE that this user may not read? Then waiting does not help. */
+bool rendezvous_is_hidden(const struct rendezvous *rendezvous);
 int rendezvous_read(struct str text, struct places *places); /* parses what rendezvous_describe wrote; < 0: malformed */
 /* A socket connected to places->at[i] within `seconds`, or -1 with errno. */
 int rendezvous_connect(const struct places *places, size_t i, double seconds);

@@ -119,7 +119,7 @@ void restarts_give_up(const struct failure *earlier, const struct failure *last,
         fail_at(err, was.kind, was.file, was.offset, "%.400s; it has been started again %s, as --restarts allows", what,
                 format_counted(most, "time", count));
     hint(err,
-         earlier ? "another start would fail there too; with the cause mended, the same command goes on from %s"
+         earlier ? "another start would fail there too; once the cause is fixed, the same command goes on from %s"
                  : "the same command goes on from %s",
          restarts_from(saved, from));
 }

@@ -1,6 +1,7 @@
 /* In: --key and DS_KEY. Out: the key, or why the run needs one. */
 #include "trainer/parallel/run_key.h"
 
+#include "base/log.h"
 #include "trainer/comm/listen.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static int take_variable(struct job_key *key, bool wanted, struct error *err)
     int result = 0;
     if (text && wanted && job_key_parse(str_of(text), key, &why) < 0) {
         fail(err, ERR_USAGE, VARIABLE ": %.200s", why.text);
-        result = hint(err, "make one, the same for all processes: " MAKE);
+        result = hint(err, "make one key, once, and give it to all processes: " MAKE);
     }
     if (text)
         explicit_bzero(text, strlen(text));
@@ -49,13 +50,18 @@ int run_key_find(const struct settings *settings, struct launch *launch, struct 
     const bool several = launch->size > 1 && launch->kind != LAUNCH_CHILD;
     bool open;
     TRY(take_variable(&launch->key, several && !settings->key, err));
-    if (!several || run_key_is_none(settings))
+    if (!several)
         return 0;
-    if (settings->key)
+    if (settings->key && !run_key_is_none(settings))
         return job_key_read(settings->key, &launch->key, err);
     TRY(is_open(settings, launch, &open, err));
+    if (open && settings->key && launch->rank == 0)
+        log_warn("--key none: whoever reaches %s may join the run and change its weights", launch->rendezvous);
+    if (settings->key)
+        return 0;
     if (!open || launch->key.given)
         return 0;
     fail(err, ERR_USAGE, "whoever reaches %.200s could join the run: it needs a key", launch->rendezvous);
-    return hint(err, "make one, the same for all processes: " MAKE ", or --key FILE; --key none lets anyone join");
+    return hint(err, "make one key, once, and give it to all processes: " MAKE
+                     ", or --key FILE; --key none lets anyone join");
 }

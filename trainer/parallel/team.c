@@ -172,10 +172,12 @@ static int compare_settings(struct team *team, const struct settings *settings, 
     facts[0] = (struct meet_fact){.name = "version", .value = program->version};
     for (size_t i = 0; i < rows; i++) {
         const struct opt_row *row = &program->rows[i];
-        if (!row->same_in_all || !opt_row_is_for(row, settings->result->verb))
+        const bool same = row->same_in_all || (row->same_with_same_bits && settings->same_bits);
+        if (!same || !opt_row_is_for(row, settings->result->verb))
             continue;
         const json_t *value = json_object_get(all, row->name);
-        if (value && (team_leads(team) || settings_given(settings, row->name)))
+        const bool in_force = team_leads(team) && row->default_text; /* without one the machine decides */
+        if (value && (in_force || settings_given(settings, row->name)))
             values[count] = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         snprintf(names[count - 1], sizeof names[0], "--%s", row->name);
         facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : "", .follows = true};
@@ -246,12 +248,14 @@ void team_close(struct team *team)
     *team = (struct team){0};
 }
 
-/* A child process never mutes its error: its parent gets the errors of all children and chooses one. */
+/* A child process never mutes its error: its parent gets the errors of all children and chooses one. Nor does a process
+ * with a command line of its own (--rank), which may be on another machine. */
 bool team_leave(struct team *team, int result, struct error *err)
 {
     if (result < 0 && err->kind != ERR_NUMERIC && err->kind != ERR_STOPPED) /* all processes have these anyway */
         team_fail(team, err);
-    const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && team->launched != LAUNCH_CHILD;
+    const bool own = team->launched == LAUNCH_CHILD || team->launched == LAUNCH_COMMAND;
+    const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && !own;
     team_close(team);
     return mute;
 }

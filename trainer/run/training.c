@@ -322,9 +322,15 @@ static int shares_begin(struct training *t, struct error *err)
     uint64_t *units_of = t->borders;
     if (units < size) {
         char text[56];
-        return fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %s%s", size,
-                    format_counted(units, recipe->part > 0 ? "part" : "sample", text),
-                    recipe->part > 0 ? " (--same-bits: of --micro-batch samples)" : "");
+        fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %s", size,
+             format_counted(units, recipe->part > 0 ? "part" : "sample", text));
+        if (recipe->part == 0)
+            return -1;
+        return recipe->batch >= size ? hint(err,
+                                            "with --same-bits a part has --micro-batch samples: --micro-batch "
+                                            "%" PRIu32 " makes enough of them",
+                                            recipe->batch / size)
+                                     : hint(err, "--same-bits gives a process whole samples: a larger --batch");
     }
     share_divide(units, t->team->weights, size, units_of);
     TRY(team_add_counts(t->team, &hosts, 1, err));

@@ -253,7 +253,7 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
         if (!t->asked)
             ask(t, 0);
         t->asked = false;
-        meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "counts");
+        meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the counts of the batch");
         result = team_control_end(t->team, &control, err);
     } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || team_has_failed(t->team))) {
         team_fail(t->team, err); /* the other errors occur in all processes */
