@@ -138,8 +138,8 @@ int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
     return (int64_t)done;
 }
 
-/* Refuses the pointer that git leaves in place of a file which Git LFS has not fetched. Its form:
- * https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
+/* Refuses the pointer that git leaves in place of a file which Git LFS has not fetched. Git LFS specifies its form:
+ * this first line, and fewer than 1024 bytes. */
 static int check_fetched(const char *path, struct str file, struct error *err)
 {
     if (file.size >= 1024 || !str_starts(file, STR("version https://git-lfs.github.com/spec/")))

@@ -35,8 +35,8 @@ int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t 
 /* Reads the next bytes of a file or pipe; fewer than requested only at the end. ERR_STOPPED: a stop was requested while
  * waiting for bytes. */
 int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err);
-/* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. ERR_INPUT, here and in file_map: git left a
- * pointer in its place (Git LFS). */
+/* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. ERR_INPUT, here and in file_map: it is a
+ * pointer of Git LFS. */
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err);
 
 /* Writing. */
