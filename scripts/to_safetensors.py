@@ -4,9 +4,9 @@
     scripts/to_safetensors.py SOURCE OUT [--config FILE] [--vocab FILE] [--cased] [--force]
 
 SOURCE is a file, or a directory that holds one of: pytorch_model.bin, or pytorch_model.bin.index.json with its parts
-(Hugging Face); *_model_states.pt (DeepSpeed) or another *.pt (needs torch, in a mode that reads only tensors and runs
-no code of the file); *.ckpt.index with its data (Google's TensorFlow, read without it). All tensors are taken, and no
-other is added. The config (config.json, bert_config.json) and the tokenizer's files are looked for in the same
+(Hugging Face); *_model_states.pt (DeepSpeed) or another *.pt or *.ckpt (needs torch, in a mode that reads only tensors
+and runs no code of the file); *.ckpt.index with its data (Google's TensorFlow, read without it). All tensors are taken,
+and no other is added. The config (config.json, bert_config.json) and the tokenizer's files are looked for in the same
 directory, and keep what they say, except that vocab_size becomes the rows of the table. --cased is needed if no
 tokenizer file says so. Needs numpy. An OUT that holds something is replaced only with --force, and only if it is such a
 directory."""
@@ -19,6 +19,7 @@ import shlex
 import shutil
 import struct
 import sys
+import textwrap
 
 try:
     import numpy
@@ -27,7 +28,7 @@ except ImportError:
     sys.exit(2)
 
 INDEX = "pytorch_model.bin.index.json"
-SOURCES = ("pytorch_model.bin", INDEX, "*_model_states.pt", "*.pt", "*.pth", "*.bin", "*.ckpt*.index")
+SOURCES = ("pytorch_model.bin", INDEX, "*_model_states.pt", "*.pt", "*.pth", "*.bin", "*.ckpt", "*.ckpt*.index")
 CONFIGS = ("config.json", "bert_config.json", "*bert*config*.json")
 LOADED = ("bert", "dstrain-bert", "roberta-prelayernorm")  # model types that dstrain loads
 MARK = ".unfinished"
@@ -35,6 +36,10 @@ MARK = ".unfinished"
 
 class Refused(Exception):
     pass
+
+
+def shorten(text):
+    return textwrap.shorten(text, 200, placeholder=" …")
 
 
 # ---- pickles: torch reads only their tensors ----
@@ -48,13 +53,17 @@ def load(path):
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if "GLOBAL" in line] or [f"{error}\n".splitlines()[0]]
-        raise Refused(f"{path} holds more than tensors, or is damaged, and is not read: {lines[0][:200]}")
+        raise Refused(f"{path} holds more than tensors, or is damaged, and is not read: {shorten(lines[0])}")
     if not isinstance(state, dict):
         raise Refused(f"{path} holds no table of tensors")
     for key in ("module", "model", "state_dict", "model_state_dict"):
         if isinstance(state.get(key), dict):
             state = state[key]
-    return {name: array_of(value) for name, value in state.items() if isinstance(value, torch.Tensor)}
+    tensors = {name: array_of(value) for name, value in state.items() if isinstance(value, torch.Tensor)}
+    if not tensors:
+        keys = shorten(", ".join(map(str, state))) or "nothing"
+        raise Refused(f"{path} holds no table of tensors, but {keys}")
+    return tensors
 
 
 def array_of(tensor):
@@ -198,7 +207,8 @@ def check_names(tensors):
     if fused:
         raise Refused(f"{fused[0]}: layers of DeepSpeed's fused kernel; save the model with plain layers first")
     if not any(name.endswith("word_embeddings.weight") for name in tensors):
-        raise Refused(f"no word embeddings among {len(tensors)} tensors: not a BERT")
+        raise Refused(f"no word embeddings (…word_embeddings.weight) among {len(tensors)} tensors, "
+                      f"{shorten(', '.join(tensors))}: not a BERT")
 
 
 KINDS = {"<f4": "F32", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8", "|u1": "U8", "|b1": "BOOL"}
@@ -238,7 +248,8 @@ def find(directory, patterns, what, given=None):
             raise Refused(f"{directory} holds {' and '.join(file.name for file in found[:3])}: name the {what}")
         if found:
             return found[0]
-    raise Refused(f"{directory} holds nothing of the kind: name the {what}")
+    raise Refused(f"{directory} holds no {', '.join(patterns[:-1])}{' or ' * (len(patterns) > 1)}{patterns[-1]}: "
+                  f"name the {what}")
 
 
 def read_object(path):
@@ -380,7 +391,7 @@ def next_command(out, config, tensors):
         program = "import sys; from transformers import AutoModel; AutoModel.from_pretrained(sys.argv[1])"
         return shlex.join(["python3", "-c", program, name])
     if any(part in tensor for tensor in tensors for part in ("cls.predictions.", "lm_head.")):
-        return shlex.join(["dstrain", "fill-mask", name, "Paris is the [MASK] of France."])
+        return shlex.join(["dstrain", "fill-mask", name, "… [MASK] …"])
     return shlex.join(["dstrain", "show", name])
 
 

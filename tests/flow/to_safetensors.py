@@ -156,6 +156,14 @@ def check_pickles(scratch, model, tensors):
 
     torch.save({"module": Hostile()}, folder / "pytorch_model.bin")
     refused(folder, scratch / "never", "holds more than tensors")
+    os.remove(folder / "pytorch_model.bin")
+    for wrapped, words in (({"net": state}, "holds no table of tensors, but net"), ({}, "tensors, but nothing"),
+                           ({"a": torch.zeros(1), "b.c": torch.zeros(1)}, "among 2 tensors, a, b.c: not a BERT")):
+        torch.save(wrapped, folder / "last.ckpt")
+        refused(folder, scratch / "never", words)
+    torch.save(state, folder / "last.ckpt")
+    refused(folder, scratch / "never", "holds no config.json, bert_config.json or *bert*config*.json: name the")
+    os.rename(folder / "last.ckpt", folder / "pytorch_model.bin")
     assert not (scratch / "owned").exists() and not (scratch / "never").exists()
     assert "to_safetensors.py" in run(BUILD / "dstrain", "fill-mask", folder / "pytorch_model.bin", "[MASK]",
                                       code=6).stderr
