@@ -361,15 +361,20 @@ unsafe() {
     expect_exit 0 "$dstrain" export run --out broken
     poison broken/model.safetensors cls.seq_relationship.weight 0
     expect_exit 8 "$dstrain" --shards "$data" --init broken --steps 5 --threads 1 --out broken-run
-    expect_words "step 1" "not a number" "weights that are not finite: cls.seq_relationship.weight" not-finite.json
+    expect_words "cls.seq_relationship.weight holds numbers that are not finite"
+    expect_absent broken-run "$scratch"
+    rm -r broken
+    expect_exit 0 "$dstrain" export run --out broken
+    poison broken/model.safetensors bert.embeddings.LayerNorm.weight 0 3e38 32
+    expect_exit 8 "$dstrain" --shards "$data" --init broken --steps 5 --threads 1 --precision fp32 --out broken-run
+    expect_words "step 1" "not a number" not-finite.json
     expect_equal "all samples" \
         "$(json broken-run/not-finite.json '[s["loss"] for s in o["samples"]] == [None] * 256')" True
 
     case_begin "the samples that give no number, and only they, are named"
     expect_exit 0 "$dstrain" export run --out far
-    poison far/model.safetensors bert.embeddings.position_embeddings.weight $((31 * 32))
+    poison far/model.safetensors bert.embeddings.position_embeddings.weight $((31 * 32)) 3e38 32
     expect_exit 8 "$dstrain" --shards "$data" --init far --steps 5 --batch 16 --no-shuffle --threads 1 --out far-run
-    expect_words position_embeddings
     "$dsdata" export -q "$data" --seq 32 --out all.jsonl
     head -16 all.jsonl >first.jsonl
     local full named
@@ -395,16 +400,16 @@ print([i for i, line in enumerate(sys.stdin) if sum(json.loads(line)["input_mask
     expect_words "step $step" "is intact"
 }
 
-# poison FILE TENSOR ELEMENT: makes one number of a tensor in a safetensors file NaN.
+# poison FILE TENSOR ELEMENT [VALUE COUNT]: changes numbers of a tensor in a safetensors file, one to NaN.
 poison() {
     python3 - "$@" <<'PYTHON'
 import json, struct, sys
 
-name, tensor, element = sys.argv[1:]
+name, tensor, element, value, count = (sys.argv[1:] + ["nan", "1"])[:5]
 data = bytearray(open(name, "rb").read())
 size = struct.unpack("<Q", data[:8])[0]
 at = 8 + size + json.loads(data[8:8 + size])[tensor]["data_offsets"][0] + 4 * int(element)
-data[at:at + 4] = struct.pack("<f", float("nan"))
+data[at:at + 4 * int(count)] = struct.pack("<f", float(value)) * int(count)
 open(name, "wb").write(data)
 PYTHON
 }

@@ -1,6 +1,8 @@
 /* Weights under Hugging Face's names, current and older ones; models from config.json. */
 #include "tests/shards/tiny.h"
 
+#include <math.h>
+
 #include "base/target.h"
 #include "shards/manifest.h"
 #include "trainer/model/config.h"
@@ -356,6 +358,44 @@ static void claims_are_checked_first(void **state)
     assert_fails(names_check(f->path, &claims[0], err), ERR_UNSAFE);
 }
 
+/* Of a task's head too, unless it is drawn anew; not of tensors that nothing reads. */
+static void a_training_starts_from_finite_numbers(void **state)
+{
+    static const struct {
+        const char *bad;
+        bool draws_head;
+        enum error_kind kind;
+    } cases[] = {
+        {"bert.embeddings.LayerNorm.bias", true, ERR_NUMERIC},
+        {"bert.pooler.dense.bias", true, ERR_NUMERIC},
+        {"classifier.bias", false, ERR_NUMERIC},
+        {"classifier.bias", true, ERR_NONE},
+        {"cls.seq_relationship.bias", false, ERR_NONE},
+    };
+    struct fixture *f = *state;
+    struct model_config config = small_config();
+    const float bad[] = {1, INFINITY, 0, 0, 0, 0, 0, 0};
+    const size_t all = f->params.count;
+    config.task_heads = 1u << HEAD_CLASS;
+    config.labels = 2;
+    f->tensors[all] = (struct tensor){"classifier.weight", TENSOR_F32, 2, {2, 8}, f->weights, 64};
+    f->tensors[all + 1] = (struct tensor){"classifier.bias", TENSOR_F32, 1, {2}, f->weights, 8};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t at = 0;
+        while (strcmp(f->tensors[at].name, cases[i].bad) != 0)
+            at++;
+        const void *good = f->tensors[at].data;
+        f->tensors[at].data = bad;
+        write_tensors(f, all + 2);
+        f->tensors[at].data = good;
+        if (cases[i].kind == ERR_NONE)
+            assert_ok(names_check_kept(f->path, &config, NULL, cases[i].draws_head, err));
+        else
+            assert_fails(names_check_kept(f->path, &config, NULL, cases[i].draws_head, err), cases[i].kind);
+    }
+    assert_ok(names_check(f->path, &config, err));
+}
+
 /* Rows and biases of new pieces, computed by hand: the file's table has 10 rows, of which the last is spare. */
 static void a_grown_table_has_means(void **state)
 {
@@ -525,6 +565,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_untied_decoder_must_be_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_training_starts_from_finite_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_grown_table_has_means, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
         cmocka_unit_test(files_of_runs_are_protected),

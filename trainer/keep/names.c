@@ -94,6 +94,8 @@ struct reader {
     const struct param **sorted; /* [params->count] by name */
     struct filling *fillings;    /* [params->count] in the table's order */
     const struct growth *growth; /* NULL: the table does not grow */
+    bool finite;                 /* numbers must be, in tensors that are kept */
+    bool draws_head;             /* that of a task is not kept */
     struct names_report *report;
 };
 
@@ -246,6 +248,12 @@ static int refuse_missing(const struct reader *r, const struct param *param, str
     return -1;
 }
 
+static int refuse_infinite(const char *path, const char *name, struct error *err)
+{
+    fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite", name);
+    return hint(err, "the training that wrote it had diverged, or the file is damaged: no result of it means anything");
+}
+
 /* Checks one tensor of the file, and reads it if `flat` is not NULL. */
 static int take(const struct reader *r, const struct filling *filling, float *flat, struct error *err)
 {
@@ -266,6 +274,8 @@ static int take(const struct reader *r, const struct filling *filling, float *fl
     if (!tensor_type_floats(tensor.type))
         return fail_at(err, ERR_UNSAFE, r->path, ERROR_NO_OFFSET, "%.80s holds %s, not floating-point numbers",
                        param->name, tensor_type_name(tensor.type));
+    if (r->finite && !(r->draws_head && foreign_is_task_head(param->name)) && !tensor_is_finite(&tensor))
+        return refuse_infinite(r->path, param->name, err);
     assert(!flat || tensor_elements(&tensor) <= param->count);
     if (flat)
         tensor_to_f32(&tensor, flat + param->offset);
@@ -291,34 +301,49 @@ static int take_all(const struct reader *r, uint64_t seed, float *flat, struct e
     return 0;
 }
 
+/* Opens the file of a reader that has what its caller wants, and matches and reads its tensors. */
+static int read_file(struct reader *r, uint64_t seed, float *flat, struct error *err)
+{
+    struct safetensors file;
+    *r->report = (struct names_report){0};
+    TRY(safetensors_open(&file, r->path, err));
+    r->file = &file;
+    r->sorted = mem_array(r->params->count, sizeof *r->sorted);
+    r->fillings = mem_clear(r->params->count, sizeof *r->fillings);
+    for (size_t i = 0; i < r->params->count; i++)
+        r->sorted[i] = &r->params->items[i];
+    qsort(r->sorted, r->params->count, sizeof *r->sorted, by_name);
+    int result = match_all(r, false, err);
+    if (result == 0)
+        result = match_all(r, true, err);
+    if (result == 0)
+        result = check_own_decoder(r, err);
+    if (result == 0)
+        result = take_all(r, seed, flat, err);
+    mem_free(r->sorted);
+    mem_free(r->fillings);
+    safetensors_close(&file);
+    return result;
+}
+
 int names_read_grown(const char *path, const struct params *params, const struct growth *growth, uint64_t seed,
                      float *flat, struct names_report *report, struct error *err)
 {
-    struct safetensors file;
-    *report = (struct names_report){0};
-    TRY(safetensors_open(&file, path, err));
-    const struct reader reader = {
-        .path = path,
-        .file = &file,
-        .params = params,
-        .sorted = mem_array(params->count, sizeof *reader.sorted),
-        .fillings = mem_clear(params->count, sizeof *reader.fillings),
-        .growth = growth,
-        .report = report,
-    };
-    for (size_t i = 0; i < params->count; i++)
-        reader.sorted[i] = &params->items[i];
-    qsort(reader.sorted, params->count, sizeof *reader.sorted, by_name);
-    int result = match_all(&reader, false, err);
-    if (result == 0)
-        result = match_all(&reader, true, err);
-    if (result == 0)
-        result = check_own_decoder(&reader, err);
-    if (result == 0)
-        result = take_all(&reader, seed, flat, err);
-    mem_free(reader.sorted);
-    mem_free(reader.fillings);
-    safetensors_close(&file);
+    struct reader reader = {.path = path, .params = params, .growth = growth, .report = report};
+    return read_file(&reader, seed, flat, err);
+}
+
+int names_check_kept(const char *path, const struct model_config *config, const struct growth *growth, bool draws_head,
+                     struct error *err)
+{
+    struct names_report report;
+    struct params params;
+    params_shapes(&params, config);
+    struct reader reader = {
+        .path = path, .params = &params, .growth = growth, .finite = true, .draws_head = draws_head, .report = &report};
+    const int result = read_file(&reader, 0, NULL, err);
+    names_report_release(&report);
+    params_release(&params);
     return result;
 }
 
@@ -346,13 +371,9 @@ int names_check(const char *path, const struct model_config *config, struct erro
 int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err)
 {
     for (size_t i = 0; i < params->count; i++) {
-        const struct param *param = &params->items[i];
-        const struct tensor tensor = tensor_of(param, flat);
-        if (tensor_is_finite(&tensor))
-            continue;
-        fail_at(err, ERR_NUMERIC, path, ERROR_NO_OFFSET, "%.80s holds numbers that are not finite", param->name);
-        return hint(err,
-                    "the training that wrote it had diverged, or the file is damaged: no result of it means anything");
+        const struct tensor tensor = tensor_of(&params->items[i], flat);
+        if (!tensor_is_finite(&tensor))
+            return refuse_infinite(path, tensor.name, err);
     }
     return 0;
 }

@@ -50,8 +50,11 @@ int names_read_grown(const char *path, const struct params *params, const struct
  * names only. A config.json from outside is checked so before memory of the sizes that it claims is allocated. Errors
  * as names_read. */
 int names_check(const char *path, const struct model_config *config, struct error *err);
-/* ERR_NUMERIC names the first tensor that is not finite. For verbs that use a model; a training finds that in its first
- * step, together with the samples (nonfinite.h). */
+/* The same for all tensors that a training starts from, and their numbers: before it writes anything. ERR_NUMERIC as
+ * below. draws_head: a task's head is drawn anew, whatever the file has. */
+int names_check_kept(const char *path, const struct model_config *config, const struct growth *growth, bool draws_head,
+                     struct error *err);
+/* ERR_NUMERIC names the first tensor that is not finite. For weights that have been read. */
 int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err);
 void names_report_release(struct names_report *report);
 

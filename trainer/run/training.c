@@ -232,13 +232,22 @@ struct loader_options training_samples(const struct training *t)
 
 /* ---- with the other processes ---- */
 
+/* Makes the recipe, and checks the weights that it starts from before anything is written. */
+static int setup_lead(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
+{
+    struct setup *s = &t->setup;
+    TRY(setup_open(s, settings, origin, err));
+    return origin->files ? names_check_kept(origin->weights, &s->recipe.config, &s->growth, s->recipe.head.drawn, err)
+                         : 0;
+}
+
 /* Rank 0 makes the recipe; the others open only the dataset. */
 static int setup_begin(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct recipe recipe;
     struct setup *s = &t->setup;
     char hash[17];
-    int result = team_leads(t->team) ? setup_open(s, settings, origin, err) : 0;
+    int result = team_leads(t->team) ? setup_lead(t, settings, origin, err) : 0;
     TRY(team_agree(t->team, result, err));
     if (t->team->size == 1)
         return 0;
