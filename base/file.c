@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include "base/calls.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/progress.h"
 
@@ -18,6 +19,7 @@
 #define TEMPORARY_SUFFIX ".tmp"
 #define LOOK_MS          200 /* between checks for a stop request while no bytes come */
 #define READ_BYTES       ((size_t)64 << 10)
+#define HASH_BLOCK_BYTES (1u << 20)
 #define WRITE_BACK_BYTES ((size_t)64 << 10)
 
 static const char *name_of(const struct file *file)
@@ -168,6 +170,25 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
     } while (got == (int64_t)READ_BYTES);
     file_close(&file);
     return got < 0 ? -1 : check_fetched(path, (struct str){out->data + before, total}, err);
+}
+
+int file_hash(const char *path, uint64_t *hash, struct error *err)
+{
+    struct file file;
+    int64_t got;
+    TRY(file_open_read(&file, path, err));
+    struct hash *running = hash_open();
+    char *block = mem_alloc(HASH_BLOCK_BYTES);
+    do {
+        got = file_read(&file, block, HASH_BLOCK_BYTES, err);
+        if (got > 0)
+            hash_add(running, block, (size_t)got);
+    } while (got == (int64_t)HASH_BLOCK_BYTES);
+    *hash = hash_value(running);
+    mem_free(block);
+    hash_close(running);
+    file_close(&file);
+    return got < 0 ? -1 : 0;
 }
 
 int file_map(struct mapping *mapping, const char *path, struct error *err)

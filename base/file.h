@@ -38,6 +38,8 @@ int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
 /* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. ERR_INPUT, here and in file_map: it is a
  * pointer of Git LFS. */
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err);
+/* *hash becomes the XXH3-64 of the file, in little memory however large it is. */
+int file_hash(const char *path, uint64_t *hash, struct error *err);
 
 /* Writing. */
 int file_create(struct file *file, const char *path, struct error *err); /* a whole new file, under a temporary name */

@@ -2,6 +2,8 @@
 #include "tests/base/help.h"
 
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -204,6 +206,26 @@ static void a_leftover_of_a_killed_process_is_taken_over(void **state)
     fclose(left);
     assert_int_equal(file_write_all(path_of("over"), "new", 3, &err), 0);
     expect_content(path_of("over"), "new");
+}
+
+static void a_hash_is_that_of_the_whole_file(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20};
+    char *bytes = mem_alloc(3u << 20);
+    struct error err = {0};
+    uint64_t hash;
+    for (size_t i = 0; i < 3u << 20; i++)
+        bytes[i] = (char)(i * 2654435761u >> 13);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_int_equal(file_write_all("hash.tmp.bin", bytes, sizes[i], &err), 0);
+        assert_int_equal(file_hash("hash.tmp.bin", &hash, &err), 0);
+        assert_true(hash == hash64(bytes, sizes[i]));
+    }
+    mem_free(bytes);
+    unlink("hash.tmp.bin");
+    assert_int_equal(file_hash("hash.tmp.bin", &hash, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
 }
 
 /* What git leaves where Git LFS did not fetch a file is not taken for the file. */
@@ -512,6 +534,7 @@ int main(void)
         cmocka_unit_test(links_are_not_followed_when_we_create),
         cmocka_unit_test(only_inputs_may_be_pipes),
         cmocka_unit_test(a_leftover_of_a_killed_process_is_taken_over),
+        cmocka_unit_test(a_hash_is_that_of_the_whole_file),
         cmocka_unit_test(a_pointer_of_git_lfs_is_refused),
         cmocka_unit_test(dash_is_standard_input),
         cmocka_unit_test(descriptors_do_not_reach_other_programs),

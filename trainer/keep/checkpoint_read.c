@@ -137,8 +137,7 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
 
 static int verify_file(const char *directory, const char *name, const char *expected, struct error *err)
 {
-    struct mapping file;
-    uint64_t hash = 0;
+    uint64_t hash = 0, found = 0;
     char *path = path_join(directory, name);
     int result = 0;
     if (!expected || hash_parse(expected, &hash) < 0) {
@@ -146,11 +145,10 @@ static int verify_file(const char *directory, const char *name, const char *expe
     } else if (!path_exists(path)) {
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
     } else {
-        result = file_map(&file, path, err);
-        if (result == 0 && hash64(file.size > 0 ? (const void *)file.data : "", file.size) != hash)
+        result = file_hash(path, &found, err);
+        if (result == 0 && found != hash)
             result =
                 fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its hash is not the one in state.json");
-        file_unmap(&file); /* an empty mapping where it failed */
     }
     mem_free(path);
     return result;

@@ -239,22 +239,13 @@ char *safetensors_locate(const char *directory, const char *name)
     return index.data;
 }
 
-static int hash_file(const char *path, uint64_t *hash, struct error *err)
-{
-    struct mapping file;
-    TRY(file_map(&file, path, err));
-    *hash = hash64(file.size > 0 ? (const void *)file.data : "", file.size);
-    file_unmap(&file);
-    return 0;
-}
-
 static int hash_parts(const struct index *index, uint64_t *hash, struct error *err)
 {
     uint64_t *hashes = mem_array(index->count, sizeof *hashes);
     int result = 0;
     for (size_t i = 0; i < index->count && result == 0; i++) {
         char *path = path_join(index->directory, index->parts[i]);
-        result = path_exists(path) ? hash_file(path, &hashes[i], err) : missing(index, index->parts[i], err);
+        result = path_exists(path) ? file_hash(path, &hashes[i], err) : missing(index, index->parts[i], err);
         mem_free(path);
     }
     if (result == 0)
@@ -267,7 +258,7 @@ int safetensors_hash(const char *path, uint64_t *hash, struct error *err)
 {
     struct index index;
     if (!safetensors_is_index(path))
-        return hash_file(path, hash, err);
+        return file_hash(path, hash, err);
     int result = index_read(&index, path, err);
     if (result == 0)
         result = hash_parts(&index, hash, err);

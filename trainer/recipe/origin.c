@@ -61,18 +61,6 @@ static int check_options(const struct settings *settings, struct error *err)
     return 0;
 }
 
-static int hash_files(struct origin *origin, struct error *err)
-{
-    origin->hash[0] = '\0';
-    TRY(add_file_hash(origin->weights, origin->hash, sizeof origin->hash, err));
-    if (!origin->moments)
-        return 0;
-    char *moments = path_join(origin->files, MOMENTS_NAME);
-    const int result = add_file_hash(moments, origin->hash, sizeof origin->hash, err);
-    mem_free(moments);
-    return result;
-}
-
 /* The run in --out would be renamed before it is read. */
 static int check_fresh(const struct origin *origin, const struct settings *settings, struct error *err)
 {
@@ -121,7 +109,21 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
                 "was fine-tuned (%.40s): its moments are those of another head", task);
         return hint(err, "--init takes its weights alone");
     }
-    return hash_files(origin, err);
+    return 0;
+}
+
+int origin_hash(struct origin *origin, struct error *err)
+{
+    if (!origin->weights)
+        return 0;
+    origin->hash[0] = '\0';
+    TRY(add_file_hash(origin->weights, origin->hash, sizeof origin->hash, err));
+    if (!origin->moments)
+        return 0;
+    char *moments = path_join(origin->files, MOMENTS_NAME);
+    const int result = add_file_hash(moments, origin->hash, sizeof origin->hash, err);
+    mem_free(moments);
+    return result;
 }
 
 int origin_config(const struct origin *origin, struct model_config *config, struct error *err)

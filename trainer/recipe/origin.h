@@ -14,7 +14,7 @@ struct origin {
     enum model_source source;
     bool moments;  /* moments are taken too */
     bool goes_on;  /* --resume: step, schedule and data position are taken too */
-    char hash[64]; /* of the weights (and moments), for the run's identity; "random" if there are none */
+    char hash[64]; /* of the weights (and moments), for the run's identity: origin_hash; "random" if there are none */
     struct checkpoint_state state; /* of a run or checkpoint */
     json_t *identity;              /* of the run that the files belong to, or NULL */
 };
@@ -22,6 +22,8 @@ struct origin {
 /* Finds the files of --init or --resume and checks those of our own against their hashes. ERR_USAGE: missing, or
  * contradictory options; ERR_UNSAFE: another format, with the command that converts it; ERR_VERIFY: damaged. */
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err);
+/* Hashes the weights (and moments): it reads the whole files, tensors that no model uses too, so only a training does. */
+int origin_hash(struct origin *origin, struct error *err);
 /* Reads the config.json beside the weights, and checks that the weights are of that shape (names_check): nothing is
  * allocated by what it claims alone. Its vocabulary is that of the weights, which may differ from a dataset's. */
 int origin_config(const struct origin *origin, struct model_config *config, struct error *err);

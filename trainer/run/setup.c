@@ -152,6 +152,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
         TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));
     TRY(settings->tuning ? texts_open(s, origin, &config, err) : config_of(s, origin, &config, err));
+    TRY(origin_hash(origin, err));
     TRY(recipe_make(settings, &s->material, &config, origin, &s->recipe, err));
     TRY(model_config_check(&s->recipe.config, err));
     s->recipe.grown_from = s->growth.pieces;
