@@ -289,6 +289,34 @@ static void a_decoder_of_its_own_is_refused(void **state)
     params_release(&body);
 }
 
+/* A config.json of fewer layers than the file has: every reader gets the same list. */
+static void layers_beyond_the_config_are_named(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    struct model_config config = small_config();
+    struct buf unused = {0};
+    const struct tensor norm = *tensor_named(f, "bert.embeddings.LayerNorm.bias");
+    static const char *const more[] = {"module.bert.encoder.layer.1.output.dense.bias",
+                                       "bert.encoder.layer.1.output.LayerNorm.beta",
+                                       "encoder.layer.10.output.dense.bias", "bert.embeddings.odd"};
+    struct tensor *tensors = mem_array(f->params.count + 4, sizeof *tensors);
+    memcpy(tensors, f->tensors, f->params.count * sizeof *tensors);
+    for (size_t i = 0; i < 4; i++) {
+        tensors[f->params.count + i] = norm;
+        tensors[f->params.count + i].name = more[i];
+    }
+    assert_ok(safetensors_write(f->path, tensors, f->params.count + 4, NULL, err));
+    assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+    assert_string_equal(buf_text(&report.unused), buf_text(&report.body));
+    assert_string_equal(buf_text(&report.body), "bert.embeddings.odd, bert.encoder.layer.1.*, bert.encoder.layer.10.*");
+    names_body_unused(f->path, &config, &unused);
+    assert_string_equal(buf_text(&unused), buf_text(&report.body));
+    names_report_release(&report);
+    buf_release(&unused);
+    mem_free(tensors);
+}
+
 /* tie_word_embeddings false: the decoder must be there, equal, where one is used. */
 static void an_untied_decoder_must_be_the_table(void **state)
 {
@@ -563,6 +591,7 @@ int main(void)
         cmocka_unit_test(wrappers_are_taken_off),
         cmocka_unit_test_setup_teardown(wrapped_files_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(layers_beyond_the_config_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_untied_decoder_must_be_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_training_starts_from_finite_numbers, set_up, tear_down),

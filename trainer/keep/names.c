@@ -79,6 +79,26 @@ static void list_add(struct buf *list, const char *name)
     buf_addf(list, "%s%s", list->size > 0 ? ", " : "", name);
 }
 
+/* Lists a tensor that has no place, those of a layer that the model lacks as "bert.encoder.layer.9.*". */
+static void list_unused(struct names_report *report, const struct params *params, const struct tensor *tensor,
+                        const char *name)
+{
+    long layer;
+    char layers[48];
+    const bool body = str_starts(str_of(name), STR("bert.")) && !foreign_is_head(name);
+    if (sscanf(name, "bert.encoder.layer.%9ld.", &layer) != 1 || layer < params->layers) {
+        list_add(&report->unused, tensor->name);
+        if (body)
+            list_add(&report->body, tensor->name);
+        return;
+    }
+    snprintf(layers, sizeof layers, "bert.encoder.layer.%ld.*", layer);
+    if (report->body.size > 0 && strstr(buf_text(&report->body), layers))
+        return;
+    list_add(&report->unused, layers);
+    list_add(&report->body, layers);
+}
+
 /* ---- which tensor of the file is which of the table ---- */
 
 /* A tensor of the file that fills one of the table. */
@@ -180,7 +200,7 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
         } else if (filling) {
             *filling = (struct filling){tensor, theirs};
         } else if (!strstr(name, "position_ids")) {
-            list_add(&r->report->unused, tensor->name);
+            list_unused(r->report, r->params, tensor, name);
         }
     }
     return 0;
@@ -378,10 +398,25 @@ int names_check_finite(const char *path, const struct params *params, const floa
     return 0;
 }
 
+void names_body_unused(const char *path, const struct model_config *config, struct buf *out)
+{
+    struct model_config body = *config;
+    struct error ignored = {0};
+    struct names_report report;
+    struct params params;
+    body.task_heads = 0;
+    params_shapes(&params, &body);
+    if (names_read(path, &params, 0, NULL, &report, &ignored) == 0)
+        buf_add_text(out, buf_text(&report.body));
+    names_report_release(&report);
+    params_release(&params);
+}
+
 void names_report_release(struct names_report *report)
 {
     buf_release(&report->drawn);
     buf_release(&report->unused);
+    buf_release(&report->body);
 }
 
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,

@@ -21,7 +21,8 @@ int names_write(const char *path, const struct params *params, const float *flat
 /* What reading foreign weights found; the caller releases both. Names are separated by ", ". */
 struct names_report {
     struct buf drawn;  /* heads that the file lacks, initialized from the seed */
-    struct buf unused; /* tensors of the file that the model has no place for */
+    struct buf unused; /* tensors of the file that the model has no place for; of a layer, its name and ".*" */
+    struct buf body;   /* those of them that are no head's: config.json is not that of the file */
 };
 
 /* How a word table grows while it is read. Rows of new pieces become the mean of the rows of other pieces, and their
@@ -56,6 +57,8 @@ int names_check_kept(const char *path, const struct model_config *config, const 
                      struct error *err);
 /* ERR_NUMERIC names the first tensor that is not finite. For weights that have been read. */
 int names_check_finite(const char *path, const struct params *params, const float *flat, struct error *err);
+/* Appends the `body` of a report; nothing where the file does not fit the config. */
+void names_body_unused(const char *path, const struct model_config *config, struct buf *out);
 void names_report_release(struct names_report *report);
 
 /* Reads the tensors that names_tensors wrote with this prefix; a missing one, or one of another type or shape, is

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/log.h"
+#include "base/output.h"
 #include "base/progress.h"
 
 /* A micro-batch has room for one label per this many tokens, however short its sequences are. */
@@ -34,8 +36,12 @@ static int read_weights(struct reading *r, struct error *err)
     if (result == 0 && report.drawn.size > 0) {
         result = fail_at(err, ERR_MISMATCH, r->origin.weights, ERROR_NO_OFFSET,
                          "has no trained head for this: no %.200s", buf_text(&report.drawn));
-        hint(err, "the head of another task, or of none, cannot answer: name the model that was pre-trained");
+        hint_command(
+            err, "it fits models with a trained head for masked words; dstrain --shards DATASET --init %s trains one",
+            r->origin.name);
     }
+    if (result == 0 && report.body.size > 0)
+        log_say("note       of that model, not used: %s", buf_text(&report.body));
     names_report_release(&report);
     return result;
 }

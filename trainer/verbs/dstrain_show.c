@@ -13,6 +13,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/keep/names.h"
 #include "trainer/data/metric.h"
 #include "trainer/run/rerun.h"
 #include "trainer/run/run.h"
@@ -145,6 +146,19 @@ static void add_about(const char *from, enum model_source source, const char *fi
     about_close(&about);
 }
 
+/* Tensors of the body that config.json has no place for. */
+static void add_unused(const char *files, const struct model_config *config, json_t *facts)
+{
+    struct buf unused = {0};
+    char *path = safetensors_locate(files, WEIGHTS_NAME);
+    if (path)
+        names_body_unused(path, config, &unused);
+    if (unused.size > 0)
+        json_object_set_new(facts, "unused", json_name(buf_text(&unused)));
+    buf_release(&unused);
+    mem_free(path);
+}
+
 /* Those of a model whose weights are not there. */
 static uint64_t shape_parameters(const struct model_config *config)
 {
@@ -172,6 +186,7 @@ static int add_model(const char *from, enum model_source source, const char *fil
                   "positions", config.positions, "activation", config_activation(&config));
     json_object_update(facts, model);
     json_decref(model);
+    add_unused(files, &config, facts);
     add_about(from, source, files, &config, facts);
     return 0;
 }
@@ -320,11 +335,13 @@ static void say_about(const json_t *facts)
 static void say_recipe(const json_t *facts)
 {
     const json_t *identity = json_object_get(facts, "identity"), *settings = json_object_get(facts, "settings");
-    char parameters[32], vocabulary[32];
-    output_line("%-10s %s, %s parameters, %" PRIu64 " layers of %" PRIu64 ", vocabulary %s", "model",
-                text_of(facts, "model"), format_count(count_of(facts, "parameters"), parameters),
-                count_of(facts, "layers"), count_of(facts, "hidden"),
+    char parameters[32], vocabulary[32], layers[56];
+    output_line("%-10s %s, %s parameters, %s of %" PRIu64 ", vocabulary %s", "model", text_of(facts, "model"),
+                format_count(count_of(facts, "parameters"), parameters),
+                format_counted(count_of(facts, "layers"), "layer", layers), count_of(facts, "hidden"),
                 format_count(count_of(facts, "vocabulary"), vocabulary));
+    if (json_object_get(facts, "unused"))
+        output_line("%-10s of that model, not used: %s", "note", text_of(facts, "unused"));
     say_about(facts);
     if (json_object_get(identity, "mixture"))
         say_mixture(identity, json_object_get(settings, "shards"));

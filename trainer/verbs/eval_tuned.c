@@ -295,7 +295,7 @@ static int read_model(struct tuned *t, struct error *err)
     if (result == 0)
         result = check_head(t, &report, err);
     if (result == 0) {
-        log_say("init       weights from %s", t->origin.name);
+        screen_init(t->origin.name, "", buf_text(&report.body));
         head_choice_say(&t->setup.recipe.head, &report);
     }
     names_report_release(&report);
