@@ -217,6 +217,71 @@ static void files_of_a_model_are_protected(void **state)
     mem_free(path);
 }
 
+static void expect_licence(const struct fixture *f, const char *expected)
+{
+    struct buf found = {0};
+    export_licence(f->from, &found);
+    assert_string_equal(buf_text(&found), expected);
+    buf_release(&found);
+}
+
+/* Licences and the author's card go with the model, also through a second export. */
+static void what_the_author_says_is_kept(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const kept[] = {"LICENSE", "license.txt", "COPYING-weights.md", "NOTICE"};
+    json_t *copied = json_array();
+    expect_licence(f, "");
+    assert_ok(export_papers(f->from, f->to, copied, err));
+    assert_int_equal(json_array_size(copied), 0);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        put(f, kept[i], "words");
+    put(f, "LICENSES.py", "no");
+    put(f, "README.md", "---\nlicense: mit\n---\n# Of the author\n");
+    assert_ok(export_papers(f->from, f->to, copied, err));
+    assert_int_equal(json_array_size(copied), sizeof kept / sizeof *kept + 1);
+    for (size_t i = 0; i < json_array_size(copied); i++)
+        assert_true(export_is_file(json_string_value(json_array_get(copied, i))));
+    assert_false(export_is_file("LICENSES.py"));
+    json_decref(copied);
+
+    put(f, "README-original.md", "---\nlicense: apache-2.0\n---\n");
+    expect_licence(f, "license: apache-2.0\n"); /* README.md is the card of an earlier export */
+    char *again = path_join(f->directory, "again"), *name = path_join(again, "README-original.md");
+    struct buf text = {0};
+    assert_ok(path_make_directory(again, err));
+    copied = json_array();
+    assert_ok(export_papers(f->from, again, copied, err));
+    assert_ok(file_read_all(name, 100, &text, err));
+    assert_string_equal(buf_text(&text), "---\nlicense: apache-2.0\n---\n");
+    buf_release(&text);
+    json_decref(copied);
+    mem_free(again);
+    mem_free(name);
+}
+
+static void a_licence_is_in_the_head_of_a_card(void **state)
+{
+    const struct fixture *f = *state;
+    static const struct {
+        const char *card, *licence;
+    } cases[] = {
+        {"---\r\ntags: x\r\nlicense: cc-by-sa-4.0\r\n---\r\n", "license: cc-by-sa-4.0\n"},
+        {"---\nlicense: other\nlicense_name: my-own\nlicense_link: https://a.b/c\n---\n",
+         "license: other\nlicense_name: my-own\nlicense_link: https://a.b/c\n"},
+        {"---\ntags: x\n---\nlicense: mit\n", ""},
+        {"license: mit\n", ""},
+        {"", ""},
+        {"---\nlicense:\n- mit\n---\n", ""},
+        {"---\nlicense: \"a\\\"\nlicense: {a\nlicense: a: b\nlicense: -\n  license: mi t\n---\n", ""},
+        {"---\nlicense: mit", "license: mit\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put(f, "README.md", cases[i].card);
+        expect_licence(f, cases[i].licence);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +289,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_use_is_that_of_the_head_in_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_the_author_says_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_licence_is_in_the_head_of_a_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ struct origin {
 /* Finds the files of --init or --resume and checks those of our own against their hashes. ERR_USAGE: missing, or
  * contradictory options; ERR_UNSAFE: another format, with the command that converts it; ERR_VERIFY: damaged. */
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err);
-/* Hashes the weights (and moments): it reads the whole files, tensors that no model uses too, so only a training does. */
+/* Hashes the weights (and moments). It reads whole files, with tensors that no model uses, so only a training does. */
 int origin_hash(struct origin *origin, struct error *err);
 /* Reads the config.json beside the weights, and checks that the weights are of that shape (names_check): nothing is
  * allocated by what it claims alone. Its vocabulary is that of the weights, which may differ from a dataset's. */

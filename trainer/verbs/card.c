@@ -15,6 +15,7 @@
 #include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run/run.h"
+#include "trainer/verbs/export_files.h"
 
 #define SCORES_NAME      "scores.json"
 #define SCORES_BYTES_MAX (1u << 20)
@@ -358,7 +359,11 @@ static void add_head(struct buf *card, const struct card_facts *facts)
         if (code[strspn(code, "abcdefghijklmnopqrstuvwxyz-")] == '\0')
             buf_addf(card, "- \"%s\"\n", code);
     }
-    buf_add_text(card, "# license: say here which one; text of Wikipedia is CC BY-SA\n---\n\n# ");
+    const size_t before = card->size;
+    export_licence(facts->files, card);
+    if (card->size == before)
+        buf_add_text(card, "# license: say here which one; text of Wikipedia is CC BY-SA\n");
+    buf_add_text(card, "---\n\n# ");
     const char *name =
         strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
     add_escaped(card, name);

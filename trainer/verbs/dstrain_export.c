@@ -25,7 +25,8 @@ static int copy_parts(const char *from, const char *to, bool rewrite, json_t *co
     TRY(rewrite ? preln_write(from, to, err) : export_model(from, to, err));
     json_array_append_new(copied, json_string(CONFIG_NAME));
     json_array_append_new(copied, json_string(WEIGHTS_NAME));
-    return export_tokenizer(from, to, copied, err);
+    TRY(export_tokenizer(from, to, copied, err));
+    return export_papers(from, to, copied, err);
 }
 
 /* Opens the model's file before it is published, which detects an invalid header. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"
@@ -12,6 +13,8 @@
 #include "base/json_write.h"
 
 #define TOKENIZER_CONFIG "tokenizer_config.json"
+#define AUTHORS_NAME     "README-original.md"
+#define AUTHORS_MAX      (4u << 20)
 #define JSON_BYTES_MAX   (16u << 20) /* with a hundred thousand added tokens */
 
 static bool has_one(const char *name, const char *const *parts, bool ends)
@@ -38,9 +41,20 @@ static bool is_usual(const char *name)
     return is_data(name) && (has_one(name, starts, false) || has_one(name, ends, true));
 }
 
+/* LICENSE, license.txt, COPYING.md, NOTICE … */
+static bool is_licence(const char *name)
+{
+    static const char *const starts[] = {"LICENSE", "LICENCE", "COPYING", "NOTICE"};
+    const size_t size = strcspn(name, ".-_");
+    bool found = false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        found |= str_equal_ascii_nocase((struct str){name, size}, str_of(starts[i]));
+    return found && !strchr(name, '/');
+}
+
 bool export_is_file(const char *name)
 {
-    return strcmp(name, WEIGHTS_NAME) == 0 || is_data(name);
+    return strcmp(name, WEIGHTS_NAME) == 0 || strcmp(name, AUTHORS_NAME) == 0 || is_licence(name) || is_data(name);
 }
 
 /* Reads an object of the directory; NULL: there is none. */
@@ -147,6 +161,79 @@ int export_tokenizer(const char *from, const char *to, json_t *copied, struct er
     json_decref(config);
     path_list_release(&list);
     return result;
+}
+
+/* ---- what the author says ---- */
+
+/* The model's own card, as we or its author named it; the caller mem_free's it. */
+static char *authors_card(const char *directory)
+{
+    char *kept = path_join(directory, AUTHORS_NAME), *card = path_join(directory, "README.md");
+    const bool was_kept = path_is_file(kept);
+    mem_free(was_kept ? card : kept);
+    return was_kept ? kept : card;
+}
+
+int export_papers(const char *from, const char *to, json_t *copied, struct error *err)
+{
+    struct path_list list;
+    struct buf said = {0};
+    TRY(path_list(&list, from, err));
+    int result = 0;
+    for (size_t i = 0; i <= list.count && result == 0; i++) { /* the licences, then the card */
+        const char *name = i < list.count ? list.names[i] : AUTHORS_NAME;
+        char *source = i < list.count ? path_join(from, name) : authors_card(from), *target = path_join(to, name);
+        if (path_is_file(source) && !path_exists(target) && (i == list.count || is_licence(name))) {
+            result = copy(source, target, err);
+            json_array_append_new(copied, json_name(name));
+            buf_addf(&said, "%s%.60s", said.size > 0 ? ", " : "", name);
+        }
+        mem_free(source);
+        mem_free(target);
+    }
+    if (result == 0 && said.size > 0)
+        log_say("note       kept of the author's files: %s", buf_text(&said));
+    buf_release(&said);
+    path_list_release(&list);
+    return result;
+}
+
+/* "key: value" with a value that YAML reads as it is. */
+static bool is_licence_line(struct str line)
+{
+    static const char *const keys[] = {"license: ", "license_name: ", "license_link: "};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
+    bool found = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const size_t size = strlen(keys[i]);
+        size_t at = size;
+        while (str_starts(line, str_of(keys[i])) && at < line.size && strchr(letters, line.data[at]))
+            at++;
+        found |= at == line.size && at > size && line.data[size] != '-' && line.data[size] != ':' &&
+                 line.data[at - 1] != ':';
+    }
+    return found;
+}
+
+void export_licence(const char *directory, struct buf *out)
+{
+    struct buf text = {0};
+    struct error ignored = {0};
+    char *path = authors_card(directory);
+    if (path_is_file(path) && file_read_all(path, AUTHORS_MAX, &text, &ignored) == 0) {
+        const char *at = text.data, *const end = at + text.size;
+        for (bool first = true; at < end; first = false) {
+            const char *stop = memchr(at, '\n', (size_t)(end - at));
+            const struct str line = str_trim(str_range(at, stop ? stop : end));
+            if (str_equal(line, STR("---")) != first) /* the head is between two such lines */
+                break;
+            if (!memchr(line.data, '\0', line.size) && is_licence_line(line))
+                buf_addf(out, "%.*s\n", (int)line.size, line.data);
+            at = stop ? stop + 1 : end;
+        }
+    }
+    buf_release(&text);
+    mem_free(path);
 }
 
 /* A token is a string, or an object with its settings. */
