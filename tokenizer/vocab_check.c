@@ -102,28 +102,46 @@ static bool is_plain(struct str piece)
     return plain == piece.size;
 }
 
+/* Is it judged? Not an empty piece, and not one in square brackets. Takes "##" off. */
+static bool judged(struct str *piece)
+{
+    if (piece->size == 0 || (piece->size > 2 && piece->data[0] == '[' && piece->data[piece->size - 1] == ']'))
+        return false;
+    if (piece->size > 2 && str_starts(*piece, STR("##")))
+        *piece = (struct str){piece->data + 2, piece->size - 2};
+    return true;
+}
+
+static bool comes_out(struct tokenizer_state *state, struct str piece)
+{
+    struct sight sight = {.piece = piece};
+    if (is_plain(piece))
+        return true;
+    tokenizer_words(state, piece, look, &sight);
+    return sight.words == 1 && sight.same;
+}
+
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
-                       struct vocab_unreachable *found)
+                       const struct tokenizer_options *other, struct vocab_unreachable *found)
 {
     *found = (struct vocab_unreachable){0};
-    struct tokenizer *tokenizer = tokenizer_open(NULL, options);
-    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    struct tokenizer *tokenizers[] = {tokenizer_open(NULL, options), tokenizer_open(NULL, other ? other : options)};
+    struct tokenizer_state *states[] = {tokenizer_state_open(tokenizers[0]), tokenizer_state_open(tokenizers[1])};
     for (uint32_t i = 0; i < vocab->count; i++) {
         struct str piece = vocab->pieces[i];
-        if (piece.size == 0 || (piece.size > 2 && piece.data[0] == '[' && piece.data[piece.size - 1] == ']'))
+        if (!judged(&piece))
             continue;
-        if (piece.size > 2 && str_starts(piece, STR("##")))
-            piece = (struct str){piece.data + 2, piece.size - 2};
         found->pieces++;
-        if (is_plain(piece))
+        if (comes_out(states[0], piece))
             continue;
-        struct sight sight = {.piece = piece};
-        tokenizer_words(state, piece, look, &sight);
-        if (sight.words == 1 && sight.same)
-            continue;
-        if (found->unreachable++ == 0)
+        found->unreachable++;
+        const bool helped = other && comes_out(states[1], piece);
+        if (found->unreachable == 1 || (helped && found->helped == 0))
             found->first = i;
+        found->helped += helped;
     }
-    tokenizer_state_close(state);
-    tokenizer_close(tokenizer);
+    for (int i = 0; i < 2; i++) {
+        tokenizer_state_close(states[i]);
+        tokenizer_close(tokenizers[i]);
+    }
 }

@@ -51,7 +51,7 @@ struct tokenizer_options published_words(const struct dsdata_settings *settings)
 
 static bool fits(const struct vocab *vocab, const struct tokenizer_options *options, struct vocab_unreachable *found)
 {
-    vocab_unreachable(vocab, options, found);
+    vocab_unreachable(vocab, options, NULL, found);
     return (uint64_t)found->unreachable * 100 <= found->pieces;
 }
 
@@ -74,13 +74,13 @@ int published_fits(const char *path, const struct vocab *vocab, const struct tok
                                                  .strip_accents = choices[i].strip,
                                                  .profile = options->profile,
                                                  .joined = choices[i].joined};
-        if (!fits(vocab, &choice, &other))
+        if (!fits(vocab, &choice, &other)) /* then it gives pieces that these options do not */
             continue;
+        vocab_unreachable(vocab, options, &choice, &found);
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
-                "%u of %u pieces can never come out of text that is %s with accents %s, the first is %.*s",
-                found.unreachable, found.pieces, options->cased ? "cased" : "lowered",
-                options->strip_accents ? "stripped" : "kept", (int)vocab->pieces[found.first].size,
-                vocab->pieces[found.first].data);
+                "%u of %u pieces can never come out of text that is %s with accents %s, as %.*s", found.unreachable,
+                found.pieces, options->cased ? "cased" : "lowered", options->strip_accents ? "stripped" : "kept",
+                (int)vocab->pieces[found.first].size, vocab->pieces[found.first].data);
         return hint(err, "this vocabulary was made with other settings: %s", choices[i].change);
     }
     return 0; /* no options would help: the pieces themselves are unusual */

@@ -86,7 +86,7 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     int result = published_vocab(settings, &vocab, err);
     if (result == 0) {
         options = published_words(settings);
-        vocab_unreachable(vocab, &options, &found);
+        vocab_unreachable(vocab, &options, NULL, &found);
         if (!settings->json) {
             if (vocab->count > ID_16_PIECES_MAX)
                 output_line("%s: more than %u pieces: an id takes four bytes in a shard, not two", path,

@@ -52,7 +52,7 @@ static void check_tokenizing(const struct vocab *vocab, const struct tokenizer_o
 {
     struct vocab_unreachable found;
     struct cut cut = {wordpiece_open(vocab, 100), {0}};
-    vocab_unreachable(vocab, options, &found);
+    vocab_unreachable(vocab, options, NULL, &found);
     assert(found.unreachable <= found.pieces && found.pieces <= vocab->count);
     struct tokenizer *tokenizer = tokenizer_open(NULL, options);
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
