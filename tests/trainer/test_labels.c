@@ -224,12 +224,49 @@ static void rows_are_moved_or_drawn_and_nothing_else(void **state)
     params_release(&params);
 }
 
+/* A head is told of once: in the note about the choice, or in the lists. */
+static void a_head_is_told_of_once(void **state)
+{
+    (void)state;
+    static const struct {
+        struct head_choice choice;
+        const char *drawn, *unused, *misshapen;
+        bool told;
+        const char *drawn_left, *unused_left;
+    } reports[] = {
+        {{0}, "classifier.weight, classifier.bias", "", "", false, "classifier.weight, classifier.bias", ""},
+        {{.drawn = true},
+         "classifier.bias, bert.pooler.dense.bias",
+         "cls.predictions.bias, module.classifier.bias",
+         "",
+         true,
+         "bert.pooler.dense.bias",
+         "cls.predictions.bias"},
+        {{.drawn = true}, "", "cls.predictions.bias", "", true, "", "cls.predictions.bias"},  /* of the same shape */
+        {{.drawn = true}, "qa_outputs.bias", "cls.a", "", false, "qa_outputs.bias", "cls.a"}, /* it has none */
+        {{.drawn = true}, "qa_outputs.bias", "classifier.bias", "", true, "", ""},
+        {{0}, "qa_outputs.bias", "qa_outputs.bias", "qa_outputs.weight is [3, 4], not [2, 4]", true, "", ""},
+        {{.moved = true}, "", "cls.a", "", true, "", "cls.a"},
+    };
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        struct names_report report = {0};
+        buf_add_text(&report.drawn, reports[i].drawn);
+        buf_add_text(&report.unused, reports[i].unused);
+        buf_add_text(&report.misshapen, reports[i].misshapen);
+        assert_int_equal(head_choice_tells(&reports[i].choice, &report), reports[i].told);
+        assert_string_equal(buf_text(&report.drawn), reports[i].drawn_left);
+        assert_string_equal(buf_text(&report.unused), reports[i].unused_left);
+        names_report_release(&report);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_decide_about_a_head),
         cmocka_unit_test(a_head_for_questions_is_that_of_its_class),
         cmocka_unit_test(a_task_is_found_by_name_or_by_its_labels),
+        cmocka_unit_test(a_head_is_told_of_once),
         cmocka_unit_test(rows_are_moved_or_drawn_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* In: a choice, and weights as they were read. Out: the weights that the model starts with. */
 #include "trainer/keep/head_choice.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "trainer/keep/foreign_names.h"
 
 static const char *const head_tensors[] = {"classifier.weight", "classifier.bias", "qa_outputs.weight",
                                            "qa_outputs.bias"};
@@ -31,17 +33,53 @@ void head_choice_apply(const struct head_choice *choice, const struct params *pa
     }
 }
 
-/* Whether a list of names (names_report) has a tensor of a task's head. */
-static bool lists_head(struct buf *list)
+static bool is_of_head(struct str name)
 {
-    return list->size > 0 && (strstr(buf_text(list), "classifier.") || strstr(buf_text(list), "qa_outputs."));
+    return str_starts(name, STR("classifier.")) || str_starts(name, STR("qa_outputs."));
+}
+
+/* Takes the names of a task's head out of a list (names_report); whether there were any. */
+static bool take_head(struct buf *list)
+{
+    struct buf others = {0};
+    bool found = false;
+    for (const char *at = buf_text(list); *at;) {
+        const char *comma = strstr(at, ", "), *end = comma ? comma : at + strlen(at);
+        const struct str name = str_range(at, end);
+        char bare[FOREIGN_NAME_BYTES], text[FOREIGN_NAME_BYTES];
+        snprintf(text, sizeof text, "%.*s", (int)name.size, name.data);
+        foreign_name(text, bare, sizeof bare);
+        if (is_of_head(str_of(bare)))
+            found = true;
+        else
+            buf_addf(&others, "%s%.*s", others.size > 0 ? ", " : "", (int)name.size, name.data);
+        at = comma ? comma + 2 : end;
+    }
+    buf_release(list);
+    *list = others;
+    return found;
+}
+
+bool head_choice_tells(const struct head_choice *choice, struct names_report *report)
+{
+    struct buf drawn = {0};
+    const bool misshapen = report->misshapen.size > 0;
+    if (!choice->drawn && !choice->moved && !misshapen)
+        return false;
+    buf_add_text(&drawn, buf_text(&report->drawn));
+    const bool lacks = take_head(&drawn), other = (choice->drawn || misshapen) && take_head(&report->unused);
+    const bool told = !lacks || other; /* one of another shape, or of the same */
+    if (other || (told && choice->drawn))
+        take_head(&report->drawn);
+    buf_release(&drawn);
+    return told;
 }
 
 void head_choice_say(const struct head_choice *choice, struct names_report *report)
 {
-    const bool was_there = !lists_head(&report->drawn) || lists_head(&report->unused);
-    if (choice->drawn && was_there)
-        log_say("note       that model's head is not used, a new one is drawn by seed: %s", choice->why);
-    else if (choice->moved && was_there)
+    if (choice->drawn || report->misshapen.size > 0)
+        log_say("note       that model's head is not used, a new one is drawn by seed: %s",
+                choice->drawn ? choice->why : buf_text(&report->misshapen));
+    else
         log_say("note       that model's head is used, %s", choice->why);
 }

@@ -21,7 +21,9 @@ struct head_choice {
 
 /* After names_read: draws the task's head in flat memory again, or moves its rows. */
 void head_choice_apply(const struct head_choice *choice, const struct params *params, uint64_t seed, float *flat);
-/* Tells the user about a head that was in the file and was not kept as it is. */
+/* Whether the file has a head of a task that is not kept as it is, which head_choice_say then tells the user. Takes one
+ * that is drawn anew out of the report's lists. */
+bool head_choice_tells(const struct head_choice *choice, struct names_report *report);
 void head_choice_say(const struct head_choice *choice, struct names_report *report);
 
 #endif

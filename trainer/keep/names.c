@@ -180,6 +180,16 @@ static int match_tied(const struct reader *r, const struct tensor *copy, struct 
     return 0;
 }
 
+/* "qa_outputs.weight is [3, 32], not [2, 32]" for the matrix of a head of another shape. */
+static void tell_shape(const struct reader *r, const struct param *param, const struct tensor *tensor)
+{
+    char shape[128], expected[64];
+    const struct tensor ours = tensor_of(param, NULL);
+    if (param->dimensions > 1)
+        buf_addf(&r->report->misshapen, "%s is %s, not %s", param->name, tensor_shape_text(tensor, shape, sizeof shape),
+                 tensor_shape_text(&ours, expected, sizeof expected));
+}
+
 /* Matches the tensors themselves, or with `tied` the tied copies, once the originals are known. */
 static int match_all(const struct reader *r, bool tied, struct error *err)
 {
@@ -195,6 +205,7 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
             TRY(match_tied(r, tensor, filling, err));
         } else if (filling && foreign_is_task_head(name) && !shape_is(param_of(r, filling), tensor)) {
             list_add(&r->report->unused, tensor->name);
+            tell_shape(r, param_of(r, filling), tensor);
         } else if (filling && filling->from) {
             return refuse_pair(r, filling->from, tensor, "two names of the same tensor", err);
         } else if (filling) {
@@ -417,6 +428,7 @@ void names_report_release(struct names_report *report)
     buf_release(&report->drawn);
     buf_release(&report->unused);
     buf_release(&report->body);
+    buf_release(&report->misshapen);
 }
 
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,

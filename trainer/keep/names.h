@@ -20,9 +20,10 @@ int names_write(const char *path, const struct params *params, const float *flat
 
 /* What reading foreign weights found; the caller releases both. Names are separated by ", ". */
 struct names_report {
-    struct buf drawn;  /* heads that the file lacks, initialized from the seed */
-    struct buf unused; /* tensors of the file that the model has no place for; of a layer, its name and ".*" */
-    struct buf body;   /* those of them that are no head's: config.json is not that of the file */
+    struct buf drawn;     /* heads that the file lacks, initialized from the seed */
+    struct buf unused;    /* tensors of the file that the model has no place for; of a layer, its name and ".*" */
+    struct buf misshapen; /* of a task's head in the file that has another shape than the model's: both shapes */
+    struct buf body;      /* those of them that are no head's: config.json is not that of the file */
 };
 
 /* How a word table grows while it is read. Rows of new pieces become the mean of the rows of other pieces, and their

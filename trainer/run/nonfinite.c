@@ -186,7 +186,9 @@ static void add_samples(const json_t *samples, uint64_t bad, struct buf *out)
     uint64_t told = 0;
     size_t i;
     const json_t *sample;
-    buf_add_text(out, bad == 0 ? "; no sample of it gives that alone: " : count == 1 ? "; sample " : "; samples ");
+    buf_add_text(out, bad == 0     ? "; each of its samples alone has a finite loss: "
+                      : count == 1 ? "; sample "
+                                   : "; samples ");
     json_array_foreach(samples, i, sample)
     {
         if (told == 8 || (bad > 0 && !json_is_null(json_object_get(sample, "loss"))))

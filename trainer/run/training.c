@@ -34,8 +34,10 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     if (result == 0)
         head_choice_apply(&t->setup.recipe.head, params, t->setup.recipe.seed, flat->params);
     if (result == 0 && !t->keeper.silent) {
+        const bool tells = head_choice_tells(&t->setup.recipe.head, &report);
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
-        head_choice_say(&t->setup.recipe.head, &report);
+        if (tells)
+            head_choice_say(&t->setup.recipe.head, &report);
     }
     names_report_release(&report);
     if (result == 0 && origin->moments)

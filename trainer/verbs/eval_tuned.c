@@ -272,8 +272,12 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
     const struct head_choice *choice = &t->setup.recipe.head;
     if (!choice->drawn && report->drawn.size == 0)
         return 0;
+    const bool lacks = !choice->drawn && report->misshapen.size == 0;
     fail_at(err, ERR_MISMATCH, t->directory, ERROR_NO_OFFSET, "has no head for %s: %s%.300s", task_name(t),
-            choice->drawn ? "" : "it lacks ", choice->drawn ? choice->why : buf_text(&report->drawn));
+            lacks ? "it lacks " : "",
+            lacks           ? buf_text(&report->drawn)
+            : choice->drawn ? choice->why
+                            : buf_text(&report->misshapen));
     if (choice->fits && choice->by_names)
         return hint(err,
                     "if the head is one of %s, write the task's labels into id2label of config.json, in the order of "
@@ -296,7 +300,8 @@ static int read_model(struct tuned *t, struct error *err)
         result = check_head(t, &report, err);
     if (result == 0) {
         screen_init(t->origin.name, "", buf_text(&report.body));
-        head_choice_say(&t->setup.recipe.head, &report);
+        if (head_choice_tells(&t->setup.recipe.head, &report))
+            head_choice_say(&t->setup.recipe.head, &report);
     }
     names_report_release(&report);
     return result;

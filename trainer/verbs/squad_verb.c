@@ -33,10 +33,12 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     TRY(engine_load(e, ENGINE_MODEL, err));
     const int result = engine_read_weights(e, origin->weights, &report, err);
     if (result == 0) {
+        const bool tells = head_choice_tells(&e->recipe->head, &report);
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
-        head_choice_say(&e->recipe->head, &report);
+        if (tells)
+            head_choice_say(&e->recipe->head, &report);
     }
-    if (result == 0 && (report.drawn.size > 0 || e->recipe->head.drawn))
+    if (result == 0 && (report.drawn.size > 0 || report.misshapen.size > 0 || e->recipe->head.drawn))
         log_warn("%s cannot answer questions yet, as its head is drawn at random: --train FILE trains it",
                  origin->name);
     names_report_release(&report);
