@@ -127,10 +127,14 @@ static uint64_t samples_of(const struct recipe *recipe)
     return recipe_samples(recipe, recipe->schedule.steps);
 }
 
-/* Measures passes and computes the time of all steps from that. */
-static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct error *err)
+/* Measures passes, unless the proposal has, and computes the time of all steps from that. */
+static int count_work(const struct setup *setup, struct engine *engine, const struct proposal *proposal,
+                      struct needs *needs, struct error *err)
 {
-    TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, &needs->estimate, err));
+    if (proposal->count > 0)
+        proposal_estimate(proposal, setup->recipe.batch, &needs->estimate);
+    else
+        TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, &needs->estimate, err));
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     const double held = needs->estimate.held;
     needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
@@ -379,7 +383,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         say_processes(&setup, &engine, &needs);
         result = check_fit(&needs, disk_free, err); /* before a model is opened for measuring */
         if (result == 0)
-            result = count_work(&setup, &engine, &needs, err);
+            result = count_work(&setup, &engine, &proposal, &needs, err);
         if (result == 0)
             say_time(&needs);
         add_command(settings, &proposal, &next);

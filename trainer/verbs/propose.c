@@ -6,14 +6,13 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "trainer/run/engine.h"
-#include "trainer/run/estimate.h"
 #include "trainer/recipe/recipes.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/screen.h"
 #include "trainer/run/setup.h"
 
 #define DAY             86400.0
-#define PRODUCT_SECONDS 0.1 /* for measuring products of each model; enough to know how many passes to measure */
+#define PRODUCT_SECONDS 0.3 /* for measuring products of each model */
 
 static const char *const sizes[PROPOSAL_MODELS] = {"tiny", "mini", "small", "medium", "base", "large"};
 
@@ -42,16 +41,16 @@ static struct choice_limits limits_of(const struct setup *setup)
 }
 
 /* Measures the model of an open engine; returns 0 without measuring it if it needs more memory than there is. */
-static int measure(const struct setup *setup, struct engine *engine, struct choice_model *model, struct error *err)
+static int measure(const struct setup *setup, struct engine *engine, struct choice_model *model,
+                   struct estimate *estimate, struct error *err)
 {
     struct params params;
-    struct estimate estimate;
     if (engine_bytes(engine, ENGINE_TRAINING) > machine_memory_for(engine->ops))
         return 0;
-    TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, &estimate, err));
+    TRY(estimate_make_short(engine, &setup->task.samples, PRODUCT_SECONDS, estimate, err));
     params_init(&params, &setup->recipe.config);
     *model = (struct choice_model){
-        .parameters = params.total, .sample = estimate.flops / estimate.passes, .update = estimate.update};
+        .parameters = params.total, .sample = estimate->flops / estimate->passes, .update = estimate->update};
     for (size_t i = 0; i < params.count; i++)
         model->weights += params.items[i].hidden ? params.items[i].count : 0;
     params_release(&params);
@@ -75,7 +74,7 @@ static int try_model(struct proposal *proposal, const struct settings *settings,
     if (result == 0)
         result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
     if (result == 0)
-        result = measure(&setup, &engine, model, err);
+        result = measure(&setup, &engine, model, &proposal->estimates[proposal->count], err);
     if (result > 0) {
         model->name = name;
         proposal->limits = limits_of(&setup);
@@ -123,6 +122,13 @@ int proposal_make(struct proposal *proposal, struct settings *settings, struct e
     if (proposal->limits.batch == 0)
         settings->batch[0] = settings->batch[1] = choice->batch;
     return 0;
+}
+
+void proposal_estimate(const struct proposal *proposal, uint32_t batch, struct estimate *estimate)
+{
+    const struct choice_model *model = &proposal->models[proposal->best];
+    *estimate = proposal->estimates[proposal->best];
+    estimate->step = batch * model->sample + model->update;
 }
 
 /* ---- printing ---- */

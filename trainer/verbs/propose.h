@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "trainer/run/estimate.h"
 #include "trainer/verbs/choice.h"
 #include "trainer/recipe/settings.h"
 
@@ -17,6 +18,7 @@ struct proposal {
     uint32_t seq;
     size_t count, best; /* models measured, one larger than the best where there is one; the one proposed */
     struct choice_model models[PROPOSAL_MODELS];
+    struct estimate estimates[PROPOSAL_MODELS]; /* of a step with the settings' own batch */
     struct choice_made choices[PROPOSAL_MODELS];
     const char *unfit; /* the model that needs more memory than there is; NULL: none was met */
     bool steps_free;   /* neither --steps nor --epochs is given */
@@ -27,6 +29,9 @@ bool proposal_wanted(const struct settings *settings);
 /* Measures and chooses; `settings` get the model, steps and batch that are proposed. Errors are those of opening a
  * training. */
 int proposal_make(struct proposal *proposal, struct settings *settings, struct error *err);
+/* *estimate becomes that of the proposed model, for steps of `batch` samples: measured once, so that the proposal and
+ * the plan of it name one time. The proposal has measured a model. */
+void proposal_estimate(const struct proposal *proposal, uint32_t batch, struct estimate *estimate);
 /* Logs the proposal, what a smaller and a larger model would get, and what to expect: a line each. */
 void proposal_say(const struct proposal *proposal);
 /* [{"model", "parameters", "weights", "steps", "batch", "tokens", "epochs", "seconds", "tokens_per_weight",
