@@ -157,3 +157,17 @@ int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile
     }
     return result;
 }
+
+json_t *tokenizer_added(const char *directory)
+{
+    struct error ignored = {0};
+    json_t *root = NULL, *names;
+    char *path = path_join(directory, "tokenizer.json");
+    if (path_exists(path) && json_read_foreign(path, TOKENIZER_BYTES_MAX, ERR_INPUT, &root, &ignored) == 0)
+        names = rules_added(json_object_get(root, "added_tokens"));
+    else
+        names = rules_added_beside(directory);
+    json_decref(root);
+    mem_free(path);
+    return names;
+}

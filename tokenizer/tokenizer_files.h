@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 struct tokenizer_facts {
@@ -25,5 +26,9 @@ struct tokenizer_facts {
  * ERR_UNSAFE: not WordPiece after a BertNormalizer, or rules that the profile does not implement. ERR_INPUT: damaged,
  * or specials are missing. On error facts->vocab is NULL. */
 int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile profile, struct error *err);
+
+/* The added tokens of a directory but BERT's special ones, as an array of texts, which the caller json_decref's. Files
+ * that cannot be read have none. */
+json_t *tokenizer_added(const char *directory);
 
 #endif

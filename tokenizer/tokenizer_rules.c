@@ -139,28 +139,35 @@ static bool is_special(const char *token)
     return is_one_of(str_of(token), specials);
 }
 
-void rules_note_added(const char *path, const json_t *added)
+static void add_token(json_t *names, const char *token)
 {
-    const char *first = NULL, *key;
-    json_t *value;
-    size_t count = 0, i;
-    char text[56];
-    json_array_foreach(added, i, value)
-    {
-        const char *content = json_string_value(json_object_get(value, "content"));
-        if (content && !is_special(content) && count++ == 0)
-            first = content;
-    }
+    if (token && !is_special(token))
+        json_array_append_new(names, json_string(token));
+}
+
+json_t *rules_added(const json_t *added)
+{
+    json_t *names = json_array(), *value;
+    const char *key;
+    size_t i;
+    json_array_foreach(added, i, value) add_token(names, json_string_value(json_object_get(value, "content")));
     json_object_foreach((json_t *)added, key, value)
     {
         const char *content = json_string_value(json_object_get(value, "content"));
-        const char *token = content ? content : key;
-        if (!is_special(token) && count++ == 0)
-            first = token;
+        add_token(names, content ? content : key);
     }
+    return names;
+}
+
+void rules_note_added(const char *path, const json_t *added)
+{
+    char text[56];
+    json_t *names = rules_added(added);
+    const size_t count = json_array_size(names);
     if (count > 0)
         log_say("note       %s: unlike AutoTokenizer, text is not searched for its %s (first: %.40s)", path,
-                format_counted(count, "added token", text), first);
+                format_counted(count, "added token", text), json_string_value(json_array_get(names, 0)));
+    json_decref(names);
 }
 
 /* Beside a vocab.txt they are in a file of their own, or since transformers 4.34 in tokenizer_config.json. */
@@ -173,6 +180,18 @@ static int note_added_beside(const char *directory, const json_t *config, struct
     mem_free(path);
     json_decref(added);
     return 0;
+}
+
+json_t *rules_added_beside(const char *directory)
+{
+    struct error ignored = {0};
+    json_t *added = NULL, *config = NULL;
+    read_beside(directory, "added_tokens.json", &added, &ignored);
+    read_beside(directory, "tokenizer_config.json", &config, &ignored);
+    json_t *names = rules_added(added ? added : json_object_get(config, "added_tokens_decoder"));
+    json_decref(added);
+    json_decref(config);
+    return names;
 }
 
 int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err)

@@ -27,5 +27,8 @@ int rules_read(const char *directory, struct tokenizer_options *words, bool *sai
 /* Added tokens, as an array of objects with "content", an object of such, or an object with the tokens as keys. A
  * message gives the number of those that are not BERT's special ones, because text is not searched for them here. */
 void rules_note_added(const char *path, const json_t *added);
+/* Those tokens, as an array of texts that the caller json_decref's. */
+json_t *rules_added(const json_t *added);
+json_t *rules_added_beside(const char *directory); /* of a vocab.txt; files that cannot be read have none */
 
 #endif

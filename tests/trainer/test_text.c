@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "tokenizer/ids.h"
+#include "tokenizer/tokenizer_files.h"
 #include "trainer/keep/tokenizer_write.h"
 #include "trainer/recipe/grow.h"
 #include "trainer/recipe/text.h"
@@ -36,6 +37,7 @@ static int clear(void **state)
     unlink(FOLDER "/vocab.txt");
     unlink(FOLDER "/tokenizer.json");
     unlink(FOLDER "/tokenizer_config.json");
+    unlink(FOLDER "/added_tokens.json");
     rmdir(FOLDER);
     return 0;
 }
@@ -173,12 +175,78 @@ static void pieces_are_compared_with_the_tokenizer_in_use(void **state)
     }
 }
 
+static void put(const char *name, const char *text)
+{
+    struct error err;
+    char path[80];
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
+}
+
+static void expect_added(const char *expected)
+{
+    json_t *names = tokenizer_added(FOLDER);
+    char *text = json_dumps(names, JSON_COMPACT);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(names);
+}
+
+/* A training's files are the model's, byte for byte, if it has a tokenizer.json. */
+static void files_of_the_model_are_kept(void **state)
+{
+    const struct tokenizer_words words = {0};
+    struct tokenizer_files files;
+    struct error err = {0};
+    (void)state;
+    for (int with_json = 0; with_json < 2; with_json++) {
+        write_files(&words);
+        put("vocab.txt", VOCAB "of the model, not taken\n");
+        put("tokenizer_config.json", "{\"padding_side\": \"left\"}");
+        if (with_json)
+            put("tokenizer.json", "{\"added_tokens\": [{\"content\": \"<e1>\"}, {\"content\": \"[CLS]\"}]}");
+        else
+            unlink(FOLDER "/tokenizer.json");
+        assert_int_equal(tokenizer_make(&files, "vocab.txt", STR(VOCAB), &words, 64, &err), 0);
+        assert_int_equal(text_keep(FOLDER, &files, &err), 0);
+        assert_true(str_equal(buf_str(&files.vocab), STR(VOCAB)));
+        assert_int_equal(str_starts(buf_str(&files.tokenizer), STR("{\"added_tokens\": [{\"content\": \"<e1>")),
+                         with_json);
+        assert_int_equal(str_equal(buf_str(&files.config), STR("{\"padding_side\": \"left\"}")), with_json);
+        expect_added(with_json ? "[\"<e1>\"]" : "[]");
+        tokenizer_release(&files);
+    }
+    unlink(FOLDER "/tokenizer.json");
+    put("tokenizer_config.json",
+        "{\"added_tokens_decoder\": {\"0\": {\"content\": \"[PAD]\"}, \"9\": {\"content\": \"x y\"}}}");
+    expect_added("[\"x y\"]");
+    put("added_tokens.json", "{\"one\": 11, \"[MASK]\": 4, \"two\": 12}");
+    expect_added("[\"one\",\"two\"]");
+    put("added_tokens.json", "no JSON");
+    expect_added("[\"x y\"]");
+}
+
+static void words_of_another_cut_are_refused(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i < 8; i++) {
+        const struct tokenizer_words theirs = {i & 1, i >> 1 & 1, i >> 2}, ours = {0};
+        struct error err = {0};
+        write_files(&theirs);
+        assert_int_equal(text_check(FOLDER, STR(VOCAB), &ours, true, &err), -1);
+        assert_int_equal(err.kind, ERR_MISMATCH);
+        assert_int_equal(text_check(FOLDER, STR(VOCAB), &theirs, true, &err), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(text_is_cut_as_the_files_say, clear),
         cmocka_unit_test_teardown(more_pieces_than_embeddings_are_refused, clear),
         cmocka_unit_test_teardown(pieces_are_compared_with_the_tokenizer_in_use, clear),
+        cmocka_unit_test_teardown(files_of_the_model_are_kept, clear),
+        cmocka_unit_test_teardown(words_of_another_cut_are_refused, clear),
         cmocka_unit_test_teardown(new_pieces_are_cut_into_old_ones, clear),
         cmocka_unit_test_teardown(only_the_end_grows, clear),
     };

@@ -11,6 +11,9 @@
 #include "tokenizer/tokenizer_files.h"
 #include "trainer/data/input.h"
 
+#define KEPT_BYTES_MAX (64u << 20) /* of a tokenizer.json */
+#define LOST_NAMED     10u
+
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err)
 {
     struct tokenizer_facts facts;
@@ -96,6 +99,9 @@ static int check_words(const char *path, const struct tokenizer_options *theirs,
     if (theirs->strip_accents != ours->strip_accents)
         return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is of text %s accents, the dataset's text %s them",
                        theirs->strip_accents ? "without" : "with", ours->strip_accents ? "lost" : "kept");
+    if (theirs->joined != ours->joined)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "takes ideographs %s, the dataset %s",
+                       theirs->joined ? "together" : "one by one", ours->joined ? "together" : "one by one");
     return 0;
 }
 
@@ -137,4 +143,51 @@ int text_check(const char *directory, struct str pieces, const struct tokenizer_
     mem_free(vocab);
     mem_free(json);
     return result;
+}
+
+/* ---- the files of a training ---- */
+
+static int take_file(const char *directory, const char *name, struct buf *out, struct error *err)
+{
+    struct buf text = {0};
+    char *path = path_join(directory, name);
+    int result = 0;
+    if (path_exists(path)) {
+        result = file_read_all(path, KEPT_BYTES_MAX, &text, err);
+        if (result == 0) {
+            buf_release(out);
+            *out = text;
+        } else
+            buf_release(&text);
+    }
+    mem_free(path);
+    return result;
+}
+
+int text_keep(const char *directory, struct tokenizer_files *files, struct error *err)
+{
+    char *path = path_join(directory, "tokenizer.json");
+    int result = 0;
+    if (path_exists(path)) {
+        result = take_file(directory, "tokenizer.json", &files->tokenizer, err);
+        if (result == 0)
+            result = take_file(directory, "tokenizer_config.json", &files->config, err);
+    } else
+        text_warn_lost(directory);
+    mem_free(path);
+    return result;
+}
+
+void text_warn_lost(const char *directory)
+{
+    json_t *names = tokenizer_added(directory);
+    struct buf text = {0};
+    for (size_t i = 0; i < json_array_size(names) && i < LOST_NAMED; i++)
+        buf_addf(&text, "%s%.40s", i > 0 ? ", " : "", json_string_value(json_array_get(names, i)));
+    if (json_array_size(names) > LOST_NAMED)
+        buf_addf(&text, " … (%zu in all)", json_array_size(names));
+    if (text.size > 0)
+        log_warn("added-tokens-lost: the trained model's tokenizer will not search text for %s", buf_text(&text));
+    buf_release(&text);
+    json_decref(names);
 }

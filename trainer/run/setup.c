@@ -34,8 +34,9 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     if (tuning) {
         const struct text *text = tuning->text(tuning->context);
         const struct tokenizer_words as_read = {text->words.cased, text->words.strip_accents, text->words.joined};
-        return tokenizer_make(&s->tokenizer, origin->files, (struct str){text->vocab->text, text->vocab->text_bytes},
-                              &as_read, (uint32_t)positions, err);
+        TRY(tokenizer_make(&s->tokenizer, origin->files, (struct str){text->vocab->text, text->vocab->text_bytes},
+                           &as_read, (uint32_t)positions, err));
+        return text_keep(origin->files, &s->tokenizer, err);
     }
     struct buf vocab = {0};
     struct tokenizer_words words;
@@ -45,6 +46,10 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
         result = text_check(origin->files, buf_str(&vocab), &words, s->recipe.config.spare > 0, err);
     if (result == 0)
         result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
+    if (result == 0 && origin->files && s->growth.pieces == 0)
+        result = text_keep(origin->files, &s->tokenizer, err);
+    else if (result == 0 && origin->files)
+        text_warn_lost(origin->files);
     buf_release(&vocab);
     mem_free(path);
     return result;

@@ -41,7 +41,7 @@ static bool is_usual(const char *name)
     return is_data(name) && (has_one(name, starts, false) || has_one(name, ends, true));
 }
 
-/* LICENSE, license.txt, COPYING.md, NOTICE … */
+/* LICENSE, COPYING, NOTICE …, in any case and with any end. */
 static bool is_licence(const char *name)
 {
     static const char *const starts[] = {"LICENSE", "LICENCE", "COPYING", "NOTICE"};

@@ -17,8 +17,8 @@ int export_model(const char *from, const char *to, struct error *err);
 /* Copies the tokenizer's files, of any kind of tokenizer, and appends their names to `copied`: those with usual names,
  * and those that tokenizer_config.json names. */
 int export_tokenizer(const char *from, const char *to, json_t *copied, struct error *err);
-/* Copies licences, and a README.md as README-original.md, because the export has a card of its own; appends their names
- * to `copied`, and says so. */
+/* Copies licences, and the author's README.md under another name, because the export has a card of its own; appends
+ * their names to `copied`, and says so. */
 int export_papers(const char *from, const char *to, json_t *copied, struct error *err);
 /* Appends the lines about the licence in the head (YAML) of the directory's README.md, as they are; none: nothing. */
 void export_licence(const char *directory, struct buf *out);
