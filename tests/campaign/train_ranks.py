@@ -19,7 +19,8 @@ PEER_TIMEOUT, LEAVES, REACHES = 2, 25, 120
 LOST, RUNS, RANKS, STEPS, SAVE_EVERY = 9, 50, 4, 100, 10
 # The phases, and the interval of steps at which each occurs; 0: before the first step.
 PHASES = {"opening": 0, "the first weights": 0, "data": 1, "the counts of the batch": 1, "a pass": 1,
-          "bucket 0": 1, "bucket 1": 1, "bucket 2": 1, "bucket 3": 1, "the update": 1, "saving": SAVE_EVERY, "evaluating": 4}
+          "bucket 0": 1, "bucket 1": 1, "bucket 2": 1, "bucket 3": 1, "the update": 1, "saving": SAVE_EVERY,
+          "evaluating": 4}
 SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 campaign = common.TrainingCampaign("train_ranks", "one of several processes killed, or standing still")
 good, out = campaign.scratch / "good", campaign.scratch / "ranks"

@@ -964,8 +964,8 @@ static void places_are_read(void **state)
         {"name", "", "", "name"},
         {"dir/x:12", "", "", "dir/x:12"},
     };
-    static const char *const bad[] = {"", "host:0", "host:65536", "host:", ":29500", "localhost", "10.0.0.7",
-                                      "[::1]:80x", "node1:2950O", "::1", "host:123456"};
+    static const char *const bad[] = {"",         "host:0",    "host:65536",  "host:", ":29500",     "localhost",
+                                      "10.0.0.7", "[::1]:80x", "node1:2950O", "::1",   "host:123456"};
     struct rendezvous place;
     struct error err;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
