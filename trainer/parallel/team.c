@@ -20,8 +20,9 @@
 #define OPTION_BYTES    32  /* of an option with its dashes */
 #define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
 #define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
-#define TEXT_BYTES_MAX  ((int64_t)64 << 20) /* of one process, in team_gather */
-#define MEETING_SECONDS 5.0                 /* in which the meeting notices that a process died */
+#define TEXT_BYTES_MAX  ((int64_t)64 << 20)  /* of one process, in team_gather */
+#define LATER_NS        (200L * 1000 * 1000) /* by which a process leaves later whose error another one reports */
+#define MEETING_SECONDS 5.0                  /* in which the meeting notices that a process died */
 
 /* ---- the meeting as store of gloo and NCCL ---- */
 
@@ -249,14 +250,18 @@ void team_close(struct team *team)
 }
 
 /* A child process never mutes its error: its parent gets the errors of all children and chooses one. Nor does a process
- * with a command line of its own (--rank), which may be on another machine. */
+ * with a command line of its own (--rank), which may be on another machine, unless all processes end like that. A
+ * process that mutes its error leaves last: mpirun ends the others as soon as one has failed. */
 bool team_leave(struct team *team, int result, struct error *err)
 {
-    if (result < 0 && err->kind != ERR_NUMERIC && err->kind != ERR_STOPPED) /* all processes have these anyway */
+    const bool common = result < 0 && (err->kind == ERR_NUMERIC || err->kind == ERR_STOPPED);
+    if (result < 0 && !common)
         team_fail(team, err);
-    const bool own = team->launched == LAUNCH_CHILD || team->launched == LAUNCH_COMMAND;
+    const bool own = team->launched == LAUNCH_CHILD || (team->launched == LAUNCH_COMMAND && !common);
     const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && !own;
     team_close(team);
+    if (mute)
+        nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
     return mute;
 }
 
