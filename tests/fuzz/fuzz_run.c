@@ -89,7 +89,9 @@ static void check_card(const json_t *identity)
     const struct opt_paths none = {0};
     struct about about;
     about_open(&about, fuzz_directory(), SOURCE_RUN, fuzz_directory(), identity, &run_config);
+    const struct use use = use_of(fuzz_directory());
     const struct card_facts facts = {.about = &about,
+                                     .use = &use,
                                      .files = fuzz_directory(),
                                      .state = &run_state,
                                      .identity = identity,
