@@ -192,7 +192,7 @@ static void other_words_are_refused(void **state)
         assert_null(object);
     }
     assert_int_equal(read_foreign("{\"a\": NaN, \"b\": 99999999999999999999, \"c\" 1}", &object, &err), -1);
-    assert_int_equal(err.offset, 43); /* behind the value that should not be there */
+    assert_int_equal(err.offset, 43); /* after the value that should not be there */
     static const char *const foreign[] = {"{\"a\": NaN}", "{\"a\": 9223372036854775808}"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         assert_int_equal(read_text(str_of(foreign[i]), &object, &err), -1);

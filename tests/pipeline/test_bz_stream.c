@@ -101,7 +101,7 @@ static void a_long_file_is_read_in_windows(void **state)
     make_file(&one, &text);
     while (file.size < (7u << 20))
         buf_add_str(&file, buf_str(&one));
-    for (int odd = 0; odd < 2; odd++) { /* the second time with a byte behind zeros, which begins a stream */
+    for (int odd = 0; odd < 2; odd++) { /* the second time with a byte after zeros, which begins a stream */
         struct file opened;
         int more = 1;
         size_t count = 0;

@@ -1,3 +1,4 @@
+/* alone, whose gradients are the model's own, and all_reduce, which sums them over processes or parts. */
 #include "trainer/parallel/exchange_kinds.h"
 
 void sum_bytes(const struct exchange_options *options, struct exchange_bytes *bytes)

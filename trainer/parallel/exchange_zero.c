@@ -1,3 +1,4 @@
+/* zero1 and zero2: each process gets the sums of its own pieces and updates those. */
 #include "trainer/parallel/exchange_kinds.h"
 
 static void open_zero(struct gradient_exchange *x)

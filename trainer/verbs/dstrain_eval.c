@@ -18,18 +18,6 @@
 #include "trainer/verbs/dstrain_eval.h"
 #include "trainer/verbs/eval_tuned.h"
 
-/* A run's run.json; NULL: not a run. */
-static json_t *recorded(const char *directory)
-{
-    struct error ignored = {0};
-    json_t *record = NULL;
-    char *path = path_join(directory, RUN_NAME);
-    if (path_exists(path))
-        json_read(path, RUN_BYTES_MAX, ERR_VERIFY, &record, &ignored);
-    mem_free(path);
-    return record;
-}
-
 int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err)
 {
     const struct settings *settings = &e->settings;
@@ -153,7 +141,7 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
 
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
 {
-    *e = (struct evaluating){.settings = *settings, .recorded = recorded(directory)};
+    *e = (struct evaluating){.settings = *settings, .recorded = about_read(directory, RUN_NAME, RUN_BYTES_MAX)};
     const json_t *given = json_object_get(e->recorded, "settings");
     if (e->recorded && !settings->shown)
         run_say_running(directory);

@@ -25,7 +25,7 @@
     "print(t.decode(x[\"input_ids\"][0][b:e + 1]))"
 
 static const struct row {
-    const char *ends;  /* of the name of the architecture, behind the model's kind */
+    const char *ends;  /* of the name of the architecture, after the model's kind */
     const char *head;  /* how names of the head's tensors begin; NULL: it has none */
     bool by_head_only; /* the head alone tells that it is this one */
     struct use use;
@@ -89,7 +89,7 @@ static const char *architecture_in(const char *files, json_t **config)
 {
     struct error ignored = {0};
     char *path = config_locate(files);
-    json_read(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, &ignored);
+    json_read_foreign(path, CONFIG_BYTES_MAX, ERR_UNSAFE, config, &ignored);
     mem_free(path);
     return json_string_value(json_array_get(json_object_get(*config, "architectures"), 0));
 }
