@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes tests/golden/optimizers.txt: twenty updates of every optimizer and the rates of every schedule, computed
 from their formulas in double precision, independently of our code. In: nothing. Out: lines of settings and numbers,
-which tests/trainer/test_optim.c reproduces. Needs no packages."""
+which tests/trainer/optim/test_optim.c reproduces. Needs no packages."""
 import math
 import pathlib
 

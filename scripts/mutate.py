@@ -133,7 +133,7 @@ def test_exists(name):
     folder = ROOT / "tests" / room
     if room == "fuzz":
         return (folder / f"{name}.c").is_file()
-    return any((folder / file).is_file() for file in (f"test_{rest}.c", f"{rest}.sh", f"{rest}.py"))
+    return any(path.is_file() for file in (f"test_{rest}.c", f"{rest}.sh", f"{rest}.py") for path in folder.rglob(file))
 
 
 def check(faults):

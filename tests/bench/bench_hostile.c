@@ -7,7 +7,7 @@
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/xml/xml.h"
-#include "tests/pipeline/hostile.h"
+#include "tests/pipeline/text/hostile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

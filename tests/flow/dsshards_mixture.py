@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mixtures in the package dsshards against what a run of dstrain reads (tests/trainer/read_mixture.c), number for
+"""Mixtures in the package dsshards against what a run of dstrain reads (tests/trainer/data/read_mixture.c), number for
 number: order, fresh masks and labels over several epochs of each dataset, for weights that are exact and weights
 that are rounded; ranks and starts; invalid mixtures. Skipped without numpy."""
 

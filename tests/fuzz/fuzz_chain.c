@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/window.h"
-#include "tests/pipeline/libbz2.h"
+#include "tests/pipeline/dump/libbz2.h"
 
 #include <bzlib.h>
 

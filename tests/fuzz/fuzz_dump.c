@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "pipeline/dump/dump.h"
-#include "tests/pipeline/libbz2.h"
+#include "tests/pipeline/dump/libbz2.h"
 
 /* What was read: each record with its size before it. */
 struct harvest {

@@ -22,7 +22,7 @@ ROWS = [
     ("trainer/cpu/linear.h", "trainer_ops flow_train_resume flow_next campaign_train_kills comm_gloo fuzz_config",
      "pipeline_pairs shards_order flow_split campaign_kills fuzz_xml"),
     ("tests/base/test_str.c", "base_str", "base_json flow_build"),
-    ("tests/pipeline/bodies.cases", "pipeline_bodies", "base_str flow_build"),
+    ("tests/pipeline/text/bodies.cases", "pipeline_bodies", "base_str flow_build"),
     ("tests/flow/build.sh", "flow_build", "flow_split base_str"),
     ("tests/flow/train.bash", "flow_zero flow_train_resume", "flow_split base_str"),
     ("tests/flow/flow.bash", "flow_zero flow_split flow_dsshards", "base_str campaign_kills"),

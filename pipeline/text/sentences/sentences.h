@@ -1,7 +1,8 @@
 /* Paragraphs → sentences, by rules and tables (languages.h). A full stop ends a sentence unless it belongs to an
  * abbreviation, an initial or a number, or the text continues in lower case or within brackets. In doubt there is no
  * cut, because two sentences in one do less harm than half a sentence. The flow is here, the meaning of characters in
- * sentences_marks.h, and the rules for full stops in sentences_dots.h; tests/pipeline/sentences.cases has examples. */
+ * sentences_marks.h, and the rules for full stops in sentences_dots.h; tests/pipeline/text/sentences.cases has
+ * examples. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_H
 #define PIPELINE_TEXT_SENTENCES_SENTENCES_H
 

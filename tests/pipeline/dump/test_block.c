@@ -1,6 +1,6 @@
 /* Our block decoder against libbz2, at every CPU level of this machine: the same text and end for every block that ours
  * accepts, whether good, damaged or forged; it accepts the blocks that encoders write. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "base/bz/block.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* What the beginning of an input shows. (The form of text: test_text_layout.c.) */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "pipeline/input/look.h"
 

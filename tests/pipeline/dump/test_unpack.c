@@ -1,6 +1,6 @@
 /* gzip, Zstandard and xz: a file is read as the plain file would be, for any division into units and any way of
  * reading. Damage, truncation and excessive size are errors that name the byte; --salvage skips damage. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include <lzma.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
 /* Results for bzip2 files of every shape: the same text as libbz2, or an error that names the byte, with every window
  * size. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "pipeline/dump/bzip2.h"
 

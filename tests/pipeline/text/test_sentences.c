@@ -91,7 +91,7 @@ static void cases_are_split(void **state)
 {
     (void)state;
     size_t count, headings;
-    run_cases(SOURCE_DIR "/tests/pipeline/sentences.cases", 0, false, &count, &headings);
+    run_cases(SOURCE_DIR "/tests/pipeline/text/sentences.cases", 0, false, &count, &headings);
     assert_true(count >= 300);
 }
 
@@ -100,7 +100,7 @@ static void every_language_is_split(void **state)
 {
     (void)state;
     size_t count, languages;
-    run_cases(SOURCE_DIR "/tests/pipeline/sentences_languages.cases", 1, true, &count, &languages);
+    run_cases(SOURCE_DIR "/tests/pipeline/text/sentences_languages.cases", 1, true, &count, &languages);
     assert_true(languages >= 30 && count >= 20 * languages);
 }
 

@@ -1,6 +1,6 @@
 /* A bzip2 file read block by block: text of every stream; files cut anywhere, with any bit flipped, or longer than the
  * window. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "base/bz/stream.h"
 

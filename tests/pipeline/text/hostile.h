@@ -1,7 +1,7 @@
 /* Patterns of pages that have made, or could make, a parser slower than linear. Used by the test that counts steps and
  * the benchmark that measures time. */
-#ifndef TESTS_PIPELINE_HOSTILE_H
-#define TESTS_PIPELINE_HOSTILE_H
+#ifndef TESTS_PIPELINE_TEXT_HOSTILE_H
+#define TESTS_PIPELINE_TEXT_HOSTILE_H
 
 #include "base/str.h"
 

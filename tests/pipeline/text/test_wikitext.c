@@ -7,7 +7,7 @@
 #include "pipeline/text/variants.h"
 #include "pipeline/text/wikitext.h"
 #include "tests/cases.h"
-#include "tests/pipeline/hostile.h"
+#include "tests/pipeline/text/hostile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@
 #define HOSTILE_BYTES (256u << 10)
 #define PAIR_STEP     16u
 #endif
-#define CASES          SOURCE_DIR "/tests/pipeline/wikitext.cases"
-#define GRAMMAR_CASES  SOURCE_DIR "/tests/pipeline/wikitext_grammar.cases"
-#define LANGUAGE_CASES SOURCE_DIR "/tests/pipeline/wikitext_languages.cases"
+#define CASES          SOURCE_DIR "/tests/pipeline/text/wikitext.cases"
+#define GRAMMAR_CASES  SOURCE_DIR "/tests/pipeline/text/wikitext_grammar.cases"
+#define LANGUAGE_CASES SOURCE_DIR "/tests/pipeline/text/wikitext_languages.cases"
 
 static void count_letters(struct str text, int64_t sign, int64_t letters[256])
 {

@@ -1,7 +1,7 @@
 /* A guest at rank 0's door that speaks the meeting's protocol, and may lie: for test_handshake.c and attack_meeting.c.
  * With another struct line on each side it is also what stands between a member and rank 0. */
-#ifndef TESTS_TRAINER_GUEST_H
-#define TESTS_TRAINER_GUEST_H
+#ifndef TESTS_TRAINER_COMM_GUEST_H
+#define TESTS_TRAINER_COMM_GUEST_H
 
 #include <arpa/inet.h>
 #include <poll.h>

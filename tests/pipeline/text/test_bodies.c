@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#define CASES SOURCE_DIR "/tests/pipeline/bodies.cases"
+#define CASES SOURCE_DIR "/tests/pipeline/text/bodies.cases"
 
 /* Takes the lines up to the next one that begins with "@@"; *name: what follows it there. */
 static struct str take_part(struct str *rest, struct str *name)

@@ -1,6 +1,6 @@
 /* Inputs read in parts: divided, interrupted and divided again, they give the same groups, hashes and errors as read in
  * one go. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "base/belt.h"
 #include "pipeline/build/collector.h"

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "tests/trainer/guest.h"
+#include "tests/trainer/comm/guest.h"
 #include "trainer/comm/hub.h"
 #include "trainer/comm/listen.h"
 

@@ -1,5 +1,5 @@
 /* Text to records: the borders of records, which do not depend on how the text is cut into spans. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "pipeline/dump/pages.h"
 

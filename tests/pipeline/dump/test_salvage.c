@@ -1,6 +1,6 @@
 /* --salvage: with any byte damaged, or the file cut anywhere, the records elsewhere are read completely, in their
  * groups, and the damage is counted. */
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 enum { PAGES = 30, PAGE_BYTES = 400, BLOCK_BYTES = 500 };
 

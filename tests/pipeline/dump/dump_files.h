@@ -1,13 +1,13 @@
 /* Small inputs for the tests of pipeline/dump: bzip2 files of any shape and dumps; the groups that a reader gives are
  * written as text, to be compared. */
-#ifndef TESTS_PIPELINE_DUMP_FILES_H
-#define TESTS_PIPELINE_DUMP_FILES_H
+#ifndef TESTS_PIPELINE_DUMP_DUMP_FILES_H
+#define TESTS_PIPELINE_DUMP_DUMP_FILES_H
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "pipeline/dump/dump.h"
-#include "tests/pipeline/libbz2.h"
+#include "tests/pipeline/dump/libbz2.h"
 
 #include <assert.h>
 #include <bzlib.h>

@@ -1,6 +1,6 @@
 /* A whole input: its kind, the group of each page, and that threads, pipes and restarts change nothing. */
 // labels: threads
-#include "tests/pipeline/dump_files.h"
+#include "tests/pipeline/dump/dump_files.h"
 
 #include "base/belt.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* Decodes with libbz2, the reference for our decoder. */
-#ifndef TESTS_PIPELINE_LIBBZ2_H
-#define TESTS_PIPELINE_LIBBZ2_H
+#ifndef TESTS_PIPELINE_DUMP_LIBBZ2_H
+#define TESTS_PIPELINE_DUMP_LIBBZ2_H
 
 #include "base/mem.h"
 #include "base/str.h"
