@@ -24,7 +24,8 @@ static void say_before(const struct settings *settings, const struct opt_program
         log_say("note       --%s is given more than once: the last one counts", name);
 }
 
-/* Whether another process prints the errors that are found before this one is in a team (team_leave decides later). */
+/* Whether another process prints the errors that are found before this one is in a process group (process_group_leave
+ * decides later). */
 static bool is_silent_rank(int argc, char **argv)
 {
     static const char *const own[] = {"rank", "world-size", "processes", "gpus"}; /* the launcher is not asked */

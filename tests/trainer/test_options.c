@@ -42,7 +42,7 @@ static void every_option_is_decided(void **state)
             fail_msg("--%s: %s", row->name,
                      row->same_in_all ? "is the same in all processes, and may not differ"
                                       : "must be the same in all processes (.same_in_all), or stand in this test");
-        assert_true(strlen(row->name) + 3 < 32); /* team.c has room for it */
+        assert_true(strlen(row->name) + 3 < 32); /* process_group.c has room for it */
     }
     assert_true(same > 30);
 }

@@ -310,11 +310,11 @@ void engine_close(struct engine *e)
 
 /* ---- a step ---- */
 
-void engine_join(struct engine *e, const struct team *team, const uint64_t *borders, bool on_hosts)
+void engine_join(struct engine *e, const struct process_group *processes, const uint64_t *borders, bool on_hosts)
 {
-    assert(!e->team && (!engine_divides(e) || e->pieces.size == team->size));
-    e->team = team;
-    exchange_join(e->exchange, team->comm, team->meet, borders, on_hosts);
+    assert(!e->processes && (!engine_divides(e) || e->pieces.size == processes->size));
+    e->processes = processes;
+    exchange_join(e->exchange, processes->comm, processes->meet, borders, on_hosts);
 }
 
 void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale)
@@ -340,10 +340,10 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     struct model_metrics metrics = {0};
     double sums[STEP_SUMS];
     const bool parts = e->recipe->part > 0;
-    if (e->team)
-        meet_move(e->team->meet, e->number, "a pass");
+    if (e->processes)
+        meet_move(e->processes->meet, e->number, "a pass");
     if (exchange_sums(e->exchange) && (micro->ends || exchange_sends_every_pass(e->exchange)))
-        meet_begin(e->team->meet, e->number);
+        meet_begin(e->processes->meet, e->number);
     model_forward_backward(e->model, &micro->batch, exchange_listener(e->exchange, &micro->batch, micro->ends),
                            parts ? &metrics : NULL);
     if (parts)
@@ -354,7 +354,7 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
 int engine_finish(struct engine *e, struct error *err)
 {
     if (exchange_sums(e->exchange))
-        meet_begin(e->team->meet, e->number); /* needed if the share is empty: there was no pass */
+        meet_begin(e->processes->meet, e->number); /* needed if the share is empty: there was no pass */
     return exchange_finish(e->exchange, err);
 }
 

@@ -18,7 +18,7 @@
 #include "trainer/recipe/recipe.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/task/task.h"
-#include "trainer/parallel/team.h"
+#include "trainer/parallel/process_group.h"
 
 struct engine {
     /* All three are borrowed and outlive the engine. */
@@ -35,11 +35,11 @@ struct engine {
     struct model *model;
     void *first, *second; /* moments, flat, in the device's memory; NULL if they are divided */
     struct update_work work;
-    const struct team *team;            /* from engine_join, or NULL */
-    uint64_t number;                    /* of the current step */
-    uint32_t rank, size;                /* from engine_divide; size 0: one process */
-    struct pieces pieces;               /* the same; size 0: nothing is divided */
-    struct gradient_exchange *exchange; /* for a training */
+    const struct process_group *processes; /* from engine_join, or NULL */
+    uint64_t number;                       /* of the current step */
+    uint32_t rank, size;                   /* from engine_divide; size 0: one process */
+    struct pieces pieces;                  /* the same; size 0: nothing is divided */
+    struct gradient_exchange *exchange;    /* for a training */
 
     bool products_given; /* the run had or was given a table of product algorithms */
     struct buf products; /* the table made by engine_load; empty: it made none */
@@ -97,10 +97,10 @@ void engine_close(struct engine *engine);
  * those of names_read. */
 int engine_read_weights(struct engine *engine, const char *path, struct names_report *report, struct error *err);
 
-/* From now on a step's gradients are summed over the processes of `team`, which outlives the engine. With --same-bits,
- * for a single process too, they are summed by parts, of which process r has [borders[r], borders[r + 1]). `on_hosts`:
- * every process has its gradients in host memory. Without this call a process uses its own gradients. */
-void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders, bool on_hosts);
+/* From now on a step's gradients are summed over `processes`, which outlive the engine. With
+ * --same-bits, for a single process too, they are summed by parts, of which process r has [borders[r], borders[r + 1]).
+ * `on_hosts`: every process has its gradients in host memory. Without this call a process uses its own gradients. */
+void engine_join(struct engine *engine, const struct process_group *processes, const uint64_t *borders, bool on_hosts);
 
 /* Begins step `number` (from 1): clears the gradients. `counts` are the labels of each head in the whole batch, over
  * all processes. */

@@ -158,7 +158,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .precision = engine->ops->precision,
                                 .device = engine->ops->name,
                                 .micro_batch = engine->micro_batch,
-                                .processes = engine->team ? engine->team->size : 1,
+                                .processes = engine->processes ? engine->processes->size : 1,
                                 .parameters = model_table(engine->model)->total,
                                 .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),

@@ -143,17 +143,17 @@ static bool has_text(const json_t *texts, const char *text)
 
 /* Replaces this process's findings by those of all processes: samples in the order of the batch, and every tensor that
  * any process found. */
-static int gather(struct team *team, json_t *gradients, json_t *samples, struct error *err)
+static int gather(struct process_group *processes, json_t *gradients, json_t *samples, struct error *err)
 {
     struct buf all = {0};
     json_t *mine = json_pack("[O, O]", gradients, samples);
     char *text = json_dumps(mine, JSON_COMPACT);
     json_decref(mine);
-    const int result = team_gather(team, str_of(text), &all, err);
+    const int result = process_group_gather_texts(processes, str_of(text), &all, err);
     json_array_clear(gradients);
     json_array_clear(samples);
     const char *at = buf_text(&all);
-    for (uint32_t r = 0; result == 0 && r < team->size; r++) {
+    for (uint32_t r = 0; result == 0 && r < processes->size; r++) {
         json_t *one = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL), *name;
         size_t i;
         json_array_extend(samples, json_array_get(one, 1));
@@ -247,7 +247,7 @@ static int fail_not_finite(const struct engine *engine, const char *text, const 
     return -1;
 }
 
-int diagnose_nonfinite(struct engine *engine, struct team *team, const struct loader_options *samples,
+int diagnose_nonfinite(struct engine *engine, struct process_group *processes, const struct loader_options *samples,
                        const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err)
 {
     struct error ignored = {0};
@@ -255,7 +255,7 @@ int diagnose_nonfinite(struct engine *engine, struct team *team, const struct lo
     json_t *weights = bad_weights(engine), *gradients = bad_gradients(engine, samples, facts), *each = json_array();
     const bool weighed = weigh_samples(engine, samples, each, &ignored) == 0;
     struct error lost;
-    const int gathered = gather(team, gradients, each, &lost);
+    const int gathered = gather(processes, gradients, each, &lost);
     buf_addf(&text, "step %" PRIu64 ": the %s is %s", facts->number,
              isfinite(facts->means.loss) ? "gradient's norm" : "loss",
              isnan(facts->means.loss) || isnan(facts->norm) ? "not a number" : "infinite");

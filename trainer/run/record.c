@@ -25,8 +25,9 @@ static json_t *facts_of(const struct engine *engine)
 {
     char device[OPS_NAME_SIZE];
     return json_pack("{s:o, s:i, s:i, s:s, s:i, s:i}", "device", json_name(ops_device(engine->ops, device)),
-                     "micro_batch", (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1,
-                     "wire", engine->recipe->wire_bf16 ? "bf16" : "fp32", "zero",
+                     "micro_batch", (int)engine->micro_batch, "processes",
+                     engine->processes ? (int)engine->processes->size : 1, "wire",
+                     engine->recipe->wire_bf16 ? "bf16" : "fp32", "zero",
                      engine_divides(engine) ? (int)engine->recipe->zero : 0, "arithmetic_version", ARITHMETIC_VERSION);
 }
 
@@ -80,19 +81,20 @@ void record_differences(const json_t *start, const struct setup *setup, const st
     json_decref(facts);
 }
 
-int record_ranks(struct team *team, const struct engine *engine, uint64_t share, json_t **ranks, struct error *err)
+int record_ranks(struct process_group *processes, const struct engine *engine, uint64_t share, json_t **ranks,
+                 struct error *err)
 {
     char device[OPS_NAME_SIZE], host[64] = "";
     struct buf mine = {0}, all = {0};
     *ranks = NULL;
-    if (team->size == 1)
+    if (processes->size == 1)
         return 0;
     gethostname(host, sizeof host - 1);
     json_t *one = json_pack("{s:o, s:o, s:I}", "host", json_name(host), "device",
                             json_name(ops_device(engine->ops, device)), "share", (json_int_t)share);
     json_add_text(one, JSON_COMPACT, &mine);
     json_decref(one);
-    const int result = team_gather(team, buf_str(&mine), &all, err);
+    const int result = process_group_gather_texts(processes, buf_str(&mine), &all, err);
     if (result == 0)
         *ranks = json_array();
     for (size_t at = 0; result == 0 && at < all.size; at += strlen(all.data + at) + 1)

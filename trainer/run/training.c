@@ -179,18 +179,18 @@ static int model_begin(struct training *t, struct error *err)
     const char *recorded = t->again ? t->again->precision : run->record ? run_precision(run) : NULL;
     char *tune = directory ? path_join(directory, TUNE_NAME) : NULL;
     enum precision precision = engine_precision(&t->engine, recorded);
-    int result = team_give(t->team, &precision, sizeof precision, err);
+    int result = process_group_broadcast(t->processes, &precision, sizeof precision, err);
     if (result == 0)
         result = engine_open(&t->engine, precision, tune, err);
     mem_free(tune);
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
-    TRY(team_agree(t->team, result, err));
+    TRY(process_group_barrier(t->processes, result, err));
     char device[OPS_NAME_SIZE];
     /* With --same-bits it must not matter which process computes a part. Updates of whole matrices contain products,
      * whose results must be the same in all processes. Both need the same device everywhere. */
     if (t->setup.recipe.part > 0 || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
-        TRY(team_compare(t->team, "device", ops_device(t->engine.ops, device), err));
+        TRY(process_group_compare(t->processes, "device", ops_device(t->engine.ops, device), err));
     if (t->engine.ops->precision == PRECISION_FP16)
         t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
     return 0;
@@ -213,7 +213,7 @@ static struct loader_options samples_after(const struct training *t, uint64_t st
     const struct recipe *recipe = &t->setup.recipe;
     const uint64_t first = recipe_samples(recipe, step);
     assert(step <= recipe->schedule.steps);
-    assert(t->borders[t->team->rank] <= t->borders[t->team->rank + 1]);
+    assert(t->borders[t->processes->rank] <= t->borders[t->processes->rank + 1]);
     return (struct loader_options){
         .source = &t->setup.task.samples,
         .first = first,
@@ -221,8 +221,8 @@ static struct loader_options samples_after(const struct training *t, uint64_t st
         .batch = recipe->batch,
         .plan = recipe->batches,
         .step = step,
-        .share_from = (uint32_t)t->borders[t->team->rank],
-        .share_to = (uint32_t)t->borders[t->team->rank + 1],
+        .share_from = (uint32_t)t->borders[t->processes->rank],
+        .share_to = (uint32_t)t->borders[t->processes->rank + 1],
         .limits = t->engine.limits,
     };
 }
@@ -249,25 +249,25 @@ static int setup_begin(struct training *t, const struct settings *settings, stru
     struct recipe recipe;
     struct setup *s = &t->setup;
     char hash[17];
-    int result = team_leads(t->team) ? setup_lead(t, settings, origin, err) : 0;
-    TRY(team_agree(t->team, result, err));
-    if (t->team->size == 1)
+    int result = process_group_is_leader(t->processes) ? setup_lead(t, settings, origin, err) : 0;
+    TRY(process_group_barrier(t->processes, result, err));
+    if (t->processes->size == 1)
         return 0;
     recipe = s->recipe;
-    TRY(team_give(t->team, &recipe, sizeof recipe, err));
-    if (!team_leads(t->team))
+    TRY(process_group_broadcast(t->processes, &recipe, sizeof recipe, err));
+    if (!process_group_is_leader(t->processes))
         result = setup_follow(s, settings, &recipe, err);
-    TRY(team_agree(t->team, result, err));
-    return team_compare(t->team, "dataset", hash_text(s->material.hash, hash), err);
+    TRY(process_group_barrier(t->processes, result, err));
+    return process_group_compare(t->processes, "dataset", hash_text(s->material.hash, hash), err);
 }
 
 /* Rank 0 takes the run's directory; all processes learn whether the run is finished. */
 static int run_begin(struct training *t, bool silent, struct error *err)
 {
-    const int result = keeper_take(&t->keeper, &t->setup, silent || !team_leads(t->team), err);
-    TRY(team_agree(t->team, result, err));
+    const int result = keeper_take(&t->keeper, &t->setup, silent || !process_group_is_leader(t->processes), err);
+    TRY(process_group_barrier(t->processes, result, err));
     t->finished = t->keeper.run.kind == RUN_FINISHED;
-    return team_give(t->team, &t->finished, sizeof t->finished, err);
+    return process_group_broadcast(t->processes, &t->finished, sizeof t->finished, err);
 }
 
 /* The number of units that are divided into shares: samples, or with --same-bits whole parts. */
@@ -280,18 +280,18 @@ static uint64_t units_of_batch(const struct recipe *recipe)
 static void set_borders(struct training *t)
 {
     const struct recipe *recipe = &t->setup.recipe;
-    for (uint32_t r = 0; r <= t->team->size; r++) {
+    for (uint32_t r = 0; r <= t->processes->size; r++) {
         const uint64_t border = t->borders[r] * (recipe->part > 0 ? recipe->part : 1);
         t->borders[r] = border < recipe->batch ? border : recipe->batch;
     }
-    assert(t->borders[0] == 0 && t->borders[t->team->size] == recipe->batch); /* each sample has one process */
+    assert(t->borders[0] == 0 && t->borders[t->processes->size] == recipe->batch); /* each sample has one process */
 }
 
 /* Divides the batch again by the seconds per sample of all processes (--share auto), if that gains. */
 static void recut(struct training *t, const double *seconds)
 {
     const struct recipe *recipe = &t->setup.recipe;
-    const uint32_t size = t->team->size, each = recipe->part > 0 ? recipe->part : 1;
+    const uint32_t size = t->processes->size, each = recipe->part > 0 ? recipe->part : 1;
     const uint64_t step = t->position.state.step + t->position.queued + 1;
     for (uint32_t r = 0; r <= size; r++)
         t->borders[r] = (t->borders[r] + each - 1) / each;
@@ -309,14 +309,14 @@ static void recut(struct training *t, const double *seconds)
 
 int training_adapt(struct training *t, struct error *err)
 {
-    if (!t->team->adapts || t->team->size == 1)
+    if (!t->processes->adapts || t->processes->size == 1)
         return 0;
     adapt_note(&t->adapt, t->samples.computed, t->samples.sequences);
     if (!adapt_due(&t->adapt))
         return 0;
-    double *seconds = mem_clear(t->team->size, sizeof *seconds);
-    seconds[t->team->rank] = adapt_seconds(&t->adapt);
-    const int result = team_add(t->team, seconds, t->team->size, err);
+    double *seconds = mem_clear(t->processes->size, sizeof *seconds);
+    seconds[t->processes->rank] = adapt_seconds(&t->adapt);
+    const int result = process_group_all_reduce(t->processes, seconds, t->processes->size, err);
     if (result == 0)
         recut(t, seconds);
     mem_free(seconds);
@@ -327,7 +327,7 @@ int training_adapt(struct training *t, struct error *err)
 static int shares_begin(struct training *t, struct error *err)
 {
     const struct recipe *recipe = &t->setup.recipe;
-    const uint32_t size = t->team->size;
+    const uint32_t size = t->processes->size;
     const uint64_t units = units_of_batch(recipe);
     int64_t hosts = t->engine.ops->memory == 0; /* summed: processes whose gradients are in host memory */
     uint64_t *units_of = t->borders;
@@ -343,13 +343,13 @@ static int shares_begin(struct training *t, struct error *err)
                                             recipe->batch / size)
                                      : hint(err, "--same-bits gives a process whole samples: a larger --batch");
     }
-    share_divide(units, t->team->weights, size, units_of);
-    TRY(team_add_counts(t->team, &hosts, 1, err));
-    engine_join(&t->engine, t->team, units_of, hosts == size);
+    share_divide(units, t->processes->weights, size, units_of);
+    TRY(process_group_all_reduce_counts(t->processes, &hosts, 1, err));
+    engine_join(&t->engine, t->processes, units_of, hosts == size);
     set_borders(t);
-    if (t->team->adapts && recipe->batches.first < recipe->batch)
+    if (t->processes->adapts && recipe->batches.first < recipe->batch)
         return fail(err, ERR_USAGE, "--share auto needs batches of one size, but --batch-warmup has several");
-    if (t->team->adapts && size > 1) {
+    if (t->processes->adapts && size > 1) {
         t->keeper.borders = t->borders;
         t->keeper.processes = size;
     }
@@ -369,17 +369,18 @@ static int shares_begin(struct training *t, struct error *err)
  * memory. */
 static int divide_state(struct training *t, const struct origin *origin, struct error *err)
 {
-    const size_t count = team_leads(t->team) ? model_table(t->engine.model)->size : 0;
+    const size_t count = process_group_is_leader(t->processes) ? model_table(t->engine.model)->size : 0;
     struct model *model = t->engine.model;
     const bool own = t->engine.ops->memory == 0 && model_weights(model) == model_params(model);
     struct flat_state flat = {own ? model_params(model) : mem_clear(count, sizeof *flat.params),
                               mem_clear(count, sizeof *flat.first), mem_clear(count, sizeof *flat.second)};
-    int result = team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, &flat, err) : 0, err);
-    meet_move(t->team->meet, 0, "the first weights");
+    int result = process_group_barrier(
+        t->processes, process_group_is_leader(t->processes) ? state_begin(t, origin, &flat, err) : 0, err);
+    meet_move(t->processes->meet, 0, "the first weights");
     if (result == 0)
-        result = team_give(t->team, &t->position, sizeof t->position, err);
+        result = process_group_broadcast(t->processes, &t->position, sizeof t->position, err);
     if (result == 0 && exchange_scatter(t->engine.exchange, flat.params, flat.first, flat.second, err) < 0)
-        result = team_fail(t->team, err);
+        result = process_group_fail(t->processes, err);
     if (!own)
         mem_free(flat.params);
     mem_free(flat.first);
@@ -391,16 +392,16 @@ static int divide_state(struct training *t, const struct origin *origin, struct 
 static int give_state(struct training *t, struct error *err)
 {
     const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
-    if (t->team->size == 1)
+    if (t->processes->size == 1)
         return 0;
-    meet_move(t->team->meet, 0, "the first weights");
-    TRY(team_give(t->team, &t->position, sizeof t->position, err));
+    meet_move(t->processes->meet, 0, "the first weights");
+    TRY(process_group_broadcast(t->processes, &t->position, sizeof t->position, err));
     const struct flat_state flat = engine_map(&t->engine, MAP_CHANGE);
-    int result = team_give(t->team, flat.params, bytes, err);
+    int result = process_group_broadcast(t->processes, flat.params, bytes, err);
     if (result == 0)
-        result = team_give(t->team, flat.first, bytes, err);
+        result = process_group_broadcast(t->processes, flat.first, bytes, err);
     if (result == 0)
-        result = team_give(t->team, flat.second, bytes, err);
+        result = process_group_broadcast(t->processes, flat.second, bytes, err);
     engine_unmap(&t->engine, &flat, MAP_CHANGE);
     model_refresh(t->engine.model);
     return result;
@@ -409,13 +410,13 @@ static int give_state(struct training *t, struct error *err)
 static int whole_state(struct training *t, const struct origin *origin, struct error *err)
 {
     int result = 0;
-    if (team_leads(t->team)) {
+    if (process_group_is_leader(t->processes)) {
         const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
         result = state_begin(t, origin, &flat, err);
         engine_unmap(&t->engine, &flat, MAP_FILL);
         model_refresh(t->engine.model);
     }
-    TRY(team_agree(t->team, result, err));
+    TRY(process_group_barrier(t->processes, result, err));
     return give_state(t, err);
 }
 
@@ -428,7 +429,7 @@ static int errors_begin(struct training *t, struct error *err)
     state->freeze = exchange_frozen(t->engine.exchange);
     if (state->freeze.update == 0)
         return 0;
-    TRY(team_agree(t->team, exchange_take_errors(t->engine.exchange, t->restored, &mean, err), err));
+    TRY(process_group_barrier(t->processes, exchange_take_errors(t->engine.exchange, t->restored, &mean, err), err));
     if (mean && !t->keeper.silent)
         log_say("note       another number of processes: each begins with the mean of their errors");
     return 0;
@@ -438,12 +439,12 @@ static int errors_begin(struct training *t, struct error *err)
 
 static int start_keeper(struct training *t, struct error *err)
 {
-    const uint32_t rank = t->team->rank;
+    const uint32_t rank = t->processes->rank;
     json_t *ranks;
-    TRY(record_ranks(t->team, &t->engine, t->borders[rank + 1] - t->borders[rank], &ranks, err));
+    TRY(record_ranks(t->processes, &t->engine, t->borders[rank + 1] - t->borders[rank], &ranks, err));
     const int result = keeper_begin(&t->keeper, &t->engine, &t->position, ranks, err);
     json_decref(ranks);
-    return team_agree(t->team, result, err);
+    return process_group_barrier(t->processes, result, err);
 }
 
 /* For tests: DS_SLOW=SECONDS,SECONDS,… sets by how much longer each sequence takes in each rank. */
@@ -457,7 +458,7 @@ static double slowed(uint32_t rank)
 
 static void samples_begin(struct training *t)
 {
-    t->samples.slowed = slowed(t->team->rank);
+    t->samples.slowed = slowed(t->processes->rank);
     const struct loader_options samples = training_samples(t);
     if (samples.share_from < samples.share_to)
         t->samples.loader = loader_open(&samples);
@@ -468,7 +469,7 @@ static void samples_begin(struct training *t)
 static int estimate_begin(struct training *t, double opened, struct error *err)
 {
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
-    const bool estimates = team_leads(t->team) && !t->keeper.silent && t->samples.loader;
+    const bool estimates = process_group_is_leader(t->processes) && !t->keeper.silent && t->samples.loader;
     if (estimates) {
         TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
         t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
@@ -484,8 +485,8 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     TRY(setup_begin(t, settings, origin, err));
     int chosen = engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err);
     if (chosen == 0)
-        chosen = engine_divide(&t->engine, t->team->rank, t->team->size, err);
-    TRY(team_agree(t->team, chosen, err));
+        chosen = engine_divide(&t->engine, t->processes->rank, t->processes->size, err);
+    TRY(process_group_barrier(t->processes, chosen, err));
     t->deadline = limit_deadline(settings);
     TRY(run_begin(t, silent, err));
     if (t->finished)
@@ -500,7 +501,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
         samples_begin(t);
-    TRY(team_agree(t->team, estimate_begin(t, from, err), err));
+    TRY(process_group_barrier(t->processes, estimate_begin(t, from, err), err));
     TRY(start_keeper(t, err));
     t->position.counts_from = keeper_counts_from(&t->keeper, t->position.begun_at);
     if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
@@ -508,29 +509,30 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     return 0;
 }
 
-static int open_as(struct training *t, const struct settings *settings, struct team *team,
+static int open_as(struct training *t, const struct settings *settings, struct process_group *processes,
                    const struct training_again *again, bool silent, struct error *err)
 {
     struct origin origin = {0};
-    *t = (struct training){.team = team, .again = again, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
-    meet_move(team->meet, 0, "opening");
-    meet_work(team->meet, true);
+    *t = (struct training){
+        .processes = processes, .again = again, .borders = mem_clear(processes->size + 1, sizeof *t->borders)};
+    meet_move(processes->meet, 0, "opening");
+    meet_work(processes->meet, true);
     const int result = open_all(t, settings, silent, &origin, err);
-    meet_work(team->meet, false);
+    meet_work(processes->meet, false);
     origin_release(&origin);
     return result;
 }
 
-int training_open(struct training *t, const struct settings *settings, struct team *team, bool silent,
+int training_open(struct training *t, const struct settings *settings, struct process_group *processes, bool silent,
                   struct error *err)
 {
-    return open_as(t, settings, team, NULL, silent, err);
+    return open_as(t, settings, processes, NULL, silent, err);
 }
 
-int training_open_again(struct training *t, const struct settings *settings, struct team *team,
+int training_open_again(struct training *t, const struct settings *settings, struct process_group *processes,
                         const struct training_again *again, struct error *err)
 {
-    return open_as(t, settings, team, again, true, err);
+    return open_as(t, settings, processes, again, true, err);
 }
 
 void training_close(struct training *t)

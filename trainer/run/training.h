@@ -13,7 +13,7 @@
 #include "trainer/run/norms.h"
 #include "trainer/run/setup.h"
 #include "trainer/run/step.h"
-#include "trainer/parallel/team.h"
+#include "trainer/parallel/process_group.h"
 
 #include <stdbool.h>
 
@@ -25,33 +25,33 @@ struct training_again {
 };
 
 struct training {
-    struct setup setup;       /* what is fixed: recipe, datasets, identity */
-    struct engine engine;     /* what computes: device, model, moments */
-    struct position position; /* the progress of the run */
-    struct team *team;        /* the processes of the run; borrowed */
-    uint64_t *borders;  /* [team->size + 1] process r has the samples [borders[r], borders[r + 1]) of every batch */
-    struct adapt adapt; /* for --share auto */
-    struct step_samples samples;        /* of this process's share, from the position on */
-    struct keeper keeper;               /* used by the process that writes: directory, metrics, checkpoints, screen */
-    struct norms norms;                 /* zeroed in a silent process or without --norms-every */
-    double opening;                     /* seconds before the first step could begin */
-    struct estimate estimate;           /* for this share, made before the first step; only at rank 0 */
-    double evaluation_longest;          /* seconds of the longest evaluation of this start; 0: none yet */
-    bool asked;                         /* the message about the next turn has been started (team_control_begin) */
-    double deadline;                    /* clock_now by which to leave; INFINITY: none */
+    struct setup setup;              /* what is fixed: recipe, datasets, identity */
+    struct engine engine;            /* what computes: device, model, moments */
+    struct position position;        /* the progress of the run */
+    struct process_group *processes; /* the processes of the run; borrowed */
+    uint64_t *borders; /* [processes->size + 1] process r has the samples [borders[r], borders[r + 1]) of every batch */
+    struct adapt adapt;          /* for --share auto */
+    struct step_samples samples; /* of this process's share, from the position on */
+    struct keeper keeper;        /* used by the process that writes: directory, metrics, checkpoints, screen */
+    struct norms norms;          /* zeroed in a silent process or without --norms-every */
+    double opening;              /* seconds before the first step could begin */
+    struct estimate estimate;    /* for this share, made before the first step; only at rank 0 */
+    double evaluation_longest;   /* seconds of the longest evaluation of this start; 0: none yet */
+    bool asked;                  /* the message about the next turn has been started (process_group_control_begin) */
+    double deadline;             /* clock_now by which to leave; INFINITY: none */
     const struct training_again *again; /* NULL: a run is started or resumed */
     bool finished;                      /* the run had finished before this start */
     char *restored;                     /* at rank 0: the checkpoint that it resumed from, or NULL */
 };
 
-/* Collective (team.h). Opens dataset, device, run and model; rank 0 initializes, reads or resumes the weights and sends
- * them to all. If the run has finished (`finished`), no model is opened. `silent`: rank 0 has no directory either
- * (keeper.h). The caller calls training_close, on errors too. */
-int training_open(struct training *training, const struct settings *settings, struct team *team, bool silent,
-                  struct error *err);
+/* Collective (process_group.h). Opens dataset, device, run and model; rank 0 initializes, reads or resumes the weights
+ * and sends them to all. If the run has finished (`finished`), no model is opened. `silent`: rank 0 has no directory
+ * either (keeper.h). The caller calls training_close, on errors too. */
+int training_open(struct training *training, const struct settings *settings, struct process_group *processes,
+                  bool silent, struct error *err);
 /* The same for a run that is computed again, silently. ERR_MISMATCH: the checkpoint is not of the run that `settings`
  * define. */
-int training_open_again(struct training *training, const struct settings *settings, struct team *team,
+int training_open_again(struct training *training, const struct settings *settings, struct process_group *processes,
                         const struct training_again *again, struct error *err);
 void training_close(struct training *training);
 /* Collective, after the gradients of a step and before the samples of the next are fetched: divides the batch again if

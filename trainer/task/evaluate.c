@@ -122,8 +122,8 @@ static int add_samples(const struct evaluation_work *work, uint64_t from, uint64
             result = fail(err, ERR_STOPPED, "stopped while evaluating");
             break;
         }
-        if (work->team)
-            meet_move(work->team->meet, work->step, "evaluating");
+        if (work->processes)
+            meet_move(work->processes->meet, work->step, "evaluating");
         model_evaluate(work->model, &micro->batch, sums);
         tally_add_batch(tally, &micro->batch);
         if (work->weights && !model_metrics_finite(sums)) {
@@ -138,22 +138,23 @@ static int add_samples(const struct evaluation_work *work, uint64_t from, uint64
     return result;
 }
 
-static int add_processes(struct team *team, struct model_metrics *sums, struct tally *tally, struct error *err)
+static int add_processes(struct process_group *processes, struct model_metrics *sums, struct tally *tally,
+                         struct error *err)
 {
     double losses[STEP_SUMS];
     int64_t counts[HEAD_KINDS + 2] = {sums->sequences, sums->tokens};
     model_metrics_sums(sums, losses);
     for (int h = 0; h < HEAD_KINDS; h++)
         counts[2 + h] = sums->heads[h].count;
-    TRY(team_add(team, losses, STEP_SUMS, err));
-    TRY(team_add_counts(team, counts, HEAD_KINDS + 2, err));
+    TRY(process_group_all_reduce(processes, losses, STEP_SUMS, err));
+    TRY(process_group_all_reduce_counts(processes, counts, HEAD_KINDS + 2, err));
     *sums = (struct model_metrics){.sequences = counts[0], .tokens = counts[1]};
     model_metrics_add(sums, losses);
     for (int h = 0; h < HEAD_KINDS; h++)
         sums->heads[h].count = counts[2 + h];
     for (int h = 0; h < HEAD_KINDS; h++)
         if (tally->counts[h])
-            TRY(team_add_counts(team, tally->counts[h], tally->labels[h], err));
+            TRY(process_group_all_reduce_counts(processes, tally->counts[h], tally->labels[h], err));
     return 0;
 }
 
@@ -164,13 +165,14 @@ static int add_divided(const struct evaluation_work *work, uint64_t from, uint64
 {
     struct model_metrics sums = {0};
     double losses[STEP_SUMS];
-    const uint64_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
+    const uint64_t rank = work->processes ? work->processes->rank : 0,
+                   size = work->processes ? work->processes->size : 1;
     const uint64_t begin = from + (to - from) * rank / size, end = from + (to - from) * (rank + 1) / size;
     int result = begin < end ? add_samples(work, begin, end, &sums, tally, err) : 0;
     if (size > 1 && work->weights) /* one process alone may have met numbers that are not finite */
-        result = team_agree(work->team, result, err);
+        result = process_group_barrier(work->processes, result, err);
     if (result == 0 && size > 1)
-        result = add_processes(work->team, &sums, tally, err);
+        result = add_processes(work->processes, &sums, tally, err);
     *evaluation = evaluation_of(work->task, &sums);
     set_baselines(work->task, tally, evaluation);
     model_metrics_sums(&sums, losses);

@@ -8,7 +8,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/metric.h"
 #include "trainer/model/model.h"
-#include "trainer/parallel/team.h"
+#include "trainer/parallel/process_group.h"
 #include "trainer/parallel/verdict.h"
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct evaluation_work {
     uint64_t samples;                 /* to evaluate: the first ones of the source, at most all */
     const struct pack_limits *limits; /* of a micro-batch */
     const struct halt *halt;          /* asked before every micro-batch */
-    struct team *team;                /* the processes that share the samples; NULL: one process */
+    struct process_group *processes;  /* the processes that share the samples; NULL: one process */
     uint64_t step;                    /* the last step, for messages */
     struct evaluation *each;          /* [source->parts] results per dataset; NULL: not wanted */
     const char *weights; /* their file: numbers that are not finite are its error; NULL: they count as such */

@@ -48,8 +48,8 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
     while ((result = loader_next(loader, &micro, err)) > 0) {
         if (work->halt->asked(work->halt->context))
             return fail(err, ERR_STOPPED, "stopped while predicting");
-        if (work->team)
-            meet_move(work->team->meet, work->step, "predicting");
+        if (work->processes)
+            meet_move(work->processes->meet, work->step, "predicting");
         model_evaluate(work->model, &micro->batch, sums);
         const size_t count = columns * (size_t)head_rows(head, &micro->batch).rows.live;
         download(model_ops(work->model), model_logits(work->model, head), count, out);
@@ -82,13 +82,13 @@ static int predict_range(const struct evaluation_work *work, const struct sample
 }
 
 /* Every process has the logits of its own samples, and zeros elsewhere; a sum with zeros is exact. */
-static int gather(struct team *team, float *logits, size_t count, double *loss, struct error *err)
+static int gather(struct process_group *processes, float *logits, size_t count, double *loss, struct error *err)
 {
     double *sums = mem_array(count + 1, sizeof *sums);
     for (size_t i = 0; i < count; i++)
         sums[i] = (double)logits[i];
     sums[count] = *loss;
-    const int result = team_add(team, sums, count + 1, err);
+    const int result = process_group_all_reduce(processes, sums, count + 1, err);
     for (size_t i = 0; i < count; i++)
         logits[i] = (float)sums[i];
     *loss = sums[count];
@@ -101,7 +101,7 @@ int predict(const struct evaluation_work *work, const struct samples *samples, f
 {
     struct model_metrics sums = {0};
     const size_t columns = (size_t)predict_columns(model_config(work->model), samples->head);
-    const size_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
+    const size_t rank = work->processes ? work->processes->rank : 0, size = work->processes ? work->processes->size : 1;
     /* Borders are multiples of what the loader takes at once, so samples share micro-batches as in one process. */
     const size_t unit = (size_t)work->limits->sequences, units = (samples->count + unit - 1) / unit;
     const size_t from = units * rank / size * unit, end = units * (rank + 1) / size * unit;
@@ -112,10 +112,10 @@ int predict(const struct evaluation_work *work, const struct samples *samples, f
     float *own = from < to ? out + columns * (by_token ? samples->items[from].at : from) : out;
     int result = predict_range(work, samples, from, to, own, &sums, err);
     if (size > 1) /* the samples of one process may be the only ones without finite logits */
-        result = team_agree(work->team, result, err);
+        result = process_group_barrier(work->processes, result, err);
     double total = sums.heads[samples->head].loss;
     if (result == 0 && size > 1)
-        result = gather(work->team, out, rows * columns, &total, err);
+        result = gather(work->processes, out, rows * columns, &total, err);
     if (loss)
         *loss = total / (double)samples->count;
     return result;

@@ -83,9 +83,9 @@ static void report(const struct setup *setup, const struct origin *origin, struc
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
-static bool halted(void *team)
+static bool halted(void *processes)
 {
-    return team_stop_asked(team) || team_has_failed(team);
+    return process_group_stop_asked(processes) || process_group_has_failed(processes);
 }
 
 static int open_model(struct evaluating *e, struct error *err)
@@ -152,7 +152,7 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
         e->settings.shards = e->shards = shards_recorded(shards);
     if (settings->seq == 0 && seq)
         e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
-    int result = team_open(&e->team, &e->settings, err);
+    int result = process_group_open(&e->processes, &e->settings, err);
     if (result == 0 && e->settings.shards.count == 0)
         result = no_dataset(e->recorded, directory, err);
     if (result == 0)
@@ -161,7 +161,7 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
         result = check_recorded(&e->setup, &e->origin, err);
     if (result == 0)
         result = open_model(e, err);
-    result = team_agree(&e->team, result, err);
+    result = process_group_barrier(&e->processes, result, err);
     if (result < 0 && as_recorded && shards_missing(&e->shards))
         hint(err, "run.json names that dataset; --shards DIR says where it is now");
     return result;
@@ -173,7 +173,7 @@ bool evaluating_close(struct evaluating *e, int result, struct error *err)
     origin_release(&e->origin);
     engine_close(&e->engine);
     setup_close(&e->setup);
-    const bool mute = team_leave(&e->team, result, err);
+    const bool mute = process_group_leave(&e->processes, result, err);
     mem_free(e->shards.items);
     json_decref(e->recorded);
     return mute;
@@ -190,14 +190,14 @@ static int eval(struct evaluating *e, struct error *err)
         .source = &e->setup.task.splits[settings->split],
         .samples = settings->eval_samples,
         .limits = &e->engine.limits,
-        .halt = &(struct halt){halted, &e->team},
-        .team = &e->team,
+        .halt = &(struct halt){halted, &e->processes},
+        .processes = &e->processes,
         .each = each,
         .weights = e->origin.weights,
     };
     screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
     TRY(e->setup.task.evaluate(&work, &evaluation, err));
-    if (!team_leads(&e->team))
+    if (!process_group_is_leader(&e->processes))
         return 0;
     json_t *guesses = NULL;
     const double seconds = clock_now() - from;

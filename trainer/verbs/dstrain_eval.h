@@ -5,14 +5,14 @@
 #include "trainer/run/engine.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/run/setup.h"
-#include "trainer/parallel/team.h"
+#include "trainer/parallel/process_group.h"
 
 struct evaluating {
     struct settings settings; /* with the dataset and length from run.json if none were given */
     struct setup setup;
     struct engine engine;
     struct origin origin;
-    struct team team;
+    struct process_group processes;
     json_t *recorded;           /* run.json, or NULL */
     struct opt_paths shards;    /* the datasets in `recorded`, if none were given */
     struct names_report report; /* from reading the weights */
@@ -22,7 +22,7 @@ struct evaluating {
  * `directory` is a run, a checkpoint or a Hugging Face directory; the string must outlive *e. The caller calls
  * evaluating_close, on errors too. *e must not be moved in memory. */
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err);
-/* Returns what team_leave does. */
+/* Returns what process_group_leave does. */
 bool evaluating_close(struct evaluating *e, int result, struct error *err);
 
 /* Makes the model's guesses for settings.shown of the samples (tune/guesses.h). */

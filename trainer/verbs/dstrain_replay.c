@@ -46,18 +46,18 @@ static uint64_t plan_from(const struct replay *r)
     return (uint64_t)json_integer_value(json_object_get(r->plan, "from"));
 }
 
-/* Collective (team.h): sends rank 0's plan to all. The others need no access to the run's directory. */
-static int give_plan(struct replay *r, struct team *team, struct error *err)
+/* Collective (process_group.h): sends rank 0's plan to all. The others need no access to the run's directory. */
+static int give_plan(struct replay *r, struct process_group *processes, struct error *err)
 {
-    if (team->size == 1)
+    if (processes->size == 1)
         return 0;
     char *text = r->plan ? json_dumps(r->plan, JSON_COMPACT) : NULL;
     uint64_t size = text ? strlen(text) + 1 : 0;
-    int result = team_give(team, &size, sizeof size, err);
+    int result = process_group_broadcast(processes, &size, sizeof size, err);
     if (result == 0 && !text)
         text = mem_clear(size, 1);
     if (result == 0)
-        result = team_give(team, text, size, err);
+        result = process_group_broadcast(processes, text, size, err);
     if (result == 0 && !r->plan)
         r->plan = json_loads(text, 0, NULL);
     mem_free(text);
@@ -266,11 +266,14 @@ static int train_to(struct replay *r, uint64_t step, struct error *err)
     return 0;
 }
 
-static int open_replay(struct replay *r, struct team *team, const struct settings *asked, struct error *err)
+static int open_replay(struct replay *r, struct process_group *processes, const struct settings *asked,
+                       struct error *err)
 {
-    TRY(team_agree(team, team_leads(team) ? stretch_plan(r->run, asked, &r->record, &r->plan, err) : 0, err));
-    TRY(give_plan(r, team, err));
-    TRY(team_agree(team, read_command(r, asked, err), err));
+    TRY(process_group_barrier(
+        processes, process_group_is_leader(processes) ? stretch_plan(r->run, asked, &r->record, &r->plan, err) : 0,
+        err));
+    TRY(give_plan(r, processes, err));
+    TRY(process_group_barrier(processes, read_command(r, asked, err), err));
     if (plan_from(r) > 0)
         r->checkpoint = stretch_checkpoint(r->run, plan_from(r));
     r->again = (struct training_again){
@@ -278,20 +281,20 @@ static int open_replay(struct replay *r, struct team *team, const struct setting
         .precision = json_string_value(json_object_get(r->plan, "precision")),
         .checkpoint = r->checkpoint,
     };
-    return training_open_again(&r->training, &r->settings, team, &r->again, err);
+    return training_open_again(&r->training, &r->settings, processes, &r->again, err);
 }
 
-static int replay(struct replay *r, struct team *team, const struct settings *asked, struct error *err)
+static int replay(struct replay *r, struct process_group *processes, const struct settings *asked, struct error *err)
 {
-    const bool leads = team_leads(team);
-    TRY(open_replay(r, team, asked, err));
+    const bool leads = process_group_is_leader(processes);
+    TRY(open_replay(r, processes, asked, err));
     const json_t *steps = json_object_get(r->plan, "steps");
     const size_t count = json_array_size(steps);
     const uint64_t last = (uint64_t)json_integer_value(json_array_get(steps, count - 1));
-    TRY(team_agree(team, leads ? same_machine(r, last, err) : 0, err));
+    TRY(process_group_barrier(processes, leads ? same_machine(r, last, err) : 0, err));
     for (size_t i = 0; i < count; i++) {
         TRY(train_to(r, (uint64_t)json_integer_value(json_array_get(steps, i)), err));
-        TRY(team_agree(team, compare_checkpoint(r, leads, err), err));
+        TRY(process_group_barrier(processes, compare_checkpoint(r, leads, err), err));
     }
     if (leads && asked->json) {
         output_json(json_pack("{s:b, s:I, s:I, s:i, s:s}", "ok", 1, "from", (json_int_t)plan_from(r), "to",
@@ -323,15 +326,15 @@ int dstrain_replay(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *asked = context;
     struct replay r = {.run = bare.items[0]};
-    struct team team;
+    struct process_group processes;
     stop_on_signals();
-    int result = team_open(&team, asked, err);
+    int result = process_group_open(&processes, asked, err);
     if (result == 0)
-        result = replay(&r, &team, asked, err);
+        result = replay(&r, &processes, asked, err);
     if (result < 0 && asked->shards.count == 0 && shards_missing(&r.settings.shards))
         hint(err, RUN_NAME " names that dataset; --shards DIR says where it is now");
     training_close(&r.training);
-    asked->mute = team_leave(&team, result, err);
+    asked->mute = process_group_leave(&processes, result, err);
     replay_release(&r);
     return result;
 }

@@ -38,7 +38,7 @@ struct tuned {
     struct setup setup;
     struct origin origin;
     struct engine engine;
-    struct team team;
+    struct process_group processes;
 };
 
 /* ---- what the directory is ---- */
@@ -315,14 +315,14 @@ static bool close_all(struct tuned *t, int result, struct error *err)
     glue_release(&t->glue);
     squad_close(&t->squad);
     forget(t);
-    return team_leave(&t->team, result, err);
+    return process_group_leave(&t->processes, result, err);
 }
 
 /* ---- scores ---- */
 
-static bool halted(void *team)
+static bool halted(void *processes)
 {
-    return team_stop_asked(team) || team_has_failed(team);
+    return process_group_stop_asked(processes) || process_group_has_failed(processes);
 }
 
 static void report(const struct tuned *t, json_t *scores, double seconds)
@@ -347,18 +347,18 @@ static void report(const struct tuned *t, json_t *scores, double seconds)
 static int score(struct tuned *t, struct error *err)
 {
     const double from = clock_now();
-    const struct halt halt = {halted, &t->team};
+    const struct halt halt = {halted, &t->processes};
     const struct evaluation_work work = {
         .task = &t->setup.task,
         .model = t->engine.model,
         .limits = &t->engine.limits,
         .halt = &halt,
-        .team = &t->team,
+        .processes = &t->processes,
         .weights = t->origin.weights,
     };
     json_t *scores = NULL;
     TRY(t->glue.task ? glue_evaluate(&t->glue, &work, &scores, err) : squad_evaluate(&t->squad, &work, &scores, err));
-    if (team_leads(&t->team))
+    if (process_group_is_leader(&t->processes))
         report(t, scores, clock_now() - from);
     json_decref(scores);
     return 0;
@@ -400,9 +400,9 @@ static int open_all(struct tuned *t, const char *directory, struct error *err)
 int eval_tuned(struct settings *settings, const char *directory, struct error *err)
 {
     struct tuned t = {.settings = *settings};
-    int result = team_open(&t.team, settings, err);
+    int result = process_group_open(&t.processes, settings, err);
     if (result == 0)
-        result = team_agree(&t.team, open_all(&t, directory, err), err);
+        result = process_group_barrier(&t.processes, open_all(&t, directory, err), err);
     if (result == 0)
         result = score(&t, err);
     settings->mute = close_all(&t, result, err);

@@ -21,9 +21,9 @@
 
 /* ---- without training ---- */
 
-static bool asked(void *team)
+static bool asked(void *processes)
 {
-    return team_stop_asked(team);
+    return process_group_stop_asked(processes);
 }
 
 static int load(struct engine *e, const struct origin *origin, struct error *err)
@@ -45,10 +45,11 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     return result;
 }
 
-static int answer_all(struct setup *setup, struct team *team, const struct origin *origin, struct error *err)
+static int answer_all(struct setup *setup, struct process_group *processes, const struct origin *origin,
+                      struct error *err)
 {
     struct engine engine = {0};
-    const struct halt halt = {asked, team};
+    const struct halt halt = {asked, processes};
     const bool modelled = !setup->settings->logits;
     int result = modelled ? engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err) : 0;
     if (result == 0 && modelled)
@@ -68,15 +69,15 @@ static int answer_only(const struct settings *settings, struct error *err)
 {
     struct setup setup = {0};
     struct origin origin = {0};
-    struct team team;
+    struct process_group processes;
     stop_on_signals();
-    TRY(team_alone(&team, err));
+    TRY(process_group_single(&processes, err));
     int result = setup_open(&setup, settings, &origin, err);
     if (result == 0)
-        result = answer_all(&setup, &team, &origin, err);
+        result = answer_all(&setup, &processes, &origin, err);
     origin_release(&origin);
     setup_close(&setup);
-    team_close(&team);
+    process_group_close(&processes);
     return result;
 }
 

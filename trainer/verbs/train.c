@@ -29,8 +29,8 @@ static bool deadline_nears(const struct training *t, bool save)
 
 static bool halts(const struct training *t, bool save)
 {
-    const bool asked = team_stop_asked(t->team);
-    return t->team->size == 1 ? asked || deadline_nears(t, save) : team_has_failed(t->team);
+    const bool asked = process_group_stop_asked(t->processes);
+    return t->processes->size == 1 ? asked || deadline_nears(t, save) : process_group_has_failed(t->processes);
 }
 
 /* A single process discards an evaluation on a stop request or near the deadline; several processes finish it, unless
@@ -46,7 +46,7 @@ static bool step_halts(void *context)
 {
     const struct training *t = context;
     const uint64_t number = t->position.state.step + t->position.queued + 1;
-    return halts(t, true) || (t->team->size > 1 && team_halts(t->team, number));
+    return halts(t, true) || (t->processes->size > 1 && process_group_halts(t->processes, number));
 }
 
 static struct rules rules_of(const struct training *t)
@@ -85,7 +85,7 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
                                   .save_seconds = limit_save_seconds(t),
                                   .evaluation_seconds = limit_evaluation_seconds(t),
                                   .fresh = under_way + t->position.queued == 0 && !limit_moved(t),
-                                  .asked = team_stop_asked(t->team),
+                                  .asked = process_group_stop_asked(t->processes),
                                   .failure = failure,
                               });
 }
@@ -99,12 +99,12 @@ static void ask(struct training *t, uint64_t under_way)
     assert(!t->asked && under_way <= 1); /* one message is under way at most */
     struct control control = {.verdict = decide(t, under_way, ERR_NONE)};
     _Static_assert(sizeof(struct step_counts) <= sizeof control.counts, "what is known of a batch");
-    meet_move(t->team->meet, step + 1, "data");
+    meet_move(t->processes->meet, step + 1, "data");
     if (step < t->setup.recipe.schedule.steps) {
         const struct step_counts counts = step_fetch(&t->samples);
         memcpy(control.counts, &counts, sizeof counts);
     }
-    team_control_begin(t->team, &control);
+    process_group_control_begin(t->processes, &control);
     t->asked = true;
 }
 
@@ -119,7 +119,7 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         if (facts.outcome == STEP_NOT_FINITE) {
             struct loader_options samples = training_samples(t);
             samples.count = loader_batch_size(&samples);
-            return diagnose_nonfinite(&t->engine, t->team, &samples, &facts, t->keeper.run.directory,
+            return diagnose_nonfinite(&t->engine, t->processes, &samples, &facts, t->keeper.run.directory,
                                       t->keeper.saved_step, err);
         }
         TRY(keeper_step(&t->keeper, &t->position, &facts, err));
@@ -146,11 +146,12 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     assert(t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps);
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     TRY(training_adapt(t, err));
-    if (t->team->size > 1)
+    if (t->processes->size > 1)
         ask(t, 1);
-    if (dump && team_leads(t->team) && t->position.state.step + t->position.queued == t->position.counts_from)
+    if (dump && process_group_is_leader(t->processes) &&
+        t->position.state.step + t->position.queued == t->position.counts_from)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
-    meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
+    meet_move(t->processes->meet, t->position.state.step + t->position.queued + 1, "the update");
     const bool norms = norms_due(t);
     const double loss_scale = step_loss_scale(&t->position);
     if (norms)
@@ -168,7 +169,7 @@ static bool is_faulty(const struct training *t)
 {
     char place[40];
     const char *fault = getenv("DS_FAIL_WEIGHT");
-    snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64, t->team->rank, t->position.state.step);
+    snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64, t->processes->rank, t->position.state.step);
     return fault && strcmp(fault, place) == 0;
 }
 
@@ -177,10 +178,10 @@ static bool is_faulty(const struct training *t)
 static int same_replicas(struct training *t, struct error *err)
 {
     assert(t->position.queued == 0);
-    if (t->team->size == 1)
+    if (t->processes->size == 1)
         return 0;
     const uint64_t hash = engine_hash(&t->engine);
-    if (team_same(t->team, is_faulty(t) ? ~hash : hash, "parameters", err) == 0)
+    if (process_group_check_same(t->processes, is_faulty(t) ? ~hash : hash, "parameters", err) == 0)
         return 0;
     if (err->kind != ERR_NUMERIC)
         return -1;
@@ -196,17 +197,17 @@ static int same_replicas(struct training *t, struct error *err)
 static int save(struct training *t, bool go_on, struct error *err)
 {
     assert(t->position.queued == 0); /* a checkpoint is of received steps only */
-    meet_move(t->team->meet, t->position.state.step, "saving");
-    meet_work(t->team->meet, true);
+    meet_move(t->processes->meet, t->position.state.step, "saving");
+    meet_work(t->processes->meet, true);
     struct error second = {0};
     int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
-    if (!team_leads(t->team)) {
+    if (!process_group_is_leader(t->processes)) {
         result = exchange_serve(t->engine.exchange, err);
     } else if (exchange_end_serving(t->engine.exchange, &second) < 0 && result == 0) {
         *err = second;
         result = -1;
     }
-    meet_work(t->team->meet, false);
+    meet_work(t->processes->meet, false);
     return result;
 }
 
@@ -224,7 +225,7 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
     }
     if (!verdict->evaluate)
         return 0;
-    meet_move(t->team->meet, t->position.state.step, "evaluating");
+    meet_move(t->processes->meet, t->position.state.step, "evaluating");
     const struct evaluation_work work = {
         .task = &t->setup.task,
         .model = t->engine.model,
@@ -232,7 +233,7 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
         .samples = settings->eval_samples,
         .limits = &t->engine.limits,
         .halt = &halt,
-        .team = t->team,
+        .processes = t->processes,
         .step = t->position.state.step,
         .each = each,
     };
@@ -253,10 +254,10 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
         if (!t->asked)
             ask(t, 0);
         t->asked = false;
-        meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the counts of the batch");
-        result = team_control_end(t->team, &control, err);
-    } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || team_has_failed(t->team))) {
-        team_fail(t->team, err); /* the other errors occur in all processes */
+        meet_move(t->processes->meet, t->position.state.step + t->position.queued + 1, "the counts of the batch");
+        result = process_group_control_end(t->processes, &control, err);
+    } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || process_group_has_failed(t->processes))) {
+        process_group_fail(t->processes, err); /* the other errors occur in all processes */
     }
     if (result < 0)
         return decide(t, 0, err->kind);
@@ -313,13 +314,13 @@ static int finish(struct training *t, bool early, struct error *err)
         .halt = &halt,
         .step = t->position.state.step,
     };
-    meet_work(t->team->meet, true);
+    meet_work(t->processes->meet, true);
     if (!t->keeper.silent)
         result = task->finish(&work, t->keeper.run.directory, err);
-    if (result < 0 && err->kind == ERR_STOPPED && !team_stop_asked(t->team) && !limit_moved(t))
+    if (result < 0 && err->kind == ERR_STOPPED && !process_group_stop_asked(t->processes) && !limit_moved(t))
         result = limit_fail(t, err);
-    meet_work(t->team->meet, false);
-    TRY(team_agree(t->team, result, err));
+    meet_work(t->processes->meet, false);
+    TRY(process_group_barrier(t->processes, result, err));
     return keeper_finish(&t->keeper, &t->position, early, err);
 }
 
@@ -360,12 +361,12 @@ static void say_timings(const struct training *t, double from)
         {.name = NULL},
         {.name = NULL},
     };
-    if (t->team->size > 1)
+    if (t->processes->size > 1)
         beside[2].name = "waiting for sums of gradients";
     for (size_t i = 0; i < count; i++)
         beside[2].seconds += buckets[i].waited;
     timings_say(t->engine.ops, clock_now() - from, &(struct timings_limits){0}, beside);
-    if (t->team->size > 1)
+    if (t->processes->size > 1)
         buckets_say_times(buckets, count);
 }
 
@@ -407,12 +408,12 @@ static void hint_safe(const struct training *t, struct error *err)
 int train_run(struct settings *settings, struct error *err)
 {
     struct training training = {0};
-    struct team team;
+    struct process_group processes;
     const double from = clock_now();
     stop_on_signals();
-    int result = team_open(&team, settings, err);
+    int result = process_group_open(&processes, settings, err);
     if (result == 0)
-        result = training_open(&training, settings, &team, false, err);
+        result = training_open(&training, settings, &processes, false, err);
     if (result == 0 && !training.finished)
         result = train(&training, err);
     if (result == 0)
@@ -421,7 +422,7 @@ int train_run(struct settings *settings, struct error *err)
         hint_safe(&training, err);
     const uint64_t saved = training.keeper.saved_step;
     training_close(&training);
-    settings->mute = team_leave(&team, result, err);
+    settings->mute = process_group_leave(&processes, result, err);
     if (result < 0 && err->kind == ERR_PEER && saved > 0)
         hint_lost(saved, err);
     return result;

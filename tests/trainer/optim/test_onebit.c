@@ -45,7 +45,7 @@ static void make_table(struct params *table, size_t tensors, const size_t *count
 }
 
 /* All processes of a run, simulated in one. */
-struct team {
+struct processes {
     struct params table;
     struct onebit_layout layout;
     struct onebit_update update; /* params, first and second are shared by all */
@@ -54,9 +54,9 @@ struct team {
     float **alphas, *sigmas;
 };
 
-static void open_team(struct team *t, uint32_t size, bool group, size_t tensors, const size_t *counts)
+static void open_processes(struct processes *t, uint32_t size, bool group, size_t tensors, const size_t *counts)
 {
-    *t = (struct team){0};
+    *t = (struct processes){0};
     make_table(&t->table, tensors, counts);
     onebit_layout_init(&t->layout, &t->table, group, size);
     t->errors = mem_array(size, sizeof *t->errors);
@@ -76,7 +76,7 @@ static void open_team(struct team *t, uint32_t size, bool group, size_t tensors,
     t->update.second = mem_clear(t->table.size, sizeof(float));
 }
 
-static void close_team(struct team *t)
+static void close_processes(struct processes *t)
 {
     for (uint32_t r = 0; r < t->layout.size; r++) {
         mem_free(t->errors[r]);
@@ -94,7 +94,7 @@ static void close_team(struct team *t)
 }
 
 /* One update, with the gradients of each process. */
-static void step(struct team *t, float *const *gradients)
+static void step(struct processes *t, float *const *gradients)
 {
     const struct onebit_layout *l = &t->layout;
     for (uint32_t r = 0; r < l->size; r++) {
@@ -128,9 +128,9 @@ static void close_to(float is, double wanted)
 static void group_is_deepspeeds(void **state)
 {
     (void)state;
-    struct team t;
+    struct processes t;
     float own[2][16], *gradients[2] = {own[0], own[1]};
-    open_team(&t, 2, true, 1, (const size_t[]){16});
+    open_processes(&t, 2, true, 1, (const size_t[]){16});
     t.update.gradient_factor = 1;
     t.update.epsilon = 1;
     for (int i = 0; i < 16; i++) {
@@ -157,7 +157,7 @@ static void group_is_deepspeeds(void **state)
     assert_memory_equal(t.bits, "\x2d\x4b", 2);
     for (int i = 0; i < 2; i++)
         close_to(t.sigmas[i], 4.431698386786266);
-    close_team(&t);
+    close_processes(&t);
 }
 
 /* Padded to a multiple of N lcm(8, N), in equal parts. */
@@ -169,12 +169,12 @@ static void groups_are_padded(void **state)
         size_t count, padded;
     } cases[] = {{1, 9, 16}, {2, 17, 32}, {3, 100, 144}, {4, 32, 32}, {5, 1, 200}, {8, 65, 128}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct team t;
-        open_team(&t, cases[i].size, true, 1, &cases[i].count);
+        struct processes t;
+        open_processes(&t, cases[i].size, true, 1, &cases[i].count);
         assert_int_equal(t.layout.count, cases[i].padded);
         for (uint32_t r = 0; r < cases[i].size; r++)
             assert_int_equal(t.layout.part[r + 1] - t.layout.part[r], cases[i].padded / cases[i].size);
-        close_team(&t);
+        close_processes(&t);
     }
 }
 
@@ -230,8 +230,8 @@ static void chunks_have_one_server(void **state)
     (void)state;
     const size_t counts[] = {3 * PARAM_CHUNK + 7, 5, 2 * PARAM_CHUNK, 100};
     for (uint32_t size = 1; size < 12; size++) {
-        struct team t;
-        open_team(&t, size, false, 4, counts);
+        struct processes t;
+        open_processes(&t, size, false, 4, counts);
         const struct onebit_layout *l = &t.layout;
         assert_int_equal(l->first[size], t.table.chunk_count);
         for (uint32_t r = 0; r < size; r++) {
@@ -239,7 +239,7 @@ static void chunks_have_one_server(void **state)
             assert_true(l->first[r] == l->unit_count || l->part[r] == l->units[l->first[r]].from);
             assert_true(fabs((double)(l->part[r + 1] - l->part[r]) - (double)l->count / size) <= PARAM_CHUNK + 8);
         }
-        close_team(&t);
+        close_processes(&t);
     }
 }
 
@@ -247,9 +247,9 @@ static void chunks_have_one_server(void **state)
 static void zero_is_sent_as_plus(void **state)
 {
     (void)state;
-    struct team t;
+    struct processes t;
     float own[16], *gradients[1] = {own};
-    open_team(&t, 1, true, 1, (const size_t[]){16});
+    open_processes(&t, 1, true, 1, (const size_t[]){16});
     t.update.gradient_factor = 1;
     t.update.epsilon = 1;
     for (int i = 0; i < 16; i++) {
@@ -261,7 +261,7 @@ static void zero_is_sent_as_plus(void **state)
     assert_memory_equal(t.sent[0], "\x92\x49", 2);
     for (int i = 0; i < 16; i++)
         assert_true(t.errors[0][i] == own[i] - (i % 3 == 0 ? 1 : -1) * t.alphas[0][0]);
-    close_team(&t);
+    close_processes(&t);
 }
 
 /* A parameter without a gradient until the second moments freeze does not change, even if it gets gradients later; it
@@ -270,9 +270,9 @@ static void what_has_no_gradient_stays(void **state)
 {
     (void)state;
     for (int group = 0; group < 2; group++) {
-        struct team t;
+        struct processes t;
         float own[2][40], *gradients[2] = {own[0], own[1]};
-        open_team(&t, 2, group, 2, (const size_t[]){21, 19});
+        open_processes(&t, 2, group, 2, (const size_t[]){21, 19});
         t.update.gradient_factor = 1;
         t.update.rate = 0.1;
         t.update.epsilon = 1e-8;
@@ -293,7 +293,7 @@ static void what_has_no_gradient_stays(void **state)
             for (size_t i = 0; i < t.layout.count; i++)
                 assert_true(t.errors[r][i] == 0);
         }
-        close_team(&t);
+        close_processes(&t);
     }
 }
 
@@ -317,10 +317,10 @@ static int simulate(int argc, char **argv)
     const bool group = atoi(argv[2]) != 0;
     const size_t tensors = (size_t)argc - 4;
     size_t *counts = mem_array(tensors, sizeof *counts);
-    struct team t;
+    struct processes t;
     for (size_t i = 0; i < tensors; i++)
         counts[i] = (size_t)atoi(argv[4 + i]);
-    open_team(&t, size, group, tensors, counts);
+    open_processes(&t, size, group, tensors, counts);
     t.update.gradient_factor = 0.5;
     t.update.beta1 = 0.9;
     t.update.rate = 0.01;
@@ -348,7 +348,7 @@ static int simulate(int argc, char **argv)
         mem_free(gradients[r]);
     mem_free(gradients);
     mem_free(counts);
-    close_team(&t);
+    close_processes(&t);
     return 0;
 }
 

@@ -25,7 +25,7 @@ struct command {
     struct settings settings;
     struct opt_result parsed;
     struct training training;
-    struct team team;
+    struct process_group processes;
 };
 
 static bool silent; /* whether the run has the silent keeper */
@@ -54,14 +54,14 @@ static int command_open(struct command *command, const char *directory, const ch
     command->settings.result = &command->parsed;
     command->settings.argc = command->argc;
     command->settings.argv = command->argv;
-    assert_ok(team_alone(&command->team, err));
-    return training_open(&command->training, &command->settings, &command->team, silent, err);
+    assert_ok(process_group_single(&command->processes, err));
+    return training_open(&command->training, &command->settings, &command->processes, silent, err);
 }
 
 static void command_close(struct command *command)
 {
     training_close(&command->training);
-    team_close(&command->team);
+    process_group_close(&command->processes);
     opts_release(&program, &command->settings, &command->parsed);
     for (int i = 0; i < command->argc; i++)
         mem_free(command->argv[i]);

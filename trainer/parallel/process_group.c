@@ -1,5 +1,5 @@
 /* In: what the launcher set. Out: processes that are connected to each other. */
-#include "trainer/parallel/team.h"
+#include "trainer/parallel/process_group.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define OPTION_BYTES    32  /* of an option with its dashes */
 #define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
 #define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
-#define TEXT_BYTES_MAX  ((int64_t)64 << 20)  /* of one process, in team_gather */
+#define TEXT_BYTES_MAX  ((int64_t)64 << 20)  /* of one process, in process_group_gather_texts */
 #define LATER_NS        (200L * 1000 * 1000) /* by which a process leaves later whose error another one reports */
 #define MEETING_SECONDS 5.0                  /* in which the meeting notices that a process died */
 
@@ -54,28 +54,28 @@ static int store_check(void *context, struct error *err)
 /* Called by the meeting, which notices a failure first: makes operations under way fail with the same error. */
 static void abort_comm(void *context, const struct error *why)
 {
-    struct team *team = context;
-    pthread_mutex_lock(&team->lock);
-    if (team->comm)
-        comm_abort(team->comm, why);
-    pthread_mutex_unlock(&team->lock);
+    struct process_group *processes = context;
+    pthread_mutex_lock(&processes->lock);
+    if (processes->comm)
+        comm_abort(processes->comm, why);
+    pthread_mutex_unlock(&processes->lock);
 }
 
 /* Exchanges --share of all processes, in rank order. */
-static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
+static int exchange_weights(struct process_group *processes, uint64_t weight, struct error *err)
 {
-    assert(!team->weights);
-    team->weights = mem_clear(team->size, sizeof *team->weights);
+    assert(!processes->weights);
+    processes->weights = mem_clear(processes->size, sizeof *processes->weights);
     uint64_t sum = 0, adapting = 0;
-    TRY(meet_exchange_all(team->meet, &weight, sizeof weight, team->weights, err));
-    for (uint32_t r = 0; r < team->size; r++) {
-        adapting += team->weights[r] == SHARE_AUTO;
-        sum += team->weights[r] == SHARE_AUTO ? 1 : team->weights[r];
+    TRY(meet_exchange_all(processes->meet, &weight, sizeof weight, processes->weights, err));
+    for (uint32_t r = 0; r < processes->size; r++) {
+        adapting += processes->weights[r] == SHARE_AUTO;
+        sum += processes->weights[r] == SHARE_AUTO ? 1 : processes->weights[r];
     }
-    team->adapts = team->size > 1 && adapting > 0;
-    for (uint32_t r = 0; team->adapts && r < team->size; r++)
-        team->weights[r] = 1;
-    if (adapting > 0 && adapting < team->size)
+    processes->adapts = processes->size > 1 && adapting > 0;
+    for (uint32_t r = 0; processes->adapts && r < processes->size; r++)
+        processes->weights[r] = 1;
+    if (adapting > 0 && adapting < processes->size)
         return fail(err, ERR_USAGE, "--share auto is for all processes, or for none");
     if (sum == 0)
         return fail(err, ERR_USAGE, "--share is 0 for every process");
@@ -86,37 +86,37 @@ _Static_assert(COMM_SECRET_BYTES == MEET_SECRET_BYTES, "one is the other");
 
 static void tell_waiting(void *context, bool waits)
 {
-    meet_wait(((struct team *)context)->meet, waits);
+    meet_wait(((struct process_group *)context)->meet, waits);
 }
 
 /* Opens the communication library. If MPI started us without a rendezvous, this comes before the meeting, because MPI
  * then tells the others where rank 0 is; otherwise the meeting comes first. */
-static int open_comm(struct team *team, struct error *err)
+static int open_comm(struct process_group *processes, struct error *err)
 {
     struct comm_options options = {
-        .rank = team->rank,
-        .size = team->size,
+        .rank = processes->rank,
+        .size = processes->size,
         .timeout = COMM_SECONDS,
-        .address = meet_address(team->meet),
-        .store = {store_set, store_get, store_check, team->meet},
+        .address = meet_address(processes->meet),
+        .store = {store_set, store_get, store_check, processes->meet},
         .waiting = tell_waiting,
-        .waiting_context = team,
+        .waiting_context = processes,
     };
-    if (team->meet)
-        meet_secret(team->meet, "connections", options.secret);
-    meet_move(team->meet, 0, "connecting");
-    struct comm *comm = comm_open(team->carrier.kind, &options, err);
-    pthread_mutex_lock(&team->lock);
-    assert(!team->comm);
-    team->comm = comm;
-    pthread_mutex_unlock(&team->lock);
+    if (processes->meet)
+        meet_secret(processes->meet, "connections", options.secret);
+    meet_move(processes->meet, 0, "connecting");
+    struct comm *comm = comm_open(processes->carrier.kind, &options, err);
+    pthread_mutex_lock(&processes->lock);
+    assert(!processes->comm);
+    processes->comm = comm;
+    pthread_mutex_unlock(&processes->lock);
     return comm ? 0 : -1;
 }
 
 static int give_by_comm(void *context, void *bytes, size_t size, struct error *err)
 {
-    struct team *team = context;
-    return comm_run(team->comm,
+    struct process_group *processes = context;
+    return comm_run(processes->comm,
                     (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size},
                     err);
 }
@@ -129,18 +129,18 @@ static void name_run(const struct settings *settings, char run[RUN_NAME])
     snprintf(run, RUN_NAME, "%.20s%s%.90s", settings->result->verb->name, job[0] ? ", " : "", job);
 }
 
-static int open_meeting(struct team *team, const struct settings *settings, struct error *err)
+static int open_meeting(struct process_group *processes, const struct settings *settings, struct error *err)
 {
     const struct launch *launch = settings->launch;
     char run[RUN_NAME];
     const bool named = launch->rendezvous[0] || launch->listener >= 0;
-    TRY(comm_kind_check(team->carrier.kind, err));
-    if (!named && team->carrier.kind != COMM_MPI)
+    TRY(comm_kind_check(processes->carrier.kind, err));
+    if (!named && processes->carrier.kind != COMM_MPI)
         return fail(err, ERR_USAGE,
                     "%s started %" PRIu32 " processes but does not say where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
     name_run(settings, run);
-    return meet_open(&team->meet,
+    return meet_open(&processes->meet,
                      &(struct meet_options){
                          .rank = launch->rank,
                          .size = launch->size,
@@ -151,17 +151,17 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                          .key = named ? &launch->key : NULL, /* MPI carries one of its own */
                          .run = run,
                          .give = named ? NULL : give_by_comm,
-                         .give_context = team,
+                         .give_context = processes,
                          .peer_timeout = (double)settings->peer_timeout,
                          .leave_timeout = LEAVE_SECONDS,
                          .failed = abort_comm,
-                         .failed_context = team,
+                         .failed_context = processes,
                      },
                      err);
 }
 
 /* Compares the values in force at rank 0 with the options that other processes were given explicitly. */
-static int compare_settings(struct team *team, const struct settings *settings, struct error *err)
+static int compare_settings(struct process_group *processes, const struct settings *settings, struct error *err)
 {
     const struct opt_program *program = settings->program;
     json_t *all = opts_json(program, settings->result->verb, settings);
@@ -177,14 +177,15 @@ static int compare_settings(struct team *team, const struct settings *settings, 
         if (!same || !opt_row_is_for(row, settings->result->verb))
             continue;
         const json_t *value = json_object_get(all, row->name);
-        const bool in_force = team_leads(team) && row->default_text; /* without one the machine decides */
+        const bool in_force =
+            process_group_is_leader(processes) && row->default_text; /* without one the machine decides */
         if (value && (in_force || settings_given(settings, row->name)))
             values[count] = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         snprintf(names[count - 1], sizeof names[0], "--%s", row->name);
         facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : "", .follows = true};
         count++;
     }
-    const int result = meet_compare(team->meet, facts, count, err);
+    const int result = meet_compare(processes->meet, facts, count, err);
     for (size_t i = 0; i < count; i++)
         mem_free(values[i]);
     mem_free(values);
@@ -194,72 +195,73 @@ static int compare_settings(struct team *team, const struct settings *settings, 
     return result;
 }
 
-static int join(struct team *team, const struct settings *settings, double weight, struct error *err)
+static int join(struct process_group *processes, const struct settings *settings, double weight, struct error *err)
 {
     char over[512];
-    TRY(compare_settings(team, settings, err));
-    if (!team->comm) {
-        TRY(team_agree(team, carrier_agree(&team->carrier, team->meet, team->size, err), err));
-        TRY(open_comm(team, err));
+    TRY(compare_settings(processes, settings, err));
+    if (!processes->comm) {
+        TRY(process_group_barrier(processes, carrier_agree(&processes->carrier, processes->meet, processes->size, err),
+                                  err));
+        TRY(open_comm(processes, err));
     }
-    carrier_say(&team->carrier, over, sizeof over);
-    log_say("processes  %" PRIu32 ", %s", team->size, over);
-    return exchange_weights(team, weight == 0 ? SHARE_AUTO : (uint64_t)llround(weight * 1e6), err);
+    carrier_say(&processes->carrier, over, sizeof over);
+    log_say("processes  %" PRIu32 ", %s", processes->size, over);
+    return exchange_weights(processes, weight == 0 ? SHARE_AUTO : (uint64_t)llround(weight * 1e6), err);
 }
 
-int team_alone(struct team *team, struct error *err)
+int process_group_single(struct process_group *processes, struct error *err)
 {
-    *team = (struct team){.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
-    team->comm = comm_open(COMM_SELF, &(struct comm_options){.size = 1}, err);
-    return exchange_weights(team, 1, err);
+    *processes = (struct process_group){.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    processes->comm = comm_open(COMM_SELF, &(struct comm_options){.size = 1}, err);
+    return exchange_weights(processes, 1, err);
 }
 
-int team_open(struct team *team, const struct settings *settings, struct error *err)
+int process_group_open(struct process_group *processes, const struct settings *settings, struct error *err)
 {
     const struct launch *launch = settings->launch;
     double weight;
     if (!launch || launch->size == 1)
-        return team_alone(team, err);
-    *team = (struct team){
+        return process_group_single(processes, err);
+    *processes = (struct process_group){
         .rank = launch->rank,
         .size = launch->size,
         .launched = launch->kind,
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     TRY(processes_weight(settings->share, &weight, err));
-    TRY(carrier_find(&team->carrier, settings, err));
-    if (team->carrier.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
-        TRY(open_comm(team, err));
-    TRY(open_meeting(team, settings, err));
-    return team_agree(team, join(team, settings, weight, err), err);
+    TRY(carrier_find(&processes->carrier, settings, err));
+    if (processes->carrier.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
+        TRY(open_comm(processes, err));
+    TRY(open_meeting(processes, settings, err));
+    return process_group_barrier(processes, join(processes, settings, weight, err), err);
 }
 
-void team_close(struct team *team)
+void process_group_close(struct process_group *processes)
 {
-    struct comm *comm = team->comm;
-    pthread_mutex_lock(&team->lock);
-    team->comm = NULL;
-    pthread_mutex_unlock(&team->lock);
-    if (comm && team_has_failed(team))
+    struct comm *comm = processes->comm;
+    pthread_mutex_lock(&processes->lock);
+    processes->comm = NULL;
+    pthread_mutex_unlock(&processes->lock);
+    if (comm && process_group_has_failed(processes))
         comm_abort(comm, &(struct error){.kind = ERR_PEER, .text = "the run has failed"});
     if (comm)
         comm_close(comm);
-    meet_close(team->meet);
-    mem_free(team->weights);
-    *team = (struct team){0};
+    meet_close(processes->meet);
+    mem_free(processes->weights);
+    *processes = (struct process_group){0};
 }
 
 /* A child process never mutes its error: its parent gets the errors of all children and chooses one. Nor does a process
  * with a command line of its own (--rank), which may be on another machine, unless all processes end like that. A
  * process that mutes its error leaves last: mpirun ends the others as soon as one has failed. */
-bool team_leave(struct team *team, int result, struct error *err)
+bool process_group_leave(struct process_group *processes, int result, struct error *err)
 {
     const bool common = result < 0 && (err->kind == ERR_NUMERIC || err->kind == ERR_STOPPED);
     if (result < 0 && !common)
-        team_fail(team, err);
-    const bool own = team->launched == LAUNCH_CHILD || (team->launched == LAUNCH_COMMAND && !common);
-    const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && !own;
-    team_close(team);
+        process_group_fail(processes, err);
+    const bool own = processes->launched == LAUNCH_CHILD || (processes->launched == LAUNCH_COMMAND && !common);
+    const bool mute = result < 0 && processes->meet && !meet_speaks(processes->meet) && !own;
+    process_group_close(processes);
     if (mute)
         nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
     return mute;
@@ -267,72 +269,75 @@ bool team_leave(struct team *team, int result, struct error *err)
 
 /* ---- while a training is opened ---- */
 
-int team_fail(struct team *team, struct error *err)
+int process_group_fail(struct process_group *processes, struct error *err)
 {
-    if (!team->meet)
+    if (!processes->meet)
         return -1;
     /* A broken connection of comm says less than the meeting will in a moment: which process failed, and where. */
     const double from = clock_now();
-    meet_wait(team->meet, true);
-    while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
+    meet_wait(processes->meet, true);
+    while (err->kind == ERR_PEER && !meet_has_failed(processes->meet) && clock_now() - from < MEETING_SECONDS)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    meet_wait(team->meet, false);
-    return meet_fail(team->meet, err);
+    meet_wait(processes->meet, false);
+    return meet_fail(processes->meet, err);
 }
 
-int team_agree(struct team *team, int result, struct error *err)
+int process_group_barrier(struct process_group *processes, int result, struct error *err)
 {
     struct meet_blocks blocks = {0};
     if (result < 0)
-        return team_fail(team, err);
-    if (team->size == 1)
+        return process_group_fail(processes, err);
+    if (processes->size == 1)
         return 0;
-    result = meet_exchange(team->meet, STR(""), &blocks, err);
+    result = meet_exchange(processes->meet, STR(""), &blocks, err);
     meet_blocks_release(&blocks);
     return result;
 }
 
-int team_compare(struct team *team, const char *name, const char *value, struct error *err)
+int process_group_compare(struct process_group *processes, const char *name, const char *value, struct error *err)
 {
-    return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){.name = name, .value = value}, 1, err);
+    return processes->size == 1
+               ? 0
+               : meet_compare(processes->meet, &(struct meet_fact){.name = name, .value = value}, 1, err);
 }
 
-static int await(struct team *team, uint64_t number, struct error *err)
+static int await(struct process_group *processes, uint64_t number, struct error *err)
 {
-    return comm_wait(team->comm, number, err) < 0 ? team_fail(team, err) : 0;
+    return comm_wait(processes->comm, number, err) < 0 ? process_group_fail(processes, err) : 0;
 }
 
-static int run(struct team *team, struct comm_work work, struct error *err)
+static int run(struct process_group *processes, struct comm_work work, struct error *err)
 {
-    return await(team, comm_start(team->comm, work), err);
+    return await(processes, comm_start(processes->comm, work), err);
 }
 
-int team_give(struct team *team, void *bytes, size_t size, struct error *err)
+int process_group_broadcast(struct process_group *processes, void *bytes, size_t size, struct error *err)
 {
-    return run(team, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size},
-               err);
+    return run(processes,
+               (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size}, err);
 }
 
-int team_add(struct team *team, double *values, size_t count, struct error *err)
+int process_group_all_reduce(struct process_group *processes, double *values, size_t count, struct error *err)
 {
-    return run(team, COMM_SUM_OF(COMM_DOUBLE, values, count), err);
+    return run(processes, COMM_SUM_OF(COMM_DOUBLE, values, count), err);
 }
 
-int team_add_counts(struct team *team, int64_t *values, size_t count, struct error *err)
+int process_group_all_reduce_counts(struct process_group *processes, int64_t *values, size_t count, struct error *err)
 {
-    return run(team, COMM_SUM_OF(COMM_INT64, values, count), err);
+    return run(processes, COMM_SUM_OF(COMM_INT64, values, count), err);
 }
 
 /* Exchanges texts whose sizes, each with a NUL, all processes know. */
-static int gather_sized(struct team *team, struct str text, const int64_t *sizes, struct buf *all, struct error *err)
+static int gather_sized(struct process_group *processes, struct str text, const int64_t *sizes, struct buf *all,
+                        struct error *err)
 {
-    size_t *counts = mem_array(team->size, sizeof *counts), total = 0;
-    for (uint32_t r = 0; r < team->size; r++)
+    size_t *counts = mem_array(processes->size, sizeof *counts), total = 0;
+    for (uint32_t r = 0; r < processes->size; r++)
         total += counts[r] = (size_t)sizes[r];
     char *mine = mem_clear(text.size + 1, 1), *bytes = mem_clear(total, 1);
     memcpy(mine, text.data, text.size);
     const int result =
-        run(team,
+        run(processes,
             (struct comm_work){
                 .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .in = mine, .out = bytes, .out_counts = counts},
             err);
@@ -344,16 +349,16 @@ static int gather_sized(struct team *team, struct str text, const int64_t *sizes
     return result;
 }
 
-int team_gather(struct team *team, struct str text, struct buf *all, struct error *err)
+int process_group_gather_texts(struct process_group *processes, struct str text, struct buf *all, struct error *err)
 {
-    int64_t *sizes = mem_clear(team->size, sizeof *sizes);
-    sizes[team->rank] = (int64_t)text.size + 1;
-    int result = team_add_counts(team, sizes, team->size, err);
-    for (uint32_t r = 0; result == 0 && r < team->size; r++)
+    int64_t *sizes = mem_clear(processes->size, sizeof *sizes);
+    sizes[processes->rank] = (int64_t)text.size + 1;
+    int result = process_group_all_reduce_counts(processes, sizes, processes->size, err);
+    for (uint32_t r = 0; result == 0 && r < processes->size; r++)
         if (sizes[r] < 1 || sizes[r] > TEXT_BYTES_MAX)
             result = fail(err, ERR_PEER, "rank %" PRIu32 " announces a text of %" PRId64 " bytes", r, sizes[r]);
     if (result == 0)
-        result = gather_sized(team, text, sizes, all, err);
+        result = gather_sized(processes, text, sizes, all, err);
     mem_free(sizes);
     return result;
 }
@@ -374,14 +379,14 @@ static uint32_t commonest(const int64_t *hashes, uint32_t size)
     return best;
 }
 
-int team_same(struct team *team, uint64_t hash, const char *what, struct error *err)
+int process_group_check_same(struct process_group *processes, uint64_t hash, const char *what, struct error *err)
 {
     struct buf others = {0};
-    int64_t *hashes = mem_clear(team->size, sizeof *hashes);
-    memcpy(&hashes[team->rank], &hash, sizeof hash);
-    int result = run(team, COMM_SUM_OF(COMM_INT64, hashes, team->size), err);
-    const uint32_t most = commonest(hashes, team->size);
-    for (uint32_t r = 0; result == 0 && r < team->size; r++)
+    int64_t *hashes = mem_clear(processes->size, sizeof *hashes);
+    memcpy(&hashes[processes->rank], &hash, sizeof hash);
+    int result = run(processes, COMM_SUM_OF(COMM_INT64, hashes, processes->size), err);
+    const uint32_t most = commonest(hashes, processes->size);
+    for (uint32_t r = 0; result == 0 && r < processes->size; r++)
         if (hashes[r] != hashes[most])
             buf_addf(&others, "%s%" PRIu32, others.size > 0 ? ", " : "", r);
     if (others.size > 0)
@@ -394,48 +399,48 @@ int team_same(struct team *team, uint64_t hash, const char *what, struct error *
 
 /* ---- between steps ---- */
 
-void team_control_begin(struct team *team, const struct control *control)
+void process_group_control_begin(struct process_group *processes, const struct control *control)
 {
     const struct verdict *verdict = &control->verdict;
-    int64_t *words = team->message.words;
-    const bool leads = team_leads(team);
+    int64_t *words = processes->message.words;
+    const bool leads = process_group_is_leader(processes);
     words[0] = leads && verdict->save;
     words[1] = leads && verdict->evaluate;
     words[2] = leads ? (int64_t)verdict->stop : 0;
     memcpy(words + 3, control->counts, sizeof control->counts);
-    team->message.number = comm_start(team->comm, COMM_SUM_OF(COMM_INT64, words, 3 + CONTROL_COUNTS));
+    processes->message.number = comm_start(processes->comm, COMM_SUM_OF(COMM_INT64, words, 3 + CONTROL_COUNTS));
 }
 
-int team_control_end(struct team *team, struct control *control, struct error *err)
+int process_group_control_end(struct process_group *processes, struct control *control, struct error *err)
 {
-    const int64_t *words = team->message.words;
-    TRY(await(team, team->message.number, err));
+    const int64_t *words = processes->message.words;
+    TRY(await(processes, processes->message.number, err));
     control->verdict = (struct verdict){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
     memcpy(control->counts, words + 3, sizeof control->counts);
     return 0;
 }
 
-bool team_has_failed(const struct team *team)
+bool process_group_has_failed(const struct process_group *processes)
 {
-    return team->meet && meet_has_failed(team->meet);
+    return processes->meet && meet_has_failed(processes->meet);
 }
 
-bool team_stop_asked(struct team *team)
+bool process_group_stop_asked(struct process_group *processes)
 {
-    if (team->meet && stop_requested())
-        meet_ask_stop(team->meet);
-    return stop_requested() || (team->meet && meet_stop_asked(team->meet));
+    if (processes->meet && stop_requested())
+        meet_ask_stop(processes->meet);
+    return stop_requested() || (processes->meet && meet_stop_asked(processes->meet));
 }
 
-bool team_halts(struct team *team, uint64_t step)
+bool process_group_halts(struct process_group *processes, uint64_t step)
 {
     struct error err;
     bool discard = false;
-    if (!team_stop_asked(team) || team->goes_on == step || meet_has_begun(team->meet, step))
+    if (!process_group_stop_asked(processes) || processes->goes_on == step || meet_has_begun(processes->meet, step))
         return false;
-    if (meet_halt(team->meet, step, &discard, &err) < 0)
+    if (meet_halt(processes->meet, step, &discard, &err) < 0)
         return true; /* the meeting has failed */
     if (!discard)
-        team->goes_on = step;
+        processes->goes_on = step;
     return discard;
 }
