@@ -401,12 +401,12 @@ int process_group_check_same(struct process_group *processes, uint64_t hash, con
 
 void process_group_control_begin(struct process_group *processes, const struct control *control)
 {
-    const struct verdict *verdict = &control->verdict;
+    const struct decision *decision = &control->decision;
     int64_t *words = processes->message.words;
     const bool leads = process_group_is_leader(processes);
-    words[0] = leads && verdict->save;
-    words[1] = leads && verdict->evaluate;
-    words[2] = leads ? (int64_t)verdict->stop : 0;
+    words[0] = leads && decision->save;
+    words[1] = leads && decision->evaluate;
+    words[2] = leads ? (int64_t)decision->stop : 0;
     memcpy(words + 3, control->counts, sizeof control->counts);
     processes->message.number = comm_start(processes->comm, COMM_SUM_OF(COMM_INT64, words, 3 + CONTROL_COUNTS));
 }
@@ -415,7 +415,7 @@ int process_group_control_end(struct process_group *processes, struct control *c
 {
     const int64_t *words = processes->message.words;
     TRY(await(processes, processes->message.number, err));
-    control->verdict = (struct verdict){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
+    control->decision = (struct decision){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
     memcpy(control->counts, words + 3, sizeof control->counts);
     return 0;
 }

@@ -2,7 +2,7 @@
  * writes to the screen; every process computes a share of each batch. For a single process all of this does
  * nothing.
  *
- *     process_group_open → process_group_compare, process_group_barrier, process_group_broadcast … while a training is opened
+ *     process_group_open → process_group_compare, _barrier, _broadcast … while a training is opened
  *       → { process_group_control_begin, _end → a step, or a pause } … → process_group_close
  *
  * They communicate in two ways: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h)
@@ -18,7 +18,7 @@
 #include "trainer/comm/comm.h"
 #include "trainer/comm/meet.h"
 #include "trainer/recipe/settings.h"
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@
 /* What all processes know before a step. */
 #define CONTROL_COUNTS 8
 struct control {
-    struct verdict verdict;         /* in: rank 0's; out: rank 0's, in all processes */
+    struct decision decision;       /* in: rank 0's; out: rank 0's, in all processes */
     int64_t counts[CONTROL_COUNTS]; /* in: of this process's share of the next batch; out: of the whole batch */
 };
 
@@ -54,8 +54,8 @@ struct process_group {
 int process_group_open(struct process_group *processes, const struct settings *settings, struct error *err);
 /* Opens a single process. */
 int process_group_single(struct process_group *processes, struct error *err);
-/* Closes the process group with the verb's result (< 0 with *err); safe on one that process_group_open failed to open. Returns whether
- * another process reports the error: only one does. */
+/* Closes the process group with the verb's result (< 0 with *err); safe on one that process_group_open failed to open.
+ * Returns whether another process reports the error: only one does. */
 bool process_group_leave(struct process_group *processes, int result, struct error *err);
 void process_group_close(struct process_group *processes); /* for tests; safe on a zeroed one */
 

@@ -14,7 +14,7 @@
 #include "trainer/run/engine.h"
 #include "trainer/keep/state.h"
 #include "trainer/data/metric.h"
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
 #include <stdbool.h>
 #include <stdint.h>

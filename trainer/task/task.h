@@ -9,7 +9,7 @@
 #include "trainer/data/metric.h"
 #include "trainer/model/model.h"
 #include "trainer/parallel/process_group.h"
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
 #include <stdint.h>
 

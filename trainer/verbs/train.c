@@ -1,8 +1,8 @@
 /* The training loop. In: a command line. Out: a run directory with checkpoints, metrics.jsonl and a model.
  *
- *     training_open (training.c) → { verdict → a step, or a pause to save and evaluate } … → the end
+ *     training_open (training.c) → { decision → a step, or a pause to save and evaluate } … → the end
  *
- * step.c computes a step, verdict.h defines a verdict. What a step computes depends only on its number, so a run that
+ * step.c computes a step, decision.h defines a decision. What a step computes depends only on its number, so a run that
  * was stopped and resumed has the same bits. */
 #include "trainer/run/training.h"
 
@@ -17,9 +17,9 @@
 #include "trainer/run/nonfinite.h"
 #include "trainer/run/limit.h"
 #include "trainer/device/timings.h"
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
-/* ---- verdicts: only here do clocks and signals decide what to do ---- */
+/* ---- decisions: only here do clocks and signals decide what to do ---- */
 
 /* Whether the deadline has come, or with `save` whether a save begun now would end after it. */
 static bool deadline_nears(const struct training *t, bool save)
@@ -65,39 +65,39 @@ static struct rules rules_of(const struct training *t)
 }
 
 /* Decides what is done after the queued steps and the step that is being computed, if any (`under_way` is 0 or 1). */
-static struct verdict decide(const struct training *t, uint64_t under_way, enum error_kind failure)
+static struct decision decide(const struct training *t, uint64_t under_way, enum error_kind failure)
 {
     const struct rules rules = rules_of(t);
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
     const struct keeper *keeper = &t->keeper;
     const double now = clock_now(), seconds = under_way > 0 ? now - t->position.clock : 0; /* so far */
-    return verdict_of(&rules, &(struct verdict_facts){
-                                  .step = step,
-                                  .queued = t->position.queued + under_way,
-                                  .saved_step = keeper->saved_step,
-                                  .tried_step = keeper->tried_step,
-                                  .evaluated_step = keeper->evaluated_step,
-                                  .keep = keeper_keeps(keeper, step),
-                                  .since_best = keeper->best.since,
-                                  .now = now,
-                                  .saved_clock = keeper->saved_clock,
-                                  .step_seconds = fmax(limit_step_seconds(t), seconds),
-                                  .save_seconds = limit_save_seconds(t),
-                                  .evaluation_seconds = limit_evaluation_seconds(t),
-                                  .fresh = under_way + t->position.queued == 0 && !limit_moved(t),
-                                  .asked = process_group_stop_asked(t->processes),
-                                  .failure = failure,
-                              });
+    return decision_of(&rules, &(struct decision_facts){
+                                   .step = step,
+                                   .queued = t->position.queued + under_way,
+                                   .saved_step = keeper->saved_step,
+                                   .tried_step = keeper->tried_step,
+                                   .evaluated_step = keeper->evaluated_step,
+                                   .keep = keeper_keeps(keeper, step),
+                                   .since_best = keeper->best.since,
+                                   .now = now,
+                                   .saved_clock = keeper->saved_clock,
+                                   .step_seconds = fmax(limit_step_seconds(t), seconds),
+                                   .save_seconds = limit_save_seconds(t),
+                                   .evaluation_seconds = limit_evaluation_seconds(t),
+                                   .fresh = under_way + t->position.queued == 0 && !limit_moved(t),
+                                   .asked = process_group_stop_asked(t->processes),
+                                   .failure = failure,
+                               });
 }
 
-/* Starts the message with this process's counts of the next batch and, from rank 0, the verdict on what is done before
+/* Starts the message with this process's counts of the next batch and, from rank 0, the decision on what is done before
  * it. A single process asks after a step. Several ask as soon as the sums of gradients are complete, so that the
  * message travels during the update; if a stop is requested after that, the next step is discarded. */
 static void ask(struct training *t, uint64_t under_way)
 {
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
     assert(!t->asked && under_way <= 1); /* one message is under way at most */
-    struct control control = {.verdict = decide(t, under_way, ERR_NONE)};
+    struct control control = {.decision = decide(t, under_way, ERR_NONE)};
     _Static_assert(sizeof(struct step_counts) <= sizeof control.counts, "what is known of a batch");
     meet_move(t->processes->meet, step + 1, "data");
     if (step < t->setup.recipe.schedule.steps) {
@@ -211,19 +211,19 @@ static int save(struct training *t, bool go_on, struct error *err)
     return result;
 }
 
-/* Saves and evaluates as the verdict says. With --save-fails go-on only the last save must succeed. */
-static int pause_steps(struct training *t, const struct verdict *verdict, struct error *err)
+/* Saves and evaluates as the decision says. With --save-fails go-on only the last save must succeed. */
+static int pause_steps(struct training *t, const struct decision *decision, struct error *err)
 {
     const struct settings *settings = t->setup.settings;
     struct evaluation means, each[MIXTURE_MAX];
     const struct halt halt = {evaluation_halts, t};
     TRY(settle(t, 0, err));
-    if (verdict->save) {
+    if (decision->save) {
         TRY(same_replicas(t, err));
         const bool go_on = settings->save_fails && t->position.state.step < t->setup.recipe.schedule.steps;
         TRY(save(t, go_on, err));
     }
-    if (!verdict->evaluate)
+    if (!decision->evaluate)
         return 0;
     meet_move(t->processes->meet, t->position.state.step, "evaluating");
     const struct evaluation_work work = {
@@ -245,9 +245,9 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 
 /* ---- the loop ---- */
 
-/* Gets the verdict, rank 0's in all processes, and the counts of the next batch. If `result` is a failure of this
+/* Gets the decision, rank 0's in all processes, and the counts of the next batch. If `result` is a failure of this
  * process, the others are told; if another process failed, this one fails too. */
-static struct verdict next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
+static struct decision next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
 {
     struct control control;
     if (result == 0) {
@@ -262,21 +262,21 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
     if (result < 0)
         return decide(t, 0, err->kind);
     memcpy(counts, control.counts, sizeof *counts);
-    return control.verdict;
+    return control.decision;
 }
 
-/* Runs steps and pauses until a verdict says stop. A failure becomes a fact for the next verdict; *err has the
+/* Runs steps and pauses until a decision says stop. A failure becomes a fact for the next decision; *err has the
  * error. */
-static struct verdict loop(struct training *t, struct error *err)
+static struct decision loop(struct training *t, struct error *err)
 {
     struct step_counts counts = {0};
-    struct verdict verdict = next_turn(t, 0, &counts, err);
-    while (verdict.stop == STOP_NONE) {
-        const bool pause = verdict.save || verdict.evaluate;
-        const int result = pause ? pause_steps(t, &verdict, err) : step(t, &counts, err);
-        verdict = next_turn(t, result, &counts, err);
+    struct decision decision = next_turn(t, 0, &counts, err);
+    while (decision.stop == STOP_NONE) {
+        const bool pause = decision.save || decision.evaluate;
+        const int result = pause ? pause_steps(t, &decision, err) : step(t, &counts, err);
+        decision = next_turn(t, result, &counts, err);
     }
-    return verdict;
+    return decision;
 }
 
 /* Makes the error of a run that stops before its end. If a step or evaluation was discarded, *err already has the
@@ -324,20 +324,20 @@ static int finish(struct training *t, bool early, struct error *err)
     return keeper_finish(&t->keeper, &t->position, early, err);
 }
 
-/* Ends the run as the verdict says. Queued steps are received first, unless the run has failed and is not saved; they
+/* Ends the run as the decision says. Queued steps are received first, unless the run has failed and is not saved; they
  * may turn out to have failed too. */
-static int end_run(struct training *t, const struct verdict *verdict, struct error *err)
+static int end_run(struct training *t, const struct decision *decision, struct error *err)
 {
-    const bool failed = verdict->stop == STOP_FAILED;
+    const bool failed = decision->stop == STOP_FAILED;
     struct error second = {0};
-    const int settled = failed && !verdict->save ? 0 : settle(t, 0, &second);
+    const int settled = failed && !decision->save ? 0 : settle(t, 0, &second);
     keeper_close_screen(&t->keeper);
     if (settled < 0) {
         *err = second;
         return -1;
     }
-    int saved = verdict->save && !failed ? same_replicas(t, &second) : 0;
-    if (verdict->save && saved == 0)
+    int saved = decision->save && !failed ? same_replicas(t, &second) : 0;
+    if (decision->save && saved == 0)
         saved = save(t, false, &second);
     if (saved < 0) {
         if (!failed)
@@ -346,9 +346,9 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
     }
     if (failed)
         return -1;
-    if (verdict->stop == STOP_FINISHED || verdict->stop == STOP_ENOUGH)
-        return finish(t, verdict->stop == STOP_ENOUGH, err);
-    return fail_stopped(t, verdict->stop, err);
+    if (decision->stop == STOP_FINISHED || decision->stop == STOP_ENOUGH)
+        return finish(t, decision->stop == STOP_ENOUGH, err);
+    return fail_stopped(t, decision->stop, err);
 }
 
 static void say_timings(const struct training *t, double from)
@@ -376,8 +376,8 @@ int train(struct training *t, struct error *err)
         timings_clear(t->engine.ops);
     const double from = clock_now();
     keeper_open_screen(&t->keeper, &t->engine, &t->position, &t->estimate);
-    const struct verdict verdict = loop(t, err);
-    const int result = end_run(t, &verdict, err);
+    const struct decision decision = loop(t, err);
+    const int result = end_run(t, &decision, err);
     if (t->setup.settings->timings)
         say_timings(t, from);
     return result;

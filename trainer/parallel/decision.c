@@ -1,9 +1,9 @@
 /* In: rules and facts. Out: what to do between two steps. */
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
 #define TIME_MARGIN 1.5 /* the next step, save or evaluation may take this many times the longest so far */
 
-static bool save_due(const struct rules *rules, const struct verdict_facts *facts)
+static bool save_due(const struct rules *rules, const struct decision_facts *facts)
 {
     const struct opt_count_or_time every = rules->save_every;
     if (facts->step == facts->saved_step || facts->step == facts->tried_step)
@@ -14,7 +14,7 @@ static bool save_due(const struct rules *rules, const struct verdict_facts *fact
                             : facts->now - facts->saved_clock >= (double)every.seconds);
 }
 
-static bool evaluation_due(const struct rules *rules, const struct verdict_facts *facts)
+static bool evaluation_due(const struct rules *rules, const struct decision_facts *facts)
 {
     if (!rules->evaluates || facts->step == facts->evaluated_step)
         return false;
@@ -23,13 +23,13 @@ static bool evaluation_due(const struct rules *rules, const struct verdict_facts
 }
 
 /* Whether work that takes `seconds`, and with `save` a save after it, might end after the deadline. */
-static bool is_late(const struct rules *rules, const struct verdict_facts *facts, double seconds, bool save)
+static bool is_late(const struct rules *rules, const struct decision_facts *facts, double seconds, bool save)
 {
     const double ahead = seconds + (save ? facts->save_seconds : 0);
     return facts->now + (facts->fresh ? 1 : TIME_MARGIN) * ahead >= rules->deadline;
 }
 
-struct verdict verdict_of(const struct rules *rules, const struct verdict_facts *facts)
+struct decision decision_of(const struct rules *rules, const struct decision_facts *facts)
 {
     const bool unsaved = facts->step != facts->saved_step, last = facts->step == rules->steps;
     const bool save = save_due(rules, facts), evaluate = evaluation_due(rules, facts);
@@ -37,21 +37,21 @@ struct verdict verdict_of(const struct rules *rules, const struct verdict_facts 
      * other failure, as a full disk or a step that is not finite, the previous checkpoint is the better one to resume
      * from. */
     if (facts->failure != ERR_NONE && facts->failure != ERR_STOPPED)
-        return (struct verdict){.save = unsaved && facts->failure == ERR_VERIFY, .stop = STOP_FAILED};
+        return (struct decision){.save = unsaved && facts->failure == ERR_VERIFY, .stop = STOP_FAILED};
     if (facts->failure == ERR_STOPPED || (facts->asked && !(last && !evaluate)))
-        return (struct verdict){.save = unsaved, .stop = facts->asked ? STOP_ASKED : STOP_TIME};
+        return (struct decision){.save = unsaved, .stop = facts->asked ? STOP_ASKED : STOP_TIME};
     if (evaluate && is_late(rules, facts, facts->evaluation_seconds, unsaved))
-        return (struct verdict){.save = unsaved, .stop = STOP_TIME};
+        return (struct decision){.save = unsaved, .stop = STOP_TIME};
     if (save || evaluate)
-        return (struct verdict){.save = save, .evaluate = evaluate};
+        return (struct decision){.save = save, .evaluate = evaluate};
     if (last)
-        return (struct verdict){.stop = STOP_FINISHED};
+        return (struct decision){.stop = STOP_FINISHED};
     if (rules->patience > 0 && facts->since_best >= rules->patience)
-        return (struct verdict){.save = unsaved, .stop = STOP_ENOUGH};
+        return (struct decision){.save = unsaved, .stop = STOP_ENOUGH};
     if (rules->stop_at > 0 && facts->step == rules->stop_at)
-        return (struct verdict){.save = unsaved, .stop = STOP_AFTER};
+        return (struct decision){.save = unsaved, .stop = STOP_AFTER};
     if (is_late(rules, facts, (double)(facts->queued + 1) * facts->step_seconds,
                 true)) /* the queued steps and one more */
-        return (struct verdict){.save = unsaved, .stop = STOP_TIME};
-    return (struct verdict){0};
+        return (struct decision){.save = unsaved, .stop = STOP_TIME};
+    return (struct decision){0};
 }

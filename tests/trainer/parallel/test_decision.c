@@ -1,4 +1,4 @@
-/* Verdicts for moments of a run of 100 steps. Each row changes a few members of a moment whose verdict is just to go
+/* Decisions for moments of a run of 100 steps. Each row changes a few members of a moment whose decision is just to go
  * on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "trainer/parallel/verdict.h"
+#include "trainer/parallel/decision.h"
 
 #define NEVER UINT64_MAX
 
@@ -44,8 +44,8 @@
 static const struct row {
     const char *name;
     struct rules rules;
-    struct verdict_facts facts;
-    struct verdict verdict;
+    struct decision_facts facts;
+    struct decision decision;
 } rows[] = {
     {"nothing is due", {RULES}, {MOMENT}, STEP},
     {"before the first step", {RULES, .eval_every = 7, .keep_every = 7}, {MOMENT, .step = 0, .saved_step = 0}, STEP},
@@ -153,29 +153,29 @@ static void moments(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
-        const struct verdict verdict = verdict_of(&row->rules, &row->facts);
-        if (verdict.save != row->verdict.save || verdict.evaluate != row->verdict.evaluate ||
-            verdict.stop != row->verdict.stop)
-            fail_msg("%s: save %d, evaluate %d, stop %d", row->name, verdict.save, verdict.evaluate, verdict.stop);
+        const struct decision decision = decision_of(&row->rules, &row->facts);
+        if (decision.save != row->decision.save || decision.evaluate != row->decision.evaluate ||
+            decision.stop != row->decision.stop)
+            fail_msg("%s: save %d, evaluate %d, stop %d", row->name, decision.save, decision.evaluate, decision.stop);
     }
 }
 
-/* A whole run driven by verdicts. Each verdict is carried out at once, so every turn must change something. Steps take
+/* A whole run driven by decisions. Each decision is carried out at once, so every turn must change something. Steps take
  * 2 s, saves 3 s, evaluations 20 s; the save of step 30 fails and is skipped. */
 static void a_run_ends(void **state)
 {
     (void)state;
     const struct rules rules = {RULES, .save_every = {.count = 15}, .eval_every = 10};
-    struct verdict_facts facts = {.evaluated_step = NEVER};
-    struct verdict verdict;
+    struct decision_facts facts = {.evaluated_step = NEVER};
+    struct decision decision;
     int saves = 0, evaluations = 0, turns = 0;
-    while ((verdict = verdict_of(&rules, &facts)).stop == STOP_NONE) {
+    while ((decision = decision_of(&rules, &facts)).stop == STOP_NONE) {
         assert_in_range(++turns, 1, 100 + 7 + 10);
-        if (!verdict.save && !verdict.evaluate) {
+        if (!decision.save && !decision.evaluate) {
             facts.step++;
             facts.now += 2;
         }
-        if (verdict.save) {
+        if (decision.save) {
             facts.now += 3;
             facts.tried_step = facts.step;
             facts.saved_clock = facts.now;
@@ -183,13 +183,13 @@ static void a_run_ends(void **state)
                 facts.saved_step = facts.step;
             saves++;
         }
-        if (verdict.evaluate) {
+        if (decision.evaluate) {
             facts.now += 20;
             facts.evaluated_step = facts.step;
             evaluations++;
         }
     }
-    assert_int_equal(verdict.stop, STOP_FINISHED);
+    assert_int_equal(decision.stop, STOP_FINISHED);
     assert_true(facts.step == 100 && saves == 7 && evaluations == 10);
 }
 

@@ -1,8 +1,8 @@
 /* Decides what to do between two steps: save, evaluate, stop, or continue. It is a pure function of the command's
  * options and of facts that the loop gathers, including clocks and signals; nothing below the loop uses those to decide
- * anything. A verdict is a few small integers, so that one process can decide for all. */
-#ifndef TRAINER_PARALLEL_VERDICT_H
-#define TRAINER_PARALLEL_VERDICT_H
+ * anything. A decision is a few small integers, so that one process can decide for all. */
+#ifndef TRAINER_PARALLEL_DECISION_H
+#define TRAINER_PARALLEL_DECISION_H
 
 #include "base/error.h"
 #include "base/opts.h"
@@ -22,7 +22,7 @@ struct rules {
     double deadline;   /* clock by which to leave; INFINITY: none (--time-limit) */
 };
 
-struct verdict_facts {
+struct decision_facts {
     uint64_t step;           /* the last one that is queued or done */
     uint64_t queued;         /* steps whose results were not received yet */
     uint64_t saved_step;     /* step of the newest checkpoint, or where this start began */
@@ -34,7 +34,7 @@ struct verdict_facts {
     double step_seconds, save_seconds, evaluation_seconds; /* the longest so far; an estimate before the first */
     bool fresh;              /* nothing was done since the start: estimates are used without a margin */
     bool asked;              /* a signal asked to stop */
-    enum error_kind failure; /* of what the last verdict ordered; ERR_STOPPED: discarded on request or in time */
+    enum error_kind failure; /* of what the last decision ordered; ERR_STOPPED: discarded on request or in time */
 };
 
 enum stop_cause {
@@ -48,13 +48,13 @@ enum stop_cause {
 };
 
 /* With `stop` the run ends, after a save if `save` is set. Otherwise it saves or evaluates and asks for the next
- * verdict; if nothing is set, it makes a step. */
-struct verdict {
+ * decision; if nothing is set, it makes a step. */
+struct decision {
     bool save, evaluate;
     enum stop_cause stop;
 };
 
-struct verdict verdict_of(const struct rules *rules, const struct verdict_facts *facts);
+struct decision decision_of(const struct rules *rules, const struct decision_facts *facts);
 
 /* Asks the loop whether to discard the work under way; called by long work between two micro-batches. */
 struct halt {
