@@ -37,7 +37,7 @@ int comm_kind_check(enum comm_kind kind, struct error *err); /* ERR_USAGE: it is
 /* The library's name and version ("NCCL 2.28.9"), or NULL with the reason why it is not available, as comm_open gives
  * it. Loads the module. */
 const char *comm_kind_version(enum comm_kind kind, struct error *err);
-/* The same as text for the screen, also if it is not available: "mpi is not built in". */
+/* The same as text for the console, also if it is not available: "mpi is not built in". */
 #define COMM_TEXT_BYTES 320
 const char *comm_kind_text(enum comm_kind kind, char out[COMM_TEXT_BYTES]);
 /* Whether several processes may use one GPU. The kind must be available. */

@@ -16,7 +16,7 @@ enum metric_kind {
 
 struct metric {
     const char *key;    /* in metrics.jsonl and --json; in TensorBoard's events, with "valid/" before it or without */
-    const char *column; /* on the screen, after "loss" or "accuracy" */
+    const char *column; /* on the console, after "loss" or "accuracy" */
     enum metric_kind kind;
     enum head_kind head;
     /* Of an accuracy: what always guessing the commonest label is called, "commonest"; its key is "mlm_accuracy" and

@@ -15,7 +15,7 @@ struct carrier {
     bool cuda;         /* this process computes on a GPU */
     bool able, shares; /* NCCL can be used here; also if processes share a GPU */
     unsigned char gpu[CUDA_UUID_BYTES];
-    char why[COMM_TEXT_BYTES]; /* with auto on a GPU: why NCCL is not used, for the screen; else "" */
+    char why[COMM_TEXT_BYTES]; /* with auto on a GPU: why NCCL is not used, for the console; else "" */
 };
 
 /* What this process would choose, before the meeting: with auto, MPI if it started us and no rendezvous is given, else

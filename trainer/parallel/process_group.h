@@ -1,5 +1,5 @@
 /* The processes that train one run together. Rank 0 has the run's directory, decides what is done between steps, and
- * writes to the screen; every process computes a share of each batch. For a single process all of this does
+ * writes to the console; every process computes a share of each batch. For a single process all of this does
  * nothing.
  *
  *     process_group_open → process_group_compare, _barrier, _broadcast … while a training is opened

@@ -22,7 +22,7 @@ struct text {
  * table for which the vocabulary has no piece become config->spare; ERR_MISMATCH: it has more pieces than rows. Other
  * errors: tokenizer/tokenizer_files.h. text_close is safe after errors too, and on a zeroed struct. */
 int text_open(struct text *text, const char *directory, struct model_config *config, struct error *err);
-/* Says on the screen that the model has spare rows, if it has. */
+/* Says on the console that the model has spare rows, if it has. */
 void text_say_spare(const struct model_config *config);
 void text_close(struct text *text);
 

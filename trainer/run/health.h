@@ -1,4 +1,4 @@
-/* Whether a run is healthy, judged by its metrics.jsonl and run.json alone, so that the closing lines, show and report
+/* Whether a run is healthy, judged by its metrics.jsonl and run.json alone, so that the summary, show and report
  * say the same, at any time and on any machine. It is silent about healthy runs, short ones too: every finding needs a
  * margin that noise does not reach (the constants in health.c). */
 #ifndef TRAINER_RUN_HEALTH_H

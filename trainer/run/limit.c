@@ -32,7 +32,7 @@ double limit_step_seconds(const struct training *t)
 double limit_save_seconds(const struct training *t)
 {
     const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / SAVE_SPEED;
-    return t->keeper.save_longest > 0 ? t->keeper.save_longest : unseen;
+    return t->checkpointer.save_longest > 0 ? t->checkpointer.save_longest : unseen;
 }
 
 /* A forward pass is a third of a step. */

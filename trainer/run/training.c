@@ -33,9 +33,9 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
         names_read_grown(origin->weights, params, &t->setup.growth, t->setup.recipe.seed, flat->params, &report, err);
     if (result == 0)
         head_choice_apply(&t->setup.recipe.head, params, t->setup.recipe.seed, flat->params);
-    if (result == 0 && !t->keeper.silent) {
+    if (result == 0 && !t->checkpointer.silent) {
         const bool tells = head_choice_tells(&t->setup.recipe.head, &report);
-        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+        console_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
         if (tells)
             head_choice_say(&t->setup.recipe.head, &report);
     }
@@ -66,10 +66,11 @@ static int verify_there(const char *files, struct checkpoint_state *state, json_
 static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
 {
     enum model_source source;
-    TRY(checkpoint_locate(t->keeper.run.directory, &source, files, err));
+    TRY(checkpoint_locate(t->checkpointer.run.directory, &source, files, err));
     while (verify_there(*files, &t->position.state, identity, err) < 0) {
         const char *slash = strrchr(*files, '/');
-        char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->keeper.run.directory, slash + 1) : NULL;
+        char *before =
+            err->kind == ERR_VERIFY && slash ? checkpoint_before(t->checkpointer.run.directory, slash + 1) : NULL;
         if (!before)
             return err->kind == ERR_VERIFY ? hint(err, "no older checkpoint is kept; --fresh starts anew") : -1;
         if (!t->setup.settings->skip_damaged) {
@@ -102,8 +103,8 @@ static int take_checkpoint(const struct training *t, const char *files, const js
 /* Writes `latest` where there is none: readers of the run must find the checkpoint that it continues from. */
 static int restore_latest(const struct training *t, uint64_t step, struct error *err)
 {
-    char *latest = path_join(t->keeper.run.directory, LATEST_NAME);
-    const int result = path_exists(latest) ? 0 : checkpoint_set_latest(t->keeper.run.directory, step, err);
+    char *latest = path_join(t->checkpointer.run.directory, LATEST_NAME);
+    const int result = path_exists(latest) ? 0 : checkpoint_set_latest(t->checkpointer.run.directory, step, err);
     mem_free(latest);
     return result;
 }
@@ -118,12 +119,12 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
     if (result == 0) /* the last save may have crashed before it did these two */
         result = restore_latest(t, t->position.state.step, err);
     if (result == 0)
-        result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
+        result = checkpoint_keep(t->checkpointer.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)
         t->restored = mem_copy_text(files);
     if (result == 0)
-        t->position.seconds = run_seconds(&t->keeper.run, t->position.state.step);
+        t->position.seconds = run_seconds(&t->checkpointer.run, t->position.state.step);
     json_decref(identity);
     mem_free(files);
     return result;
@@ -144,7 +145,7 @@ static int resume_again(struct training *t, const struct flat_state *flat, struc
 static bool has_checkpoint(const struct run *run)
 {
     if (!run->directory)
-        return false; /* the keeper is silent */
+        return false; /* the checkpointer is silent */
     enum model_source source;
     struct error ignored;
     char *files = NULL;
@@ -174,7 +175,7 @@ static void say_branch(const struct training *t, const struct origin *origin)
  * product algorithms. */
 static int model_begin(struct training *t, struct error *err)
 {
-    const struct run *run = &t->keeper.run;
+    const struct run *run = &t->checkpointer.run;
     const char *directory = t->again ? t->again->run : run->directory;
     const char *recorded = t->again ? t->again->precision : run->record ? run_precision(run) : NULL;
     char *tune = directory ? path_join(directory, TUNE_NAME) : NULL;
@@ -200,11 +201,11 @@ static int model_begin(struct training *t, struct error *err)
 static int state_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                        struct error *err)
 {
-    if (!t->keeper.silent)
-        TRY(checkpoint_tidy(t->keeper.run.directory, err));
-    return t->again && t->again->checkpoint ? resume_again(t, flat, err)
-           : has_checkpoint(&t->keeper.run) ? resume(t, flat, err)
-                                            : weights_begin(t, origin, flat, err);
+    if (!t->checkpointer.silent)
+        TRY(checkpoint_tidy(t->checkpointer.run.directory, err));
+    return t->again && t->again->checkpoint       ? resume_again(t, flat, err)
+           : has_checkpoint(&t->checkpointer.run) ? resume(t, flat, err)
+                                                  : weights_begin(t, origin, flat, err);
 }
 
 /* This process's samples of the steps after `step`. */
@@ -264,9 +265,10 @@ static int setup_begin(struct training *t, const struct settings *settings, stru
 /* Rank 0 takes the run's directory; all processes learn whether the run is finished. */
 static int run_begin(struct training *t, bool silent, struct error *err)
 {
-    const int result = keeper_take(&t->keeper, &t->setup, silent || !process_group_is_leader(t->processes), err);
+    const int result =
+        checkpointer_take(&t->checkpointer, &t->setup, silent || !process_group_is_leader(t->processes), err);
     TRY(process_group_barrier(t->processes, result, err));
-    t->finished = t->keeper.run.kind == RUN_FINISHED;
+    t->finished = t->checkpointer.run.kind == RUN_FINISHED;
     return process_group_broadcast(t->processes, &t->finished, sizeof t->finished, err);
 }
 
@@ -350,8 +352,8 @@ static int shares_begin(struct training *t, struct error *err)
     if (t->processes->adapts && recipe->batches.first < recipe->batch)
         return fail(err, ERR_USAGE, "--share auto needs batches of one size, but --batch-warmup has several");
     if (t->processes->adapts && size > 1) {
-        t->keeper.borders = t->borders;
-        t->keeper.processes = size;
+        t->checkpointer.borders = t->borders;
+        t->checkpointer.processes = size;
     }
     for (uint32_t r = 0; r < size; r++) { /* a share must not be empty in a smaller batch of the warm-up */
         const uint64_t share = t->borders[r + 1] - t->borders[r];
@@ -430,19 +432,19 @@ static int errors_begin(struct training *t, struct error *err)
     if (state->freeze.update == 0)
         return 0;
     TRY(process_group_barrier(t->processes, exchange_take_errors(t->engine.exchange, t->restored, &mean, err), err));
-    if (mean && !t->keeper.silent)
+    if (mean && !t->checkpointer.silent)
         log_say("note       another number of processes: each begins with the mean of their errors");
     return 0;
 }
 
 /* ---- opening ---- */
 
-static int start_keeper(struct training *t, struct error *err)
+static int start_checkpointer(struct training *t, struct error *err)
 {
     const uint32_t rank = t->processes->rank;
     json_t *ranks;
     TRY(record_ranks(t->processes, &t->engine, t->borders[rank + 1] - t->borders[rank], &ranks, err));
-    const int result = keeper_begin(&t->keeper, &t->engine, &t->position, ranks, err);
+    const int result = checkpointer_begin(&t->checkpointer, &t->engine, &t->position, ranks, err);
     json_decref(ranks);
     return process_group_barrier(t->processes, result, err);
 }
@@ -469,7 +471,7 @@ static void samples_begin(struct training *t)
 static int estimate_begin(struct training *t, double opened, struct error *err)
 {
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
-    const bool estimates = process_group_is_leader(t->processes) && !t->keeper.silent && t->samples.loader;
+    const bool estimates = process_group_is_leader(t->processes) && !t->checkpointer.silent && t->samples.loader;
     if (estimates) {
         TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
         t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
@@ -492,7 +494,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     if (t->finished)
         return 0;
     TRY(model_begin(t, err));
-    if (settings->norms_every > 0 && !t->keeper.silent)
+    if (settings->norms_every > 0 && !t->checkpointer.silent)
         norms_open(&t->norms, &t->engine);
     TRY(shares_begin(t, err));
     TRY(engine_divides(&t->engine) ? divide_state(t, origin, err) : whole_state(t, origin, err));
@@ -502,9 +504,9 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
         samples_begin(t);
     TRY(process_group_barrier(t->processes, estimate_begin(t, from, err), err));
-    TRY(start_keeper(t, err));
-    t->position.counts_from = keeper_counts_from(&t->keeper, t->position.begun_at);
-    if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
+    TRY(start_checkpointer(t, err));
+    t->position.counts_from = checkpointer_counts_from(&t->checkpointer, t->position.begun_at);
+    if (!t->checkpointer.silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
     return 0;
 }
@@ -538,7 +540,7 @@ int training_open_again(struct training *t, const struct settings *settings, str
 void training_close(struct training *t)
 {
     loader_close(t->samples.loader);
-    keeper_close(&t->keeper);
+    checkpointer_close(&t->checkpointer);
     norms_close(&t->norms);
     engine_close(&t->engine);
     setup_close(&t->setup);

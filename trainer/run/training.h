@@ -9,7 +9,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/estimate.h"
-#include "trainer/run/keeper.h"
+#include "trainer/run/checkpointer.h"
 #include "trainer/run/norms.h"
 #include "trainer/run/setup.h"
 #include "trainer/run/step.h"
@@ -30,15 +30,15 @@ struct training {
     struct position position;        /* the progress of the run */
     struct process_group *processes; /* the processes of the run; borrowed */
     uint64_t *borders; /* [processes->size + 1] process r has the samples [borders[r], borders[r + 1]) of every batch */
-    struct adapt adapt;          /* for --share auto */
-    struct step_samples samples; /* of this process's share, from the position on */
-    struct keeper keeper;        /* used by the process that writes: directory, metrics, checkpoints, screen */
-    struct norms norms;          /* zeroed in a silent process or without --norms-every */
-    double opening;              /* seconds before the first step could begin */
-    struct estimate estimate;    /* for this share, made before the first step; only at rank 0 */
-    double evaluation_longest;   /* seconds of the longest evaluation of this start; 0: none yet */
-    bool asked;                  /* the message about the next turn has been started (process_group_control_begin) */
-    double deadline;             /* clock_now by which to leave; INFINITY: none */
+    struct adapt adapt;               /* for --share auto */
+    struct step_samples samples;      /* of this process's share, from the position on */
+    struct checkpointer checkpointer; /* used by the process that writes: directory, metrics, checkpoints, console */
+    struct norms norms;               /* zeroed in a silent process or without --norms-every */
+    double opening;                   /* seconds before the first step could begin */
+    struct estimate estimate;         /* for this share, made before the first step; only at rank 0 */
+    double evaluation_longest;        /* seconds of the longest evaluation of this start; 0: none yet */
+    bool asked;      /* the message about the next turn has been started (process_group_control_begin) */
+    double deadline; /* clock_now by which to leave; INFINITY: none */
     const struct training_again *again; /* NULL: a run is started or resumed */
     bool finished;                      /* the run had finished before this start */
     char *restored;                     /* at rank 0: the checkpoint that it resumed from, or NULL */
@@ -46,7 +46,7 @@ struct training {
 
 /* Collective (process_group.h). Opens dataset, device, run and model; rank 0 initializes, reads or resumes the weights
  * and sends them to all. If the run has finished (`finished`), no model is opened. `silent`: rank 0 has no directory
- * either (keeper.h). The caller calls training_close, on errors too. */
+ * either (checkpointer.h). The caller calls training_close, on errors too. */
 int training_open(struct training *training, const struct settings *settings, struct process_group *processes,
                   bool silent, struct error *err);
 /* The same for a run that is computed again, silently. ERR_MISMATCH: the checkpoint is not of the run that `settings`

@@ -152,7 +152,7 @@ static void add_scores(const struct glue_task *task, const json_t *scores, struc
         }
 }
 
-static void say_passed_over(screen_line line, const char *file, const json_t *rows)
+static void say_passed_over(console_line line, const char *file, const json_t *rows)
 {
     char count[56];
     if (json_integer_value(rows) > 0)
@@ -160,7 +160,7 @@ static void say_passed_over(screen_line line, const char *file, const json_t *ro
              format_counted((uint64_t)json_integer_value(rows), "row", count), file);
 }
 
-void glue_say_scores(screen_line line, const struct glue_task *task, const json_t *scores)
+void glue_say_scores(console_line line, const struct glue_task *task, const json_t *scores)
 {
     struct buf text = {0};
     char rows[56];

@@ -3,7 +3,7 @@
 #define TRAINER_TUNE_GLUE_SCORES_H
 
 #include "base/error.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/tune/glue_tasks.h"
 
 #include <jansson.h>
@@ -28,7 +28,7 @@ void glue_score_commonest(const struct glue_task *task, const struct samples *sa
 
 /* Prints what a scores.json of one run says: "mrpc: acc 0.8420 (0.6838)" with the scores of the commonest label in
  * brackets, then notes about scores without a value and rows that were left out. */
-void glue_say_scores(screen_line line, const struct glue_task *task, const json_t *scores);
+void glue_say_scores(console_line line, const struct glue_task *task, const json_t *scores);
 
 /* Writes "index\tprediction\n" and a row for each sample, as the GLUE server takes them: class names, or numbers. */
 int glue_write_predictions(const struct glue_task *task, const char *path, const float *logits, size_t count,

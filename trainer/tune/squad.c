@@ -234,7 +234,7 @@ int squad_answer(struct squad *s, const struct logits_source *logits, const char
     return result;
 }
 
-void squad_say_scores(screen_line line, const json_t *scores)
+void squad_say_scores(console_line line, const json_t *scores)
 {
     const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
     const json_t *no_answer = json_object_get(scores, "no_answer");

@@ -11,7 +11,7 @@
 #ifndef TRAINER_TUNE_SQUAD_H
 #define TRAINER_TUNE_SQUAD_H
 
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/run/setup.h"
 #include "trainer/tune/answers.h"
 #include "trainer/tune/squad_windows.h"
@@ -50,6 +50,6 @@ int squad_answer(struct squad *squad, const struct logits_source *logits, const 
 /* Answers and scores the questions of `dev` with the model, and writes nothing. Collective, as predict is. */
 int squad_evaluate(struct squad *squad, const struct evaluation_work *work, json_t **scores, struct error *err);
 /* Prints the scores: "EM 81.2, F1 88.5   10,570 questions". */
-void squad_say_scores(screen_line line, const json_t *scores);
+void squad_say_scores(console_line line, const json_t *scores);
 
 #endif

@@ -225,7 +225,7 @@ static double measure(struct bench *b, void (*work)(struct bench *, int), int ac
     return (clock_now() - from) / done;
 }
 
-/* ---- the screen ---- */
+/* ---- the console ---- */
 
 static void say_machine(const struct bench *b, const struct bench_result *r)
 {

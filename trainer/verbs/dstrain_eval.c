@@ -12,7 +12,7 @@
 #include "base/progress.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/tune/guesses.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/dstrain_eval.h"
@@ -61,8 +61,8 @@ static void report(const struct setup *setup, const struct origin *origin, struc
     if (!setup->settings->json) {
         if (guesses)
             guesses_print(guesses, output_colours());
-        screen_means(output_line, &setup->task.metrics, e, split);
-        screen_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
+        console_means(output_line, &setup->task.metrics, e, split);
+        console_datasets(output_line, &setup->task.metrics, each, parts, &setup->datasets);
         say_next(origin->source == SOURCE_HUGGING_FACE ? trial(setup, origin, found)
                                                        : command_text("dstrain export %s --out DIR", origin->name));
         return;
@@ -72,12 +72,12 @@ static void report(const struct setup *setup, const struct origin *origin, struc
                               (json_int_t)e->tokens, "seconds", seconds);
     if (origin->source != SOURCE_HUGGING_FACE)
         json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
-    json_t *means = screen_means_json(&setup->task.metrics, e);
+    json_t *means = console_means_json(&setup->task.metrics, e);
     json_object_update(facts, means);
     json_decref(means);
     if (parts > 0)
         json_object_set_new(facts, "datasets",
-                            screen_datasets_json(&setup->task.metrics, each, parts, &setup->datasets));
+                            console_datasets_json(&setup->task.metrics, each, parts, &setup->datasets));
     if (guesses)
         json_object_set(facts, "shown", guesses);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
@@ -195,7 +195,7 @@ static int eval(struct evaluating *e, struct error *err)
         .each = each,
         .weights = e->origin.weights,
     };
-    screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
+    console_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
     TRY(e->setup.task.evaluate(&work, &evaluation, err));
     if (!process_group_is_leader(&e->processes))
         return 0;

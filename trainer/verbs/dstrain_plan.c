@@ -17,7 +17,7 @@
 #include "trainer/run/estimate.h"
 #include "base/json_write.h"
 #include "trainer/device/machine.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/run/setup.h"
 #include "trainer/verbs/propose.h"
 
@@ -236,8 +236,8 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
             epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
-    screen_mixture(buf_text(&mixture));
-    screen_recipe(recipe, setup_epochs(setup));
+    console_mixture(buf_text(&mixture));
+    console_recipe(recipe, setup_epochs(setup));
     buf_release(&mixture);
 }
 

@@ -68,8 +68,8 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     char why[512];
     int result = 0;
     stop_on_signals();
-    const bool screen = settings->out && strcmp(settings->out, "-") == 0;
-    if (screen && settings->json)
+    const bool console = settings->out && strcmp(settings->out, "-") == 0;
+    if (console && settings->json)
         return fail(err, ERR_USAGE, "--out - and --json both write to standard output: give one of them");
     for (size_t i = 0; i < bare.count && result == 0; i++)
         result = report_add(&report, bare.items[i], err);
@@ -86,7 +86,7 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
         report_make(&page, &report);
         result = html_page_write(&page, path, err);
     }
-    if (result == 0 && !screen)
+    if (result == 0 && !console)
         say(settings, &report, path, page.size);
     mem_free(path);
     buf_release(&page);

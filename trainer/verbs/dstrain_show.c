@@ -17,7 +17,7 @@
 #include "trainer/data/metric.h"
 #include "trainer/run/rerun.h"
 #include "trainer/run/run.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/squad.h"

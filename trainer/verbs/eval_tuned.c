@@ -17,7 +17,7 @@
 #include "trainer/run/engine.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/labels.h"
@@ -299,7 +299,7 @@ static int read_model(struct tuned *t, struct error *err)
     if (result == 0)
         result = check_head(t, &report, err);
     if (result == 0) {
-        screen_init(t->origin.name, "", buf_text(&report.body));
+        console_init(t->origin.name, "", buf_text(&report.body));
         if (head_choice_tells(&t->setup.recipe.head, &report))
             head_choice_say(&t->setup.recipe.head, &report);
     }

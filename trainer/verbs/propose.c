@@ -8,7 +8,7 @@
 #include "trainer/run/engine.h"
 #include "trainer/recipe/recipes.h"
 #include "trainer/device/machine.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/run/setup.h"
 
 #define DAY             86400.0

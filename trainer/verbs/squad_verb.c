@@ -13,7 +13,7 @@
 #include "trainer/run/engine.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad.h"
 
@@ -34,7 +34,7 @@ static int load(struct engine *e, const struct origin *origin, struct error *err
     const int result = engine_read_weights(e, origin->weights, &report, err);
     if (result == 0) {
         const bool tells = head_choice_tells(&e->recipe->head, &report);
-        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+        console_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
         if (tells)
             head_choice_say(&e->recipe->head, &report);
     }

@@ -38,7 +38,7 @@ static bool halts(const struct training *t, bool save)
 static bool evaluation_halts(void *context)
 {
     const struct training *t = context;
-    return halts(t, t->position.state.step != t->keeper.saved_step);
+    return halts(t, t->position.state.step != t->checkpointer.saved_step);
 }
 
 /* Several processes discard a step on a stop request if none has begun its sums, but never because of the deadline. */
@@ -69,18 +69,18 @@ static struct decision decide(const struct training *t, uint64_t under_way, enum
 {
     const struct rules rules = rules_of(t);
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
-    const struct keeper *keeper = &t->keeper;
+    const struct checkpointer *checkpointer = &t->checkpointer;
     const double now = clock_now(), seconds = under_way > 0 ? now - t->position.clock : 0; /* so far */
     return decision_of(&rules, &(struct decision_facts){
                                    .step = step,
                                    .queued = t->position.queued + under_way,
-                                   .saved_step = keeper->saved_step,
-                                   .tried_step = keeper->tried_step,
-                                   .evaluated_step = keeper->evaluated_step,
-                                   .keep = keeper_keeps(keeper, step),
-                                   .since_best = keeper->best.since,
+                                   .saved_step = checkpointer->saved_step,
+                                   .tried_step = checkpointer->tried_step,
+                                   .evaluated_step = checkpointer->evaluated_step,
+                                   .keep = checkpointer_keeps(checkpointer, step),
+                                   .since_best = checkpointer->best.since,
                                    .now = now,
-                                   .saved_clock = keeper->saved_clock,
+                                   .saved_clock = checkpointer->saved_clock,
                                    .step_seconds = fmax(limit_step_seconds(t), seconds),
                                    .save_seconds = limit_save_seconds(t),
                                    .evaluation_seconds = limit_evaluation_seconds(t),
@@ -119,10 +119,10 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         if (facts.outcome == STEP_NOT_FINITE) {
             struct loader_options samples = training_samples(t);
             samples.count = loader_batch_size(&samples);
-            return diagnose_nonfinite(&t->engine, t->processes, &samples, &facts, t->keeper.run.directory,
-                                      t->keeper.saved_step, err);
+            return diagnose_nonfinite(&t->engine, t->processes, &samples, &facts, t->checkpointer.run.directory,
+                                      t->checkpointer.saved_step, err);
         }
-        TRY(keeper_step(&t->keeper, &t->position, &facts, err));
+        TRY(checkpointer_step(&t->checkpointer, &t->position, &facts, err));
     }
     assert(t->position.queued <= left);
     return 0;
@@ -161,7 +161,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     if (!norms || t->position.state.updates == updates) /* fp16 skipped it */
         return 0;
     norms_after(&t->norms, loss_scale);
-    return keeper_norms(&t->keeper, &t->position, &t->norms, err);
+    return checkpointer_norms(&t->checkpointer, &t->position, &t->norms, err);
 }
 
 /* For tests: DS_FAIL_WEIGHT=RANK:STEP makes that process's weights seem different at that step. */
@@ -189,7 +189,7 @@ static int same_replicas(struct training *t, struct error *err)
                 "each process made the same updates, so a machine computes wrongly; what is saved was the same in all "
                 "processes: "
                 "the checkpoint of step %" PRIu64,
-                t->keeper.saved_step);
+                t->checkpointer.saved_step);
 }
 
 /* Saves a checkpoint, while the other processes wait and send what only they have. It may take longer than
@@ -200,7 +200,7 @@ static int save(struct training *t, bool go_on, struct error *err)
     meet_move(t->processes->meet, t->position.state.step, "saving");
     meet_work(t->processes->meet, true);
     struct error second = {0};
-    int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
+    int result = checkpointer_save(&t->checkpointer, &t->engine, &t->position, go_on, err);
     if (!process_group_is_leader(t->processes)) {
         result = exchange_serve(t->engine.exchange, err);
     } else if (exchange_end_serving(t->engine.exchange, &second) < 0 && result == 0) {
@@ -240,7 +240,7 @@ static int pause_steps(struct training *t, const struct decision *decision, stru
     const double from = clock_now();
     TRY(work.task->evaluate(&work, &means, err));
     t->evaluation_longest = fmax(t->evaluation_longest, clock_now() - from);
-    return keeper_evaluation(&t->keeper, &t->position, &means, each, err);
+    return checkpointer_evaluation(&t->checkpointer, &t->position, &means, each, err);
 }
 
 /* ---- the loop ---- */
@@ -292,10 +292,10 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
         snprintf(text, sizeof text, "stopped by the time limit");
     else if (err->kind == ERR_STOPPED)
         snprintf(text, sizeof text, "%.150s", err->text);
-    if (t->keeper.silent)
+    if (t->checkpointer.silent)
         return fail(err, ERR_STOPPED, "%s", text);
     fail(err, ERR_STOPPED, "%s, at step %s of %s; saved in %s", text, format_count(t->position.state.step, count),
-         format_count(t->setup.recipe.schedule.steps, steps), t->keeper.run.directory);
+         format_count(t->setup.recipe.schedule.steps, steps), t->checkpointer.run.directory);
     return hint(err, "the same command continues from there");
 }
 
@@ -306,7 +306,7 @@ static int finish(struct training *t, bool early, struct error *err)
     const struct halt halt = {evaluation_halts, t};
     int result = 0;
     if (!task->finish)
-        return keeper_finish(&t->keeper, &t->position, early, err);
+        return checkpointer_finish(&t->checkpointer, &t->position, early, err);
     const struct evaluation_work work = {
         .task = task,
         .model = t->engine.model,
@@ -315,13 +315,13 @@ static int finish(struct training *t, bool early, struct error *err)
         .step = t->position.state.step,
     };
     meet_work(t->processes->meet, true);
-    if (!t->keeper.silent)
-        result = task->finish(&work, t->keeper.run.directory, err);
+    if (!t->checkpointer.silent)
+        result = task->finish(&work, t->checkpointer.run.directory, err);
     if (result < 0 && err->kind == ERR_STOPPED && !process_group_stop_asked(t->processes) && !limit_moved(t))
         result = limit_fail(t, err);
     meet_work(t->processes->meet, false);
     TRY(process_group_barrier(t->processes, result, err));
-    return keeper_finish(&t->keeper, &t->position, early, err);
+    return checkpointer_finish(&t->checkpointer, &t->position, early, err);
 }
 
 /* Ends the run as the decision says. Queued steps are received first, unless the run has failed and is not saved; they
@@ -331,7 +331,7 @@ static int end_run(struct training *t, const struct decision *decision, struct e
     const bool failed = decision->stop == STOP_FAILED;
     struct error second = {0};
     const int settled = failed && !decision->save ? 0 : settle(t, 0, &second);
-    keeper_close_screen(&t->keeper);
+    checkpointer_close_console(&t->checkpointer);
     if (settled < 0) {
         *err = second;
         return -1;
@@ -357,7 +357,7 @@ static void say_timings(const struct training *t, double from)
     const struct bucket_times *buckets = exchange_times(t->engine.exchange, &count);
     struct timings_beside beside[] = {
         {"waiting for data", t->samples.loader ? loader_waited(t->samples.loader) : 0},
-        {"saving", t->keeper.saving},
+        {"saving", t->checkpointer.saving},
         {.name = NULL},
         {.name = NULL},
     };
@@ -375,7 +375,7 @@ int train(struct training *t, struct error *err)
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();
-    keeper_open_screen(&t->keeper, &t->engine, &t->position, &t->estimate);
+    checkpointer_open_console(&t->checkpointer, &t->engine, &t->position, &t->estimate);
     const struct decision decision = loop(t, err);
     const int result = end_run(t, &decision, err);
     if (t->setup.settings->timings)
@@ -398,11 +398,11 @@ static void hint_safe(const struct training *t, struct error *err)
 {
     if (err->hint[0])
         return;
-    if (t->keeper.saved_step == 0)
+    if (t->checkpointer.saved_step == 0)
         hint(err, "what is on disk is safe: the same command continues from there");
     else
         hint(err, "the checkpoint of step %" PRIu64 " is safe: the same command continues from there",
-             t->keeper.saved_step);
+             t->checkpointer.saved_step);
 }
 
 int train_run(struct settings *settings, struct error *err)
@@ -417,10 +417,10 @@ int train_run(struct settings *settings, struct error *err)
     if (result == 0 && !training.finished)
         result = train(&training, err);
     if (result == 0)
-        keeper_closing(&training.keeper, &training.engine, &training.position, clock_now() - from);
+        checkpointer_summary(&training.checkpointer, &training.engine, &training.position, clock_now() - from);
     if (result < 0 && err->kind == ERR_RESOURCE)
         hint_safe(&training, err);
-    const uint64_t saved = training.keeper.saved_step;
+    const uint64_t saved = training.checkpointer.saved_step;
     training_close(&training);
     settings->mute = process_group_leave(&processes, result, err);
     if (result < 0 && err->kind == ERR_PEER && saved > 0)

@@ -160,8 +160,8 @@ static void moments(void **state)
     }
 }
 
-/* A whole run driven by decisions. Each decision is carried out at once, so every turn must change something. Steps take
- * 2 s, saves 3 s, evaluations 20 s; the save of step 30 fails and is skipped. */
+/* A whole run driven by decisions. Each decision is carried out at once, so every turn must change something. Steps
+ * take 2 s, saves 3 s, evaluations 20 s; the save of step 30 fails and is skipped. */
 static void a_run_ends(void **state)
 {
     (void)state;

@@ -8,7 +8,7 @@
 
 #include "trainer/task/evaluate.h"
 #include "trainer/task/pretraining.h"
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 
 static const struct model_metrics sums = {
     .heads = {[HEAD_MASKED] = {12, 3, 4}, [HEAD_NEXT] = {1.5, 2, 6}},
@@ -26,7 +26,7 @@ static void assert_said(const struct evaluation *means, const char *text, const 
 {
     char out[LOSS_TEXT_SIZE];
     assert_string_equal(loss_text(&pretraining_metrics, means, out), text);
-    json_t *facts = screen_means_json(&pretraining_metrics, means);
+    json_t *facts = console_means_json(&pretraining_metrics, means);
     char *dumped = json_dumps(facts, JSON_REAL_PRECISION(6) | JSON_COMPACT);
     assert_string_equal(dumped, json);
     free(dumped);

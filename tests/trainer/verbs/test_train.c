@@ -28,7 +28,7 @@ struct command {
     struct process_group processes;
 };
 
-static bool silent; /* whether the run has the silent keeper */
+static bool silent; /* whether the run has the silent checkpointer */
 
 /* `more` ends with NULL. */
 static int command_open(struct command *command, const char *directory, const char *out, const char *const *more)
@@ -158,7 +158,7 @@ static void late_facts_leave_the_same_run(void **state)
 }
 
 /* A rank other than the one that writes: it computes the same, evaluates as often, and writes no files. */
-static void a_silent_keeper_changes_no_bit_and_writes_nothing(void **state)
+static void a_silent_checkpointer_changes_no_bit_and_writes_nothing(void **state)
 {
     static float params[sizeof last_params / sizeof *last_params];
     assert_int_equal(RUN("speaks", true, "--save-every", "4", "--eval-every", "3"), -1);
@@ -195,7 +195,7 @@ static void a_resume_goes_on_with_the_seconds(void **state)
     assert_int_equal(RUN("timed", false, "--stop-after", "5"), (int)ERR_STOPPED);
     assert_ok(command_open(&command, *state, "timed", (const char *const[]){NULL}));
     assert_int_equal(command.training.position.state.samples, 20);
-    assert_int_equal(command.training.keeper.since.samples, 20);
+    assert_int_equal(command.training.checkpointer.since.samples, 20);
     assert_true(command.training.position.seconds > 0);
     command_close(&command);
 }
@@ -554,7 +554,7 @@ int main(int argc, char **argv)
         return signalled(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_facts_leave_the_same_run),
-        cmocka_unit_test(a_silent_keeper_changes_no_bit_and_writes_nothing),
+        cmocka_unit_test(a_silent_checkpointer_changes_no_bit_and_writes_nothing),
         cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
         cmocka_unit_test(a_resume_goes_on_with_the_seconds),
         cmocka_unit_test(a_state_that_contradicts_itself_is_refused),

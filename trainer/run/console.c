@@ -1,5 +1,4 @@
-/* In: facts of a run. Out: lines for the user, on stderr. */
-#include "trainer/run/screen.h"
+#include "trainer/run/console.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +21,7 @@ static char *millions_text(double count, char out[32])
     return out;
 }
 
-void screen_init(const char *directory, const char *drawn, const char *unused)
+void console_init(const char *directory, const char *drawn, const char *unused)
 {
     log_say("init       weights from %s", directory);
     if (drawn[0])
@@ -31,7 +30,7 @@ void screen_init(const char *directory, const char *drawn, const char *unused)
         log_say("note       of that model, not used: %s", unused);
 }
 
-static void say_run(const struct screen_opening *opening)
+static void say_run(const struct console_opening *opening)
 {
     char step[32];
     if (opening->step > 0) {
@@ -46,7 +45,7 @@ static void say_run(const struct screen_opening *opening)
                 opening->unnamed);
 }
 
-static void say_disk(const struct screen_opening *opening)
+static void say_disk(const struct console_opening *opening)
 {
     struct error ignored = {0};
     char one[32], all[32], have[32];
@@ -66,7 +65,7 @@ static void say_disk(const struct screen_opening *opening)
 }
 
 /* ", about 3:05", or nothing if no steps are left. */
-static char *time_text(const struct screen_opening *opening, char out[64])
+static char *time_text(const struct console_opening *opening, char out[64])
 {
     char time[32];
     const struct recipe *recipe = opening->recipe;
@@ -80,7 +79,7 @@ static char *time_text(const struct screen_opening *opening, char out[64])
 
 #define EPOCHS_MANY 40 /* the epochs of Devlin et al. 2019, appendix A.2 */
 
-void screen_mixture(const char *text)
+void console_mixture(const char *text)
 {
     if (text[0])
         log_say("mixture    %s", text);
@@ -124,20 +123,20 @@ static void warn_freeze(const struct recipe *recipe)
             format_count((uint64_t)optimizer->freeze_step, frozen), format_count((uint64_t)llround(settled), needed));
 }
 
-void screen_recipe(const struct recipe *recipe, double epochs)
+void console_recipe(const struct recipe *recipe, double epochs)
 {
     warn_epochs(recipe, epochs);
     warn_schedule(&recipe->schedule);
     warn_freeze(recipe);
 }
 
-void screen_open(struct screen *screen, const struct screen_opening *opening)
+void console_open(struct console *console, const struct console_opening *opening)
 {
     char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
     const double samples = (double)recipe_samples(recipe, recipe->schedule.steps);
-    *screen = (struct screen){
+    *console = (struct console){
         .metrics = opening->metrics,
         .estimate = opening->estimate,
         .run_steps = recipe->schedule.steps,
@@ -165,12 +164,12 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     log_say("work       %s = %s samples = %s%s", format_counted(recipe->schedule.steps, "step", steps),
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
-    screen_mixture(opening->mixture);
+    console_mixture(opening->mixture);
     if (opening->step == 0) /* a run that goes on was warned at its first start */
-        screen_recipe(recipe, opening->epochs);
+        console_recipe(recipe, opening->epochs);
     if (!opening->evaluates)
         log_say("note       no held-out samples of this length: there will be no evaluation");
-    progress_open(&screen->progress);
+    progress_open(&console->progress);
 }
 
 /* ---- during training ---- */
@@ -218,11 +217,11 @@ static char *accuracy_text(const struct metric_table *metrics, const struct eval
     return out;
 }
 
-static void watch_loss(struct screen *screen, uint64_t number, double loss)
+static void watch_loss(struct console *console, uint64_t number, double loss)
 {
     double mean, deviations;
     char step[32];
-    if (spikes_add(&screen->spikes, number, loss, &mean, &deviations))
+    if (spikes_add(&console->spikes, number, loss, &mean, &deviations))
         log_warn("step %s: the loss %.3f lies %.1f deviations above that of the steps before it (mean %.3f)",
                  format_count(number, step), loss, deviations, mean);
 }
@@ -235,13 +234,13 @@ char *rate_text(double rate, char out[32])
     return out;
 }
 
-double screen_share_of_peak(const struct screen *screen)
+double console_percent_of_peak(const struct console *console)
 {
-    return 100 * screen->rate * screen->estimate.flops / screen->estimate.products;
+    return 100 * console->rate * console->estimate.flops / console->estimate.products;
 }
 
 /* The fields of the progress line, in their order there; the least useful have the highest rank. */
-static void show_line(struct screen *screen, const struct step_facts *facts, const struct evaluation *means)
+static void show_line(struct console *console, const struct step_facts *facts, const struct evaluation *means)
 {
     enum { STEP, LOSS, PARTS, THIS, ACCURACY, RATE, NORM, SPEED, TOKENS, SHARE, DATA, FIELDS };
     static const int ranks[FIELDS] = {[LOSS] = 1, [ACCURACY] = 2, [SPEED] = 3, [RATE] = 4,   [PARTS] = 5,
@@ -249,47 +248,47 @@ static void show_line(struct screen *screen, const struct step_facts *facts, con
     struct progress_field fields[FIELDS];
     char texts[FIELDS][LOSS_TEXT_SIZE + 8], step[32], steps[32], parts[LOSS_TEXT_SIZE], number[32];
     const size_t size = sizeof texts[0];
-    const bool several = list_metrics(screen->metrics, means, METRIC_LOSS, parts) > 1;
+    const bool several = list_metrics(console->metrics, means, METRIC_LOSS, parts) > 1;
     snprintf(texts[STEP], size, "step %s/%s", format_count(facts->number, step),
-             format_count(screen->run_steps, steps));
+             format_count(console->run_steps, steps));
     snprintf(texts[LOSS], size, " │ loss %.3f", means->loss);
     texts[PARTS][0] = '\0';
     if (several)
         snprintf(texts[PARTS], size, " (%s)", parts);
     snprintf(texts[THIS], size, ", this step %.3f", facts->means.loss);
-    snprintf(texts[ACCURACY], size, "%s", accuracy_text(screen->metrics, means, number));
+    snprintf(texts[ACCURACY], size, "%s", accuracy_text(console->metrics, means, number));
     snprintf(texts[RATE], size, " │ lr %.2g", facts->rate);
     snprintf(texts[NORM], size, " │ |g| %.2f", facts->norm);
-    snprintf(texts[SPEED], size, " │ %s seq/s", rate_text(screen->rate, number));
-    snprintf(texts[TOKENS], size, " │ %s tok/s", rate_text(screen->rate * screen->estimate.mean_length, number));
-    snprintf(texts[SHARE], size, " │ MFU %.0f %%", screen_share_of_peak(screen));
-    snprintf(texts[DATA], size, " │ data %.1f %%", 100 * screen->waited / screen->busy);
+    snprintf(texts[SPEED], size, " │ %s seq/s", rate_text(console->rate, number));
+    snprintf(texts[TOKENS], size, " │ %s tok/s", rate_text(console->rate * console->estimate.mean_length, number));
+    snprintf(texts[SHARE], size, " │ MFU %.0f %%", console_percent_of_peak(console));
+    snprintf(texts[DATA], size, " │ data %.1f %%", 100 * console->waited / console->busy);
     for (int i = 0; i < FIELDS; i++)
         fields[i] = (struct progress_field){texts[i], ranks[i]};
-    progress_show_fields(&screen->progress, (double)facts->number / (double)screen->run_steps, fields, FIELDS);
+    progress_show_fields(&console->progress, (double)facts->number / (double)console->run_steps, fields, FIELDS);
 }
 
-void screen_step(struct screen *screen, const struct step_facts *facts)
+void console_step(struct console *console, const struct step_facts *facts)
 {
-    watch_loss(screen, facts->number, facts->means.loss);
-    const double rate = batch_plan_size(&screen->batches, facts->number - 1) / facts->seconds;
-    if (screen->steps++ == 0) {
-        screen->first = *facts;
-        screen->rate = rate;
+    watch_loss(console, facts->number, facts->means.loss);
+    const double rate = batch_plan_size(&console->batches, facts->number - 1) / facts->seconds;
+    if (console->steps++ == 0) {
+        console->first = *facts;
+        console->rate = rate;
     }
-    screen->last = *facts;
-    interval_add(&screen->shown, screen->metrics, facts);
-    screen->rate += 0.05 * (rate - screen->rate);
-    screen->waited += facts->waited;
-    screen->busy += facts->seconds;
-    if (!progress_due(&screen->progress))
+    console->last = *facts;
+    interval_add(&console->shown, console->metrics, facts);
+    console->rate += 0.05 * (rate - console->rate);
+    console->waited += facts->waited;
+    console->busy += facts->seconds;
+    if (!progress_due(&console->progress))
         return;
-    const struct evaluation means = interval_means(&screen->shown, screen->metrics);
-    screen->shown = (struct interval){0};
-    show_line(screen, facts, &means);
+    const struct evaluation means = interval_means(&console->shown, console->metrics);
+    console->shown = (struct interval){0};
+    show_line(console, facts, &means);
 }
 
-static void print_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
+static void print_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
                         const char *split, const char *where)
 {
     char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[56];
@@ -298,15 +297,15 @@ static void print_means(screen_line line, const struct metric_table *metrics, co
          format_counted(means->samples, "sample", samples), where);
 }
 
-void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step)
+void console_evaluation(const struct console *console, const struct evaluation *means, uint64_t step)
 {
     char count[32], where[48];
     snprintf(where, sizeof where, ", step %s", format_count(step, count));
-    print_means(log_say, screen->metrics, means, "valid", where);
+    print_means(log_say, console->metrics, means, "valid", where);
 }
 
-void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
-                  const char *split)
+void console_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
+                   const char *split)
 {
     print_means(line, metrics, means, split, "");
 }
@@ -316,7 +315,7 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)
+json_t *console_means_json(const struct metric_table *metrics, const struct evaluation *means)
 {
     char key[METRIC_KEY_BYTES];
     json_t *facts = json_pack("{s:o}", "loss", real_or_null(means->loss));
@@ -328,8 +327,8 @@ json_t *screen_means_json(const struct metric_table *metrics, const struct evalu
     return facts;
 }
 
-void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
-                     uint32_t count, const struct datasets *datasets)
+void console_datasets(console_line line, const struct metric_table *metrics, const struct evaluation *each,
+                      uint32_t count, const struct datasets *datasets)
 {
     for (uint32_t d = 0; d < count; d++) {
         char where[200];
@@ -341,8 +340,8 @@ void screen_datasets(screen_line line, const struct metric_table *metrics, const
     }
 }
 
-json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
-                             const struct datasets *datasets)
+json_t *console_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                              const struct datasets *datasets)
 {
     json_t *list = json_array();
     for (uint32_t d = 0; d < count; d++) {
@@ -350,7 +349,7 @@ json_t *screen_datasets_json(const struct metric_table *metrics, const struct ev
         const struct dataset *dataset = &datasets->train[d];
         json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
                                 hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
-        json_t *means = screen_means_json(metrics, &each[d]);
+        json_t *means = console_means_json(metrics, &each[d]);
         json_object_update(one, means);
         json_decref(means);
         json_array_append_new(list, one);
@@ -358,7 +357,7 @@ json_t *screen_datasets_json(const struct metric_table *metrics, const struct ev
     return list;
 }
 
-void screen_close(struct screen *screen)
+void console_close(struct console *console)
 {
-    progress_close(&screen->progress);
+    progress_close(&console->progress);
 }

@@ -1,5 +1,4 @@
-/* In: facts of a run: its start, steps and evaluations. Out: its directory, checkpoints, metrics and the screen. */
-#include "trainer/run/keeper.h"
+#include "trainer/run/checkpointer.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/run/closing.h"
+#include "trainer/run/run_summary.h"
 #include "trainer/comm/board.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
@@ -20,7 +19,7 @@
 
 /* A finished run whose last checkpoint cannot be read has no result: an error, or with --skip-damaged a run that goes
  * on from the newest checkpoint that is intact. */
-static int check_finished(struct keeper *k, struct error *err)
+static int check_finished(struct checkpointer *k, struct error *err)
 {
     enum model_source source;
     struct checkpoint_state state = {0};
@@ -52,11 +51,12 @@ static int check_finished(struct keeper *k, struct error *err)
     return result;
 }
 
-int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct error *err)
+int checkpointer_take(struct checkpointer *k, const struct setup *setup, bool silent, struct error *err)
 {
     const struct recipe *recipe = &setup->recipe;
     char name[32], *moved = NULL;
-    *k = (struct keeper){.silent = silent, .setup = setup, .metrics = METRICS_CLOSED, .evaluated_step = KEEPER_NEVER};
+    *k = (struct checkpointer){
+        .silent = silent, .setup = setup, .metrics = METRICS_CLOSED, .evaluated_step = CHECKPOINTER_NEVER};
     if (silent)
         return 0;
     char *directory = setup->settings->out
@@ -73,16 +73,16 @@ int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct
     return result;
 }
 
-bool keeper_keeps(const struct keeper *k, uint64_t step)
+bool checkpointer_keeps(const struct checkpointer *k, uint64_t step)
 {
     return k->setup->settings->keep_best && !k->silent && k->evaluated_step == step && k->best.last < k->kept_loss;
 }
 
 /* Makes the checkpoint of this step the best one if its evaluation is; the previous best may then be removed. */
-static int keep_best(struct keeper *k, uint64_t step, struct error *err)
+static int keep_best(struct checkpointer *k, uint64_t step, struct error *err)
 {
     const struct settings *settings = k->setup->settings;
-    if (!keeper_keeps(k, step) || k->saved_step != step)
+    if (!checkpointer_keeps(k, step) || k->saved_step != step)
         return 0;
     if (!checkpoint_exists(k->run.directory, step))
         return 0; /* where --resume begins, the checkpoint is the other run's */
@@ -91,8 +91,8 @@ static int keep_best(struct keeper *k, uint64_t step, struct error *err)
     return checkpoint_keep(k->run.directory, step, settings->keep_last, settings->keep_every, err);
 }
 
-int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, json_t *ranks,
-                 struct error *err)
+int checkpointer_begin(struct checkpointer *k, const struct engine *engine, const struct position *position,
+                       json_t *ranks, struct error *err)
 {
     const uint64_t step = position->state.step;
     struct metrics_past past;
@@ -116,24 +116,24 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     return step > 0 ? keep_best(k, step, err) : 0; /* the last start may have crashed before it did this */
 }
 
-uint64_t keeper_counts_from(const struct keeper *k, uint64_t step)
+uint64_t checkpointer_counts_from(const struct checkpointer *k, uint64_t step)
 {
     return k->silent ? step : record_first_step(&k->run, step);
 }
 
-void keeper_close(struct keeper *k)
+void checkpointer_close(struct checkpointer *k)
 {
     if (!k->setup)
         return;
     metrics_close(&k->metrics);
     run_close(&k->run);
-    *k = (struct keeper){0};
+    *k = (struct checkpointer){0};
 }
 
-/* ---- the screen ---- */
+/* ---- the console ---- */
 
-void keeper_open_screen(struct keeper *k, const struct engine *engine, const struct position *position,
-                        const struct estimate *estimate)
+void checkpointer_open_console(struct checkpointer *k, const struct engine *engine, const struct position *position,
+                               const struct estimate *estimate)
 {
     const struct setup *setup = k->setup;
     const uint64_t keep_last = setup->settings->keep_last;
@@ -148,49 +148,50 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
     datasets_add_text(&setup->datasets, recipe_samples(&setup->recipe, setup->recipe.schedule.steps), &mixture);
     if (position->state.step == 0 && !setup->settings->out)
         run_similar(k->run.directory, setup->identity, &similar);
-    screen_open(&k->screen, &(struct screen_opening){
-                                .directory = k->run.directory,
-                                .similar = buf_text(&similar),
-                                .unnamed = buf_text(&unnamed),
-                                .step = position->state.step,
-                                .recipe = &setup->recipe,
-                                .metrics = &setup->task.metrics,
-                                .precision = engine->ops->precision,
-                                .device = engine->ops->name,
-                                .micro_batch = engine->micro_batch,
-                                .processes = engine->processes ? engine->processes->size : 1,
-                                .parameters = model_table(engine->model)->total,
-                                .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
-                                .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
-                                .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
-                                .samples = setup->task.samples.samples,
-                                .mixture = buf_text(&mixture),
-                                .epochs = setup_epochs(setup),
-                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 ||
-                                             (setup->task.finish && setup->settings->eval_every == 0),
-                                .estimate = *estimate,
-                            });
+    console_open(&k->console, &(struct console_opening){
+                                  .directory = k->run.directory,
+                                  .similar = buf_text(&similar),
+                                  .unnamed = buf_text(&unnamed),
+                                  .step = position->state.step,
+                                  .recipe = &setup->recipe,
+                                  .metrics = &setup->task.metrics,
+                                  .precision = engine->ops->precision,
+                                  .device = engine->ops->name,
+                                  .micro_batch = engine->micro_batch,
+                                  .processes = engine->processes ? engine->processes->size : 1,
+                                  .parameters = model_table(engine->model)->total,
+                                  .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
+                                  .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
+                                  .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
+                                  .samples = setup->task.samples.samples,
+                                  .mixture = buf_text(&mixture),
+                                  .epochs = setup_epochs(setup),
+                                  .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 ||
+                                               (setup->task.finish && setup->settings->eval_every == 0),
+                                  .estimate = *estimate,
+                              });
     buf_release(&unnamed);
     buf_release(&mixture);
     buf_release(&similar);
 }
 
-void keeper_close_screen(struct keeper *k)
+void checkpointer_close_console(struct checkpointer *k)
 {
     if (!k->silent)
-        screen_close(&k->screen);
+        console_close(&k->console);
 }
 
-void keeper_closing(struct keeper *k, const struct engine *engine, const struct position *position, double seconds)
+void checkpointer_summary(struct checkpointer *k, const struct engine *engine, const struct position *position,
+                          double seconds)
 {
     const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
     if (!k->silent)
-        closing_say(&(struct closing){
+        run_summary_print(&(struct run_summary){
             .setup = k->setup,
             .run = &k->run,
             .position = k->run.kind == RUN_FINISHED ? NULL : position,
             .parameters = engine->model ? model_table(engine->model)->total : 0,
-            .screen = &k->screen,
+            .console = &k->console,
             .seconds = seconds,
             .best = checkpoint_best(k->run.directory),
             .best_loss = k->kept_loss,
@@ -202,7 +203,7 @@ void keeper_closing(struct keeper *k, const struct engine *engine, const struct 
 /* ---- metrics ---- */
 
 /* The fields that lines of training and of evaluation have in common. */
-static struct metrics_line line_of(const struct keeper *k, const struct position *position,
+static struct metrics_line line_of(const struct checkpointer *k, const struct position *position,
                                    const struct evaluation *means)
 {
     const struct checkpoint_state *state = &position->state;
@@ -222,7 +223,8 @@ static struct metrics_line line_of(const struct keeper *k, const struct position
     };
 }
 
-int keeper_step(struct keeper *k, const struct position *position, const struct step_facts *facts, struct error *err)
+int checkpointer_step(struct checkpointer *k, const struct position *position, const struct step_facts *facts,
+                      struct error *err)
 {
     const uint64_t step = position->state.step, samples = position->state.samples;
     assert(step >= k->saved_step && samples >= k->since.samples);
@@ -234,7 +236,7 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     k->since.seconds += facts->seconds;
     k->since.waited += facts->waited;
     interval_add(&k->since.steps, &k->setup->task.metrics, facts);
-    screen_step(&k->screen, facts);
+    console_step(&k->console, facts);
     if (step % k->setup->settings->log_every != 0 && step != k->setup->recipe.schedule.steps)
         return 0;
     const struct evaluation interval = interval_means(&k->since.steps, &k->setup->task.metrics);
@@ -254,14 +256,15 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     return metrics_write(&k->metrics, &line, err);
 }
 
-int keeper_norms(struct keeper *k, const struct position *position, const struct norms *norms, struct error *err)
+int checkpointer_norms(struct checkpointer *k, const struct position *position, const struct norms *norms,
+                       struct error *err)
 {
     return events_write_norms(&k->metrics.events, position->state.step, model_table(norms->engine->model),
                               norms->tensors, err);
 }
 
-int keeper_evaluation(struct keeper *k, const struct position *position, const struct evaluation *evaluation,
-                      const struct evaluation *each, struct error *err)
+int checkpointer_evaluation(struct checkpointer *k, const struct position *position,
+                            const struct evaluation *evaluation, const struct evaluation *each, struct error *err)
 {
     const uint32_t datasets = k->setup->task.splits[SPLIT_VALID].parts;
     assert(datasets <= MIXTURE_MAX);
@@ -270,9 +273,9 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     k->evaluated_step = position->state.step;
     if (k->silent)
         return 0;
-    if (position->state.step < k->setup->recipe.schedule.steps) { /* the closing lines show the last evaluation */
-        screen_evaluation(&k->screen, evaluation, position->state.step);
-        screen_datasets(log_say, k->screen.metrics, each, datasets, &k->setup->datasets);
+    if (position->state.step < k->setup->recipe.schedule.steps) { /* the summary shows the last evaluation */
+        console_evaluation(&k->console, evaluation, position->state.step);
+        console_datasets(log_say, k->console.metrics, each, datasets, &k->setup->datasets);
     }
     struct metrics_line line = line_of(k, position, evaluation);
     line.valid = true;
@@ -286,7 +289,8 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
 
 /* ---- checkpoints ---- */
 
-static int write_checkpoint(struct keeper *k, struct engine *engine, const struct position *position, struct error *err)
+static int write_checkpoint(struct checkpointer *k, struct engine *engine, const struct position *position,
+                            struct error *err)
 {
     const struct setup *setup = k->setup;
     const bool divided = engine_divides(engine);
@@ -318,7 +322,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
     return result;
 }
 
-static void warn_unsaved(const struct keeper *k, uint64_t step, const struct error *err)
+static void warn_unsaved(const struct checkpointer *k, uint64_t step, const struct error *err)
 {
     char kept[80] = "there is none before it";
     if (k->saved_step > 0)
@@ -326,7 +330,8 @@ static void warn_unsaved(const struct keeper *k, uint64_t step, const struct err
     log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training continues", step, err->file, err->text, kept);
 }
 
-int keeper_save(struct keeper *k, struct engine *engine, const struct position *position, bool go_on, struct error *err)
+int checkpointer_save(struct checkpointer *k, struct engine *engine, const struct position *position, bool go_on,
+                      struct error *err)
 {
     const double from = clock_now();
     assert(position->queued == 0); /* the arrays are those of position->state */
@@ -348,7 +353,7 @@ int keeper_save(struct keeper *k, struct engine *engine, const struct position *
     return 0;
 }
 
-int keeper_finish(struct keeper *k, const struct position *position, bool early, struct error *err)
+int checkpointer_finish(struct checkpointer *k, const struct position *position, bool early, struct error *err)
 {
     return k->silent ? 0 : run_finish(&k->run, position->state.step, early ? "patience" : NULL, err);
 }

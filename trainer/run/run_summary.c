@@ -1,5 +1,4 @@
-/* In: a training at its end. Out: the closing lines on stderr, and with --json the facts on stdout. */
-#include "trainer/run/closing.h"
+#include "trainer/run/run_summary.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -90,14 +89,14 @@ static void add_all(json_t *facts, json_t *part)
     json_decref(part);
 }
 
-static uint64_t steps_of(const struct closing *c)
+static uint64_t steps_of(const struct run_summary *c)
 {
     const char *early;
     const uint64_t ended = run_ended(c->run, &early);
     return early ? ended : c->setup->recipe.schedule.steps;
 }
 
-static json_t *position_json(const struct closing *c)
+static json_t *position_json(const struct run_summary *c)
 {
     const struct position *position = c->position;
     const struct checkpoint_state *state = &position->state;
@@ -110,15 +109,15 @@ static json_t *position_json(const struct closing *c)
                      "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
 
-static uint32_t held_out_parts(const struct closing *c)
+static uint32_t held_out_parts(const struct run_summary *c)
 {
     return c->setup->task.splits[SPLIT_VALID].parts;
 }
 
 /* Prints the facts as one object on stdout. Takes ownership of `next`. */
-static void print_json(const struct closing *c, const struct health *health, json_t *next)
+static void print_json(const struct run_summary *c, const struct health *health, json_t *next)
 {
-    const struct screen *screen = c->screen;
+    const struct console *console = c->console;
     const struct metric_table *metrics = &c->setup->task.metrics;
     const char *early;
     json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
@@ -132,17 +131,17 @@ static void print_json(const struct closing *c, const struct health *health, jso
     json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
     if (c->position)
         add_all(facts, position_json(c));
-    if (screen->steps > 0) {
-        json_object_set_new(facts, "train", screen_means_json(metrics, &screen->last.means));
-        json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
-        json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)screen->spikes.count));
+    if (console->steps > 0) {
+        json_object_set_new(facts, "train", console_means_json(metrics, &console->last.means));
+        json_object_set_new(facts, "share_of_peak", json_real(console_percent_of_peak(console) / 100));
+        json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)console->spikes.count));
     }
     if (c->evaluation) {
-        json_t *means = screen_means_json(metrics, c->evaluation);
+        json_t *means = console_means_json(metrics, c->evaluation);
         json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
         if (held_out_parts(c) > 0)
             json_object_set_new(means, "datasets",
-                                screen_datasets_json(metrics, c->each, held_out_parts(c), &c->setup->datasets));
+                                console_datasets_json(metrics, c->each, held_out_parts(c), &c->setup->datasets));
         json_object_set_new(facts, "valid", means);
     }
     if (c->best > 0)
@@ -173,12 +172,12 @@ static void say_findings(const json_t *findings)
                                                       json_string_value(json_object_get(finding, "text")));
 }
 
-static void say_all(const struct closing *c, const struct health *health)
+static void say_all(const struct run_summary *c, const struct health *health)
 {
     char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
         spikes[96], speed[32];
     const struct metric_table *metrics = &c->setup->task.metrics;
-    const struct screen *screen = c->screen;
+    const struct console *console = c->console;
     const struct checkpoint_state *state = &c->position->state;
     const size_t starts = run_starts(c->run);
     log_say("done       %s, %s, %s in %zu start%s", format_counted(state->step, "step", steps),
@@ -188,29 +187,29 @@ static void say_all(const struct closing *c, const struct health *health)
         log_say("ended      before step %s: %" PRIu64
                 " evaluations in a row did not lower the held-out loss (--patience)",
                 format_count(c->setup->recipe.schedule.steps, step), c->setup->settings->patience);
-    if (screen->steps > 0)
-        log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
-                format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
+    if (console->steps > 0)
+        log_say("train      %s; at step %s: %s", loss_text(metrics, &console->last.means, loss),
+                format_count(console->first.number, step), loss_text(metrics, &console->first.means, first));
     if (c->evaluation) {
-        screen_means(log_say, metrics, c->evaluation, "valid");
-        screen_datasets(log_say, metrics, c->each, held_out_parts(c), &c->setup->datasets);
+        console_means(log_say, metrics, c->evaluation, "valid");
+        console_datasets(log_say, metrics, c->each, held_out_parts(c), &c->setup->datasets);
     }
     if (c->best > 0)
         log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
                 format_count(c->best, step), c->run->directory, BEST_NAME);
-    if (screen->steps > 0)
+    if (console->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that matrix products alone reach here",
-                rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
-    if (screen->waited > WAITED_SHARE * screen->busy && screen->waited > WAITED_SECONDS)
+                rate_text(console->rate, speed), console_percent_of_peak(console), console->estimate.products * 1e-9);
+    if (console->waited > WAITED_SHARE * console->busy && console->waited > WAITED_SECONDS)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
-                 100 * screen->waited / screen->busy);
+                 100 * console->waited / console->busy);
     log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
-            format_counted(state->step - state->updates, "step", skipped), spikes_text(&screen->spikes, spikes),
+            format_counted(state->step - state->updates, "step", skipped), spikes_text(&console->spikes, spikes),
             state->norm_max, format_count(state->norm_max_step, step));
     say_findings(health->findings);
 }
 
-void closing_say(const struct closing *c)
+void run_summary_print(const struct run_summary *c)
 {
     const uint64_t last = steps_of(c);
     char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;

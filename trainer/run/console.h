@@ -1,6 +1,6 @@
 /* The output of a training while it runs, on stderr. It is passed facts and does not know where they come from. */
-#ifndef TRAINER_RUN_SCREEN_H
-#define TRAINER_RUN_SCREEN_H
+#ifndef TRAINER_RUN_CONSOLE_H
+#define TRAINER_RUN_CONSOLE_H
 
 #include "base/progress.h"
 #include "trainer/data/datasets.h"
@@ -16,13 +16,13 @@
 #include <stdint.h>
 
 /* What is known before the first step; borrowed during the call. */
-struct screen_opening {
+struct console_opening {
     const char *directory;
     const char *similar; /* a similar unfinished run (run_similar), or "" */
     const char *unnamed; /* the command that proposes a model, if none was given, or "" */
     uint64_t step;       /* that the run resumes from; 0: it is new */
     const struct recipe *recipe;
-    const struct metric_table *metrics; /* outlives the screen */
+    const struct metric_table *metrics; /* outlives the console */
     enum precision precision;
     const char *device; /* ops->name */
     uint32_t micro_batch;
@@ -38,7 +38,7 @@ struct screen_opening {
 };
 
 /* State that is kept from line to line. */
-struct screen {
+struct console {
     struct progress progress;
     const struct metric_table *metrics;
     struct estimate estimate;
@@ -52,35 +52,35 @@ struct screen {
     struct spikes spikes;
 };
 
-void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
-void screen_open(struct screen *screen, const struct screen_opening *opening);
-void screen_step(struct screen *screen, const struct step_facts *facts);
-void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step);
-void screen_close(struct screen *screen); /* clears the progress line */
+void console_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
+void console_open(struct console *console, const struct console_opening *opening);
+void console_step(struct console *console, const struct step_facts *facts);
+void console_evaluation(const struct console *console, const struct evaluation *means, uint64_t step);
+void console_close(struct console *console); /* clears the progress line */
 
 /* Where a line goes: log_say where it is one of many, output_line where it is what a verb was asked for. */
-typedef void (*screen_line)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+typedef void (*console_line)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
-void screen_means(screen_line line, const struct metric_table *metrics, const struct evaluation *means,
-                  const char *split);
-json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
+void console_means(console_line line, const struct metric_table *metrics, const struct evaluation *means,
+                   const char *split);
+json_t *console_means_json(const struct metric_table *metrics, const struct evaluation *means);
 /* The same for each of the first `count` datasets: a line each, or [{"dataset": directory, "root_hash": …,
  * "samples": …, "loss": …}]. */
-void screen_datasets(screen_line line, const struct metric_table *metrics, const struct evaluation *each,
-                     uint32_t count, const struct datasets *datasets);
-json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
-                             const struct datasets *datasets);
+void console_datasets(console_line line, const struct metric_table *metrics, const struct evaluation *each,
+                      uint32_t count, const struct datasets *datasets);
+json_t *console_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                              const struct datasets *datasets);
 
 /* ---- texts ---- */
 /* Logs the text of datasets_add_text unless it is empty. */
-void screen_mixture(const char *text);
+void console_mixture(const char *text);
 /* Warns of samples that are read more often than BERT's authors read theirs, of a warm-up or a decay so long that the
  * rate never reaches its peak, of second moments that are frozen early. Never advises what is set. */
-void screen_recipe(const struct recipe *recipe, double epochs);
+void console_recipe(const struct recipe *recipe, double epochs);
 #define LOSS_TEXT_SIZE 160
 /* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);
-char *rate_text(double rate, char out[32]);               /* "0.52", "12.3" or "5,230" */
-double screen_share_of_peak(const struct screen *screen); /* in % of the measured rate of products */
+char *rate_text(double rate, char out[32]);                    /* "0.52", "12.3" or "5,230" */
+double console_percent_of_peak(const struct console *console); /* in % of the measured rate of products */
 
 #endif
