@@ -1,15 +1,17 @@
-/* The heads that may be on a model's last layer, by number. model/head.h describes each; the task decides which of them
- * run (task.h). */
+/* The heads that may be on a model's last layer. A head is a row here and a file in trainer/model/heads/, which defines
+ * the struct head (model/head.h) head_NAME; the task decides which of them run (task.h). */
 #ifndef TRAINER_DATA_HEADS_H
 #define TRAINER_DATA_HEADS_H
 
-enum head_kind {
-    HEAD_MASKED, /* which piece a masked token was */
-    HEAD_NEXT,   /* whether segment B follows segment A */
-    HEAD_CLASS,  /* the class of a sequence among the task's, or with one class a number */
-    HEAD_SPAN,   /* where in a sequence a span begins and ends */
-    HEAD_KINDS,
-};
+#define HEADS(ROW)                                                                                                     \
+    ROW(HEAD_MASKED, head_masked) /* which piece a masked token was */                                                 \
+    ROW(HEAD_NEXT, head_next)     /* whether segment B follows segment A */                                            \
+    ROW(HEAD_CLASS, head_class)   /* the class of a sequence among the task's, or with one class a number */           \
+    ROW(HEAD_SPAN, head_span)     /* where in a sequence a span begins and ends */
+
+#define HEAD_NUMBER(number, row) number,
+enum head_kind { HEADS(HEAD_NUMBER) HEAD_KINDS };
+#undef HEAD_NUMBER
 
 #define HEAD_SUMS 2 /* sums that a head's loss makes: losses, hits */
 

@@ -1,6 +1,6 @@
-/* The heads on the last layer. A row of head_kinds has all that the rest of the program knows of a head: its tensors,
- * the rows it reads, its buffers, its work, its pass. A new head is a value of enum head_kind (trainer/data/heads.h),
- * its formulas in heads.c, and a row. */
+/* The heads on the last layer. A struct head has all that the rest of the program knows of a head: what it computes
+ * (tensors, the rows it reads, buffers, work, pass), and how files and programs of others name it. A new head is a row
+ * of HEADS (trainer/data/heads.h) and a file in heads/. */
 #ifndef TRAINER_MODEL_HEAD_H
 #define TRAINER_MODEL_HEAD_H
 
@@ -23,10 +23,10 @@ enum head_reads {
 /* [the head's rows, columns], kept from the forward to the backward pass. */
 struct head_buffer {
     const char *name; /* in the plan: "masked.logits" */
-    size_t at;        /* offset of its pointer in struct model (parts.h) */
     int32_t columns;  /* a number or a size (tensors.h); the vocabulary's is padded */
     bool real;        /* else storage */
 };
+#define HEAD_BUFFERS_MAX 8
 
 struct model;
 
@@ -34,17 +34,32 @@ struct head {
     enum head_reads reads;
     const struct tensor_row *tensors; /* with full names */
     size_t tensor_count;
-    const struct head_buffer *buffers;
-    size_t buffer_count;
-    size_t logits; /* offset of their pointer in struct model, as of a buffer */
+    const struct head_buffer *buffers; /* in a model: head_buffers of parts.h */
+    size_t buffer_count;               /* at most HEAD_BUFFERS_MAX */
+    size_t logits;                     /* which of the buffers has them */
     /* Multiply-adds per row that it reads, forward. */
     double (*work)(const struct model_config *config);
     /* Forward pass and loss of a batch with at least one label: sums +=. In training also the backward pass: the head's
      * gradients, those of tensors that it shares with the model, and output_gradient +=. */
     void (*pass)(struct model *model, const struct batch *batch);
+
+    /* transformers' classes: BertForMaskedLM, RobertaPreLayerNormForMaskedLM, AutoModelForMaskedLM. */
+    const char *class_end; /* "ForMaskedLM" */
+    bool in_roberta;       /* RobertaPreLayerNorm has such a class */
+    const char *prefix;    /* how the names of those of its tensors begin that no model lacks which has it */
+    bool prefix_tells;     /* and that other classes do not have */
+    /* It is the only head of a fine-tuned model, whose class config.json names. A file's head of another task is
+     * ignored. False: of pre-training. */
+    bool tuned;
+    /* The problem_type of config.json, which tells heads of one class apart. NULL: none. */
+    const char *(*problem)(const struct model_config *config);
+    const char *pipeline; /* of transformers, and the model hub's name of the task: "fill-mask"; NULL: there is none */
+    /* A Python program that tries the model. Its arguments are the model's directory and, for fill-mask, a sentence
+     * with a mask. NULL: there is no short one. */
+    const char *trial;
 };
 
-extern const struct head head_kinds[]; /* [HEAD_KINDS] */
+extern const struct head *const head_kinds[HEAD_KINDS];
 
 /* The rows of a batch that a head reads. */
 struct head_rows {
@@ -52,5 +67,14 @@ struct head_rows {
     const int32_t *index; /* [rows.total] place of each row in batch_read; NULL: all token rows */
 };
 struct head_rows head_rows(enum head_kind head, const struct batch *batch);
+
+/* The number of labels that a head chooses from: the columns of its logits, without the vocabulary's padding. */
+int32_t head_labels(enum head_kind head, const struct model_config *config);
+/* Whether a model has a head whose labels config.json names: one of OF_LABELS. */
+bool model_names_labels(const struct model_config *config);
+/* The head of a fine-tuned model; HEAD_KINDS: it has none. */
+enum head_kind model_tuned_head(const struct model_config *config);
+/* How the name of transformers' class of the model ends, as "ForPreTraining" for both heads of pre-training. */
+const char *model_class_end(const struct model_config *config);
 
 #endif

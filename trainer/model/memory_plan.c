@@ -1,5 +1,4 @@
 /* Every buffer of a model, listed once: its name, size and place. The same walk counts bytes and hands out memory. */
-#include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
 #include <assert.h>
@@ -68,18 +67,19 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
 /* The rows that its buffers have room for. */
 static int32_t rows_of_head(const struct model *model, enum head_kind head)
 {
-    return head_kinds[head].reads == READS_ALL ? model->budget.token_rows_max : model->budget.head_rows_max[head];
+    return head_kinds[head]->reads == READS_ALL ? model->budget.token_rows_max : model->budget.head_rows_max[head];
 }
 
 static void plan_head(struct planner *planner, struct model *model, enum head_kind head)
 {
     const struct ops *ops = model->ops;
     const size_t rows = (size_t)rows_of_head(model, head);
-    for (size_t i = 0; i < head_kinds[head].buffer_count; i++) {
-        const struct head_buffer *buffer = &head_kinds[head].buffers[i];
+    assert(head_kinds[head]->buffer_count <= HEAD_BUFFERS_MAX);
+    for (size_t i = 0; i < head_kinds[head]->buffer_count; i++) {
+        const struct head_buffer *buffer = &head_kinds[head]->buffers[i];
         const int32_t columns = buffer->columns == OF_VOCABULARY ? vocabulary_padded(&model->config)
                                                                  : size_of(&model->config, buffer->columns);
-        take(planner, (void **)((char *)model + buffer->at), buffer->name, rows * (size_t)columns,
+        take(planner, &model->head_buffers[head][i], buffer->name, rows * (size_t)columns,
              buffer->real ? ops->real_size : ops->storage_size);
     }
 }
@@ -89,8 +89,8 @@ static int32_t vocabulary_rows(const struct model *model)
 {
     int32_t most = 0;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        for (size_t i = 0; model_has(&model->config, h) && i < head_kinds[h].buffer_count; i++)
-            if (head_kinds[h].buffers[i].columns == OF_VOCABULARY && rows_of_head(model, h) > most)
+        for (size_t i = 0; model_has(&model->config, h) && i < head_kinds[h]->buffer_count; i++)
+            if (head_kinds[h]->buffers[i].columns == OF_VOCABULARY && rows_of_head(model, h) > most)
                 most = rows_of_head(model, h);
     return most;
 }

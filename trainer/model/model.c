@@ -1,6 +1,5 @@
 /* The life of a model: memory planned and taken, a step begun, micro-batches passed. The mathematics is in encoder.c
- * and heads.c. */
-#include "trainer/model/head.h"
+ * and heads/. */
 #include "trainer/model/parts.h"
 
 #include "base/mem.h"
@@ -95,11 +94,6 @@ void *model_gradients(struct model *model)
 const void *model_hidden(const struct model *model)
 {
     return model->layers[model->turns - 1].out;
-}
-
-const double *model_results(const struct model *model)
-{
-    return model->results;
 }
 
 void model_refresh(struct model *model)
@@ -227,7 +221,7 @@ static void pass(struct model *model, const struct batch *batch, bool training,
              .bytes = (size_t)batch_read(there)->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(&model->config, h) && batch->heads[h].live > 0)
-            head_kinds[h].pass(model, there);
+            head_kinds[h]->pass(model, there);
     if (training) {
         report_final(model, params_heads(&model->table)->offset);
         backward(model, listener && listener->words ? listener->words(listener->context, there) : there);
@@ -256,7 +250,7 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
 void *model_logits(const struct model *model, enum head_kind head)
 {
     assert(!model->training && model_has(&model->config, head));
-    return *(void *const *)((const char *)model + head_kinds[head].logits);
+    return model->head_buffers[head][head_kinds[head]->logits];
 }
 
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
@@ -267,8 +261,8 @@ double model_flops(const struct model_config *config, double length, const doubl
     double read = 0, heads = 0;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {
-            const double rows = head_kinds[h].reads == READS_ALL ? length : marks[h];
-            heads += rows * head_kinds[h].work(config);
+            const double rows = head_kinds[h]->reads == READS_ALL ? length : marks[h];
+            heads += rows * head_kinds[h]->work(config);
             read += rows;
         }
     if (read > length)

@@ -63,7 +63,7 @@ int model_config_check(const struct model_config *config, struct error *err)
     TRY(check_size("number of pieces", model_pieces(config), config->vocabulary, err));
     TRY(check_size("number of positions", config->positions, 65536, err));
     TRY(check_size("number of segment types", config->types, 1024, err));
-    if (model_has(config, HEAD_CLASS))
+    if (model_names_labels(config))
         TRY(check_size("number of classes", config->labels, LABELS_MAX, err));
     if (config->hidden % config->heads != 0)
         return fail(err, ERR_UNSAFE, "the model's hidden size %d is not a multiple of its %d attention heads",
@@ -153,7 +153,7 @@ static const struct param **add_all(struct params *params, const struct model_co
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {
             params->heads[h] = (size_t)(places - params->places);
-            places = add_rows(params, places, config, "", head_kinds[h].tensors, head_kinds[h].tensor_count);
+            places = add_rows(params, places, config, "", head_kinds[h]->tensors, head_kinds[h]->tensor_count);
         }
     return places;
 }
@@ -194,7 +194,7 @@ void params_shapes(struct params *params, const struct model_config *config)
     const int32_t finals = norm_orders[config->order].leads ? FINAL_PARAMS : 0;
     size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        count += model_has(config, h) ? head_kinds[h].tensor_count : 0;
+        count += model_has(config, h) ? head_kinds[h]->tensor_count : 0;
     *params = (struct params){
         .items = mem_array(count, sizeof *params->items),
         .places = mem_array(count + 1, sizeof *params->places),

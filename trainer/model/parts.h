@@ -1,9 +1,10 @@
 /* The internals of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T
- * token rows, M masked rows, B sequence rows, R rows that heads read (all rounded up), H hidden, I intermediate, V
- * padded vocabulary; storage unless noted. In the last layer all but keys and values have R rows instead of T. */
+ * token rows, R rows that heads read (both rounded up), H hidden, I intermediate; storage unless noted. In the last
+ * layer all but keys and values have R rows instead of T. */
 #ifndef TRAINER_MODEL_PARTS_H
 #define TRAINER_MODEL_PARTS_H
 
+#include "trainer/model/head.h"
 #include "trainer/model/model.h"
 
 #include <assert.h>
@@ -50,25 +51,7 @@ struct model {
     void *read_in;  /* [R, H]: its input; later the gradient of it */
     void *read_sum; /* [R, H]: the sum that its first branch is added to, where that is not the input */
 
-    /* masked-LM head */
-    void *picked;          /* [M, H]: rows of masked tokens; later the gradient of them */
-    void *transform;       /* [M, H]: before GELU */
-    void *transform_out;   /* [M, H]: after it */
-    void *transform_stats; /* [M, 2] real */
-    void *features;        /* [M, H]: after LayerNorm */
-    void *logits;          /* [M, V] */
-    void *dfeatures;       /* [M, H] */
-    double *results;       /* [M, 2]: loss and hit of each row, in evaluation */
-    /* next-sentence head */
-    void *first;       /* [B, H]: rows of [CLS] */
-    void *pooled;      /* [B, H] */
-    void *next_logits; /* [B, 2] */
-    void *dpooled;     /* [B, H] */
-    /* the classifier: first, pooled and dpooled are the same */
-    void *dropped;      /* [B, H]: pooled, after dropout */
-    void *class_logits; /* [B, labels] */
-    /* spans */
-    void *span_logits; /* [T, 2] */
+    void *head_buffers[HEAD_KINDS][HEAD_BUFFERS_MAX]; /* by the heads' rows (head.h); NULL: of heads that it lacks */
 
     /* gradients on their way down */
     void *dhidden;  /* [T, H]: of the sum that runs through all layers */

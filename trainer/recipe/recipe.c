@@ -262,8 +262,8 @@ struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const str
     const uint32_t sequences = batch < tokens ? batch : tokens;
     struct pack_limits limits = {.tokens = (int32_t)tokens, .sequences = (int32_t)sequences};
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
-        limits.marks[h] = (int32_t)((head_kinds[h].reads == READS_MARKED ? micro_batch : sequences) * room->marks[h]);
-        limits.reads_all = limits.reads_all || (head_kinds[h].reads == READS_ALL && room->marks[h] > 0);
+        limits.marks[h] = (int32_t)((head_kinds[h]->reads == READS_MARKED ? micro_batch : sequences) * room->marks[h]);
+        limits.reads_all = limits.reads_all || (head_kinds[h]->reads == READS_ALL && room->marks[h] > 0);
     }
     return limits;
 }

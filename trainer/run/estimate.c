@@ -70,7 +70,7 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
     machine_waits_begin(&waits);
     const double share = estimate->mean_length / engine->recipe->seq;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        marks[h] = source->room.marks[h] * (head_kinds[h].reads == READS_MARKED ? share : 1);
+        marks[h] = source->room.marks[h] * (head_kinds[h]->reads == READS_MARKED ? share : 1);
     estimate->flops = model_flops(config, estimate->mean_length, marks);
     estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
                                               config->intermediate, config->hidden, seconds);

@@ -14,7 +14,7 @@ int32_t predict_columns(const struct model_config *config, enum head_kind head)
 
 size_t predict_rows(const struct samples *samples)
 {
-    return head_kinds[samples->head].reads == READS_ALL ? samples->id_count : samples->count;
+    return head_kinds[samples->head]->reads == READS_ALL ? samples->id_count : samples->count;
 }
 
 /* Copies `count` logits of the last pass. */

@@ -1,0 +1,68 @@
+/* Where a span begins and ends (Devlin et al. 2019, 4.2): logits = x W_s for all rows x; a softmax over the rows of
+ * each sequence. */
+#include "trainer/model/heads/head_parts.h"
+
+#define TENSOR(place) params_head(&model->table, HEAD_SPAN, place)
+#define BUFFER(place) model->head_buffers[HEAD_SPAN][place]
+
+enum { SPAN_WEIGHT, SPAN_BIAS };
+static const struct tensor_row span_tensors[] = {
+    [SPAN_WEIGHT] = MATRIX("qa_outputs.weight", 2, OF_HIDDEN),
+    [SPAN_BIAS] = BIAS("qa_outputs.bias", 2),
+};
+
+enum { LOGITS };
+static const struct head_buffer span_buffers[] = {
+    [LOGITS] = {"span.logits", 2, false},
+};
+
+static double span_work(const struct model_config *config)
+{
+    return 2.0 * config->hidden;
+}
+
+static void span_pass(struct model *model, const struct batch *batch)
+{
+    const enum head_kind head = HEAD_SPAN;
+    const struct output output = {
+        .logits = BUFFER(LOGITS),
+        .x = model_hidden(model),
+        .dx = output_gradient(model, batch),
+        .adds = true,
+        .rows = head_rows(head, batch).rows,
+        .out = 2,
+        .weight = TENSOR(SPAN_WEIGHT),
+        .bias = TENSOR(SPAN_BIAS),
+    };
+    output_forward(model, &output);
+    CALL(model->ops, span_loss, .sums = model->sums + HEAD_SUMS * HEAD_SPAN, .logits = BUFFER(LOGITS), .batch = batch,
+         .first = batch->heads[HEAD_SPAN].index, .last = batch->heads[HEAD_SPAN].labels,
+         .factor = slope_factor(model, HEAD_SPAN), .scratch = model->scratch);
+    if (model->training)
+        output_backward(model, &output);
+}
+
+/* transformers 5 has no pipeline for questions. */
+#define ANSWER                                                                                                         \
+    "import sys; from transformers import AutoModelForQuestionAnswering as M, AutoTokenizer as T; "                    \
+    "t = T.from_pretrained(sys.argv[1]); x = t(\"Where is Paris?\", \"Paris is in France.\", return_tensors=\"pt\"); " \
+    "y = M.from_pretrained(sys.argv[1])(**x); b = y.start_logits[0].argmax(); e = y.end_logits[0][b:].argmax() + b; "  \
+    "print(t.decode(x[\"input_ids\"][0][b:e + 1]))"
+
+const struct head head_span = {
+    .reads = READS_ALL,
+    .tensors = span_tensors,
+    .tensor_count = COUNT(span_tensors),
+    .buffers = span_buffers,
+    .buffer_count = COUNT(span_buffers),
+    .logits = LOGITS,
+    .work = span_work,
+    .pass = span_pass,
+    .class_end = "ForQuestionAnswering",
+    .prefix = "qa_outputs.",
+    .prefix_tells = true,
+    .tuned = true,
+    .in_roberta = true,
+    .pipeline = "question-answering",
+    .trial = ANSWER,
+};
