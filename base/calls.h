@@ -1,6 +1,5 @@
-/* Inside base only: the system calls on files. Each is counted. A test may make one fail (struct file_fault in
- * base/file.h) or have every change on disk recorded (call_trace.h). They behave like the calls they are named after,
- * but retry after EINTR. */
+/* Inside base only: the system calls on files. They behave like the calls they are named after, but retry after EINTR.
+ * A test may make one fail or have every change on disk recorded (faults.h). */
 #ifndef BASE_CALLS_H
 #define BASE_CALLS_H
 

@@ -3,9 +3,9 @@
  *     file_create → file_write … → file_commit      a whole file: temporary name, fsync, rename, fsync of the directory
  *     file_append_open → file_write … → file_sync   a log that grows (spill, journal); never seen under a final name
  *
- * Every call that changes state (create, write, sync, rename, truncate, remove, mkdir) and every call that reads is
- * counted, and a test can make the n-th of either kind fail, be short, or end the process: see struct file_fault. A
- * struct file belongs to one thread, except that file_read_at and file_write_at may be called from any thread. */
+ * A test can make the n-th call that changes state (create, write, sync, rename, truncate, remove, mkdir), or the n-th
+ * that reads, fail, be short, or end the process: see faults.h. A struct file belongs to one thread, except that
+ * file_read_at and file_write_at may be called from any thread. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -122,35 +122,5 @@ int lock_enter(struct lock *lock, const char *directory, struct error *err); /* 
 int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held already */
 void lock_let_go(struct lock *lock, uint32_t byte);
 bool lock_is_held(const struct lock *lock, uint32_t byte); /* by another process */
-
-/* Test seam. The n-th call of a kind from now (1 = the next) does `what`; 0 switches it off. */
-enum file_call_kind {
-    FILE_CHANGES, /* create, write, sync, rename, truncate, remove, mkdir */
-    FILE_READS,   /* open, read */
-    FILE_CALL_KINDS
-};
-enum file_fault_kind {
-    FILE_FAULT_NONE,
-    FILE_FAULT_ERRNO, /* fails with `number` */
-    FILE_FAULT_SHORT, /* writes half of the bytes, then fails with ENOSPC; reads half of them */
-    FILE_FAULT_KILL,  /* _exit(137) in its place */
-    FILE_FAULT_FULL,  /* of FILE_CHANGES: from this call on, each write and mkdir fails with ENOSPC */
-};
-struct file_fault {
-    enum file_call_kind call;
-    uint64_t at; /* counted from now */
-    enum file_fault_kind kind;
-    int number; /* an errno value */
-};
-void file_fault_set(struct file_fault fault);
-uint64_t file_calls(enum file_call_kind call); /* so far */
-
-/* For tests of whole programs, called by the mains; a message on stderr says which faults are set.
- *   DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number    the n-th change; DS_FAIL_READ the n-th read; DS_FAIL_ALLOC=n
- *   DS_FAIL_FILE=n:full                               the disk is full from the n-th change on
- *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h
- *   DS_COUNT_CALLS=PATH                               at the end, how many there were: "CHANGES READS ALLOCATIONS" */
-void faults_from_environment(void);
-void faults_count_calls(void); /* the end: writes the file of DS_COUNT_CALLS */
 
 #endif

@@ -3,18 +3,15 @@
 #include "base/mem.h"
 
 #include "base/error.h"
+#include "base/faults.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #define LARGE_PAGE ((size_t)2 << 20) /* on most machines */
-
-static atomic_uint_fast64_t calls;
-static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "runs out"; 0: never */
 
 void mem_exhausted(size_t count, size_t bytes)
 {
@@ -25,8 +22,7 @@ void mem_exhausted(size_t count, size_t bytes)
 
 static void *checked(void *memory, size_t bytes)
 {
-    const uint64_t call = atomic_fetch_add(&calls, 1) + 1;
-    if (!memory || call == atomic_load(&fail_call))
+    if (fault_hits_alloc() || !memory)
         mem_exhausted(1, bytes);
     return memory;
 }
@@ -88,16 +84,6 @@ char *mem_copy_text(const char *text)
 void mem_free(void *memory)
 {
     free(memory);
-}
-
-void mem_fail_at(uint64_t n)
-{
-    atomic_store(&fail_call, n ? atomic_load(&calls) + n : 0);
-}
-
-uint64_t mem_calls(void)
-{
-    return atomic_load(&calls);
 }
 
 uint64_t mem_peak_bytes(void)

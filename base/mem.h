@@ -20,11 +20,6 @@ void mem_free(void *memory);           /* for all of the above; NULL is fine */
 /* Ends the program with exit code 7, as every call here does when `count` times `bytes` cannot be allocated. */
 _Noreturn void mem_exhausted(size_t count, size_t bytes);
 
-/* For tests: the n-th allocation from now (1 = the next) fails as if memory had run out; 0 turns this off. Set from the
- * environment variable DS_FAIL_ALLOC by faults_from_environment() (base/file.h). */
-void mem_fail_at(uint64_t n);
-uint64_t mem_calls(void); /* allocations so far */
-
 /* Largest resident size of this process so far, in bytes, as the kernel counts it (getrusage). */
 uint64_t mem_peak_bytes(void);
 

@@ -3,7 +3,7 @@
 #include "base/process.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/faults.h"
 #include "base/json.h"
 #include "base/output.h"
 
@@ -93,7 +93,7 @@ void process_open(const char *program)
     handle(SIGPIPE, SIG_IGN, NULL);
     handle(SIGXFSZ, SIG_IGN, NULL);
     handle(SIGBUS, NULL, on_bus_error);
-    faults_from_environment();
+    faults_open();
     json_memory_open();
 }
 
@@ -101,7 +101,7 @@ int process_close(int code)
 {
     errno = 0;
     const bool failed = fflush(stdout) != 0 || ferror(stdout);
-    faults_count_calls();
+    faults_close();
     if (failed && code == ERR_NONE) {
         struct error err;
         output_failed(&err);

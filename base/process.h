@@ -11,7 +11,7 @@
  * - A mapped file that became shorter, or whose disk fails while it is read (SIGBUS), ends the process with ERR_VERIFY
  *   and the file's name instead of a core dump.
  * - jansson allocates from base/mem.h, which ends the program with ERR_RESOURCE when there is no memory.
- * - The faults that tests request in the environment are set (base/file.h). */
+ * - The faults that tests request in the environment are set (base/faults.h). */
 void process_open(const char *program);
 
 /* Call it last, with the exit code so far. Flushes stdout. If that fails, or an earlier write to stdout did, and the

@@ -1,6 +1,7 @@
 /* Shows the progress that the caller reports, a line now and then, and keeps the flag that requests a stop. */
 #include "base/progress.h"
 
+#include "base/faults.h"
 #include "base/log.h"
 #include "base/str.h"
 
@@ -44,17 +45,11 @@ void progress_begin(struct progress *progress, double share)
     progress->first_time = clock_now();
 }
 
-static double line_seconds(void)
-{
-    const char *asked = getenv("DS_PROGRESS_SECONDS");
-    return asked ? atof(asked) : LINE_SECONDS;
-}
-
 bool progress_due(struct progress *progress)
 {
     if (log_level_now() == LOG_QUIET)
         return false;
-    return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : line_seconds());
+    return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : fault_progress_seconds(LINE_SECONDS));
 }
 
 /* Seconds left, by the speed since the stage began; -1 while that is unknown. */

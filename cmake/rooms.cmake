@@ -8,12 +8,15 @@ set(DS_trainer_amx ${DS_trainer_avx512_bf16} -mamx-tile -mamx-bf16)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. Not included
 # are MAIN, the folder cuda/, which is a separate module (cuda.cmake), and files that need MPI (mpi.c, …_mpi.c), NCCL
-# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules. A file whose name ends in avx2.c, avx512.c,
+# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules, and faults.c without DS_FAULTS. A file whose name ends in avx2.c, avx512.c,
 # avx512_bf16.c or amx.c is compiled for that level, as defined by the room if it does so.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
     list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|[/_]mpi\\.c$|/nccl\\.c$|/hdf5\\.c$")
+    if(NOT DS_FAULTS)
+        list(FILTER sources EXCLUDE REGEX "/faults\\.c$")
+    endif()
     if(arg_MAIN)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${arg_MAIN})
         set_property(GLOBAL PROPERTY MAIN_OF_${name} ${CMAKE_SOURCE_DIR}/${arg_MAIN})

@@ -1,6 +1,6 @@
 #include "pipeline/build/collector.h"
 
-#include "base/log.h"
+#include "base/faults.h"
 #include "base/progress.h"
 
 #include <assert.h>
@@ -9,17 +9,6 @@
 
 /* The journal is written at least this often, but takes at most 1 % of the time. */
 #define JOURNAL_SECONDS 30.0
-
-/* For tests: with DS_JOURNAL_EVERY=window the journal is written after every window, so that a kill can hit every state
- * of the reading. */
-static bool every_window(void)
-{
-    const char *every = getenv("DS_JOURNAL_EVERY");
-    if (!every || strcmp(every, "window") != 0)
-        return false;
-    log_warn("DS_JOURNAL_EVERY=window is in force: this is a test");
-    return true;
-}
 
 int collector_open(struct collector *collector, uint64_t first, struct error *err)
 {
@@ -30,7 +19,6 @@ int collector_open(struct collector *collector, uint64_t first, struct error *er
     collector->saved = clock_now();
     collector->save_seconds = 0;
     collector->settled = true;
-    collector->every_window = every_window();
     return spill_open(&collector->spill, collector->directory, first, collector->sets, collector->set_count,
                       collector->extent.spill_bytes, err);
 }
@@ -50,7 +38,7 @@ int collector_save(struct collector *collector, struct error *err)
 
 static bool save_is_due(const struct collector *collector)
 {
-    if (collector->every_window)
+    if (fault_journal_every_window())
         return true;
     const double wait = 100 * collector->save_seconds;
     return clock_now() - collector->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);

@@ -17,7 +17,6 @@ struct collector {
 
     struct extent extent;
     struct spill spill;
-    bool every_window;   /* DS_JOURNAL_EVERY=window (tests): a journal after each */
     bool settled;        /* the spills hold nothing beyond the extent's place */
     double saved;        /* clock: the last journal */
     double save_seconds; /* how long that took */

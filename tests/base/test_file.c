@@ -1,5 +1,6 @@
 /* A file is written completely or not at all, whichever system call fails. */
 #include "tests/base/help.h"
+#include "tests/faults.h"
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -436,7 +437,7 @@ static void traced(void *argument)
     struct error err;
     struct file file;
     setenv("DS_TRACE_FILE", argument, 1);
-    faults_from_environment();
+    faults_open();
     if (file_write_all(path_of("t"), "xy", 2, &err) < 0 || file_append_open(&file, path_of("t"), &err) < 0 ||
         file_truncate(&file, 1, &err) < 0 || path_remove(path_of("t"), &err) < 0 ||
         path_make_directory(path_of("m"), &err) < 0)
@@ -475,9 +476,9 @@ static void counted(void *argument)
     if (file_write_all(path_of("c"), "xy", 2, &err) < 0)
         _exit((int)err.kind);
     mem_free(memory);
-    faults_count_calls(); /* nothing is wanted */
+    faults_close(); /* nothing is wanted */
     setenv("DS_COUNT_CALLS", argument, 1);
-    faults_count_calls();
+    faults_close();
     printf("%llu %llu %llu\n", (unsigned long long)file_calls(FILE_CHANGES), (unsigned long long)file_calls(FILE_READS),
            (unsigned long long)mem_calls());
 }
@@ -501,7 +502,7 @@ static void set_from_environment(void *argument)
     struct error err;
     setenv("DS_FAIL_FILE", argument, 1);
     setenv("DS_FAIL_ALLOC", "1000000", 1);
-    faults_from_environment();
+    faults_open();
     if (file_write_all(path_of("environment"), "x", 1, &err) < 0)
         _exit((int)err.kind);
 }

@@ -1,5 +1,6 @@
 /* Path names, directories and the lock. */
 #include "tests/base/help.h"
+#include "tests/faults.h"
 
 #include "base/file.h"
 

@@ -3,6 +3,7 @@
  * process. */
 #include "trainer/comm/meet.h"
 
+#include "base/faults.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
@@ -186,7 +187,6 @@ static struct meet *meet_make(const struct meet_options *options)
         meet->key = *options->key;
     if (!options->run)
         meet->options.run = "";
-    meet->fault = getenv("DS_FAIL_PLACE");
     if (meet->options.patience <= 0)
         meet->options.patience = 600;
     if (meet->options.remind <= 0)
@@ -319,19 +319,6 @@ const char *meet_address(const struct meet *meet)
 
 /* ------------------------------------------------------------------------------------------- where, failure, stop */
 
-/* For tests: DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) kills, or stops, the process when it gets there; :once kills
- * it in the first start of a command with --restarts. */
-static void fall_at(const struct meet *meet)
-{
-    char place[PLACE_TEXT + 32];
-    const int size = snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64 ":%s:", meet->options.rank, meet->report.step,
-                              meet->report.place);
-    if (strncmp(meet->fault, place, (size_t)size) != 0)
-        return;
-    if (strcmp(meet->fault + size, "once") != 0 || !board_start() || board_start()->number == 0)
-        raise(strcmp(meet->fault + size, "stop") == 0 ? SIGSTOP : SIGKILL);
-}
-
 void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
 {
     va_list args;
@@ -350,8 +337,7 @@ void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
     meet->report.begun = step > 0;
     meet->report.moves++;
     pthread_mutex_unlock(&meet->lock);
-    if (meet->fault)
-        fall_at(meet);
+    fault_place(meet->options.rank, step, meet->report.place, !board_start() || board_start()->number == 0);
 }
 
 void meet_wait(struct meet *meet, bool waits)

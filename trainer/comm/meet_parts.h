@@ -69,7 +69,6 @@ struct meet {
     char address[ADDRESS_TEXT];
     struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `give` */
     unsigned char secret[HMAC_BYTES]; /* of this meeting; see meet_secret */
-    const char *fault;                /* DS_FAIL_PLACE, for tests; NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;

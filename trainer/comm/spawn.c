@@ -1,6 +1,7 @@
 /* In: the number of processes. Out: one exit code and at most one error, perhaps after several starts. */
 #include "trainer/comm/spawn.h"
 
+#include "base/faults.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_WAIT 1.0 /* seconds before the first restart; DS_RESTART_SECONDS sets it, for tests */
+#define FIRST_WAIT 1.0 /* seconds before the first restart */
 
 /* The starts that failed. */
 struct past {
@@ -72,17 +73,11 @@ static uint64_t saved_step(const struct family *family)
     return family->launch.rank == 0 ? board_saved(&family->board) : RESTARTS_UNKNOWN;
 }
 
-static double first_wait(void)
-{
-    const char *asked = getenv("DS_RESTART_SECONDS");
-    return asked ? atof(asked) : FIRST_WAIT;
-}
-
 /* Says what happened (*err, described by `what`), and waits. ERR_STOPPED: a signal came meanwhile. */
 static int wait_for_next(struct family *family, uint64_t number, const char *what, struct error *err)
 {
     const uint64_t saved = saved_step(family);
-    const double wait = restarts_wait(number, first_wait()), until = clock_now() + wait;
+    const double wait = restarts_wait(number, fault_restart_seconds(FIRST_WAIT)), until = clock_now() + wait;
     const uint32_t children = family->launch.children;
     char from[RESTARTS_FROM];
     log_warn("%s%s%s; %" PRIu32 " process%s will start again in %.3g s, from %s (restart %" PRIu64 " of %" PRIu64 ")",

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/faults.h"
 #include "base/progress.h"
 #include "trainer/task/evaluate.h"
 
@@ -42,12 +43,6 @@ struct step_counts step_fetch(struct step_samples *samples)
     return counts;
 }
 
-static void sleep_for(double seconds)
-{
-    const double whole = floor(seconds);
-    nanosleep(&(struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)(1e9 * (seconds - whole))}, NULL);
-}
-
 static int passes(struct engine *engine, struct step_samples *samples, const struct halt *halt, struct error *err)
 {
     const struct micro_batch *micro = samples->first;
@@ -57,8 +52,7 @@ static int passes(struct engine *engine, struct step_samples *samples, const str
         if (!micro)
             return 0; /* an empty share */
         engine_pass(engine, micro);
-        if (samples->slowed > 0)
-            sleep_for(samples->slowed * micro->batch.sequences);
+        fault_slow(engine->processes ? engine->processes->rank : 0, micro->batch.sequences);
         if (micro->ends)
             return 0;
         const int result = loader_next(samples->loader, &micro, err);

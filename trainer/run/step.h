@@ -41,7 +41,6 @@ struct step_samples {
     struct error err;                /* why it could not be fetched; else of kind ERR_NONE */
     double computed;                 /* seconds of the last step's passes, without waiting */
     int64_t sequences;               /* of the last step's share */
-    double slowed;                   /* for tests: seconds by which each sequence takes longer */
 };
 
 struct position {

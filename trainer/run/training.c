@@ -449,18 +449,8 @@ static int start_checkpointer(struct training *t, struct error *err)
     return process_group_barrier(t->processes, result, err);
 }
 
-/* For tests: DS_SLOW=SECONDS,SECONDS,… sets by how much longer each sequence takes in each rank. */
-static double slowed(uint32_t rank)
-{
-    const char *at = getenv("DS_SLOW");
-    for (uint32_t r = 0; at && r < rank; r++)
-        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    return at ? strtod(at, NULL) : 0;
-}
-
 static void samples_begin(struct training *t)
 {
-    t->samples.slowed = slowed(t->processes->rank);
     const struct loader_options samples = training_samples(t);
     if (samples.share_from < samples.share_to)
         t->samples.loader = loader_open(&samples);

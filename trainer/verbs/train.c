@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/faults.h"
 #include "base/hash.h"
 #include "base/progress.h"
 #include "trainer/run/nonfinite.h"
@@ -164,15 +165,6 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     return checkpointer_norms(&t->checkpointer, &t->position, &t->norms, err);
 }
 
-/* For tests: DS_FAIL_WEIGHT=RANK:STEP makes that process's weights seem different at that step. */
-static bool is_faulty(const struct training *t)
-{
-    char place[40];
-    const char *fault = getenv("DS_FAIL_WEIGHT");
-    snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64, t->processes->rank, t->position.state.step);
-    return fault && strcmp(fault, place) == 0;
-}
-
 /* Checks that all processes have the same parameters; they made the same updates, so otherwise a machine computes
  * wrongly. */
 static int same_replicas(struct training *t, struct error *err)
@@ -181,7 +173,8 @@ static int same_replicas(struct training *t, struct error *err)
     if (t->processes->size == 1)
         return 0;
     const uint64_t hash = engine_hash(&t->engine);
-    if (process_group_check_same(t->processes, is_faulty(t) ? ~hash : hash, "parameters", err) == 0)
+    const bool wrong = fault_weight(t->processes->rank, t->position.state.step);
+    if (process_group_check_same(t->processes, wrong ? ~hash : hash, "parameters", err) == 0)
         return 0;
     if (err->kind != ERR_NUMERIC)
         return -1;

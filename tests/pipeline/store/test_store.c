@@ -6,6 +6,7 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/seal.h"
 #include "shards/dataset.h"
+#include "tests/faults.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,7 +260,7 @@ static void a_journal_is_removed_before_its_spills(void **state)
     const pid_t child = fork();
     if (child == 0) {
         setenv("DS_TRACE_FILE", trace, 1);
-        faults_from_environment();
+        faults_open();
         _exit(spill_remove(directory, 1000, &err) < 0);
     }
     int status;

@@ -20,6 +20,7 @@
 #include "trainer/comm/board.h"
 #include "trainer/comm/meet.h"
 #include "trainer/comm/spawn.h"
+#include "tests/faults.h"
 
 static void sleep_ms(long ms)
 {

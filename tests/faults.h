@@ -1,0 +1,18 @@
+/* Included by the unit tests that need the faults of base/faults.h: where they are not compiled, the whole program counts
+ * as skipped. */
+#ifndef TESTS_FAULTS_H
+#define TESTS_FAULTS_H
+
+#include "base/faults.h"
+
+#ifndef DS_FAULTS
+#include <stdio.h>
+#include <stdlib.h>
+
+__attribute__((constructor)) static void skip_without_faults(void)
+{
+    puts("this build has no faults for tests (-DDS_FAULTS=ON): skipped");
+    exit(77);
+}
+#endif
+#endif
