@@ -48,6 +48,9 @@ class Campaign:
             if not program.exists():
                 print(f"{program} is not built: skipped")
                 sys.exit(77)
+            if b"DS_FAIL_FILE" not in program.read_bytes():
+                print(f"{program} has no faults for tests (DS_FAULTS): skipped")
+                sys.exit(77)
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="campaign."))
         self.checks = self.lost = 0
         self.output = b""
@@ -72,7 +75,7 @@ class Campaign:
         return code, said
 
     def changes(self, program, arguments, **options):
-        """All changes of files in a run, from DS_TRACE_FILE (base/call_trace.h): [(what, fields, data)]. The n-th is
+        """All changes of files in a run, from DS_TRACE_FILE (base/faults.h): [(what, fields, data)]. The n-th is
         the one that fails with DS_FAIL_FILE=n."""
         trace, changes, at = self.scratch / "trace", [], 0
         code, said = self.run(*arguments, program=program, DS_TRACE_FILE=trace, **options)

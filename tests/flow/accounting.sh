@@ -3,6 +3,7 @@
 # and after any interruption; extract --explain shows the same for one page; --drop leaves out kinds of pages.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 bzip2 -dc "$samples" >"$scratch/plain.xml"
 vocab=$scratch/vocab.txt

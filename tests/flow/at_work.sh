@@ -3,6 +3,7 @@
 # process, how far it is, and what continues it; nothing takes it for damaged or for something else.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 mkfifo pipe

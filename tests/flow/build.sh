@@ -3,6 +3,7 @@
 # verify finds damage, and extract, tokenize, show and export do what their help says.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 multistream=$project/samples/samplewiki-multistream.xml.bz2
 vocab=$scratch/vocab.txt

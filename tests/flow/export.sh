@@ -3,6 +3,7 @@
 # the middle of a part; read by several processes. Its checksums are checked during reading.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 python3 "$project/scripts/make_dump.py" --bytes 1M --export "$scratch/made" --parts 3 --wiki xxwiki
 cd "$scratch"

@@ -27,6 +27,11 @@ trap '[ $? = 77 ] || [ $ended = yes ] || echo "stopped in the case: $case_name";
 command -v python3 >/dev/null || { echo "python3 is not installed: skipped"; exit 77; }
 [ -x "$dsdata" ] || { echo "$dsdata is not built: skipped"; exit 77; }
 
+# For tests that use the variables of base/faults.h: skips the test where the programs do not read them.
+needs_faults() {
+    grep -qF DS_FAIL_FILE "$dsdata" || { echo "the programs have no faults for tests (DS_FAULTS): skipped"; exit 77; }
+}
+
 # template_wiki TEXT: a dump of a page with this text, and of {{u|5}}, which shows "5 units".
 template_wiki() {
     python3 - "$1" <<'PYTHON'

@@ -3,6 +3,7 @@
 # anywhere, and only files named in a manifest or journal are removed.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 cd "$scratch"
 "$dsdata" vocab "$samples" --vocab-size 800 --out vocab.txt -q

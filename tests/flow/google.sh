@@ -3,6 +3,7 @@
 # create_pretraining_data.py: the same instances in the same order. Then interruptions, damage, and refused options.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 reference=$project/tests/flow/reference/google_instances.py
 vocab=$scratch/vocab.txt

@@ -4,6 +4,7 @@
 # can be trained on.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
 
 vocab=$scratch/vocab.txt

@@ -3,6 +3,7 @@
 # rounding; the failure of one of them is reported once, with its rank.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 "$dstrain" train --help >"$scratch/help" && grep -q -- --processes "$scratch/help" ||
     { echo "dstrain has no --processes: skipped"; exit 77; }

@@ -4,6 +4,7 @@
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 skip() {
     echo "$1: skipped"

@@ -3,6 +3,7 @@
 # number of threads and after any interruption; damage and truncation are reported.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 for tool in gzip zstd xz; do
     command -v $tool >/dev/null || { echo "$tool is not installed: skipped"; exit 77; }

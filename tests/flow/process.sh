@@ -3,6 +3,7 @@
 # files; and unusual files: named pipes, devices, a shard that is truncated while it is read.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 endless=("$dstrain" --shards "$data" --model "$model" --batch 8 --threads 1 --log-every 1 --steps 1000000)

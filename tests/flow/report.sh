@@ -3,6 +3,7 @@
 # time, and in a browser makes no requests, prints no messages and fits a phone.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 data=$scratch/data
 page=$data/report.html

@@ -3,6 +3,7 @@
 # not disturbed; what fails twice in the same way, or cannot be mended by another start, ends it.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 [ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 

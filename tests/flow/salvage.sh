@@ -3,6 +3,7 @@
 # for any number of threads and after any interruption, and a report of the loss.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 multistream=$project/samples/samplewiki-multistream.xml.bz2
 bad=$scratch/bad.xml.bz2

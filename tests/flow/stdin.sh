@@ -3,6 +3,7 @@
 # file, and the temporary file is removed however the command ends.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 cd "$scratch"
 options=(--vocab-size 300 --seq 32 --valid 0.1)

@@ -19,6 +19,9 @@ dsdata, dstrain = build / "dsdata", build / "dstrain"
 if not (dsdata.exists() and dstrain.exists()):
     print("the programs are not built: skipped")
     sys.exit(77)
+if b"DS_FAIL_FILE" not in dsdata.read_bytes():
+    print("the programs have no faults for tests (DS_FAULTS): skipped")
+    sys.exit(77)
 project = Path(__file__).resolve().parents[2]
 scratch = Path(tempfile.mkdtemp(prefix="taint."))
 failures = []

@@ -5,6 +5,7 @@
 #     tests/flow/templates.sh BUILD
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 python3 - >"$scratch/dump.xml" <<'PYTHON'
 from xml.sax.saxutils import escape

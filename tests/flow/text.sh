@@ -2,6 +2,7 @@
 # Text files of users: what is read, what is printed about it, and what is refused with which message.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 out=$scratch/out
 

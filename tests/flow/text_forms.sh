@@ -2,6 +2,7 @@
 # What is a document of plain text: files, sections, blank lines; and what is said about it.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
 
 # books COUNT PARAGRAPHS: books of wrapped paragraphs; two blank lines and a title begin every 40 of them.
 books() {

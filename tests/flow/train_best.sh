@@ -3,6 +3,7 @@
 # loss stops falling; also with stops, kills, and two processes.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 # The rate always rises, so the held-out loss first falls and then stops falling.

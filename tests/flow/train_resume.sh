@@ -3,6 +3,7 @@
 # same bytes; its model is exported and imported.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 whole=$scratch/whole

@@ -3,6 +3,7 @@
 # datasets, runs and checkpoints.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 reader=$project/tests/flow/reference/events_reader.py

@@ -3,6 +3,7 @@
 # existing files do not change.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 

@@ -3,6 +3,7 @@
 # squad that is killed ten times ends like one that was not.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 many=yes

@@ -4,6 +4,7 @@
 # even with it; a command that was killed while it filled a folder can be repeated, at every point.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
+needs_faults
 
 cd "$scratch"
 precious="all that I have"
