@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/templates/countries_local.c: what countries are called in the languages of the larger wikis,
+"""Writes pipeline/text/generated/countries_local.c: what countries are called in the languages of the larger wikis,
 from Unicode's Common Locale Data Repository in the package Babel (pip install babel).
 
     scripts/make_countries.py"""
@@ -52,7 +52,7 @@ for language in sorted(LANGUAGES, key=lambda code: {"nb": "no"}.get(code, code))
     locale = Locale.parse(language)
     names = ", ".join(name(locale, row[0]) for row in rows)
     text += f'    {{"{"no" if language == "nb" else language}",\n     {{{names}}}}},\n'
-path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/countries_local.c"
+path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/generated/countries_local.c"
 path.write_text(text + """};
 // clang-format on
 

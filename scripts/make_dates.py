@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/templates/dates_local.c: how languages write a date, from Unicode's Common Locale Data
+"""Writes pipeline/text/generated/dates_local.c: how languages write a date, from Unicode's Common Locale Data
 Repository in the package Babel (pip install babel).
 
     scripts/make_dates.py"""
@@ -38,7 +38,7 @@ for language in LANGUAGES:
     months = [locale.months["format"]["wide"][number] for number in range(1, 13)]
     rows.append(f'    {{"{CODES.get(language, language)}", "{pattern(locale)}",\n     {{'
                 + ", ".join(f'"{name}"' for name in months) + "}},\n")
-path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/dates_local.c"
+path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/generated/dates_local.c"
 path.write_text(HEAD + "".join(sorted(rows)) + """};
 // clang-format on
 

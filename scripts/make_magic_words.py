@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/words/magic_words_mediawiki.c: the behaviour switches (__NOTOC__) and the words for #REDIRECT of
-all languages. The facts come from MediaWiki's message files, as in Debian's package mediawiki 1:1.39.17-1+deb12u2.
+"""Writes pipeline/text/generated/magic_words_mediawiki.c: the behaviour switches (__NOTOC__) and the words for
+#REDIRECT of all languages. The facts come from MediaWiki's message files, as in Debian's package mediawiki
+1:1.39.17-1+deb12u2.
 
-    scripts/make_magic_words.py [FOLDER] >pipeline/text/words/magic_words_mediawiki.c
+    scripts/make_magic_words.py [FOLDER] >pipeline/text/generated/magic_words_mediawiki.c
                                                                 FOLDER: /usr/share/mediawiki
 """
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/templates/units_local.c: symbols of units in languages that do not use Latin letters, from
+"""Writes pipeline/text/generated/units_local.c: symbols of units in languages that do not use Latin letters, from
 Unicode's Common Locale Data Repository (its short forms, else its narrow ones) in the package Babel (pip install
 babel). A unit whose form depends on the number is left out, and text shows its symbol, because no inflection is better
 than a wrong one.
@@ -48,7 +48,7 @@ rows = [(language, symbol, form(language, unit, "short") or form(language, unit,
         for symbol, unit in UNITS.items()]
 lines = [f'    {{"{language}", "{symbol}", "{shown}"}},\n' for language, symbol, shown in sorted(rows)
          if shown and (language, symbol) not in MISREAD]
-path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/units_local.c"
+path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/generated/units_local.c"
 path.write_text(HEAD + "".join(lines) + """};
 // clang-format on
 

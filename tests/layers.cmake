@@ -56,9 +56,11 @@ room(trainer/report ${below} trainer/data trainer/keep trainer/run)
 room(trainer/verbs ${below} ${run} trainer/run trainer/tune trainer/report)
 room(trainer ${below} ${run} trainer/cpu trainer/run trainer/tune trainer/report trainer/verbs)
 
-# Inside pipeline/text: words <- markup <- templates <- the walk (text/*.c); sentences uses words; xml stands alone.
+# Inside pipeline/text: words <- markup <- templates <- the walk (text/*.c); sentences uses words; xml stands alone;
+# generated holds tables of words and templates, which scripts/make_*.py write.
 set(may_text_xml xml)
 set(may_text_words words)
+set(may_text_generated words markup templates)
 set(may_text_sentences words sentences)
 set(may_text_markup words markup)
 set(may_text_templates words markup templates)
