@@ -82,7 +82,7 @@ def of_test(path):
 
 
 def of_file(path):
-    room = path.split("/")[0]
+    room = "pipeline" if path.startswith("data/") else path.split("/")[0]
     if NO_TEST.match(path):
         return set()
     if room in ABOVE:

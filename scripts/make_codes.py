@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/words/codes_iso639.c: the language codes of ISO 639 and the English names of the languages that
-have a Wikipedia or a code of two letters. The facts come from Debian's package iso-codes.
+"""Writes pipeline/text/generated/codes_iso639.c: the language codes of ISO 639 and the English names of the languages
+that have a Wikipedia or a code of two letters. The facts come from Debian's package iso-codes.
 
-    scripts/make_codes.py [FOLDER] >pipeline/text/words/codes_iso639.c        FOLDER: /usr/share/iso-codes/json
+    scripts/make_codes.py [FOLDER] >pipeline/text/generated/codes_iso639.c        FOLDER: /usr/share/iso-codes/json
 """
 import json
 import re
@@ -19,9 +19,7 @@ def rows_of(part):
 
 def wikipedias():
     """The codes in language_is_code."""
-    source = (root / "pipeline/text/words/languages.c").read_text(encoding="utf-8")
-    table = source[source.index("struct words codes"):]
-    return set(re.findall(r'"([a-z-]+)"', table[:table.index(";")]))
+    return set((root / "data/words/wikipedia_codes.txt").read_text(encoding="utf-8").split())
 
 
 def short(name):

@@ -79,9 +79,8 @@ SHOW_NOTHING = re.compile(
     r"|(?:sn?|n|m|sp)d(?:ash)?|.*dash)\s*(?:\||\Z)", re.IGNORECASE)
 
 # Also what dsdata treats as notes and boxes, in all languages.
-SILENT = frozenset(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', (
-    Path(__file__).resolve().parents[2] / "pipeline/text/words/silent.c").read_text(
-        encoding="utf-8").split("WORDS(")[1]))
+SILENT = frozenset((Path(__file__).resolve().parents[2] / "data/words/silent_templates.txt").read_text(
+    encoding="utf-8").splitlines())
 
 FORMULA_TAGS = "math ce chem hiero score".split()
 OPAQUE_TAGS = ("ref gallery timeline syntaxhighlight source imagemap graph mapframe maplink"

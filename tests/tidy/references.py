@@ -29,7 +29,7 @@ MADE = re.compile(
     r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|"
     r"null_odds|index|replaced|"
     r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|"
-    r"templates\.txt$|report\.html$|summary\.txt$|SENTENCES\.txt$|NAME-MODEL\.json$|DIR/|"
+    r"templates\.txt$|(CODE|NAME)\.txt$|report\.html$|summary\.txt$|SENTENCES\.txt$|NAME-MODEL\.json$|DIR/|"
     r"(corpus|lines|a|b|text|results|table|environment)\.(txt|json|jsonl)$|^README\.md$|create_pretraining_data|"
     r"run_mlm|run_squad|"
     r"run_glue|tokenization\.py|schedulers\.py|optimization\.py|evaluate-v|lr_schedules|lr_scheduler|loss_scaler|"

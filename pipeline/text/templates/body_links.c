@@ -11,7 +11,7 @@ static bool is_hidden_link(const struct compiler *c, struct str target, const st
     size_t word = 0;
     for (size_t at = 0; at < target.size; at++) {
         const struct str prefix = {target.data + word, at - word};
-        if (target.data[at] == ':' && link_is_hidden(c->language, (struct str){prefix.data, prefix.size + 1}) &&
+        if (target.data[at] == ':' && link_is_hidden((struct str){prefix.data, prefix.size + 1}) &&
             (word == 0 || !language_is_code(name_fold(prefix, folded)))) /* a language only at the beginning */
             return true;
         if (strchr("|{}[]=:\n", target.data[at]))

@@ -85,30 +85,30 @@ struct row {
     const char *name;    /* as name_canonical has it; of a parser function with its colon, in small letters */
     const char *pattern; /* or the parameter of: */
     render *render;      /* NULL: the pattern is all */
-    const char *wikis; /* codes of the languages where it holds, commas between; NULL: everywhere. "en" is simple too */
 };
-extern const struct row template_rows[], local_rows[]; /* sorted bytewise; names of the second stand several times */
-extern const size_t template_row_count, local_row_count;
+/* The rows that hold on the wikis of a language, sorted bytewise by name. "en" is simple too. */
+struct row_list {
+    const char *code; /* "all" for those that hold everywhere */
+    const struct row *rows;
+    size_t count;
+};
+extern const struct row_list row_lists[]; /* data/templates, made by cmake/tables.cmake */
+extern const size_t row_list_count;
+extern const struct row_list parser_functions; /* MediaWiki's functions and variables */
 
-render render_nothing, render_gone, render_title, render_join, render_site, render_content_language; /* templates.c */
-render render_if, render_ifeq, render_switch, render_case, render_pad;                               /* functions.c */
-render render_iferror;                                                                               /* functions.c */
-render render_expr, render_ifexpr, render_ordinal;                                                   /* functions.c */
-render render_title_part, render_title_parts, render_url, render_anchor, render_if_exists,
-    render_namespace;                               /* functions_pages.c */
-render render_plural;                               /* plural.c */
-render render_tag;                                  /* tag_function.c */
-render render_language;                             /* language_names.c */
-render render_unit, render_words, render_currency;  /* numbers.c */
-render render_coord, render_music;                  /* numbers.c */
-render render_convert;                              /* convert.c */
-render render_gauge, render_height, render_density; /* measures.c */
-render render_date, render_death, render_year, render_as_of, render_age, render_now, render_time;  /* dates.c */
-render render_day, render_life, render_format_date;                                                /* dates.c */
-render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
-render render_quoted, render_langx, render_ship, render_flag, render_chinese;   /* renderers_names.c */
-render render_cited;                                                            /* renderers_names.c */
-render render_interlanguage, render_ipa, render_pronunciation, render_junction; /* renderers_names.c */
+/* The renderers that data/templates may name, as "@name". Those given may also stand in the files of users. */
+// clang-format off
+#define RENDERERS_GIVEN(X)                                                                                             \
+    X(chem) X(convert) X(coord) X(cvt) X(date) X(fraction) X(join) X(langx) X(number) X(unit) X(val)
+#define RENDERERS_OURS(X)                                                                                              \
+    X(age) X(as_of) X(chinese) X(cited) X(currency) X(day) X(death) X(density) X(flag) X(gauge) X(gone) X(height)      \
+    X(interlanguage) X(ipa) X(junction) X(life) X(money) X(music) X(nothing) X(ordinal) X(plural) X(power)             \
+    X(pronunciation) X(quoted) X(ship) X(title) X(words) X(year)
+// clang-format on
+#define DECLARE_RENDERER(name) render render_##name;
+RENDERERS_GIVEN(DECLARE_RENDERER)
+RENDERERS_OURS(DECLARE_RENDERER)
+render render_now, render_time, render_format_date; /* dates.c, for parser functions */
 /* For a name that nothing knows: what the form of its arguments tells (shapes.c). */
 bool render_shape(struct call *call, uint32_t index);
 bool call_is_measure(struct call *call); /* numbers, and a unit that {{convert}} knows */

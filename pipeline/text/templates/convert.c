@@ -268,3 +268,10 @@ bool render_convert(struct call *call)
     show_text(call, after);
     return true;
 }
+
+/* {{cvt|…}}: with symbols. */
+bool render_cvt(struct call *call)
+{
+    call->parameter = STR("cvt");
+    return render_convert(call);
+}

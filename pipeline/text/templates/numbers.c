@@ -101,7 +101,7 @@ struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]
 
 /* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again, with NOSEP it groups
  * nothing. */
-bool render_format_number(struct call *call)
+bool render_number(struct call *call)
 {
     const char *name = call_argument(call, "0") ? "0" : "1";
     const struct argument *argument = call_argument(call, name);
@@ -387,4 +387,17 @@ bool render_music(struct call *call)
         return true;
     }
     return false;
+}
+
+/* {{ordinal|2}} → 2nd */
+bool render_ordinal(struct call *call)
+{
+    long number;
+    if (!call_number(call, "1", &number))
+        return false;
+    const char *const endings[] = {"th", "st", "nd", "rd"};
+    const long last = number % 10, tens = number / 10 % 10;
+    show_argument(call, call_argument(call, "1"));
+    show_text(call, endings[tens != 1 && last <= 3 ? last : 0]);
+    return true;
 }

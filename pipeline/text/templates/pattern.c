@@ -249,7 +249,7 @@ static bool walk_given(struct pattern_call *p)
 static bool walk_link(struct pattern_call *p)
 {
     const struct str target = p->first, rest = p->rest;
-    if (p->is_opaque || !link_is_hidden(p->call->page->language, target))
+    if (p->is_opaque || !link_is_hidden(target))
         walk_pattern(p->call, rest.size > 0 ? rest : p->part, p->sink, p->depth + 1);
     return true;
 }

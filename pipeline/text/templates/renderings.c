@@ -12,26 +12,18 @@
 #define FILE_BYTES_MAX (64u << 20) /* the same as in pipeline/build/template_pass.h */
 #define ALIASES_MAX    8u          /* longest chain of aliases */
 
+#define GIVEN(name) {#name, render_##name, true},
+#define OURS(name)  {#name, render_##name, false},
+
+// clang-format off
 static const struct {
     const char *name;
     render *render; /* NULL: a mark */
-    const char *parameter;
+    bool is_given;
 } bindings[] = {
-    {"box", NULL, ""},
-    {"chem", render_chem, ""},
-    {"convert", render_convert, ""},
-    {"coord", render_coord, ""},
-    {"cvt", render_convert, "cvt"},
-    {"date", render_date, ""},
-    {"fraction", render_fraction, ""},
-    {"join", render_join, ", "},
-    {"langx", render_langx, ""},
-    {"note", NULL, ""},
-    {"number", render_format_number, ""},
-    {"table", NULL, ""},
-    {"unit", render_unit, ""},
-    {"val", render_val, ""},
+    {"box", NULL, true}, {"note", NULL, true}, {"table", NULL, true}, RENDERERS_GIVEN(GIVEN) RENDERERS_OURS(OURS)
 };
+// clang-format on
 
 struct templates {
     struct rendering_row *rows;
@@ -143,9 +135,11 @@ static const char *bind(struct rendering_row *row, struct str name)
     for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
         if (!str_equal(name, str_of(bindings[i].name)))
             continue;
+        if (!bindings[i].is_given)
+            return "only the tables of the program itself may name this @renderer";
         row->kind = bindings[i].render ? RENDERING_BOUND : RENDERING_MARK;
         row->render = bindings[i].render;
-        row->pattern = str_of(bindings[i].parameter);
+        row->pattern = str_equal(name, STR("join")) ? STR(", ") : STR(""); /* its parameter */
         return NULL;
     }
     return "an @ must be followed by box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, "

@@ -2,7 +2,6 @@
  * name says note, source, box or banner in any language. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/words/links.h"
-#include "pipeline/text/words/silent.h"
 
 #define SENTENCE_WORDS_MIN 8u
 #define NAMED_WORDS_MAX    3u /* of an argument with a name: a date, a code */
@@ -72,8 +71,7 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
             return false;
         if (span->kind == SPAN_LINK && colon) {
             const struct str prefix = name_fold(str_range(inner, colon), folded);
-            if (words_have(file_namespaces, prefix) || str_equal(prefix, STR("file")) ||
-                str_equal(prefix, STR("image")))
+            if (words_have(file_namespaces, prefix))
                 return false;
         }
         call->steps += size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX;
@@ -83,18 +81,10 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
     return true;
 }
 
-/* Parts of the names of notes, sources, boxes, banners and captions. */
 bool name_says_note(struct str name)
 {
-    static const char *const within[] = {
-        "note",    "nota",   "noot",    "fußn",   "anmerk",  "ref",     "cite",    "cita",    "quelle", "source",
-        "fonte",   "fuente", "przyp",   "pozn",   "źródł",   "zdroj",   "vir",     "примеч",  "сноск",  "источник",
-        "приміт",  "бележк", "注",      "註",     "脚注",    "出典",    "각주",    "출처",    "주석",   "box",
-        "banner",  "hatnot", "stub",    "about",  "bandeau", "homonym", "warning", "hinweis", "aviso",  "avviso",
-        "mbox",    "navi",   "legend",  "image",  "bild",    "caption", "picture", "map",     "foto",   "file",
-        "commons", "portal", "cleanup", "update", "ملاحظ",   "هامش",    "הער",     "ויקי",    "پانوی",  "টীকা"};
-    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
-        if (str_find(name, str_of(within[i])) != SIZE_MAX)
+    for (size_t i = 0; i < note_name_parts.count; i++)
+        if (str_find(name, str_of(note_name_parts.items[i])) != SIZE_MAX)
             return true;
     return false;
 }
@@ -107,8 +97,8 @@ bool template_sentence(const struct template_page *page, uint32_t index, struct 
     const struct str name = name_fold(template_name(page->text, page->spans, index, canonical), folded);
     const struct argument *sentence = NULL;
     bool has_items = false;
-    bool is_one =
-        name.size > 0 && !memchr(name.data, ':', name.size) && !template_is_silent(name) && !name_says_note(name);
+    bool is_one = name.size > 0 && !memchr(name.data, ':', name.size) && !words_have(silent_templates, name) &&
+                  !name_says_note(name);
     if (is_one)
         call_read(&call, index, 0);
     for (size_t i = 0; i < call.count && is_one; i++) {

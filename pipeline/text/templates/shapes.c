@@ -5,7 +5,6 @@
 #include "pipeline/text/templates/convert.h"
 #include "pipeline/text/templates/numbers.h"
 #include "pipeline/text/words/languages.h"
-#include "pipeline/text/words/silent.h"
 
 /* Without blanks in front, because Thai, Chinese and Japanese have none. */
 static bool is_wide(struct str before)
@@ -57,7 +56,7 @@ bool render_shape(struct call *call, uint32_t index)
 {
     char folded[NAME_BYTES_MAX];
     const struct str name = name_fold(call->name, folded);
-    if (!can_be_words(call) || template_is_silent(name) || name_says_note(name))
+    if (!can_be_words(call) || words_have(silent_templates, name) || name_says_note(name))
         return false;
     call_read(call, index, 0);
     unsigned unnamed = 0, named = 0;

@@ -5,7 +5,6 @@
 #include "pipeline/parts/page_parts.h"
 #include "pipeline/text/templates/plain.h"
 #include "pipeline/text/templates/renderings.h"
-#include "pipeline/text/words/silent.h"
 
 #include <assert.h>
 
@@ -22,26 +21,6 @@ bool render_gone(struct call *call)
 {
     call->has_pattern = true;
     return false;
-}
-
-bool render_title(struct call *call)
-{
-    show(call, call->page->title);
-    return true;
-}
-
-bool render_site(struct call *call)
-{
-    const struct siteinfo *siteinfo = call->page->siteinfo;
-    if (siteinfo)
-        show(call, siteinfo->sitename);
-    return siteinfo && siteinfo->sitename.size > 0;
-}
-
-bool render_content_language(struct call *call)
-{
-    show(call, call->page->code);
-    return true;
 }
 
 /* All unnamed arguments, separated by the parameter. */
@@ -86,60 +65,65 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
 
 /* Finding the rendering of a name. */
 
-static bool row_holds(const struct row *row, struct str code)
+/* The rows of the wikis with that code; an empty list if it has none. */
+static const struct row_list *list_of(struct str code)
 {
-    for (const char *at = row->wikis; at && *at;) {
-        const size_t size = strcspn(at, ",");
-        if (str_equal((struct str){at, size}, code))
-            return true;
-        at += size + (at[size] == ',');
-    }
-    return !row->wikis;
+    static const struct row_list none;
+    for (size_t i = 0; i < row_list_count; i++)
+        if (str_equal(str_of(row_lists[i].code), code))
+            return &row_lists[i];
+    return &none;
 }
 
-static void index_rows(struct name_table *table, const struct row *rows, size_t count)
+static void find_lists(struct str code, const struct row_list *lists[ROW_LISTS])
 {
-    for (size_t i = 0; i < count; i++)
-        name_table_add(table, str_of(rows[i].name), (uint32_t)i);
+    lists[0] = list_of(code);
+    lists[1] = list_of(STR("all"));
+    lists[2] = &parser_functions;
 }
 
 /* The row of that name that applies on the page's wiki; rows for single wikis come first. */
 static const struct row *find_row(const struct call *call, struct str name)
 {
     struct renders *out = call->out;
-    const struct str code = call->page->code;
     uint32_t number;
-    if (out->rows.count == 0) {
-        index_rows(&out->local_rows, local_rows, local_row_count);
-        index_rows(&out->rows, template_rows, template_row_count);
+    if (!out->lists[0]) {
+        find_lists(call->page->code, out->lists);
+        for (size_t i = 0; i < ROW_LISTS; i++)
+            for (size_t k = 0; k < out->lists[i]->count; k++)
+                name_table_add(&out->rows[i], str_of(out->lists[i]->rows[k].name), (uint32_t)k);
     }
-    if (name_table_find(&out->local_rows, name, &number))
-        for (; number < local_row_count && str_equal(str_of(local_rows[number].name), name); number++)
-            if (row_holds(&local_rows[number], code))
-                return &local_rows[number];
-    const bool found = name_table_find(&out->rows, name, &number);
-    return found && row_holds(&template_rows[number], code) ? &template_rows[number] : NULL;
+    for (size_t i = 0; i < ROW_LISTS; i++)
+        if (name_table_find(&out->rows[i], name, &number))
+            return &out->lists[i]->rows[number];
+    return NULL;
+}
+
+static const struct row *search_list(const struct row_list *list, struct str name)
+{
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = str_compare(str_of(list->rows[middle].name), name);
+        if (order == 0)
+            return &list->rows[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
 }
 
 /* The same without a hash table, for rare queries. */
 static const struct row *search_row(struct str name, struct str code)
 {
-    for (int local = 1; local >= 0; local--) {
-        const struct row *rows = local ? local_rows : template_rows;
-        size_t low = 0, high = local ? local_row_count : template_row_count;
-        const size_t count = high;
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (str_compare(str_of(rows[middle].name), name) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < count && str_equal(str_of(rows[low].name), name); low++)
-            if (row_holds(&rows[low], code))
-                return &rows[low];
-    }
-    return NULL;
+    const struct row_list *lists[ROW_LISTS];
+    const struct row *row = NULL;
+    find_lists(code, lists);
+    for (size_t i = 0; i < ROW_LISTS && !row; i++)
+        row = search_list(lists[i], name);
+    return row;
 }
 
 const char *template_pattern(struct str name, struct str code)
@@ -181,8 +165,8 @@ static bool is_silent(struct str name)
     char folded[NAME_BYTES_MAX];
     const struct str whole = name_fold(name, folded);
     const char *colon = memchr(whole.data, ':', whole.size);
-    return template_is_silent(whole) || is_pronunciation(name) ||
-           (colon && template_is_silent(str_range(whole.data, colon + 1)));
+    return words_have(silent_templates, whole) || is_pronunciation(name) ||
+           (colon && words_have(silent_templates, str_range(whole.data, colon + 1)));
 }
 
 /* {{USA}}; on the French wiki also {{USA-d}}, with a flag. */
@@ -196,40 +180,61 @@ static bool is_capital_code(const struct call *call, struct str name)
     return true;
 }
 
-static bool render_call(struct call *call, uint32_t index)
+static bool show_row(struct call *call, uint32_t index, const struct row *row, uint32_t colon)
 {
-    const struct template_page *page = call->page;
-    const struct rendering_row *said = templates_find(page->templates, &call->name);
-    const struct rendering_row *added = said && said->kind != RENDERING_MARK ? said : NULL;
+    call_read(call, index, colon);
+    call->has_pattern |= !row->render;
+    call->parameter = str_of(row->pattern);
+    return row->render ? row->render(call) : show_pattern(call, call->parameter);
+}
+
+/* A rendering of the dump's own templates, or of a user's file. */
+static bool show_added(struct call *call, uint32_t index, const struct rendering_row *row)
+{
+    call_read(call, index, 0);
+    call->is_added = true;
+    call->parameter = row->pattern;
+    return row->render ? row->render(call) : show_pattern(call, call->parameter);
+}
+
+/* Decides what a call shows. These answer in turn, and the first that knows the name decides:
+ *
+ *     1. the dump's own templates and --templates (renderings.c)
+ *     2. parser functions, then rows of the page's wiki and of all wikis (data/templates)
+ *     3. names that are codes: {{USA}}, {{lang-fr|…}}, {{IPA-fr|…}}
+ *     4. marks of the dump: a note, a box or a table shows nothing
+ *     5. the form of the arguments (shapes.c)
+ *
+ * What none of them knows is unknown: it leaves no hole if its name is one of silent_templates, and where words can
+ * stand, the walk shows an argument that is a sentence (template_sentence). */
+static bool template_resolve(struct call *call, uint32_t index)
+{
+    const struct str code = call->page->code;
+    const struct rendering_row *said = templates_find(call->page->templates, &call->name);
+    call->has_pattern = said != NULL;
+    if (said && said->kind != RENDERING_MARK)
+        return show_added(call, index, said);
     uint32_t colon = 0;
-    const struct row *row = added ? NULL : find_function(call, &colon);
-    if (!row && !added)
-        row = find_row(call, call->name);
-    const char *country = !row && !added && is_capital_code(call, call->name)
-                              ? country_of((struct str){call->name.data, 3}, page->code)
-                              : NULL;
+    const struct row *row = find_function(call, &colon);
+    if (row)
+        return show_row(call, index, row, colon);
+    row = find_row(call, call->name);
+    if (row)
+        return show_row(call, index, row, 0);
+    const char *country = is_capital_code(call, call->name) ? country_of((struct str){call->name.data, 3}, code) : NULL;
     if (country) {
         show_text(call, country);
         return true;
     }
-    const bool is_language = str_starts(call->name, STR("Lang-")), is_sound = is_pronunciation(call->name);
-    if (!row && !added && !is_language && !is_sound) {
-        call->has_pattern = said != NULL;
-        return !said && render_shape(call, index);
-    }
-    call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
-    call->has_pattern = said || (row && !row->render);
-    call->is_added = added != NULL;
-    if (added) {
-        call->parameter = added->pattern;
-        return added->render ? added->render(call) : show_pattern(call, added->pattern);
-    }
-    if (!row && is_sound)
+    if (is_pronunciation(call->name)) {
+        call_read(call, index, 0);
         return render_pronunciation(call);
-    if (!row)
+    }
+    if (str_starts(call->name, STR("Lang-"))) {
+        call_read(call, index, 0);
         return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
-    call->parameter = str_of(row->pattern);
-    return row->render ? row->render(call) : show_pattern(call, call->parameter);
+    }
+    return !said && render_shape(call, index);
 }
 
 /* Do the texts shown have more {{ than }}, or fewer? */
@@ -266,7 +271,7 @@ static struct rendering render_again(const struct template_page *page, uint32_t 
     call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
-    rendering.dropped = call.name.size == 0 || !render_call(&call, index);
+    rendering.dropped = call.name.size == 0 || !template_resolve(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
     rendering.is_silent = rendering.is_unknown && is_silent(call.name);
     rendering.is_function = call.count > 0 && str_equal(call.arguments[0].name, STR("0"));
@@ -361,7 +366,7 @@ void renders_release(struct renders *renders)
     mem_free(renders->parts);
     buf_release(&renders->text);
     buf_release(&renders->scratch);
-    name_table_release(&renders->rows);
-    name_table_release(&renders->local_rows);
+    for (size_t i = 0; i < ROW_LISTS; i++)
+        name_table_release(&renders->rows[i]);
     *renders = (struct renders){0};
 }

@@ -1,7 +1,7 @@
 /* What a template shows. A template's span gives nothing (most templates say nothing in running text, and are dropped),
  * or a row of parts: texts, and arguments as places in the page, which the walk then reads as part of it. Templates are
- * never expanded: what we know about them is a table of renderings (rows.c), so a template cannot make text grow or
- * loop.
+ * never expanded: what we know about them is a table of renderings (data/templates), so a template cannot make text
+ * grow or loop.
  *
  * A rendering is a pattern, "$1 ($2)", or a function. In a pattern
  *
@@ -52,16 +52,19 @@ struct part {
     uint32_t from, to; /* a text's place in renders->text, or an argument's in the page */
 };
 
+#define ROW_LISTS 3u
+
 /* The renderings being shown, as a stack; ready to use when zeroed. */
 struct renders {
     struct part *parts;
     size_t count, capacity;
     struct buf text;
-    struct buf scratch;                 /* values of the call being rendered */
-    unsigned value_templates;           /* rendered for them */
-    uint32_t read_end, read_before;     /* templates before these positions have been rendered for values, so far and
+    struct buf scratch;             /* values of the call being rendered */
+    unsigned value_templates;       /* rendered for them */
+    uint32_t read_end, read_before; /* templates before these positions have been rendered for values, so far and
                                          * before the call; they are not again when the walk comes to them */
-    struct name_table rows, local_rows; /* those of rows.c and rows_local.c by their names */
+    const struct row_list *lists[ROW_LISTS]; /* of the page's wiki, of all wikis, parser functions (call.h) */
+    struct name_table rows[ROW_LISTS];       /* their rows by name */
 };
 
 /* What a rendering depends on besides the template. */
@@ -79,7 +82,7 @@ struct template_page {
 struct rendering {
     bool dropped;
     bool is_unknown;  /* dropped because no rendering is known, not because a pattern says so */
-    bool is_silent;   /* unknown, but nothing is missed without it: a note (silent.h), a pronunciation */
+    bool is_silent;   /* unknown, but nothing is missed without it: a note (silent_templates), a pronunciation */
     bool is_function; /* of the parser: its arguments have no blanks around them */
     bool is_block;    /* it is one or more paragraphs */
     bool is_poem;     /* and so are its lines */

@@ -11,11 +11,10 @@
 
 #define TYPED_STOPS_MAX 2u
 
-/* All words are folded (name_fold) and sorted. */
+/* What data/languages/CODE.txt says (data/README.md). All words are folded (name_fold) and sorted. */
 struct language {
     const char *code;                  /* of the wiki: "en" */
     struct words sections;             /* headings of sections without prose: References, External links … */
-    struct words files, categories;    /* names of these namespaces, in addition to those of siteinfo */
     struct words disambiguations;      /* templates that mark disambiguation pages */
     struct words magic;                /* behaviour switches of extensions and of old versions, without the underscores;
                                         * those of MediaWiki: magic_words.h */
@@ -46,10 +45,10 @@ const struct language *language_find(struct str code);
 /* English: its tables apply in addition to those of every other language. */
 const struct language *language_english(void);
 
-/* Is it the code of a Wikipedia (fr, simple, zh-yue), so that [[code:Title]] is a link between languages? Folded. */
+/* True for the code of a Wikipedia (fr, simple, zh-yue), with which [[code:Title]] links languages. Folded. */
 bool language_is_code(struct str code);
 
-/* All tables, for the test that checks their order. */
-const struct language *language_tables(size_t *count);
+extern const struct language language_tables[]; /* made by cmake/tables.cmake */
+extern const size_t language_count;
 
 #endif

@@ -45,14 +45,9 @@ static void add_words(struct namespaces *namespaces, int32_t key, struct words w
  * list fewer names than its pages use. */
 void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo)
 {
-    size_t language_count;
-    const struct language *languages = language_tables(&language_count);
     const size_t english_count = sizeof english / sizeof english[0];
     const size_t given = siteinfo ? siteinfo->namespace_count : 0;
-    size_t count = given + english_count;
-    count += file_namespaces.count + category_namespaces.count;
-    for (size_t i = 0; i < language_count; i++)
-        count += languages[i].files.count + languages[i].categories.count;
+    const size_t count = given + english_count + file_namespaces.count + category_namespaces.count;
     namespaces->items = mem_array(count, sizeof namespaces->items[0]);
     namespaces->count = 0;
     namespaces->names = (struct name_table){0};
@@ -60,10 +55,6 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
         add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
     for (size_t i = 0; i < english_count; i++)
         add(namespaces, english[i].key, str_of(english[i].name));
-    for (size_t i = 0; i < language_count; i++) {
-        add_words(namespaces, NAMESPACE_FILE, languages[i].files);
-        add_words(namespaces, NAMESPACE_CATEGORY, languages[i].categories);
-    }
     add_words(namespaces, NAMESPACE_FILE, file_namespaces);
     add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
     assert(namespaces->count <= count);
@@ -117,16 +108,12 @@ enum link_kind link_kind_of(const struct namespaces *namespaces, struct str targ
     return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
 }
 
-bool link_is_hidden(const struct language *language, struct str target)
+bool link_is_hidden(struct str target)
 {
     char folded[NAME_BYTES_MAX];
     const struct str prefix = prefix_of(target, folded);
-    const struct words lists[] = {file_namespaces, category_namespaces, language->files, language->categories};
-    bool is_hidden = str_equal(prefix, STR("file")) || str_equal(prefix, STR("image")) ||
-                     str_equal(prefix, STR("category")) || (prefix.size > 0 && language_is_code(prefix));
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        is_hidden |= prefix.size > 0 && words_have(lists[i], prefix);
-    return is_hidden;
+    return prefix.size > 0 &&
+           (words_have(file_namespaces, prefix) || words_have(category_namespaces, prefix) || language_is_code(prefix));
 }
 
 bool link_is_title(const struct namespaces *namespaces, struct str target)

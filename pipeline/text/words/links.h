@@ -7,8 +7,6 @@
 #include "pipeline/parts/page_parts.h"
 #include "pipeline/text/words/magic_words.h"
 
-extern const struct words file_namespaces, category_namespaces; /* of all languages: namespaces.c */
-
 /* The names of a wiki's namespaces: those of its siteinfo, the English ones, and every language's for files and
  * categories. */
 struct namespaces {
@@ -32,7 +30,7 @@ enum link_kind {
 enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
 
 /* The same by the names of files and categories in all languages alone; true: it shows a picture, or nothing. */
-bool link_is_hidden(const struct language *language, struct str target);
+bool link_is_hidden(struct str target);
 
 /* False for titles that no page can have: "", "..", "a/./b". */
 bool link_is_title(const struct namespaces *namespaces, struct str target);

@@ -1,4 +1,4 @@
-/* Names as MediaWiki compares them, and sorted lists of them: the tables of languages.c, tags.c and templates.c. */
+/* Names as MediaWiki compares them, and lists of them, which cmake/tables.cmake makes of data/. */
 #ifndef PIPELINE_TEXT_WORDS_WORD_LISTS_H
 #define PIPELINE_TEXT_WORDS_WORD_LISTS_H
 
@@ -30,6 +30,14 @@ struct words {
     }
 
 bool words_have(struct words words, struct str word); /* `word` must be folded and contain no NUL */
+
+/* data/words, lists for all languages. */
+extern const struct words file_namespaces, category_namespaces; /* their names and aliases on the wikis */
+extern const struct words wikipedia_codes;                      /* closed ones and old names of some included */
+extern const struct words silent_templates;                     /* leaving them out leaves no hole */
+extern const struct words note_name_parts;                      /* of templates that are notes, sources, boxes */
+/* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sayings.c). */
+extern const struct words sayings, sayings_inside, sayings_at_end, sayings_that, sayings_nobody;
 
 /* A hash table from names to numbers, for lists too long to search. Of equal names the first one counts. The names must
  * outlive the table. A zeroed table is empty. */

@@ -1,4 +1,5 @@
-/* The tables of languages.c, tags.c and entities.c: their sort order, which every lookup needs, and the lookups. */
+/* The tables of data/languages, data/words, tags.c and entities.c: their order, which lookups need, and the lookups. */
+#include "base/file.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/words/magic_words.h"
@@ -8,54 +9,81 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include <limits.h>
 
-static void check_words(const char *code, const char *list, struct words list_words)
+/* What is wrong with a line of a list, or NULL. */
+static const char *word_mistake(struct str word, struct str before, bool is_stop)
 {
-    for (size_t i = 0; i < list_words.count; i++) {
-        const struct str word = str_of(list_words.items[i]);
-        char folded[NAME_BYTES_MAX];
-        if (!str_equal(name_fold(word, folded), word))
-            fail_msg("%s, %s: '%s' is not folded", code, list, list_words.items[i]);
-        if (i > 0 && str_compare(str_of(list_words.items[i - 1]), word) >= 0)
-            fail_msg("%s, %s: '%s' does not stand after '%s'", code, list, list_words.items[i],
-                     list_words.items[i - 1]);
-        assert_true(words_have(list_words, word));
-    }
+    char folded[NAME_BYTES_MAX];
+    if (!is_stop && !str_equal(name_fold(word, folded), word))
+        return "it is not folded: in small letters, without blanks around it";
+    return before.size > 0 && str_compare(before, word) >= 0 ? "it does not stand after the word before it" : NULL;
 }
 
-static void all_lists_are_folded_and_sorted(void **state)
+/* Every line of a file of data/: words are in order below their list's name, a comment or an empty line. Returns the
+ * number of words. */
+static size_t check_words(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    struct buf file = {0};
+    struct error err = {0};
+    struct str before = STR("");
+    size_t count = 0;
+    bool is_stop = false;
+    snprintf(path, sizeof path, SOURCE_DIR "/data/%s/%s.txt", folder, name);
+    assert_int_equal(file_read_all(path, 1 << 20, &file, &err), 0);
+    struct str rest = buf_str(&file);
+    for (unsigned number = 1; rest.size > 0; number++) {
+        const char *end = memchr(rest.data, '\n', rest.size);
+        assert_non_null(end);
+        const struct str line = str_range(rest.data, end);
+        rest = str_range(end + 1, rest.data + rest.size);
+        const bool is_name = str_starts(line, STR("[")), is_key = str_find(line, STR(" = ")) != SIZE_MAX;
+        if (is_name)
+            is_stop = str_equal(line, STR("[typed_stops]"));
+        if (line.size == 0 || is_name || is_key || str_starts(line, STR("# "))) {
+            before = STR("");
+            continue;
+        }
+        const char *mistake = word_mistake(line, before, is_stop);
+        if (mistake)
+            fail_msg("%s:%u: %.*s: %s", path, number, (int)line.size, line.data, mistake);
+        before = line;
+        count++;
+    }
+    buf_release(&file);
+    return count;
+}
+
+static void every_line_of_the_files_is_a_word(void **state)
 {
     (void)state;
-    size_t count;
-    const struct language *languages = language_tables(&count);
-    for (size_t i = 0; i < count; i++) {
-        const struct language *each = &languages[i];
-        const struct {
-            const char *name;
-            struct words words;
-        } lists[] = {{"sections", each->sections},
-                     {"files", each->files},
-                     {"categories", each->categories},
-                     {"disambiguations", each->disambiguations},
-                     {"magic", each->magic},
-                     {"disambiguation_magic", each->disambiguation_magic},
-                     {"list_titles", each->list_titles},
-                     {"list_categories", each->list_categories},
-                     {"list_templates", each->list_templates},
-                     {"stub_templates", each->stub_templates},
-                     {"abbreviations", each->abbreviations},
-                     {"numbered", each->numbered},
-                     {"endings", each->endings},
-                     {"finals", each->finals},
-                     {"continuers", each->continuers},
-                     {"starters", each->starters}};
-        for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
-            check_words(each->code, lists[k].name, lists[k].words);
+    for (size_t i = 0; i < language_count; i++) {
+        const struct language *each = &language_tables[i];
+        const struct words lists[] = {
+            each->sections,      each->disambiguations, each->magic,          each->disambiguation_magic,
+            each->list_titles,   each->list_categories, each->list_templates, each->stub_templates,
+            each->abbreviations, each->numbered,        each->endings,        each->finals,
+            each->units,         each->continuers,      each->starters,       each->typed_stops};
+        size_t count = 0;
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+            count += lists[k].count;
+        assert_int_equal(check_words("languages", each->code), count);
         assert_true(each->typed_stops.count <= TYPED_STOPS_MAX);
         for (size_t k = 0; k < each->disambiguation_magic.count; k++)
             assert_true(words_have(each->magic, str_of(each->disambiguation_magic.items[k])));
         assert_ptr_equal(language_find(str_of(each->code)), each);
     }
+    assert_int_equal(check_words("words", "category_namespaces"), category_namespaces.count);
+    assert_int_equal(check_words("words", "file_namespaces"), file_namespaces.count);
+    assert_int_equal(check_words("words", "note_name_parts"), note_name_parts.count);
+    assert_int_equal(check_words("words", "sayings"), sayings.count);
+    assert_int_equal(check_words("words", "sayings_at_end"), sayings_at_end.count);
+    assert_int_equal(check_words("words", "sayings_inside"), sayings_inside.count);
+    assert_int_equal(check_words("words", "sayings_nobody"), sayings_nobody.count);
+    assert_int_equal(check_words("words", "sayings_that"), sayings_that.count);
+    assert_int_equal(check_words("words", "silent_templates"), silent_templates.count);
+    assert_int_equal(check_words("words", "wikipedia_codes"), wikipedia_codes.count);
 }
 
 /* The generated rows are in order. */
@@ -225,8 +253,8 @@ static void every_language_knows_its_sections_and_disambiguations(void **state)
                 fail_msg("%s: '%s' is no section without text", rows[i].code, rows[i].sections[k]);
         assert_false(words_have(language->sections, name_fold(str_of(rows[i].text), folded)));
         assert_true(words_have(language->disambiguations, name_fold(str_of(rows[i].disambiguation), folded)));
-        assert_true(words_have(language->files, name_fold(str_of(rows[i].file), folded)));
-        assert_true(words_have(language->categories, name_fold(str_of(rows[i].category), folded)));
+        assert_true(words_have(file_namespaces, name_fold(str_of(rows[i].file), folded)));
+        assert_true(words_have(category_namespaces, name_fold(str_of(rows[i].category), folded)));
     }
 }
 
@@ -402,7 +430,7 @@ static void entities_are_decoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_lists_are_folded_and_sorted),
+        cmocka_unit_test(every_line_of_the_files_is_a_word),
         cmocka_unit_test(magic_words_are_sorted),
         cmocka_unit_test(magic_words_are_those_of_mediawiki),
         cmocka_unit_test(languages_are_found_by_any_of_their_names),

@@ -7,49 +7,96 @@
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/templates/units.h"
 #include "pipeline/text/wikitext.h"
-#include "pipeline/text/words/silent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static void check_rows(const struct row *rows, size_t count)
+/* What is wrong with a line "name = rendering", of which the build made the row; or NULL. */
+static const char *row_mistake(struct str line, const struct row *row, const struct row *before)
 {
-    for (size_t i = 0; i < count; i++) {
-        char out[NAME_BYTES_MAX];
-        const struct str name = str_of(rows[i].name);
-        const bool is_function = str_ends(name, STR(":"));
-        if (!str_equal(is_function ? name_fold(name, out) : name_canonical(name, out), name))
-            fail_msg("%s", rows[i].name);
-        const int order = i > 0 ? str_compare(str_of(rows[i - 1].name), name) : -1;
-        if (order > 0 || (order == 0 && !rows[i].wikis) || !(rows[i].render || rows[i].pattern[0]))
-            fail_msg("%s", rows[i].name);
+    const size_t equals = str_find(line, STR(" = "));
+    char out[NAME_BYTES_MAX];
+    if (equals == SIZE_MAX)
+        return "not of the form \"name = rendering\"";
+    const struct str name = {line.data, equals}, shown = str_range(line.data + equals + 3, line.data + line.size);
+    if (!str_equal(name_canonical(name, out), name))
+        return "the name is not written as MediaWiki writes it";
+    if (str_find(name, STR("|")) != SIZE_MAX || str_find(name, STR("{")) != SIZE_MAX)
+        return "no template's name holds a bar or a brace";
+    if (!str_equal(str_of(row->name), name))
+        return "the build made another row of it";
+    if (before && str_compare(str_of(before->name), name) >= 0)
+        return "the name does not stand after the one before it";
+    if (str_starts(shown, STR("@")))
+        return row->render || str_starts(shown, STR("@text \"")) ? NULL : "its renderer is missing";
+    if (shown.size == 0 || row->render || !str_equal(str_of(row->pattern), shown))
+        return "the build made another rendering of it";
+    return pattern_mistake(shown);
+}
+
+static bool is_same_row(const struct row *a, const struct row *b)
+{
+    return a->render == b->render && strcmp(a->pattern, b->pattern) == 0;
+}
+
+static const struct row *row_in(const struct row_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->rows[i].name, name) == 0)
+            return &list->rows[i];
+    return NULL;
+}
+
+/* Every line of data/templates is a row, in order. */
+static void check_list(const struct row_list *list, const struct row_list *all)
+{
+    char path[PATH_MAX];
+    struct buf file = {0};
+    struct error err = {0};
+    size_t row = 0;
+    snprintf(path, sizeof path, SOURCE_DIR "/data/templates/%s.txt", list->code);
+    assert_int_equal(file_read_all(path, 1 << 20, &file, &err), 0);
+    struct str rest = buf_str(&file);
+    for (unsigned number = 1; rest.size > 0; number++) {
+        const char *end = memchr(rest.data, '\n', rest.size);
+        assert_non_null(end);
+        const struct str line = str_range(rest.data, end);
+        rest = str_range(end + 1, rest.data + rest.size);
+        if (line.size == 0 || line.data[0] == '#')
+            continue;
+        assert_true(row < list->count);
+        const char *mistake = row_mistake(line, &list->rows[row], row > 0 ? &list->rows[row - 1] : NULL);
+        const struct row *other = list == all ? NULL : row_in(all, list->rows[row].name);
+        if (!mistake && other && is_same_row(other, &list->rows[row]))
+            mistake = "all.txt says the same";
+        if (mistake)
+            fail_msg("%s:%u: %s", path, number, mistake);
+        row++;
     }
+    assert_int_equal(row, list->count);
+    buf_release(&file);
 }
 
-static void rows_are_canonical_and_sorted(void **state)
+static void every_line_of_the_files_is_a_row(void **state)
 {
     (void)state;
-    check_rows(template_rows, template_row_count);
-    check_rows(local_rows, local_row_count);
-    for (size_t i = 1; i < template_row_count; i++)
-        assert_string_not_equal(template_rows[i - 1].name, template_rows[i].name);
-    for (size_t i = 0; i < local_row_count; i++)
-        assert_non_null(local_rows[i].wikis);
-}
-
-static void silent_names_are_folded_and_sorted(void **state)
-{
-    (void)state;
-    const struct words names = template_silent_names();
-    for (size_t i = 0; i < names.count; i++) {
-        char folded[NAME_BYTES_MAX];
-        const struct str name = str_of(names.items[i]);
-        if (!str_equal(name_fold(name, folded), name) || (i > 0 && str_compare(str_of(names.items[i - 1]), name) >= 0))
-            fail_msg("%s", names.items[i]);
+    const struct row_list *all = NULL;
+    for (size_t i = 0; i < row_list_count; i++)
+        if (strcmp(row_lists[i].code, "all") == 0)
+            all = &row_lists[i];
+    assert_non_null(all);
+    for (size_t i = 0; i < row_list_count; i++)
+        check_list(&row_lists[i], all);
+    for (size_t i = 0; i < parser_functions.count; i++) {
+        assert_true(i == 0 || strcmp(parser_functions.rows[i - 1].name, parser_functions.rows[i].name) < 0);
+        for (size_t k = 0; k < row_list_count; k++)
+            assert_null(row_in(&row_lists[k], parser_functions.rows[i].name));
     }
 }
 
@@ -254,7 +301,8 @@ static void mistakes_are_reported_with_their_line(void **state)
 {
     (void)state;
     mistaken("a =>\n", "line 1: => must be followed");
-    mistaken("a = @nothing\n", "line 1: an @ must be followed");
+    mistaken("a = @parsnip\n", "line 1: an @ must be followed");
+    mistaken("a = @money\n", "line 1: only the tables of the program itself");
     mistaken("a = {#while $1|x}\n", "line 1: {# must be followed");
     mistaken("a = {#title }{#time Y|}{#now m}{#title }{#title }\n", "more than 4 times");
     mistaken("a = {#if $1|x\n", "line 1: a { is not closed");
@@ -302,8 +350,7 @@ static void the_hash_is_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_canonical_and_sorted),
-        cmocka_unit_test(silent_names_are_folded_and_sorted),
+        cmocka_unit_test(every_line_of_the_files_is_a_row),
         cmocka_unit_test(tables_are_searched_by_halves),
         cmocka_unit_test(local_tables_are_in_order),
         cmocka_unit_test(units_lead_to_units),

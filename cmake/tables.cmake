@@ -1,0 +1,73 @@
+# The tables of data/ (data/README.md) as C in BUILD/tables: every line of a file becomes one line, and #line lets the
+# compiler name the file and the line where it is wrong. Texts are changed as a whole, because CMake's lists would split
+# them at semicolons and brackets.
+
+# The file's text, each line after a line end, ready for strings of C. Comments are empty lines.
+function(table_text file comment out)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(REGEX REPLACE "\n$" "" text "\n${text}")
+    string(REGEX REPLACE "\n${comment}[^\n]*" "\n" text "${text}")
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${file})
+    set(${out} "${text}" PARENT_SCOPE)
+    set(line "#line 1 \"${name}\"" PARENT_SCOPE)
+endfunction()
+
+# Writes the C file, unless it is there already, and adds it to the room.
+function(table_write name code)
+    file(WRITE ${CMAKE_BINARY_DIR}/tables/new "/* Made of data/ by cmake/tables.cmake. */\n${code}")
+    file(COPY_FILE ${CMAKE_BINARY_DIR}/tables/new ${CMAKE_BINARY_DIR}/tables/${name} ONLY_IF_DIFFERENT)
+    target_sources(pipeline PRIVATE ${CMAKE_BINARY_DIR}/tables/${name})
+endfunction()
+
+# data/templates/CODE.txt: a list of rows for each wiki.
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/templates/*.txt)
+set(tables "")
+set(lists "")
+foreach(file ${files})
+    get_filename_component(code ${file} NAME_WE)
+    table_text(${file} "#" rows)
+    string(REGEX REPLACE "\n([^\n=]+) = @text \\\\\"([^\n]*)\\\\\"" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
+    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([a-z_]+) \\\\\"([^\n]*)\\\\\""
+        "\n{\"\\1\", \"\\3\", render_\\2}," rows "${rows}")
+    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = @([^\n]*)" "\n{\"\\1\", \"\", render_\\2}," rows "${rows}")
+    string(REGEX REPLACE "\n([^\n{=][^\n=]*) = ([^\n]+)" "\n{\"\\1\", \"\\2\", NULL}," rows "${rows}")
+    string(MAKE_C_IDENTIFIER rows_${code} table)
+    string(APPEND tables "static const struct row ${table}[] = {\n${line}${rows}\n};\n")
+    string(APPEND lists "{\"${code}\", ${table}, sizeof ${table} / sizeof *${table}},\n")
+endforeach()
+table_write(template_rows.c "#include \"pipeline/text/templates/call.h\"
+${tables}const struct row_list row_lists[] = {\n${lists}};
+const size_t row_list_count = sizeof row_lists / sizeof *row_lists;\n")
+
+# data/languages/CODE.txt, English first: "key = value", then the lists, each after its name in brackets.
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/languages/*.txt)
+list(REMOVE_ITEM files ${CMAKE_SOURCE_DIR}/data/languages/en.txt)
+set(tables "")
+foreach(file ${CMAKE_SOURCE_DIR}/data/languages/en.txt ${files})
+    get_filename_component(code ${file} NAME_WE)
+    table_text(${file} "# " words)
+    string(REGEX REPLACE "\n([a-z_]+) = \\\\\"([^\n]*)\\\\\"" "\n.\\1 = \"\\2\"," words "${words}")
+    string(REGEX REPLACE "\n([a-z_]+) = ([^\n]*)" "\n.\\1 = \\2," words "${words}")
+    string(REGEX REPLACE "\n([^\n.[][^\n]*)" "\n\"\\1\"," words "${words}")
+    string(REGEX REPLACE "\n\\[([^\n]*)\\]" "\n), .\\1 = WORDS(" words "${words}")
+    string(REGEX REPLACE "^([^()]*)\\)(, )?" "\\1" words "${words}\n)") # before the first list none ends
+    string(APPEND tables "{.code = \"${code}\",\n${line}${words}},\n")
+endforeach()
+table_write(language_words.c "#include \"pipeline/text/words/languages.h\"
+const struct language language_tables[] = {\n${tables}};
+const size_t language_count = sizeof language_tables / sizeof *language_tables;\n")
+
+# data/words/NAME.txt: one list each.
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/words/*.txt)
+set(tables "")
+foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    table_text(${file} "# " words)
+    string(REGEX REPLACE "\n([^\n]+)" "\n\"\\1\"," words "${words}")
+    string(REGEX REPLACE "^\n" "" words "${words}")
+    string(APPEND tables "const struct words ${name} =\n${line}\nWORDS(${words}\n);\n")
+endforeach()
+table_write(word_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")

@@ -1,0 +1,736 @@
+/* The parser functions and variables of MediaWiki, as far as they can be known without expanding templates. Argument
+ * "0" is the one after the colon; the others are numbered from 1 and have no names. Source: the help pages of MediaWiki
+ * and of its extension ParserFunctions. */
+#include "pipeline/parts/page_parts.h"
+#include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/formula.h"
+#include "pipeline/text/markup/tags.h"
+#include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/expr.h"
+#include "pipeline/text/words/codes.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <utf8proc.h>
+
+/* ---- Conditions and numbers ---- */
+
+/* Shows an argument of a function; an empty one is not a gap. */
+static bool show_choice(struct call *call, const struct argument *argument)
+{
+    if (argument)
+        show_argument(call, argument);
+    else
+        show(call, STR(""));
+    return true;
+}
+
+/* {{#if: text | then | else }} */
+static bool render_if(struct call *call)
+{
+    const struct str condition = call_value(call, "0");
+    if (call->is_opaque)
+        return false;
+    return show_choice(call, call_argument(call, condition.size > 0 ? "1" : "2"));
+}
+
+static bool is_made_of(struct str text, const char *bytes)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == 0 || !strchr(bytes, text.data[i]))
+            return false;
+    return true;
+}
+
+/* A decimal number as PHP reads one: 1, -1.50, .5, 1e3. */
+static bool is_numeric(struct str text, double *number)
+{
+    char copy[VALUE_BYTES_MAX + 1], *end;
+    if (text.size == 0 || text.size >= sizeof copy || !is_made_of(text, "0123456789+-.eE"))
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = 0;
+    *number = strtod(copy, &end);
+    return *end == 0;
+}
+
+/* Compares like the parser functions: numbers by value. */
+static bool are_equal(struct str left, struct str right)
+{
+    double a, b;
+    return str_equal(left, right) || (is_numeric(left, &a) && is_numeric(right, &b) && a == b);
+}
+
+/* {{#iferror: text | error | text otherwise }}: what we can show is never an error. */
+static bool render_iferror(struct call *call)
+{
+    return show_choice(call, call->count > 2 ? call_argument(call, "2") : call_argument(call, "0"));
+}
+
+/* {{#ifeq: a | b | then | else }} */
+static bool render_ifeq(struct call *call)
+{
+    const struct str left = call_value(call, "0"), right = call_value(call, "1");
+    if (call->is_opaque)
+        return false;
+    return show_choice(call, call_argument(call, are_equal(left, right) ? "2" : "3"));
+}
+
+/* {{#expr: 2 * 3 round 1 }} */
+static bool render_expr(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    const struct expr expr = expr_read(text);
+    call->steps += text.size;
+    if (call->is_opaque || expr.error)
+        return false;
+    show_text(call, expr.text);
+    return true;
+}
+
+/* {{#ifexpr: 2 > 1 | then | else }} */
+static bool render_ifexpr(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    const struct expr expr = expr_read(text);
+    call->steps += text.size;
+    if (call->is_opaque || expr.error)
+        return false;
+    return show_choice(call, call_argument(call, expr_holds(&expr) ? "1" : "2"));
+}
+
+/* {{#switch: value | a | b = shown | #default = shown }}: cases without '=' fall through; a last one is the default. */
+static bool render_switch(struct call *call)
+{
+    const struct str wanted = call_value(call, "0");
+    if (call->is_opaque)
+        return false;
+    const struct str page = call->page->text;
+    struct argument chosen, fallback;
+    bool found = false, falls = false, has_fallback = false;
+    for (size_t i = 1; i < call->count && !found; i++) {
+        const struct argument *argument = &call->arguments[i];
+        const struct str text = str_range(page.data + argument->from, page.data + argument->to);
+        const char *equals = memchr(text.data, '=', text.size);
+        if (equals && argument->child < call->page->spans->count &&
+            call->page->spans->items[argument->child].start < (uint32_t)(equals - page.data))
+            return false;
+        const struct str key = str_trim(equals ? str_range(text.data, equals) : text);
+        falls |= are_equal(key, wanted);
+        struct argument value = *argument;
+        if (equals) {
+            value.from = (uint32_t)(equals - page.data) + 1;
+            while (value.from < value.to && strchr(" \t\n", page.data[value.from]))
+                value.from++;
+        }
+        if (str_equal(key, STR("#default")) || (!equals && i + 1 == call->count)) {
+            fallback = value;
+            has_fallback = true;
+        }
+        if (equals && falls) {
+            chosen = value;
+            found = true;
+        }
+    }
+    if (!found && has_fallback)
+        chosen = fallback;
+    const bool shows = (found || has_fallback) && chosen.from < chosen.to;
+    return show_choice(call, shows ? &chosen : NULL);
+}
+
+void case_add(struct str name, struct str text, struct buf *out)
+{
+    const bool upper = str_starts(name, STR("u")), first_only = str_ends(name, STR("first"));
+    for (size_t at = 0; at < text.size;) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned size = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        char encoded[4];
+        if (size > 0 && (at == 0 || !first_only))
+            code_point = (uint32_t)(upper ? utf8proc_toupper((utf8proc_int32_t)code_point)
+                                          : utf8proc_tolower((utf8proc_int32_t)code_point));
+        if (upper && code_point == 0x1E9E && size == strlen("ß"))
+            buf_add_text(out, "SS"); /* the capital of ß */
+        else if (size > 0)
+            buf_add(out, encoded, utf8_write(code_point, encoded));
+        at += size ? size : skip;
+    }
+}
+
+/* What cannot be read is shown as it is: its words are what matters. */
+static bool render_case(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    struct buf shown = {0};
+    if (call->is_opaque || text.size == 0)
+        return show_choice(call, call_argument(call, "0"));
+    case_add(call->parameter, text, &shown);
+    show(call, buf_str(&shown));
+    buf_release(&shown);
+    return true;
+}
+
+#define PAD_MAX 20 /* characters; anything longer is not a number, and text must not grow */
+
+static size_t characters(struct str text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+    return count;
+}
+
+/* {{padleft:7|3|0}} → 007; the parameter names the side. */
+static bool render_pad(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    struct str with = call_value(call, "2");
+    long width;
+    if (call->is_opaque || !call_number(call, "1", &width) || width > PAD_MAX)
+        return false;
+    if (with.size == 0 && call->count > 2) /* nothing to pad with */
+        width = 0;
+    if (with.size == 0)
+        with = STR("0");
+    const bool left = str_equal(call->parameter, STR("left"));
+    if (!left)
+        show(call, text);
+    size_t at = 0;
+    for (long count = (long)characters(text); count < width; count++) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned size = utf8_decode(with.data + at, with.size - at, &code_point, &skip);
+        show(call, (struct str){with.data + at, size});
+        at = at + size + (size ? 0 : skip) < with.size ? at + size + (size ? 0 : skip) : 0;
+    }
+    if (left)
+        show(call, text);
+    return true;
+}
+
+/* ---- Titles, namespaces and addresses ---- */
+
+bool render_title(struct call *call)
+{
+    show(call, call->page->title);
+    return true;
+}
+
+static bool render_site(struct call *call)
+{
+    const struct siteinfo *siteinfo = call->page->siteinfo;
+    if (siteinfo)
+        show(call, siteinfo->sitename);
+    return siteinfo && siteinfo->sitename.size > 0;
+}
+
+#define TITLE_PARTS_MAX 25 /* MediaWiki cuts a title at 24 slashes at most */
+
+/* A whole number with a sign; `otherwise` where the argument is missing or none. */
+static long whole_number(struct call *call, const char *name, long otherwise)
+{
+    char copy[8] = {0}, *end;
+    const struct str value = call_value(call, name);
+    if (value.size == 0 || value.size >= sizeof copy)
+        return otherwise;
+    memcpy(copy, value.data, value.size);
+    const long number = strtol(copy, &end, 10);
+    return *end == 0 ? number : otherwise;
+}
+
+/* Shows a title, or a part of one, in MediaWiki's form: its first letter as a capital, '_' as a blank. */
+static void show_title(struct call *call, struct str title, bool has_first)
+{
+    struct buf shown = {0};
+    if (has_first)
+        case_add(STR("ucfirst"), title, &shown);
+    else
+        buf_add_str(&shown, title);
+    for (size_t at = 0; at < shown.size; at++)
+        if (shown.data[at] == '_')
+            shown.data[at] = ' ';
+    show(call, buf_str(&shown));
+    buf_release(&shown);
+}
+
+/* {{#titleparts: title | number of parts | first part }}: the parts between slashes; negative numbers count from the
+ * end. */
+static bool render_title_parts(struct call *call)
+{
+    const struct str title = call_value(call, "0");
+    const long wanted = whole_number(call, "1", 0), start = whole_number(call, "2", 0);
+    size_t begins[TITLE_PARTS_MAX + 1];
+    long count = 1;
+    begins[0] = 0;
+    for (size_t at = 0; at < title.size && count < TITLE_PARTS_MAX; at++)
+        if (title.data[at] == '/')
+            begins[count++] = at + 1;
+    begins[count] = title.size + 1;
+    if (call->is_opaque)
+        return false;
+    const long first = start > 0 ? start - 1 : start < -count ? 0 : start < 0 ? count + start : 0;
+    const long end = wanted > 0 && wanted < count - first ? first + wanted : wanted < 0 ? count + wanted : count;
+    if (first < end && first < count)
+        show_title(call, str_range(title.data + begins[first], title.data + begins[end] - 1), first == 0);
+    else
+        show(call, STR(""));
+    return true;
+}
+
+static bool is_unreserved(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           (byte != 0 && strchr("-_.", byte));
+}
+
+/* {{urlencode:text|QUERY}}, also WIKI and PATH. */
+static bool render_url(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    const bool is_path = call_says(call, "1", "PATH"), is_wiki = call_says(call, "1", "WIKI");
+    struct buf shown = {0};
+    if (call->is_opaque)
+        return false;
+    for (size_t at = 0; at < text.size; at++) {
+        const char byte = text.data[at];
+        if (is_unreserved(byte) || (is_wiki && byte != 0 && strchr("!$()*,/:;@~", byte)))
+            buf_add_byte(&shown, byte);
+        else if (byte == ' ' && !is_path)
+            buf_add_byte(&shown, is_wiki ? '_' : '+');
+        else
+            buf_addf(&shown, "%%%02X", (unsigned)(unsigned char)byte);
+    }
+    show(call, buf_str(&shown));
+    buf_release(&shown);
+    return true;
+}
+
+/* {{anchorencode:text}}: the name of a heading in an address. */
+static bool render_anchor(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    if (call->is_opaque)
+        return false;
+    for (size_t at = 0; at < text.size; at++)
+        show(call, text.data[at] == ' ' ? STR("_") : (struct str){text.data + at, 1});
+    show(call, STR(""));
+    return true;
+}
+
+/* {{#ifexist: title | then | else }}: a title that is named is taken to exist, because articles seldom ask for pages
+ * that do not, and a dump's later pages are not known. */
+static bool render_if_exists(struct call *call)
+{
+    const struct argument *chosen = call_argument(call, call_argument(call, "0") ? "1" : "2");
+    if (chosen)
+        show_argument(call, chosen);
+    else
+        show(call, STR(""));
+    return true;
+}
+
+static const struct {
+    int32_t key;
+    const char *name;
+} namespaces[] = {{-2, "Media"},         {-1, "Special"},     {0, ""},
+                  {1, "Talk"},           {2, "User"},         {3, "User talk"},
+                  {4, "Project"},        {5, "Project talk"}, {6, "File"},
+                  {6, "Image"},          {7, "File talk"},    {8, "MediaWiki"},
+                  {9, "MediaWiki talk"}, {10, "Template"},    {11, "Template talk"},
+                  {12, "Help"},          {13, "Help talk"},   {14, "Category"},
+                  {15, "Category talk"}};
+
+/* {{ns:6}}, {{ns:File}}: the wiki's name of a namespace, by its number or its English name; as the dump's head has it,
+ * else the English one. */
+static bool render_namespace(struct call *call)
+{
+    const struct str value = call_value(call, "0");
+    const struct siteinfo *siteinfo = call->page->siteinfo;
+    long key = whole_number(call, "0", LONG_MIN);
+    const char *otherwise = NULL;
+    char folded[NAME_BYTES_MAX], name[NAME_BYTES_MAX];
+    const struct str wanted = name_fold(value, folded);
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces && !otherwise; i++)
+        if (namespaces[i].key == key || str_equal(wanted, name_fold(str_of(namespaces[i].name), name))) {
+            key = namespaces[i].key;
+            otherwise = namespaces[i].name;
+        }
+    if (call->is_opaque || value.size == 0)
+        return false;
+    for (size_t i = 0; siteinfo && i < siteinfo->namespace_count; i++)
+        if (siteinfo->namespaces[i].key == key) {
+            show(call, siteinfo->namespaces[i].name);
+            return true;
+        }
+    if (otherwise)
+        show_text(call, otherwise);
+    return otherwise;
+}
+
+/* The size of the namespace before the colon of a title, or 0: it has none. */
+static size_t namespace_size(const struct call *call, struct str title)
+{
+    const struct siteinfo *siteinfo = call->page->siteinfo;
+    const char *colon = memchr(title.data, ':', title.size < NAME_BYTES_MAX ? title.size : NAME_BYTES_MAX);
+    char folded[NAME_BYTES_MAX], name[NAME_BYTES_MAX];
+    if (!colon || colon == title.data)
+        return 0;
+    const struct str wanted = name_fold(str_range(title.data, colon), folded);
+    for (size_t i = 0; siteinfo && i < siteinfo->namespace_count; i++)
+        if (str_equal(wanted, name_fold(siteinfo->namespaces[i].name, name)))
+            return (size_t)(colon - title.data);
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        if (str_equal(wanted, name_fold(str_of(namespaces[i].name), name)))
+            return (size_t)(colon - title.data);
+    return 0;
+}
+
+/* {{PAGENAME:Talk:A/b}} → A/b; the parameter says which part: page, namespace, full, sub, base, root. */
+static bool render_title_part(struct call *call)
+{
+    struct str title = call_value(call, "0");
+    const size_t prefix = namespace_size(call, title);
+    const char wanted = call->parameter.data[0];
+    if (call->is_opaque || title.size == 0)
+        return false;
+    if (wanted == 'n')
+        title.size = prefix;
+    else if (wanted != 'f' && prefix > 0)
+        title = str_trim((struct str){title.data + prefix + 1, title.size - prefix - 1});
+    const char *const slash =
+        wanted == 'r' ? memchr(title.data, '/', title.size) : memrchr(title.data, '/', title.size);
+    if (slash && wanted == 's')
+        title = str_range(slash + 1, title.data + title.size);
+    else if (slash && (wanted == 'b' || wanted == 'r'))
+        title = str_range(title.data, slash);
+    show_title(call, title, wanted != 's' || !slash);
+    return true;
+}
+
+/* ---- Forms for numbers, by the rules of Unicode's Common Locale Data Repository for whole numbers ---- */
+
+/* Languages with the same rules; languages that are not here have the first. */
+enum plural_rule {
+    PLURAL_ONE,
+    PLURAL_NONE,
+    PLURAL_ZERO_ONE,
+    PLURAL_EAST,
+    PLURAL_SOUTH,
+    PLURAL_POLISH,
+    PLURAL_CZECH,
+    PLURAL_SLOVENE,
+    PLURAL_LITHUANIAN,
+    PLURAL_LATVIAN,
+    PLURAL_ROMANIAN,
+    PLURAL_ARABIC,
+    PLURAL_HEBREW
+};
+
+static const struct {
+    const char *code;
+    enum plural_rule rule;
+} rules[] = {{"am", PLURAL_ZERO_ONE}, {"ar", PLURAL_ARABIC},     {"be", PLURAL_EAST},     {"bn", PLURAL_ZERO_ONE},
+             {"bs", PLURAL_SOUTH},    {"cs", PLURAL_CZECH},      {"fa", PLURAL_ZERO_ONE}, {"fr", PLURAL_ZERO_ONE},
+             {"gu", PLURAL_ZERO_ONE}, {"he", PLURAL_HEBREW},     {"hi", PLURAL_ZERO_ONE}, {"hr", PLURAL_SOUTH},
+             {"hy", PLURAL_ZERO_ONE}, {"id", PLURAL_NONE},       {"ja", PLURAL_NONE},     {"kn", PLURAL_ZERO_ONE},
+             {"ko", PLURAL_NONE},     {"lt", PLURAL_LITHUANIAN}, {"lv", PLURAL_LATVIAN},  {"ms", PLURAL_NONE},
+             {"my", PLURAL_NONE},     {"pl", PLURAL_POLISH},     {"pt", PLURAL_ZERO_ONE}, {"ro", PLURAL_ROMANIAN},
+             {"ru", PLURAL_EAST},     {"sh", PLURAL_SOUTH},      {"sk", PLURAL_CZECH},    {"sl", PLURAL_SLOVENE},
+             {"sr", PLURAL_SOUTH},    {"th", PLURAL_NONE},       {"uk", PLURAL_EAST},     {"vi", PLURAL_NONE},
+             {"zh", PLURAL_NONE},     {"zu", PLURAL_ZERO_ONE}};
+
+/* The form of a number, from 0 on; the last is that of all others. */
+static unsigned form_of(enum plural_rule rule, long n)
+{
+    const long tens = n % 100, last = n % 10;
+    const bool is_teen = tens >= 11 && tens <= 19, is_few = last >= 2 && last <= 4 && (tens < 12 || tens > 14);
+    switch (rule) {
+    case PLURAL_NONE:
+        return 0;
+    case PLURAL_ZERO_ONE:
+        return n > 1;
+    case PLURAL_EAST:
+    case PLURAL_SOUTH:
+        return last == 1 && tens != 11 ? 0 : is_few ? 1 : 2;
+    case PLURAL_POLISH:
+        return n == 1 ? 0 : is_few ? 1 : 2;
+    case PLURAL_CZECH:
+        return n == 1 ? 0 : n >= 2 && n <= 4 ? 1 : 3;
+    case PLURAL_SLOVENE:
+        return tens == 1 ? 0 : tens == 2 ? 1 : tens == 3 || tens == 4 ? 2 : 3;
+    case PLURAL_LITHUANIAN:
+        return is_teen || last == 0 ? 3 : last == 1 ? 0 : 1;
+    case PLURAL_LATVIAN:
+        return is_teen || last == 0 ? 0 : last == 1 ? 1 : 2;
+    case PLURAL_ROMANIAN:
+        return n == 1 ? 0 : n == 0 || (tens >= 1 && tens <= 19) ? 1 : 2;
+    case PLURAL_ARABIC:
+        return n <= 2 ? (unsigned)n : tens >= 3 && tens <= 10 ? 3 : tens >= 11 ? 4 : 5;
+    case PLURAL_HEBREW:
+        return n == 1 ? 0 : n == 2 ? 1 : 2;
+    default:
+        return n != 1;
+    }
+}
+
+/* Is the form typed as "12=dozen", for one number only? Then it begins after the '=' and *number is that number. */
+static bool is_explicit(const char *page, struct argument *form, long *number)
+{
+    uint32_t at = form->from;
+    *number = 0;
+    while (at < form->to && at - form->from < 9 && page[at] >= '0' && page[at] <= '9')
+        *number = *number * 10 + (page[at++] - '0');
+    if (at == form->from || at == form->to || page[at] != '=')
+        return false;
+    form->from = at + 1;
+    return true;
+}
+
+/* {{plural:2|dog|dogs}}, {{plural:0|0=none|one|many}}; the parameter names the argument of the number, which comes
+ * first. */
+bool render_plural(struct call *call)
+{
+    long number, own;
+    enum plural_rule rule = PLURAL_ONE;
+    if (!call_number(call, call->parameter.data, &number) || call->is_opaque)
+        return false;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (str_equal(call->page->code, str_of(rules[i].code)))
+            rule = rules[i].rule;
+    const unsigned wanted = form_of(rule, number);
+    const struct argument *chosen = NULL;
+    unsigned position = 0;
+    for (size_t i = 1; i < call->count; i++) {
+        struct argument *form = &call->arguments[i];
+        if (!is_explicit(call->page->text.data, form, &own)) {
+            chosen = position++ <= wanted ? form : chosen;
+        } else if (own == number) {
+            chosen = form;
+            break;
+        }
+    }
+    if (chosen && chosen->from < chosen->to)
+        show_argument(call, chosen);
+    else
+        show(call, STR(""));
+    return true;
+}
+
+/* ---- Tags ---- */
+
+/* Shows text that is not wikitext: line ends are blanks, entities are decoded except in code. */
+static void show_literal(struct call *call, struct str text, bool is_code)
+{
+    for (size_t at = 0; at < text.size;) {
+        uint32_t code_point;
+        char encoded[4];
+        size_t size = text.data[at] == '&' && !is_code
+                          ? entity_decode((struct str){text.data + at, text.size - at}, &code_point)
+                          : 0;
+        if (size > 0)
+            show(call, (struct str){encoded, utf8_write(code_point < ' ' ? ' ' : code_point, encoded)});
+        else if ((unsigned char)text.data[at] >= ' ')
+            show(call, (struct str){text.data + at, 1});
+        else
+            show(call, STR(" "));
+        at += size > 0 ? size : 1;
+    }
+}
+
+static bool show_formula(struct call *call, struct str tex)
+{
+    struct buf shown = {0};
+    call->steps += tex.size;
+    const bool is_text = formula_add(tex, &shown);
+    if (is_text)
+        show(call, buf_str(&shown));
+    buf_release(&shown);
+    return is_text;
+}
+
+static bool has_attribute(const struct call *call, struct str name)
+{
+    const char *page = call->page->text.data;
+    for (size_t i = 2; i < call->count; i++)
+        if (str_starts(str_range(page + call->arguments[i].from, page + call->arguments[i].to), name))
+            return true;
+    return false;
+}
+
+/* False, without a hole, for what the tag would leave out: notes, pictures, code. */
+static bool render_tag(struct call *call)
+{
+    const struct str name = call_value(call, "0");
+    const struct tag *tag = name.size > 0 && !call->is_opaque ? tag_find(name) : NULL;
+    const struct argument *content = call_argument(call, "1");
+    if (!tag)
+        return false;
+    call->has_pattern = true;
+    if (!content || tag->kind == TAG_BREAK)
+        return false;
+    const struct str text = str_range(call->page->text.data + content->from, call->page->text.data + content->to);
+    if (tag->fate == FATE_MATH)
+        return text.size <= FORMULA_BYTES_MAX && show_formula(call, text);
+    if (tag->kind == TAG_LITERAL || (tag->kind == TAG_CODE && has_attribute(call, STR("inline")))) {
+        call->steps += text.size;
+        show_literal(call, text, tag->kind == TAG_CODE);
+        return true;
+    }
+    if (tag->kind == TAG_TABLE || tag->kind >= TAG_DROP)
+        return false;
+    call->is_block = tag->ends_paragraph;
+    call->is_poem = tag->kind == TAG_POEM;
+    if (tag->kind == TAG_QUOTE)
+        show_text(call, "\"");
+    show_argument(call, content);
+    if (tag->kind == TAG_QUOTE)
+        show_text(call, "\"");
+    return true;
+}
+
+/* ---- Languages ---- */
+
+static bool render_content_language(struct call *call)
+{
+    show(call, call->page->code);
+    return true;
+}
+
+// clang-format off
+static const char *const own_names[][2] = {
+    {"af", "Afrikaans"}, {"ar", "العربية"}, {"az", "azərbaycanca"}, {"be", "беларуская"}, {"bg", "български"},
+    {"bn", "বাংলা"}, {"bs", "bosanski"}, {"ca", "català"}, {"cs", "čeština"}, {"cy", "Cymraeg"}, {"da", "dansk"},
+    {"de", "Deutsch"}, {"el", "Ελληνικά"}, {"en", "English"}, {"eo", "Esperanto"}, {"es", "español"}, {"et", "eesti"},
+    {"eu", "euskara"}, {"fa", "فارسی"}, {"fi", "suomi"}, {"fr", "français"}, {"ga", "Gaeilge"}, {"gl", "galego"},
+    {"he", "עברית"}, {"hi", "हिन्दी"}, {"hr", "hrvatski"}, {"hu", "magyar"}, {"hy", "հայերեն"},
+    {"id", "Bahasa Indonesia"}, {"is", "íslenska"}, {"it", "italiano"}, {"ja", "日本語"}, {"ka", "ქართული"},
+    {"kk", "қазақша"}, {"ko", "한국어"}, {"la", "Latina"}, {"lt", "lietuvių"}, {"lv", "latviešu"},
+    {"mk", "македонски"}, {"ms", "Bahasa Melayu"}, {"nb", "norsk bokmål"}, {"nl", "Nederlands"},
+    {"nn", "norsk nynorsk"}, {"no", "norsk"}, {"pl", "polski"}, {"pt", "português"}, {"ro", "română"},
+    {"ru", "русский"}, {"sk", "slovenčina"}, {"sl", "slovenščina"}, {"sq", "shqip"}, {"sv", "svenska"},
+    {"ta", "தமிழ்"}, {"te", "తెలుగు"}, {"th", "ไทย"}, {"tr", "Türkçe"}, {"uk", "українська"}, {"ur", "اردو"},
+    {"vi", "Tiếng Việt"}, {"zh", "中文"},
+};
+// clang-format on
+
+/* {{#language:fr}} → français, {{#language:fr|en}} → French: a language's name in itself, as MediaWiki has it, or in
+ * English. Its names in other languages are left out. */
+static bool render_language(struct call *call)
+{
+    const struct str code = call_value(call, "0"), in = call_value(call, "1");
+    if (call->is_opaque)
+        return false;
+    if (str_equal(in, STR("en")) && code_name(code)) {
+        show_text(call, code_name(code));
+        return true;
+    }
+    if (in.size > 0 && !str_equal(in, code))
+        return false;
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
+        if (str_equal(code, str_of(own_names[i][0]))) {
+            show_text(call, own_names[i][1]);
+            return true;
+        }
+    return false;
+}
+
+/* Names with a colon are functions, the others variables. Sorted bytewise; the parameter is the renderer's. */
+// clang-format off
+static const struct row functions[] = {
+    {"!", "|", NULL},
+    {"#dateformat:", "", render_format_date},
+    {"#expr:", "", render_expr},
+    {"#formatdate:", "", render_format_date},
+    {"#if:", "", render_if},
+    {"#ifeq:", "", render_ifeq},
+    {"#iferror:", "", render_iferror},
+    {"#ifexist:", "", render_if_exists},
+    {"#ifexpr:", "", render_ifexpr},
+    {"#language:", "", render_language},
+    {"#switch:", "", render_switch},
+    {"#tag:", "", render_tag},
+    {"#time:", "", render_time},
+    {"#titleparts:", "", render_title_parts},
+    {"=", "=", NULL},
+    {"ARTICLEPAGENAME", "", render_title},
+    {"ARTICLESPACE", "", render_nothing},
+    {"BASEPAGENAME", "", render_title},
+    {"CONTENTLANG", "", render_content_language},
+    {"CONTENTLANGUAGE", "", render_content_language},
+    {"CURRENTDAY", "j", render_now},
+    {"CURRENTDAY2", "d", render_now},
+    {"CURRENTDAYNAME", "l", render_now},
+    {"CURRENTDOW", "w", render_now},
+    {"CURRENTHOUR", "H", render_now},
+    {"CURRENTMONTH", "m", render_now},
+    {"CURRENTMONTH1", "n", render_now},
+    {"CURRENTMONTH2", "m", render_now},
+    {"CURRENTMONTHABBREV", "M", render_now},
+    {"CURRENTMONTHNAME", "F", render_now},
+    {"CURRENTMONTHNAMEGEN", "F", render_now},
+    {"CURRENTTIME", "H:i", render_now},
+    {"CURRENTTIMESTAMP", "YmdHis", render_now},
+    {"CURRENTYEAR", "Y", render_now},
+    {"FULLPAGENAME", "", render_title},
+    {"LOCALDAY", "j", render_now},
+    {"LOCALDAY2", "d", render_now},
+    {"LOCALDAYNAME", "l", render_now},
+    {"LOCALDOW", "w", render_now},
+    {"LOCALHOUR", "H", render_now},
+    {"LOCALMONTH", "m", render_now},
+    {"LOCALMONTH1", "n", render_now},
+    {"LOCALMONTH2", "m", render_now},
+    {"LOCALMONTHABBREV", "M", render_now},
+    {"LOCALMONTHNAME", "F", render_now},
+    {"LOCALMONTHNAMEGEN", "F", render_now},
+    {"LOCALTIME", "H:i", render_now},
+    {"LOCALTIMESTAMP", "YmdHis", render_now},
+    {"LOCALYEAR", "Y", render_now},
+    {"NAMESPACE", "", render_nothing},
+    {"NAMESPACENUMBER", "0", NULL},
+    {"NAZWASTRONY", "", render_title},
+    {"NOMBREDEPAGINA", "", render_title},
+    {"NOMEDAPAGINA", "", render_title},
+    {"NOMPAGE", "", render_title},
+    {"PAGENAME", "", render_title},
+    {"PAGINANAAM", "", render_title},
+    {"REVISIONDAY", "j", render_now},
+    {"REVISIONDAY2", "d", render_now},
+    {"REVISIONMONTH", "m", render_now},
+    {"REVISIONMONTH1", "n", render_now},
+    {"REVISIONTIMESTAMP", "YmdHis", render_now},
+    {"REVISIONYEAR", "Y", render_now},
+    {"ROOTPAGENAME", "", render_title},
+    {"SEITENNAME", "", render_title},
+    {"SIDENAVN", "", render_title},
+    {"SIDNAMN", "", render_title},
+    {"SITENAME", "", render_site},
+    {"SIVUNIMI", "", render_title},
+    {"SUBJECTPAGENAME", "", render_title},
+    {"SUBJECTSPACE", "", render_nothing},
+    {"SUBPAGENAME", "", render_title},
+    {"TITOLOPAGINA", "", render_title},
+    {"anchorencode:", "", render_anchor},
+    {"basepagename:", "base", render_title_part},
+    {"formatnum:", "", render_number},
+    {"fullpagename:", "full", render_title_part},
+    {"gender:", "${3|1}", NULL},
+    {"lc:", "lc", render_case},
+    {"lcfirst:", "lcfirst", render_case},
+    {"namespace:", "namespace", render_title_part},
+    {"ns:", "", render_namespace},
+    {"padleft:", "left", render_pad},
+    {"padright:", "right", render_pad},
+    {"pagename:", "page", render_title_part},
+    {"plural:", "0", render_plural},
+    {"rootpagename:", "root", render_title_part},
+    {"subpagename:", "sub", render_title_part},
+    {"uc:", "uc", render_case},
+    {"ucfirst:", "ucfirst", render_case},
+    {"urlencode:", "", render_url},
+    {"НАЗВА СТОРІНКИ", "", render_title},
+    {"НАЗВАНИЕСТРАНИЦЫ", "", render_title},
+};
+// clang-format on
+
+const struct row_list parser_functions = {"", functions, sizeof functions / sizeof *functions};
