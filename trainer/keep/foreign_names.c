@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trainer/model/head.h"
+
 /* Replaces `from` by `to`: at the end of the text if `ends`, else at its first occurrence. */
 static void replace(char *name, size_t size, const char *from, const char *to, bool ends)
 {
@@ -111,7 +113,10 @@ const char *foreign_tied(const char *name)
 
 bool foreign_is_task_head(const char *name)
 {
-    return strncmp(name, "classifier.", 11) == 0 || strncmp(name, "qa_outputs.", 11) == 0;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (head_kinds[h]->tuned && strncmp(name, head_kinds[h]->prefix, strlen(head_kinds[h]->prefix)) == 0)
+            return true;
+    return false;
 }
 
 bool foreign_is_head(const char *name)

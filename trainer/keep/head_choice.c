@@ -1,4 +1,3 @@
-/* In: a choice, and weights as they were read. Out: the weights that the model starts with. */
 #include "trainer/keep/head_choice.h"
 
 #include <stdio.h>
@@ -7,10 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/keep/foreign_names.h"
-
-static const char *const head_tensors[] = {"classifier.weight", "classifier.bias", "qa_outputs.weight",
-                                           "qa_outputs.bias"};
-#define HEAD_TENSORS (sizeof head_tensors / sizeof *head_tensors)
 
 static void move_rows(const struct param *param, const uint8_t rows[LABELS_MAX], float *flat)
 {
@@ -24,18 +19,15 @@ static void move_rows(const struct param *param, const uint8_t rows[LABELS_MAX],
 
 void head_choice_apply(const struct head_choice *choice, const struct params *params, uint64_t seed, float *flat)
 {
-    for (size_t i = 0; i < HEAD_TENSORS; i++) {
-        const struct param *param = params_find(params, head_tensors[i]);
-        if (param && choice->drawn)
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        if (!foreign_is_task_head(param->name))
+            continue;
+        if (choice->drawn)
             params_draw(params, param, seed, flat);
-        else if (param && choice->moved)
+        else if (choice->moved)
             move_rows(param, choice->rows, flat);
     }
-}
-
-static bool is_of_head(struct str name)
-{
-    return str_starts(name, STR("classifier.")) || str_starts(name, STR("qa_outputs."));
 }
 
 /* Takes the names of a task's head out of a list (names_report); whether there were any. */
@@ -49,7 +41,7 @@ static bool take_head(struct buf *list)
         char bare[FOREIGN_NAME_BYTES], text[FOREIGN_NAME_BYTES];
         snprintf(text, sizeof text, "%.*s", (int)name.size, name.data);
         foreign_name(text, bare, sizeof bare);
-        if (is_of_head(str_of(bare)))
+        if (foreign_is_task_head(bare))
             found = true;
         else
             buf_addf(&others, "%s%.*s", others.size > 0 ? ", " : "", (int)name.size, name.data);

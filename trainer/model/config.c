@@ -2,6 +2,7 @@
  * would change the mathematics are refused. */
 #include "trainer/model/config.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/json_write.h"
+#include "trainer/model/head.h"
 
 int config_choose(const char *name, struct model_config *config, struct error *err)
 {
@@ -148,25 +150,17 @@ static int take_roberta(const char *path, const json_t *json, struct model_confi
 
 /* ---- heads ---- */
 
-static const struct {
-    const char *name; /* transformers' class; for pre-training the one with more heads first */
-    uint32_t heads;
-} classes[] = {
-    {"BertForPreTraining", 1u << HEAD_MASKED | 1u << HEAD_NEXT},
-    {"BertForMaskedLM", 1u << HEAD_MASKED},
-    {"BertForQuestionAnswering", 1u << HEAD_SPAN},
-    {"BertForSequenceClassification", 1u << HEAD_CLASS},
-    {"RobertaPreLayerNormForQuestionAnswering", 1u << HEAD_SPAN},
-    {"RobertaPreLayerNormForSequenceClassification", 1u << HEAD_CLASS},
-};
-#define CLASSES (sizeof classes / sizeof *classes)
+/* Before class_end (head.h), in the classes that are read here. */
+static const char *const class_begins[] = {"Bert", "RobertaPreLayerNorm"};
 
-static const char *class_of(const struct model_config *config)
+static bool is_class(const char *name, const struct head *head)
 {
-    for (size_t i = 0; i < CLASSES; i++)
-        if (config->task_heads == classes[i].heads)
-            return classes[i].name;
-    return classes[1].name;
+    for (size_t i = 0; i < sizeof class_begins / sizeof *class_begins; i++) {
+        const size_t size = strlen(class_begins[i]);
+        if (strncmp(name, class_begins[i], size) == 0 && strcmp(name + size, head->class_end) == 0)
+            return true;
+    }
+    return false;
 }
 
 size_t config_labels(const json_t *json)
@@ -176,18 +170,37 @@ size_t config_labels(const json_t *json)
     return names > 0 ? names : count > 0 ? (size_t)count : 2;
 }
 
-/* Reads the heads of a fine-tuned model; all other models keep the pre-training heads, whatever the file says. */
-static void take_heads(const json_t *json, struct model_config *config)
+/* The head of a fine-tuned model's class; HEAD_KINDS: it is another class. Of several heads of one class, the one of
+ * the file's problem_type, else the first. */
+static enum head_kind tuned_head_in(const json_t *json, const struct model_config *config)
 {
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
-    for (size_t i = 2; name && i < CLASSES; i++)
-        if (strcmp(name, classes[i].name) == 0)
-            config->task_heads = classes[i].heads;
-    if (!model_has(config, HEAD_CLASS))
-        return;
-    const json_t *names = json_object_get(json, "id2label");
+    const char *problem = json_string_value(json_object_get(json, "problem_type"));
+    enum head_kind found = HEAD_KINDS;
+    for (enum head_kind h = 0; name && h < HEAD_KINDS; h++) {
+        const struct head *head = head_kinds[h];
+        if (!head->tuned || !is_class(name, head))
+            continue;
+        if (problem && head->problem && strcmp(problem, head->problem(config)) == 0)
+            return h;
+        found = found < HEAD_KINDS ? found : h;
+    }
+    return found;
+}
+
+/* Reads the head of a fine-tuned model; all other models keep the pre-training heads, whatever the file says. */
+static void take_heads(const json_t *json, struct model_config *config)
+{
     const size_t count = config_labels(json);
-    config->labels = count > LABELS_MAX ? 2 : (int32_t)count;
+    struct model_config tuned = *config;
+    tuned.labels = count > LABELS_MAX ? 2 : (int32_t)count;
+    const enum head_kind head = tuned_head_in(json, &tuned);
+    if (head < HEAD_KINDS)
+        config->task_heads = 1u << head;
+    if (!model_names_labels(config))
+        return;
+    config->labels = tuned.labels;
+    const json_t *names = json_object_get(json, "id2label");
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12];
         snprintf(key, sizeof key, "%" PRId32, i);
@@ -212,8 +225,10 @@ static void add_labels(const struct model_config *config, json_t *json)
     }
     json_object_set_new(json, "id2label", names);
     json_object_set_new(json, "label2id", numbers);
-    json_object_set_new(json, "problem_type",
-                        json_string(config->labels == 1 ? "regression" : "single_label_classification"));
+    assert(model_tuned_head(config) < HEAD_KINDS);
+    const struct head *head = head_kinds[model_tuned_head(config)];
+    if (head->problem)
+        json_object_set_new(json, "problem_type", json_string(head->problem(config)));
     if (config->tuned_for[0])
         json_object_set_new(json, "finetuning_task", json_string(config->tuned_for));
 }
@@ -287,16 +302,18 @@ void config_add_variant(const struct model_config *config, json_t *json)
 
 json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
-    json_t *json = json_pack(
-        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-        class_of(config), "model_type", orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size",
-        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
-        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
-        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
-        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
-        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    char class[64];
+    snprintf(class, sizeof class, "%s%s", class_begins[0], model_class_end(config));
+    json_t *json =
+        json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
+                  class, "model_type", orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size",
+                  config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads,
+                  "intermediate_size", config->intermediate, "max_position_embeddings", config->positions,
+                  "type_vocab_size", config->types, "hidden_act", config_activation(config), "hidden_dropout_prob",
+                  config->hidden_dropout, "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps",
+                  config->norm_epsilon, "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
     config_add_variant(config, json);
-    if (model_has(config, HEAD_CLASS))
+    if (model_names_labels(config))
         add_labels(config, json);
     return json;
 }

@@ -59,6 +59,10 @@ struct head {
     const char *trial;
 };
 
+/* A trial that calls a pipeline. */
+#define PIPELINE(task, words)                                                                                          \
+    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])" words ")"
+
 extern const struct head *const head_kinds[HEAD_KINDS];
 
 /* The rows of a batch that a head reads. */

@@ -90,7 +90,7 @@ struct model_config {
     int32_t types;        /* segments */
     enum gelu gelu;
     uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
-    int32_t labels;                                /* classes of HEAD_CLASS; 1: it predicts a number */
+    int32_t labels;                                /* of the head whose labels config.json names; 1: a number */
     char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as in config.json; empty: LABEL_0, LABEL_1, … */
     char tuned_for[16];                            /* finetuning_task in config.json, as "sst-2"; empty: not known */
     double norm_epsilon;                           /* of every LayerNorm */

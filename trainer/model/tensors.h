@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A size below is a number, or one of the model's; OF_UP is the columns of the first product of the feed-forward part,
- * OF_LABELS the classes of HEAD_CLASS. */
+ * OF_LABELS the labels that config.json names. */
 enum {
     OF_HIDDEN = -1,
     OF_INTERMEDIATE = -2,

@@ -1,6 +1,7 @@
 #include "trainer/task/evaluate.h"
 
 #include "base/mem.h"
+#include "trainer/model/head.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,13 +15,6 @@ struct tally {
     size_t labels[HEAD_KINDS];
 };
 
-/* The number of labels that a head chooses from. */
-static size_t labels_of(enum head_kind head, const struct model_config *config)
-{
-    static const size_t classes = 2;
-    return head == HEAD_MASKED ? (size_t)model_pieces(config) : head == HEAD_CLASS ? (size_t)config->labels : classes;
-}
-
 static struct tally tally_make(const struct task *task, const struct model_config *config)
 {
     struct tally tally = {0};
@@ -28,7 +22,7 @@ static struct tally tally_make(const struct task *task, const struct model_confi
         const struct metric *metric = &task->metrics.rows[i];
         if (!metric->baseline || !(task->heads >> metric->head & 1) || tally.counts[metric->head])
             continue;
-        tally.labels[metric->head] = labels_of(metric->head, config);
+        tally.labels[metric->head] = (size_t)head_labels(metric->head, config);
         tally.counts[metric->head] = mem_clear(tally.labels[metric->head], sizeof *tally.counts[0]);
     }
     return tally;

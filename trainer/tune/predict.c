@@ -7,11 +7,6 @@
 #include "base/mem.h"
 #include "trainer/model/head.h"
 
-int32_t predict_columns(const struct model_config *config, enum head_kind head)
-{
-    return head == HEAD_SPAN ? 2 : config->labels;
-}
-
 size_t predict_rows(const struct samples *samples)
 {
     return head_kinds[samples->head]->reads == READS_ALL ? samples->id_count : samples->count;
@@ -43,7 +38,7 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
     const struct micro_batch *micro;
     const enum head_kind head = samples->head;
     size_t done = from;
-    const size_t columns = (size_t)predict_columns(model_config(work->model), head);
+    const size_t columns = (size_t)head_labels(head, model_config(work->model));
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0) {
         if (work->halt->asked(work->halt->context))
@@ -100,7 +95,7 @@ int predict(const struct evaluation_work *work, const struct samples *samples, f
             struct error *err)
 {
     struct model_metrics sums = {0};
-    const size_t columns = (size_t)predict_columns(model_config(work->model), samples->head);
+    const size_t columns = (size_t)head_labels(samples->head, model_config(work->model));
     const size_t rank = work->processes ? work->processes->rank : 0, size = work->processes ? work->processes->size : 1;
     /* Borders are multiples of what the loader takes at once, so samples share micro-batches as in one process. */
     const size_t unit = (size_t)work->limits->sequences, units = (samples->count + unit - 1) / unit;

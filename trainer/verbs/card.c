@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "base/json_write.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
@@ -320,7 +321,7 @@ static void add_shape(struct buf *card, const struct card_facts *facts)
 /* The names of the classes, in the order of the model's outputs. */
 static void add_labels(struct buf *card, const struct model_config *config)
 {
-    if (!model_has(config, HEAD_CLASS) || config->hidden == 0)
+    if (!model_names_labels(config) || config->hidden == 0)
         return;
     begin_table(card, "Labels");
     if (config->labels == 1)

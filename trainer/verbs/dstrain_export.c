@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/target.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/weights_missing.h"
 #include "base/json_write.h"
@@ -139,7 +140,7 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))
         log_say("note       transformers has no model with this placement of layer norms; dstrain --init loads it");
-    if (is_rewritten(config) && (model_has(config, HEAD_SPAN) || model_has(config, HEAD_CLASS)))
+    if (is_rewritten(config) && model_tuned_head(config) < HEAD_KINDS)
         log_say("note       written as RobertaPreLayerNorm");
     else if (is_rewritten(config))
         log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",

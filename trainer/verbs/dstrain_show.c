@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
@@ -128,10 +129,11 @@ static void add_about(const char *from, enum model_source source, const char *fi
     add_text(facts, "precision", about.precision);
     add_text(facts, "base_model", about.base);
     add_text(facts, "tokenizer", about.tokenizer);
-    if (model_has(config, HEAD_CLASS))
+    const bool names_labels = model_names_labels(config);
+    if (names_labels)
         add_text(facts, "finetuning_task", config->tuned_for);
     json_object_foreach(about.languages, code, ignored) json_array_append_new(languages, json_string(code));
-    for (int32_t i = 0; model_has(config, HEAD_CLASS) && i < config->labels; i++) {
+    for (int32_t i = 0; names_labels && i < config->labels; i++) {
         char name[LABEL_NAME_SIZE];
         json_array_append_new(labels, json_name(about_label(config, i, name)));
     }

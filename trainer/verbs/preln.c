@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "trainer/keep/foreign_names.h"
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
@@ -27,11 +28,35 @@ static struct tensor shifted(const struct tensor *table, uint64_t rows, struct a
     return result;
 }
 
-/* Tensors that transformers' class does not have; a pooler is part of its classification head only. */
+static bool has_tensor(const struct head *head, const char *name)
+{
+    for (size_t i = 0; i < head->tensor_count; i++)
+        if (strcmp(head->tensors[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Tensors that transformers' class does not have: of a head that it lacks and, as the pooler, of no other head of the
+ * model. */
 static bool is_dropped(const char *name, const struct model_config *config)
 {
-    return strncmp(name, "cls.seq_relationship.", 21) == 0 ||
-           (strncmp(name, "bert.pooler.", 12) == 0 && !model_has(config, HEAD_CLASS));
+    bool lacks = false;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
+        const bool has = has_tensor(head_kinds[h], name);
+        if (has && head_kinds[h]->in_roberta && model_has(config, h))
+            return false;
+        lacks |= has && !head_kinds[h]->in_roberta;
+    }
+    return lacks;
+}
+
+/* transformers' class of the model: of its first head that has one. */
+static const char *class_end_of(const struct model_config *config)
+{
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(config, h) && head_kinds[h]->in_roberta)
+            return head_kinds[h]->class_end;
+    return head_kinds[HEAD_MASKED]->class_end;
 }
 
 static int write_weights(const char *path, const struct safetensors *file, const struct model_config *config,
@@ -61,11 +86,7 @@ static int write_weights(const char *path, const struct safetensors *file, const
 static int write_config(const char *path, json_t *json, const struct model_config *config, uint64_t rows,
                         struct error *err)
 {
-    json_object_set_new(json, "architectures",
-                        json_pack("[s]", model_has(config, HEAD_SPAN) ? "RobertaPreLayerNormForQuestionAnswering"
-                                         : model_has(config, HEAD_CLASS)
-                                             ? "RobertaPreLayerNormForSequenceClassification"
-                                             : "RobertaPreLayerNormForMaskedLM"));
+    json_object_set_new(json, "architectures", json_pack("[s+]", "RobertaPreLayerNorm", class_end_of(config)));
     json_object_set_new(json, "model_type", json_string(MODEL_TYPE_ROBERTA));
     json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
     json_object_del(json, "pre_layer_norm");

@@ -1,9 +1,11 @@
-/* In: config.json and the names of tensors. Out: a row of the table of classes. A classifier's tensors have the same
- * names for texts, tokens and choices, so that only `architectures` tells them apart. */
+/* A classifier's tensors have the same names for texts, tokens and choices, so that only `architectures` tells them
+ * apart. */
 #include "trainer/verbs/use.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -13,51 +15,25 @@
 #include "trainer/keep/foreign_names.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 
-#define PIPELINE(task, words)                                                                                          \
-    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])" words ")"
-
-/* transformers 5 has no pipeline for questions. */
-#define ANSWER                                                                                                         \
-    "import sys; from transformers import AutoModelForQuestionAnswering as M, AutoTokenizer as T; "                    \
-    "t = T.from_pretrained(sys.argv[1]); x = t(\"Where is Paris?\", \"Paris is in France.\", return_tensors=\"pt\"); " \
-    "y = M.from_pretrained(sys.argv[1])(**x); b = y.start_logits[0].argmax(); e = y.end_logits[0][b:].argmax() + b; "  \
-    "print(t.decode(x[\"input_ids\"][0][b:e + 1]))"
-
-static const struct row {
-    const char *ends;  /* of the name of the architecture, after the model's kind */
-    const char *head;  /* how names of the head's tensors begin; NULL: it has none */
-    bool by_head_only; /* the head alone tells that it is this one */
-    struct use use;
-} rows[] = {
-    {"ForPreTraining",
-     "cls.predictions.transform.",
-     true,
-     {"fill-mask", "AutoModelForMaskedLM", PIPELINE("fill-mask", "(sys.argv[2])"), 0}},
-    {"ForMaskedLM",
-     "cls.predictions.transform.",
-     true,
-     {"fill-mask", "AutoModelForMaskedLM", PIPELINE("fill-mask", "(sys.argv[2])"), 0}},
-    {"ForQuestionAnswering", "qa_outputs.", true, {"question-answering", "AutoModelForQuestionAnswering", ANSWER, 0}},
-    {"ForNextSentencePrediction", "cls.seq_relationship.", true, {NULL, "AutoModelForNextSentencePrediction", NULL, 0}},
-    {"ForSequenceClassification",
-     "classifier.",
-     false,
-     {"text-classification", "AutoModelForSequenceClassification",
-      PIPELINE("text-classification", "(\"It was a good day.\")"), 0}},
-    {"ForTokenClassification",
-     "classifier.",
-     false,
-     {"token-classification", "AutoModelForTokenClassification",
-      PIPELINE("token-classification", "(\"Paris is in France.\")"), 0}},
-    {"ForMultipleChoice", "classifier.", false, {"multiple-choice", "AutoModelForMultipleChoice", NULL, 0}},
-    {"Model",
-     NULL,
-     true,
-     {"feature-extraction", "AutoModel",
-      PIPELINE("feature-extraction", "(\"It was a good day.\", return_tensors=\"pt\").shape"), 0}}, /* last */
+/* Heads that are not trained here: models with them are exported too. The last is of models without one. */
+static const struct head others[] = {
+    {.class_end = "ForTokenClassification",
+     .prefix = "classifier.",
+     .pipeline = "token-classification",
+     .trial = PIPELINE("token-classification", "(\"Paris is in France.\")")},
+    {.class_end = "ForMultipleChoice", .prefix = "classifier.", .pipeline = "multiple-choice"},
+    {.class_end = "Model",
+     .pipeline = "feature-extraction",
+     .trial = PIPELINE("feature-extraction", "(\"It was a good day.\", return_tensors=\"pt\").shape")},
 };
-#define ROWS (sizeof rows / sizeof *rows)
+#define ROWS (HEAD_KINDS + sizeof others / sizeof *others)
+
+static const struct head *row(size_t i)
+{
+    return i < HEAD_KINDS ? head_kinds[i] : &others[i - HEAD_KINDS];
+}
 
 static bool has_head(const struct safetensors *file, const char *head)
 {
@@ -94,16 +70,28 @@ static const char *architecture_in(const char *files, json_t **config)
     return json_string_value(json_array_get(json_object_get(*config, "architectures"), 0));
 }
 
-/* `file` is NULL where it cannot be read: then the architecture alone decides. */
-static const struct row *row_of(const char *architecture, const struct safetensors *file)
+/* The head of a class, which the file must have; NULL: there is none. `file` is NULL where it cannot be read. */
+static const struct head *head_of_class(const char *class, const struct safetensors *file)
 {
-    for (size_t i = 0; i < ROWS && architecture; i++)
-        if (str_ends(str_of(architecture), str_of(rows[i].ends)) && (!file || has_head(file, rows[i].head)))
-            return &rows[i];
-    for (size_t i = 0; i < ROWS && file; i++)
-        if (rows[i].by_head_only && has_head(file, rows[i].head))
-            return &rows[i];
-    return &rows[ROWS - 1];
+    const struct head *found = NULL;
+    if (str_ends(str_of(class), STR("ForPreTraining")))
+        class = head_kinds[HEAD_MASKED]->class_end; /* whose use is that of the two heads */
+    for (size_t i = 0; i < ROWS; i++)
+        if (str_ends(str_of(class), str_of(row(i)->class_end))) {
+            assert(!found || i < HEAD_KINDS); /* a head that is trained here now has a row in head_kinds only */
+            found = found ? found : row(i);
+        }
+    return found && (!file || has_head(file, found->prefix)) ? found : NULL;
+}
+
+/* The head that the file has, as far as names of tensors tell: the first that can be tried, else the first. */
+static const struct head *head_in(const struct safetensors *file)
+{
+    const struct head *found = NULL;
+    for (size_t i = 0; i < HEAD_KINDS; i++)
+        if (row(i)->prefix_tells && has_head(file, row(i)->prefix) && (!found || (row(i)->trial && !found->trial)))
+            found = row(i);
+    return found;
 }
 
 struct use use_of(const char *files)
@@ -113,8 +101,14 @@ struct use use_of(const char *files)
     json_t *config = NULL;
     char *path = safetensors_locate(files, WEIGHTS_NAME);
     const bool there = path && safetensors_open(&file, path, &ignored) == 0;
-    struct use use = row_of(architecture_in(files, &config), there ? &file : NULL)->use;
-    use.parameters = there ? count_parameters(&file) : 0;
+    const char *class = architecture_in(files, &config);
+    const struct head *head = class ? head_of_class(class, there ? &file : NULL) : NULL;
+    if (!head && there)
+        head = head_in(&file);
+    if (!head)
+        head = row(ROWS - 1);
+    struct use use = {head->pipeline, .trial = head->trial, .parameters = there ? count_parameters(&file) : 0};
+    snprintf(use.class, sizeof use.class, "AutoModel%s", head->prefix ? head->class_end : "");
     if (there)
         safetensors_close(&file);
     mem_free(path);

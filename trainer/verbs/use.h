@@ -5,10 +5,9 @@
 #include <stdint.h>
 
 struct use {
-    const char *tag;   /* the model hub's name of the task, as "fill-mask"; NULL: it has none */
-    const char *class; /* of transformers: "AutoModelForMaskedLM"; it draws no head at random */
-    const char *trial; /* a Python program that tries it: its arguments are the model's directory and, for fill-mask, a
-                        * sentence with a mask; NULL: there is no short one */
+    const char *tag;     /* the model hub's name of the task, as "fill-mask"; NULL: it has none */
+    char class[48];      /* of transformers: "AutoModelForMaskedLM"; it draws no head at random */
+    const char *trial;   /* a Python program that tries it (head.h); NULL: there is no short one */
     uint64_t parameters; /* in the file, tied copies once; 0: the file cannot be read */
 };
 

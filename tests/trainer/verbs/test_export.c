@@ -5,6 +5,7 @@
 
 #include "base/target.h"
 #include "trainer/keep/safetensors.h"
+#include "trainer/model/head.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/use.h"
 
@@ -195,6 +196,28 @@ static void the_use_is_that_of_the_head_in_the_file(void **state)
     mem_free(path);
 }
 
+/* The class, the pipeline and the program of a card, for every head that is trained here. */
+static void every_head_has_a_use(void **state)
+{
+    const struct fixture *f = *state;
+    const float numbers[5] = {0};
+    char *path = path_join(f->from, "model.safetensors");
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
+        char text[100], class[64], name[64];
+        snprintf(name, sizeof name, "%sweight", head_kinds[h]->prefix);
+        snprintf(text, sizeof text, "{\"architectures\": [\"Bert%s\"]}", head_kinds[h]->class_end);
+        snprintf(class, sizeof class, "AutoModel%s", head_kinds[h]->class_end);
+        const struct tensor tensor = {name, TENSOR_F32, 1, {5}, numbers, 20};
+        assert_ok(safetensors_write(path, &tensor, 1, NULL, err));
+        put(f, "config.json", text);
+        const struct use use = use_of(f->from);
+        assert_string_equal(use.class, class);
+        assert_ptr_equal(use.tag, head_kinds[h]->pipeline);
+        assert_ptr_equal(use.trial, head_kinds[h]->trial);
+    }
+    mem_free(path);
+}
+
 /* No command writes its results over them. */
 static void files_of_a_model_are_protected(void **state)
 {
@@ -290,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_use_is_that_of_the_head_in_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_head_has_a_use, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_the_author_says_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_licence_is_in_the_head_of_a_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),

@@ -7,10 +7,6 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
-/* A trial (head.h) that calls a pipeline of transformers: a Python program in one line. */
-#define PIPELINE(task, words)                                                                                          \
-    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])" words ")"
-
 /* What a gradient of the head's mean loss over the whole step is multiplied by; 0 in evaluation. */
 double slope_factor(const struct model *model, enum head_kind head);
 
