@@ -332,11 +332,14 @@ static bool is_verb(const struct opt_program *program, struct str word)
     return verb->name;
 }
 
-/* Refuses a table that names verbs which do not exist: their options would be missing, and nothing would say so. */
+/* Refuses a table with mistakes that nothing else would report: an option of a verb that does not exist would be
+ * missing from all verbs, and processes would not compare an option without a scope. */
 static int check_rows(const struct opt_program *program, struct error *err)
 {
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const char *blank = row->verbs;
+        if (row->scope == SCOPE_UNDECIDED)
+            return fail(err, ERR_BUG, "--%s: its row has no .scope", row->name);
         while (blank && blank[0] && blank[1]) {
             const struct str word = {blank + 1, strcspn(blank + 1, " ")};
             const char *next = word.data + word.size;

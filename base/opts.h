@@ -46,6 +46,16 @@ struct opt_count_or_time {
     uint64_t seconds; /* 0 where a count was given */
 };
 
+/* What the value of an option belongs to. It follows whether processes that work together must be given the same. */
+enum opt_scope {
+    SCOPE_UNDECIDED, /* opts_parse refuses such a row */
+    SCOPE_IDENTITY,  /* the identity of a run or a dataset, because it changes the result; the same in all processes */
+    SCOPE_CONTENT,   /* names files whose contents are in the identity; each process may have them elsewhere */
+    SCOPE_RUN,       /* all processes, but not the identity */
+    SCOPE_SAME_BITS, /* as SCOPE_IDENTITY with --same-bits, else as SCOPE_PROCESS */
+    SCOPE_PROCESS,   /* one process: its machine and its files, or what one process does alone */
+};
+
 /* One value of an option whose values come from another table. */
 struct opt_choice {
     const char *name; /* NULL: the end of the table */
@@ -57,6 +67,7 @@ struct opt_row {
     const char *name; /* without dashes */
     char letter;      /* one-letter form, or 0 */
     enum opt_type type;
+    enum opt_scope scope;
     size_t field;              /* offsetof(struct settings, ...) */
     const char *value;         /* name of the value in the help ("FILE"), NULL for a flag */
     const char *default_text;  /* parsed like a value; NULL: the field stays zero */
@@ -67,8 +78,6 @@ struct opt_row {
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
-    bool same_in_all;                      /* all processes that are given it must be given the same value */
-    bool same_with_same_bits;              /* the same, but only with --same-bits */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };
@@ -129,8 +138,8 @@ struct opt_result {
  * not built yet. `--help`, `VERB --help`, `help VERB` and `--version` print and leave result->verb NULL; a bare program
  * name prints a short help on stderr and is ERR_USAGE. `--` ends the options. "-" and negative numbers are values. Of a
  * repeated option the last one counts. One name may be in several rows, for different verbs; the rows of the verb in
- * force set their defaults last. On error, and if verb is NULL, nothing is held. ERR_BUG: a row is for a verb that does
- * not exist. */
+ * force set their defaults last. On error, and if verb is NULL, nothing is held. ERR_BUG: a row has no scope, or is for
+ * a verb that does not exist. */
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);

@@ -37,22 +37,37 @@ static struct opt_choice shape(size_t i)
 }
 
 static const struct opt_row rows[] = {
-    {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE", .verbs = " build ", .help = "a dump"},
+    {.name = "wiki",
+     .scope = SCOPE_PROCESS,
+     .type = OPT_PATHS,
+     .field = FIELD(wiki),
+     .value = "FILE",
+     .verbs = " build ",
+     .help = "a dump"},
     {.name = "text",
+     .scope = SCOPE_PROCESS,
      .type = OPT_PATHS,
      .field = FIELD(text),
      .value = "FILE",
      .verbs = " build ",
      .help = "plain text"},
     {.name = "out",
+     .scope = SCOPE_PROCESS,
      .letter = 'o',
      .type = OPT_TEXT,
      .field = FIELD(out),
      .value = "DIR",
      .help = "where the result goes",
      .default_help = "the first input's name without its extensions, in the current directory"},
-    {.name = "lang", .type = OPT_TEXT, .field = FIELD(lang), .value = "CODE", .default_text = "en", .help = "language"},
+    {.name = "lang",
+     .scope = SCOPE_PROCESS,
+     .type = OPT_TEXT,
+     .field = FIELD(lang),
+     .value = "CODE",
+     .default_text = "en",
+     .help = "language"},
     {.name = "threads",
+     .scope = SCOPE_PROCESS,
      .type = OPT_COUNT,
      .field = FIELD(threads),
      .value = "N",
@@ -61,12 +76,14 @@ static const struct opt_row rows[] = {
      .default_help = "all cores",
      .help = "computing threads in all"},
     {.name = "limit",
+     .scope = SCOPE_PROCESS,
      .type = OPT_COUNT,
      .field = FIELD(limit),
      .value = "N",
      .verbs = " build ",
      .help = "stop after N pages"},
     {.name = "memory",
+     .scope = SCOPE_PROCESS,
      .type = OPT_SIZE,
      .field = FIELD(memory),
      .value = "SIZE",
@@ -75,18 +92,21 @@ static const struct opt_row rows[] = {
      .help =
          "bound on resident memory; never changes a byte of what is written, and too little is refused by the plan"},
     {.name = "every",
+     .scope = SCOPE_PROCESS,
      .type = OPT_DURATION,
      .field = FIELD(every),
      .value = "TIME",
      .default_text = "30m",
      .help = "often"},
     {.name = "mask-prob",
+     .scope = SCOPE_PROCESS,
      .type = OPT_MILLIONTHS,
      .field = FIELD(mask),
      .value = "P",
      .default_text = "0.15",
      .help = "share"},
     {.name = "lr",
+     .scope = SCOPE_PROCESS,
      .type = OPT_REAL,
      .field = FIELD(lr),
      .value = "X",
@@ -94,16 +114,23 @@ static const struct opt_row rows[] = {
      .real_min = -1,
      .real_max = 10,
      .help = "learning rate"},
-    {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .help = "keep case"},
-    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "say less"},
-    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .help = "facts as JSON"},
+    {.name = "cased", .scope = SCOPE_PROCESS, .type = OPT_FLAG, .field = FIELD(cased), .help = "keep case"},
+    {.name = "quiet",
+     .scope = SCOPE_PROCESS,
+     .letter = 'q',
+     .type = OPT_FLAG,
+     .field = FIELD(quiet),
+     .help = "say less"},
+    {.name = "json", .scope = SCOPE_PROCESS, .type = OPT_FLAG, .field = FIELD(json), .help = "facts as JSON"},
     {.name = "pairs",
+     .scope = SCOPE_PROCESS,
      .type = OPT_CHOICE,
      .field = FIELD(pairs),
      .choices = "nsp|none",
      .default_text = "nsp",
      .help = "pairs"},
     {.name = "keep",
+     .scope = SCOPE_PROCESS,
      .type = OPT_SET,
      .field = FIELD(keep),
      .choices = "headings|lists|pre",
@@ -112,6 +139,7 @@ static const struct opt_row rows[] = {
      .verbs = " build ",
      .help = "what is kept"},
     {.name = "keep",
+     .scope = SCOPE_PROCESS,
      .type = OPT_SET,
      .field = FIELD(keep),
      .choices = "headings|lists|pre",
@@ -120,6 +148,7 @@ static const struct opt_row rows[] = {
      .verbs = " extract ",
      .help = "what is kept"},
     {.name = "format",
+     .scope = SCOPE_PROCESS,
      .type = OPT_CHOICE,
      .field = FIELD(format),
      .choices = "jsonl|sentences",
@@ -127,6 +156,7 @@ static const struct opt_row rows[] = {
      .verbs = " extract ",
      .help = "how it is printed"},
     {.name = "shape",
+     .scope = SCOPE_PROCESS,
      .type = OPT_CHOICE,
      .field = FIELD(shape),
      .choice = shape,
@@ -134,6 +164,7 @@ static const struct opt_row rows[] = {
      .verbs = " extract ",
      .help = "its form."},
     {.name = "batch",
+     .scope = SCOPE_PROCESS,
      .type = OPT_COUNT,
      .ramp = true,
      .field = FIELD(batch),
@@ -144,6 +175,7 @@ static const struct opt_row rows[] = {
      .verbs = " extract ",
      .help = "how many"},
     {.name = "share",
+     .scope = SCOPE_PROCESS,
      .type = OPT_MILLIONTHS,
      .ramp = true,
      .field = FIELD(share),
@@ -151,6 +183,7 @@ static const struct opt_row rows[] = {
      .verbs = " extract ",
      .help = "how much"},
     {.name = "seq",
+     .scope = SCOPE_PROCESS,
      .type = OPT_NUMBERS,
      .field = FIELD(seq),
      .value = "LIST",
@@ -159,6 +192,7 @@ static const struct opt_row rows[] = {
      .max = 4096,
      .help = "sequence lengths"},
     {.name = "save-every",
+     .scope = SCOPE_PROCESS,
      .type = OPT_COUNT_OR_TIME,
      .field = FIELD(save),
      .value = "N|DURATION",
@@ -243,6 +277,7 @@ static void paths_may_come_one_by_one(void **state)
     (void)state;
     static const struct opt_row each[] = {{.name = "wiki",
                                            .type = OPT_PATHS,
+                                           .scope = SCOPE_PROCESS,
                                            .each = true,
                                            .field = FIELD(wiki),
                                            .value = "DIR[=WEIGHT]",
@@ -263,11 +298,15 @@ static void paths_may_come_one_by_one(void **state)
     opts_release(&one_by_one, &run.settings, &run.result);
 }
 
-static int parse_with_verbs(struct run *run, const char *of_row)
+static int parse_with_row(struct run *run, enum opt_scope scope, const char *of_row)
 {
-    const struct opt_row flag[] = {
-        {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .verbs = of_row, .help = "keep case"},
-        {.name = NULL}};
+    const struct opt_row flag[] = {{.name = "cased",
+                                    .type = OPT_FLAG,
+                                    .scope = scope,
+                                    .field = FIELD(cased),
+                                    .verbs = of_row,
+                                    .help = "keep case"},
+                                   {.name = NULL}};
     struct opt_program other = program;
     other.rows = flag;
     split(run, "verify");
@@ -285,14 +324,24 @@ static void a_row_for_no_verb_is_a_bug(void **state)
                                         " build  verify ", " buil ",         " builds ", "-build ", " build verify-"};
     struct run run;
     for (size_t i = 0; i < COUNT(right); i++)
-        assert_int_equal(parse_with_verbs(&run, right[i]), 0);
+        assert_int_equal(parse_with_row(&run, SCOPE_RUN, right[i]), 0);
     for (size_t i = 0; i < COUNT(wrong); i++) {
-        if (parse_with_verbs(&run, wrong[i]) == 0)
+        if (parse_with_row(&run, SCOPE_RUN, wrong[i]) == 0)
             fail_msg("a row for \"%s\" is taken", wrong[i]);
         assert_int_equal(run.err.kind, ERR_BUG);
         assert_non_null(strstr(run.err.text, "--cased"));
         assert_non_null(strstr(run.err.text, wrong[i]));
     }
+}
+
+static void a_row_without_a_scope_is_a_bug(void **state)
+{
+    (void)state;
+    struct run run;
+    assert_int_equal(parse_with_row(&run, SCOPE_UNDECIDED, NULL), -1);
+    assert_int_equal(run.err.kind, ERR_BUG);
+    assert_non_null(strstr(run.err.text, "--cased"));
+    assert_non_null(strstr(run.err.text, "scope"));
 }
 
 static void defaults_are_set(void **state)
@@ -839,6 +888,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_for_no_verb_is_a_bug),
+        cmocka_unit_test(a_row_without_a_scope_is_a_bug),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),

@@ -1,5 +1,4 @@
-/* Every option of the verbs that run in several processes must be the same in all of them, or stands here with the
- * reason why it may differ. */
+/* What an option's row says about the identity of a run is true, and its name has room where processes compare it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,47 +7,148 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "trainer/options.h"
+#include "trainer/recipe/recipe.h"
 
-static const char *const may_differ[] = {
-    /* what it names is compared by its contents, or is read or written by rank 0 alone */
-    "shards", "data", "train", "dev", "logits", "out", "details", "dump-gradients", "tune",
-    /* rank 0 does this alone, before the run or at its end */
-    "force", "skip-damaged", "dry-run", "show", "timings", "json", "quiet", "verbose",
-    /* each process has its own */
-    "micro-batch", "cpu", "device", "threads", "processes", "gpus", "rank", "world-size", "rendezvous", "key", "bind",
-    "share", "peer-timeout"};
+/* These reach the identity by the sizes of samples, the model's config.json and the hash of its weights, before there
+ * is a recipe. */
+static const char *const before_recipe[] = {"seq", "model", "init", "init-moments", "grow-vocab", "resume"};
 
-static bool differs(const char *name)
+/* Two values (NULL: without the option) where the type gives none, and what some options need beside them. */
+static const struct trial {
+    const char *option, *values[2], *beside;
+} trials[] = {
+    {"config", {SOURCE_DIR "/samples/configs/laptop.json", SOURCE_DIR "/samples/configs/fast-mini.json"}, NULL},
+    {"recipe", {"fast", NULL}, NULL},
+    {"set", {"optimizer.params.eps=1e-5", "optimizer.params.eps=1e-4"}, NULL},
+    {"batch-warmup", {"5", "7"}, "--batch=8:16"},
+    {"decay", {"0.25", "0.5"}, "--schedule=wsd"},
+    {"pld-compat", {NULL, NULL}, "--set=progressive_layer_drop.enabled=true"},
+};
+
+static struct opt_program program;
+
+/* The identity of the run that these arguments (NULL: none) start on a dataset and a model that are always the same. */
+static json_t *identity_of(const char *argument, const char *beside)
 {
-    for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
-        if (strcmp(may_differ[i], name) == 0)
-            return true;
-    return false;
+    const char *argv[5] = {"dstrain", "train"};
+    int argc = 2;
+    if (argument)
+        argv[argc++] = argument;
+    if (beside)
+        argv[argc++] = beside;
+    struct settings settings = {.program = &program};
+    struct opt_result parsed;
+    struct error err = {0};
+    struct model_config config;
+    struct recipe recipe;
+    const struct material material = {.hash = 1, .seq = 128, .samples = 10000};
+    if (opts_parse(&program, argc, (char **)(uintptr_t)argv, &settings, &parsed, &err) < 0)
+        fail_msg("%s %s: %s", argv[2], argv[3], err.text);
+    settings.result = &parsed;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    if (recipe_make(&settings, &material, &config, &(struct origin){.hash = "random"}, &recipe, &err) < 0)
+        fail_msg("%s %s: %s", argv[2], argv[3], err.text);
+    opts_release(&program, &settings, &parsed);
+    return recipe_identity(&recipe);
 }
 
-static void every_option_is_decided(void **state)
+static const char *value_of(const struct opt_row *row, int i)
+{
+    for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
+        if (strcmp(trials[t].option, row->name) == 0)
+            return trials[t].values[i];
+    static char first[2][40];
+    switch (row->type) {
+    case OPT_REAL:
+    case OPT_MILLIONTHS:
+        return i == 0 ? "0.25" : "0.5";
+    case OPT_COUNT:
+    case OPT_COUNT_OR_TIME:
+        return i == 0 ? "48" : "96";
+    case OPT_DURATION:
+        return i == 0 ? "48s" : "96s";
+    case OPT_CHOICE:
+        if (row->choice)
+            snprintf(first[i], sizeof first[i], "%s", row->choice((size_t)i).name);
+        else if (i == 0)
+            snprintf(first[i], sizeof first[i], "%.*s", (int)strcspn(row->choices, "|"), row->choices);
+        else
+            snprintf(first[i], sizeof first[i], "%.*s", (int)strcspn(strchr(row->choices, '|') + 1, "|"),
+                     strchr(row->choices, '|') + 1);
+        return first[i];
+    default:
+        return i == 0 ? "a" : "b";
+    }
+}
+
+/* Whether the option changes the identity: two values, or a flag and none. */
+static bool changes(const struct opt_row *row, const char *beside)
+{
+    json_t *identities[2];
+    for (int i = 0; i < 2; i++) {
+        char text[200] = "";
+        const char *value = value_of(row, i);
+        if (row->type == OPT_FLAG ? i == 0 : value != NULL)
+            snprintf(text, sizeof text, row->type == OPT_FLAG ? "--%s" : "--%s=%s", row->name, value);
+        identities[i] = identity_of(text[0] ? text : NULL, beside);
+    }
+    const bool differ = !json_equal(identities[0], identities[1]);
+    json_decref(identities[0]);
+    json_decref(identities[1]);
+    return differ;
+}
+
+static bool listed(const char *const *names, size_t count, const char *name)
+{
+    size_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i < count;
+}
+
+static const char *beside_of(const struct opt_row *row)
+{
+    for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
+        if (strcmp(trials[t].option, row->name) == 0)
+            return trials[t].beside;
+    return NULL;
+}
+
+static void the_identity_has_what_rows_say(void **state)
 {
     (void)state;
-    static const char *const several[] = {"train", "squad", "glue", "eval", "verify"};
-    const struct opt_program program = options_program();
-    size_t same = 0;
+    const struct opt_verb train = {.name = "train"};
+    size_t in = 0, out = 0;
     for (const struct opt_row *row = program.rows; row->name; row++) {
-        bool takes = false;
-        for (size_t i = 0; i < sizeof several / sizeof *several; i++)
-            takes |= opt_row_is_for(row, &(struct opt_verb){.name = several[i]});
-        same += takes && row->same_in_all;
-        if (takes && row->same_in_all == differs(row->name))
-            fail_msg("--%s: %s", row->name,
-                     row->same_in_all ? "is the same in all processes, and may not differ"
-                                      : "must be the same in all processes (.same_in_all), or stand in this test");
-        assert_true(strlen(row->name) + 3 < 32); /* process_group.c has room for it */
+        if (!opt_row_is_for(row, &train) ||
+            listed(before_recipe, sizeof before_recipe / sizeof *before_recipe, row->name))
+            continue;
+        if (changes(row, beside_of(row)) != (row->scope == SCOPE_IDENTITY))
+            fail_msg("--%s %s", row->name,
+                     row->scope == SCOPE_IDENTITY ? "is not in the identity, as its .scope says"
+                                                  : "is in the identity: its .scope must be SCOPE_IDENTITY");
+        if (row->scope == SCOPE_SAME_BITS && !changes(row, "--same-bits"))
+            fail_msg("--%s is not in the identity with --same-bits, as its .scope says", row->name);
+        in += row->scope == SCOPE_IDENTITY;
+        out += row->scope != SCOPE_IDENTITY;
     }
-    assert_true(same > 30);
+    assert_true(in > 15 && out > 30);
+}
+
+static void names_are_short(void **state)
+{
+    (void)state;
+    for (const struct opt_row *row = program.rows; row->name; row++)
+        assert_true(strlen(row->name) + 3 < 32); /* process_group.c */
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_option_is_decided)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
+                                       cmocka_unit_test(names_are_short)};
+    log_open("test", LOG_QUIET, false);
+    program = options_program();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

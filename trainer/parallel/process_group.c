@@ -160,6 +160,12 @@ static int open_meeting(struct process_group *processes, const struct settings *
                      err);
 }
 
+/* Whether all processes must have the same value. */
+static bool is_common(enum opt_scope scope, bool same_bits)
+{
+    return scope == SCOPE_IDENTITY || scope == SCOPE_RUN || (scope == SCOPE_SAME_BITS && same_bits);
+}
+
 /* Compares the values in force at rank 0 with the options that other processes were given explicitly. */
 static int compare_settings(struct process_group *processes, const struct settings *settings, struct error *err)
 {
@@ -173,8 +179,7 @@ static int compare_settings(struct process_group *processes, const struct settin
     facts[0] = (struct meet_fact){.name = "version", .value = program->version};
     for (size_t i = 0; i < rows; i++) {
         const struct opt_row *row = &program->rows[i];
-        const bool same = row->same_in_all || (row->same_with_same_bits && settings->same_bits);
-        if (!same || !opt_row_is_for(row, settings->result->verb))
+        if (!is_common(row->scope, settings->same_bits) || !opt_row_is_for(row, settings->result->verb))
             continue;
         const json_t *value = json_object_get(all, row->name);
         const bool in_force =
