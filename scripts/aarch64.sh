@@ -51,7 +51,7 @@ write_starters() {
 failed=()
 [ -e "$sysroot/complete" ] || fetch_libraries
 cmake -G Ninja -S . -B "$work/programs" --toolchain cmake/aarch64.cmake -DCMAKE_SYSROOT="$sysroot" -DDS_WERROR=ON \
-    -DDS_MPI=OFF -DDS_GLOO=OFF >/dev/null
+    -DDS_FAULTS=ON -DDS_MPI=OFF -DDS_GLOO=OFF >/dev/null
 cmake --build "$work/programs"
 ctest --test-dir "$work/programs" -LE long -R '^(base|shards|tokenizer|pipeline|trainer)_' -E "$left_out" -j 2 \
     --timeout 3600 --output-on-failure || failed+=(rooms)

@@ -28,14 +28,14 @@ fi
 
 commit=$(git describe --always --dirty 2>/dev/null || echo "(none)")
 scripts/setup.sh
-cmake --preset release >/dev/null
-cmake --build --preset release --target dsdata dstrain >/dev/null
+cmake --preset test >/dev/null
+cmake --build --preset test --target dsdata dstrain >/dev/null
 
 table=("| campaign | what | figures | lost | time |" "|---|---|---|---|---|")
 lost=0
 for name in "${names[@]}"; do
     echo "== $name" >&2
-    output=$(python3 "tests/campaign/$name.py" build/release --share "$share") || lost=1
+    output=$(python3 "tests/campaign/$name.py" build/test --share "$share") || lost=1
     sed '$d' <<<"$output" >&2
     table+=("$(tail -1 <<<"$output")")
 done

@@ -37,7 +37,7 @@ run_leg() {
     mkdir -p "$folder"
     echo "== $leg"
     ran=$((ran + 1))
-    if ! { cmake -G Ninja -S . -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDS_WERROR=ON \
+    if ! { cmake -G Ninja -S . -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDS_WERROR=ON -DDS_FAULTS=ON \
             -DCMAKE_C_COMPILER="$compiler" "$@" && cmake --build "$folder"; } >"$folder.log" 2>&1; then
         grep -E -A 6 'FAILED|error:' "$folder.log" | head -40 || tail -20 "$folder.log"
         rows+=("| $leg | does not build | | |")

@@ -190,7 +190,8 @@ def make_tree(tree, faults):
 
 
 def build(tree, folder, jobs):
-    options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -g1"]
+    options = ["-G", "Ninja", "-DDS_FAULTS=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+               "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -g1"]
     log = folder.parent / "build.log"
     with open(log, "w") as out:
         for command in (["cmake", "-S", tree, "-B", folder, *options], ["cmake", "--build", folder, "-j", str(jobs)]):

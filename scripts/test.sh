@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds and tests.
 #
-#     scripts/test.sh                   the release build and every test that is not labelled `long`, for every commit
+#     scripts/test.sh                   the preset test (the release build with the faults that tests need) and every
+#                                       test that is not labelled `long`, for every commit
 #     scripts/test.sh --sanitize        also the presets asan (address and undefined behaviour) and tsan (tests labelled
 #                                       `threads`), and clang's warnings, if it is installed
 #     scripts/test.sh --long            everything: also the tests labelled `long`, and with nvcc the CUDA backend
@@ -51,7 +52,7 @@ run_tests() {
     rm -f "$report"
     ctest "$@" "${only[@]}" -j "$jobs" --output-junit "$report" || true
     if [ -f "$report" ]; then read -r good bad skipped < <(scripts/count_tests.py "$report"); fi
-    if [ $((good + bad + skipped)) = 0 ] && [ ${#only[@]} -gt 0 ] && [ "$name" != release ]; then
+    if [ $((good + bad + skipped)) = 0 ] && [ ${#only[@]} -gt 0 ] && [ "$name" != test ]; then
         summary+=("$name: none of the tests that were chosen")
         return
     fi
@@ -102,9 +103,9 @@ main() {
     read_options "$@"
     scripts/setup.sh
 
-    build release all && run_tests release --preset release
-    if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
-        run_tests long --test-dir build/release -L long --timeout 1800 --output-on-failure
+    build test all && run_tests test --preset test
+    if [ "$long" = yes ] && [ -f build/test/CTestTestfile.cmake ]; then
+        run_tests long --test-dir build/test -L long --timeout 1800 --output-on-failure
     fi
     if [ "$sanitize" = yes ]; then
         build asan all && run_tests asan --preset asan

@@ -1,6 +1,6 @@
 /* An arena reuses its memory across jobs, and its allocations do not overlap. */
 #include "tests/base/help.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include "base/arena.h"
 #include "base/random.h"

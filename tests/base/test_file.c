@@ -1,6 +1,6 @@
 /* A file is written completely or not at all, whichever system call fails. */
 #include "tests/base/help.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include "base/file.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* An allocation succeeds, or the program ends with exit code 7. */
 #include "tests/base/help.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include "base/mem.h"
 

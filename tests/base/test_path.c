@@ -1,6 +1,6 @@
 /* Path names, directories and the lock. */
 #include "tests/base/help.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include "base/file.h"
 

@@ -1,6 +1,6 @@
 /* The progress line on a terminal and elsewhere, and requests to stop. */
 #include "tests/base/help.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include "base/log.h"
 #include "base/progress.h"

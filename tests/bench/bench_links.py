@@ -21,7 +21,8 @@ bound to its core. The parts:
     onebit   a step of mini, batch 32, at the first of --rates, with Adam and with onebit_adam after the freeze
     memory   peak resident memory of each of 4 processes of base, with each of --stages, and bytes sent per step
     speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 per sequence, with --share auto,
-             over the sum of what each reaches alone with a batch of its proportional share
+             over the sum of what each reaches alone with a batch of its proportional share; needs a build with
+             DS_FAULTS
 
 The median step counts, without the first one; best of --rounds."""
 
@@ -397,6 +398,8 @@ def memory(_, scratch):
 
 def slowed(out, model, batch, steps, each, *more):
     """The metrics of processes that sleep this many seconds for each sequence."""
+    if b"DS_SLOW" not in (options.bin / "dstrain").read_bytes():
+        sys.exit(f"{options.bin}: the part speeds needs a build with DS_FAULTS, such as --bin build/test")
     shutil.rmtree(out, ignore_errors=True)
     subprocess.run(training(out, model, batch, *more, steps=steps), check=True,
                    env={**os.environ, "DS_SLOW": ",".join(map(str, each))})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Accuracy of the remaining time in `dsdata build --json`: at each tenth of a build, the estimate and the real time.
 
-    bench_progress.py DUMP [--vocab FILE] [--threads 2] [--bin build/release]
+    bench_progress.py DUMP [--vocab FILE] [--threads 2] [--bin build/test]
 
 Errors are relative to the time that was really left, and to the whole time. Without --vocab one is learned, which
 takes a tenth of the time or more. The build should take at least ten seconds (tests/bench/repeat_dump.py makes a
@@ -41,7 +41,8 @@ def main():
     parser.add_argument("dump", type=pathlib.Path)
     parser.add_argument("--vocab", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--bin", type=pathlib.Path, default=PROJECT / "build" / "release")
+    parser.add_argument("--bin", type=pathlib.Path, default=PROJECT / "build" / "test",
+                        help="a build with DS_FAULTS, which lets lines come more often")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         command = [str(options.bin / "dsdata"), "build", "--json", "--wiki", str(options.dump), "--threads",

@@ -32,6 +32,13 @@ needs_faults() {
     grep -qF DS_FAIL_FILE "$dsdata" || { echo "the programs have no faults for tests (DS_FAULTS): skipped"; exit 77; }
 }
 
+# Programs that are installed or packaged read none of these variables.
+expect_no_faults() { # PROGRAM…
+    if grep -aoE 'DS_(FAIL|COUNT|TRACE|SLOW|RESTART|JOURNAL|PROGRESS)[A-Z_]*' "$@" >"$scratch/stdout"; then
+        complain "faults can be set"
+    fi
+}
+
 # template_wiki TEXT: a dump of a page with this text, and of {{u|5}}, which shows "5 units".
 template_wiki() {
     python3 - "$1" <<'PYTHON'

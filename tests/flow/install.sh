@@ -16,6 +16,11 @@ if grep -q libutf8proc "$scratch/stderr"; then complain "dstrain alone needs no 
 
 case_begin "the installed files"
 expect_exit 0 cmake --install "$build" --prefix "$scratch/prefix"
+if grep -q '^DS_FAULTS:BOOL=ON' "$build/CMakeCache.txt"; then
+    expect_words "these programs have faults for tests"
+else
+    expect_no_faults "$scratch/prefix"/bin/*
+fi
 cd "$scratch/prefix"
 for file in bin/dsdata bin/dstrain share/man/man1/dsdata.1 share/man/man1/dstrain.1 \
     share/bash-completion/completions/dsdata share/bash-completion/completions/dstrain \

@@ -29,6 +29,7 @@ for file in bin/dsdata bin/dstrain share/man/man1/dsdata.1 share/man/man1/dstrai
     share/doc/dsdata/LICENSE share/doc/dsdata/licences/libc6-dev; do
     [ -s "$file" ] || complain "$file is missing"
 done
+expect_no_faults bin/dsdata bin/dstrain
 expect_exit 0 env -i bin/dsdata build "$samples" --out "$scratch/d" --vocab-size 300
 expect_exit 0 env -i bin/dstrain --shards "$scratch/d" --out "$scratch/r" --model tiny --steps 2 --batch 4
 flow_end

@@ -10,6 +10,7 @@ expect_exit 0 cmake -G Ninja -S "$project" -B "$scratch/build" -DDS_STATIC=ON -D
 expect_exit 0 cmake --build "$scratch/build"
 expect_exit 1 cmake -S "$project" -B "$scratch/both" -DDS_STATIC=ON -DDS_MPI=ON
 expect_words "DS_STATIC and DS_MPI exclude each other"
+expect_no_faults "$scratch/build/dsdata" "$scratch/build/dstrain"
 root=$scratch/root
 mkdir -p "$root/tmp"
 cp "$scratch/build/dsdata" "$scratch/build/dstrain" "$samples" "$root"

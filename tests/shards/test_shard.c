@@ -1,6 +1,6 @@
 // labels: threads
 /* Shards written and read back; damaged and hostile ones are refused. */
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 #include "tests/shards/tiny.h"
 
 #include "shards/reader.h"

@@ -1,5 +1,5 @@
 /* Counting words: exact while they fit into memory; beyond that, bounded and the same for the same calls. */
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/word_counts.h"

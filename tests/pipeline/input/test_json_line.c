@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "pipeline/parts/page_parts.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include <jansson.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/seal.h"
 #include "shards/dataset.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

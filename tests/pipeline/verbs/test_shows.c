@@ -1,5 +1,5 @@
 /* The verbs that read a dataset: show, export, verify. Their output is redirected to a file. */
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 #include "tests/shards/tiny.h"
 
 #include "pipeline/parts/dsdata_settings.h"

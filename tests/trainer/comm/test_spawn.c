@@ -20,7 +20,7 @@
 #include "trainer/comm/board.h"
 #include "trainer/comm/meet.h"
 #include "trainer/comm/spawn.h"
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 
 static void sleep_ms(long ms)
 {

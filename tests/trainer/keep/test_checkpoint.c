@@ -1,6 +1,6 @@
 /* Checkpoints: equal state gives equal bytes, any damage is found and reported, a crash at any call leaves a complete
  * checkpoint. */
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 #include "tests/shards/tiny.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* metrics.jsonl: complete lines, and every step once. */
-#include "tests/faults.h"
+#include "tests/needs_faults.h"
 #include "tests/shards/tiny.h"
 
 #include <errno.h>

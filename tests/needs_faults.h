@@ -1,7 +1,7 @@
-/* Included by the unit tests that need the faults of base/faults.h: where they are not compiled, the whole program counts
- * as skipped. */
-#ifndef TESTS_FAULTS_H
-#define TESTS_FAULTS_H
+/* Included by the unit tests that need the faults of base/faults.h: where these are not compiled, the whole program
+ * counts as skipped. */
+#ifndef TESTS_NEEDS_FAULTS_H
+#define TESTS_NEEDS_FAULTS_H
 
 #include "base/faults.h"
 
