@@ -13,15 +13,15 @@
 int door_announce(struct meet *meet, struct error *err)
 {
     struct hub *hub = meet->hub;
-    char bytes[RENDEZVOUS_BYTES] = {0};
-    if (meet->options.rendezvous && !hub->rendezvous.path)
+    char bytes[ENDPOINT_FILE_BYTES] = {0};
+    if (meet->options.endpoint && !hub->endpoint.path)
         return 0;
     const bool given = meet->key.given;
     if (!given)
         job_key_random(&meet->key);
-    rendezvous_describe(&hub->listeners, given ? NULL : &meet->key, &hub->description);
-    if (meet->options.rendezvous)
-        return rendezvous_publish(&hub->rendezvous, buf_str(&hub->description), err);
+    endpoint_describe(&hub->listeners, given ? NULL : &meet->key, &hub->description);
+    if (meet->options.endpoint)
+        return endpoint_publish(&hub->endpoint, buf_str(&hub->description), err);
     assert(hub->description.size < sizeof bytes);
     memcpy(bytes, hub->description.data, hub->description.size);
     return meet->options.give(meet->options.give_context, bytes, sizeof bytes, err);
@@ -37,8 +37,8 @@ void door_shut(struct meet *meet)
         line_close(&hub->strangers[i].line);
     hub->strangers_count = 0;
     listen_close(&hub->listeners);
-    if (hub->rendezvous.path && hub->description.size > 0)
-        rendezvous_withdraw(&hub->rendezvous, buf_str(&hub->description));
+    if (hub->endpoint.path && hub->description.size > 0)
+        endpoint_withdraw(&hub->endpoint, buf_str(&hub->description));
     buf_reset(&hub->description);
 }
 

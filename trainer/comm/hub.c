@@ -30,14 +30,14 @@ int hub_open(struct meet *meet, struct error *err)
     memcpy(self->host, meet->host, sizeof self->host);
     int result = 0;
     if (options->listener < 0) {
-        if (options->rendezvous)
-            result = rendezvous_parse(&hub->rendezvous, options->rendezvous, err);
+        if (options->endpoint)
+            result = endpoint_parse(&hub->endpoint, options->endpoint, err);
         if (result == 0)
-            result = listen_open(&hub->listeners, options->rendezvous ? &hub->rendezvous : NULL, options->bind, err);
+            result = listen_open(&hub->listeners, options->endpoint ? &hub->endpoint : NULL, options->bind, err);
         if (result < 0) {
-            char nothing[RENDEZVOUS_BYTES] = {0};
+            char nothing[ENDPOINT_FILE_BYTES] = {0};
             struct error ignored;
-            if (!options->rendezvous) /* the others wait for it */
+            if (!options->endpoint) /* the others wait for it */
                 (void)options->give(options->give_context, nothing, sizeof nothing, &ignored);
             return -1;
         }
@@ -367,7 +367,7 @@ void *hub_run(void *context)
 int hub_await(struct meet *meet, struct error *err)
 {
     const double from = clock_now(), patience = meet->options.patience;
-    const char *where = meet->options.rendezvous ? meet->options.rendezvous : "the address that MPI carried";
+    const char *where = meet->options.endpoint ? meet->options.endpoint : "the address that MPI carried";
     double reminded = from;
     char missing[160];
     while (!meet->begun && !meet->failed) {

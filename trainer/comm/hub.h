@@ -27,7 +27,7 @@ struct seat {
 
 struct hub {
     struct listeners listeners; /* none: closed */
-    struct rendezvous rendezvous;
+    struct endpoint endpoint;
     struct buf description; /* the content of the FILE */
     struct seat *seats;     /* [size]; [0] is this process, without a line */
     struct stranger strangers[STRANGERS_MAX];

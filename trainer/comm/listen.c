@@ -160,10 +160,10 @@ static int listen_named(const char *host, const char *port, struct listeners *li
     return hint_bind(err);
 }
 
-int listen_open(struct listeners *listeners, const struct rendezvous *rendezvous, const char *bind, struct error *err)
+int listen_open(struct listeners *listeners, const struct endpoint *endpoint, const char *bind, struct error *err)
 {
-    const bool fixed = rendezvous && !rendezvous->path;
-    const char *host = bind ? bind : fixed ? rendezvous->host : BIND_ALL, *port = fixed ? rendezvous->port : "0";
+    const bool fixed = endpoint && !endpoint->path;
+    const char *host = bind ? bind : fixed ? endpoint->host : BIND_ALL, *port = fixed ? endpoint->port : "0";
     *listeners = (struct listeners){0};
     int result = 0;
     if (strcmp(host, BIND_ALL) != 0)
@@ -211,8 +211,8 @@ static bool is_local(const char *host)
     return local;
 }
 
-bool listen_is_local(const struct rendezvous *rendezvous, const char *bind)
+bool listen_is_local(const struct endpoint *endpoint, const char *bind)
 {
-    assert(!rendezvous->path);
-    return is_local(rendezvous->host) && (!bind || is_local(bind));
+    assert(!endpoint->path);
+    return is_local(endpoint->host) && (!bind || is_local(bind));
 }

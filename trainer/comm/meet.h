@@ -40,9 +40,9 @@ struct meet;
 
 struct meet_options {
     uint32_t rank, size;
-    const char *rendezvous; /* HOST:PORT or FILE; NULL: `give` says where rank 0 is. Must outlive the meeting */
-    const char *bind; /* for rank 0: the address on which it listens; NULL: that of the rendezvous (listen_open) */
-    int listener;     /* for rank 0, from a parent: a listening socket, taken over; < 0: none */
+    const char *endpoint; /* HOST:PORT or FILE; NULL: `give` says where rank 0 is. Must outlive the meeting */
+    const char *bind;     /* for rank 0: the address on which it listens; NULL: that of the endpoint (listen_open) */
+    int listener;         /* for rank 0, from a parent: a listening socket, taken over; < 0: none */
     /* By which the processes know each other: the same in all. NULL or not given: a FILE or `give` carries one that
      * rank 0 makes; at HOST:PORT there is none. */
     const struct job_key *key;

@@ -24,7 +24,7 @@
 #include "trainer/comm/judge.h"
 #include "trainer/comm/line.h"
 #include "trainer/comm/meet.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/endpoint.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -132,13 +132,13 @@ static enum attempt take_answer(struct meet *meet, const struct join *join, cons
     return JOINED;
 }
 
-/* Joins the meeting at places->at[i]; otherwise *err says why not. */
-static enum attempt try_place(struct meet *meet, const struct places *places, size_t i, struct error *err)
+/* Joins the meeting at addresses->at[i]; otherwise *err says why not. */
+static enum attempt try_place(struct meet *meet, const struct addresses *addresses, size_t i, struct error *err)
 {
     struct join join = {.rank = meet->options.rank, .size = meet->options.size, .pid = (uint32_t)getpid()};
     const double until = clock_now() + WELCOME_SECONDS;
     char where[ADDRESS_TEXT];
-    const int fd = rendezvous_connect(places, i, CONNECT_SECONDS);
+    const int fd = endpoint_connect(addresses, i, CONNECT_SECONDS);
     if (fd < 0) {
         fail_errno(err, "", "nothing there answered");
         return NOT_THERE;
@@ -158,12 +158,12 @@ static enum attempt try_place(struct meet *meet, const struct places *places, si
 }
 
 /* Gets rank 0's addresses from `give`. */
-static int carried(struct meet *meet, struct places *places, struct error *err)
+static int carried(struct meet *meet, struct addresses *addresses, struct error *err)
 {
-    char bytes[RENDEZVOUS_BYTES] = {0};
+    char bytes[ENDPOINT_FILE_BYTES] = {0};
     TRY(meet->options.give(meet->options.give_context, bytes, sizeof bytes, err));
     bytes[sizeof bytes - 1] = '\0';
-    if (rendezvous_read(str_of(bytes), places) == 0)
+    if (endpoint_read(str_of(bytes), addresses) == 0)
         return 0;
     return fail(err, ERR_PEER, "rank 0 did not say where it listens");
 }
@@ -186,25 +186,25 @@ int member_open(struct meet *meet, struct error *err)
 {
     double reminded = clock_now();
     const double until = reminded + meet->options.patience;
-    const char *named = meet->options.rendezvous;
-    struct rendezvous rendezvous = {0};
-    struct places places = {0};
+    const char *named = meet->options.endpoint;
+    struct endpoint endpoint = {0};
+    struct addresses addresses = {0};
     struct error why = {0};
     long pause = RETRY_NS;
     if (named)
-        TRY(rendezvous_parse(&rendezvous, named, err));
+        TRY(endpoint_parse(&endpoint, named, err));
     else
-        TRY(carried(meet, &places, err));
+        TRY(carried(meet, &addresses, err));
     for (;;) {
-        int result = named ? rendezvous_look(&rendezvous, &places, &why) : 0;
-        if (result < 0 && rendezvous_is_hidden(&rendezvous)) {
-            fail_at(err, ERR_USAGE, rendezvous.path, ERROR_NO_OFFSET, "this user may not read it");
+        int result = named ? endpoint_resolve(&endpoint, &addresses, &why) : 0;
+        if (result < 0 && endpoint_is_hidden(&endpoint)) {
+            fail_at(err, ERR_USAGE, endpoint.path, ERROR_NO_OFFSET, "this user may not read it");
             return hint(err, "all processes of a run belong to the user who started rank 0");
         }
-        if (result == 0 && (rendezvous.path || !named))
-            result = take_key(meet, &places.key, &why);
-        for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {
-            const enum attempt attempt = try_place(meet, &places, i, &why);
+        if (result == 0 && (endpoint.path || !named))
+            result = take_key(meet, &addresses.key, &why);
+        for (size_t i = 0; result == 0 && i < addresses.count && !stop_requested(); i++) {
+            const enum attempt attempt = try_place(meet, &addresses, i, &why);
             if (attempt == SENT_AWAY)
                 *err = why;
             if (attempt != NOT_THERE)

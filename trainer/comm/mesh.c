@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/endpoint.h"
 
 #define PROOF_BYTES    HMAC_BYTES
 #define NONCE_BYTES    32
@@ -65,8 +65,8 @@ struct dial {
 struct mesh {
     const struct comm_options *options;
     int *sockets;
-    struct place *places; /* [size] */
-    struct dial *dials;   /* [rank] */
+    struct place *addresses; /* [size] */
+    struct dial *dials;      /* [rank] */
     int listener;
     struct guest guests[GUESTS_MAX];
     uint32_t guests_count;
@@ -135,7 +135,7 @@ static int listen_there(struct mesh *mesh, struct place *mine, struct error *err
 static int exchange_places(struct mesh *mesh, struct error *err)
 {
     const struct comm_options *options = mesh->options;
-    struct place *mine = &mesh->places[options->rank];
+    struct place *mine = &mesh->addresses[options->rank];
     char name[32];
     TRY(listen_there(mesh, mine, err));
     if (getrandom(mine->nonce, sizeof mine->nonce, 0) != sizeof mine->nonce)
@@ -143,7 +143,7 @@ static int exchange_places(struct mesh *mesh, struct error *err)
     snprintf(name, sizeof name, "mesh/%" PRIu32, options->rank);
     TRY(options->store.set(options->store.context, name, mine, sizeof *mine, err));
     for (uint32_t i = 0; i < options->size; i++) {
-        struct place *place = &mesh->places[i];
+        struct place *place = &mesh->addresses[i];
         snprintf(name, sizeof name, "mesh/%" PRIu32, i);
         const long size = options->store.get(options->store.context, name, place, sizeof *place, options->timeout, err);
         if (size < 0)
@@ -167,8 +167,8 @@ static void prove(const struct mesh *mesh, const char *direction, uint32_t high,
         unsigned char high_nonce[NONCE_BYTES], low_nonce[NONCE_BYTES];
     } message = {.high = high, .low = low};
     snprintf(message.direction, sizeof message.direction, "%s", direction);
-    memcpy(message.high_nonce, mesh->places[high].nonce, NONCE_BYTES);
-    memcpy(message.low_nonce, mesh->places[low].nonce, NONCE_BYTES);
+    memcpy(message.high_nonce, mesh->addresses[high].nonce, NONCE_BYTES);
+    memcpy(message.low_nonce, mesh->addresses[low].nonce, NONCE_BYTES);
     hmac_sha256((struct str){(const char *)mesh->options->secret, COMM_SECRET_BYTES},
                 (struct str){(const char *)&message, sizeof message}, proof);
 }
@@ -313,7 +313,7 @@ static void serve_dials(struct mesh *mesh, double now)
         if (mesh->sockets[i] >= 0)
             continue;
         if (dial->fd < 0 && now >= dial->again)
-            dial_begin(dial, &mesh->places[i], now);
+            dial_begin(dial, &mesh->addresses[i], now);
         if (dial->fd >= 0 && !dial->claimed)
             dial_claim(mesh, dial, i, now);
         if (dial->fd >= 0 && dial->claimed)
@@ -361,11 +361,12 @@ static int say_missing(const struct mesh *mesh, uint32_t rank, double seconds, s
     if (rank < options->rank) {
         const char *why = mesh->dials[rank].why;
         return fail(err, ERR_PEER, "process %" PRIu32 " of %" PRIu32 " at %s was not reached for %.0f s: %s", rank,
-                    options->size, place_name(&mesh->places[rank], name), seconds, *why ? why : "it does not answer");
+                    options->size, place_name(&mesh->addresses[rank], name), seconds,
+                    *why ? why : "it does not answer");
     }
     say_strangers(mesh, strangers);
     return fail(err, ERR_PEER, "process %" PRIu32 " of %" PRIu32 " did not connect to %s for %.0f s%s%s", rank,
-                options->size, place_name(&mesh->places[options->rank], name), seconds, *strangers ? "; " : "",
+                options->size, place_name(&mesh->addresses[options->rank], name), seconds, *strangers ? "; " : "",
                 strangers);
 }
 
@@ -411,7 +412,7 @@ static void release(struct mesh *mesh, int result)
             close(mesh->sockets[i]);
     if (mesh->listener >= 0)
         close(mesh->listener);
-    mem_free(mesh->places);
+    mem_free(mesh->addresses);
     mem_free(mesh->dials);
     mem_free(mesh->fds);
 }
@@ -420,7 +421,7 @@ int mesh_connect(const struct comm_options *options, int *sockets, struct error 
 {
     char strangers[192];
     struct mesh mesh = {.options = options, .sockets = sockets, .listener = -1};
-    mesh.places = mem_clear(options->size, sizeof *mesh.places);
+    mesh.addresses = mem_clear(options->size, sizeof *mesh.addresses);
     mesh.dials = mem_clear(options->size, sizeof *mesh.dials);
     mesh.fds = mem_array(1 + GUESTS_MAX + options->size, sizeof *mesh.fds);
     for (uint32_t i = 0; i < options->size; i++)

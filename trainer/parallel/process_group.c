@@ -144,7 +144,7 @@ static int open_meeting(struct process_group *processes, const struct settings *
                      &(struct meet_options){
                          .rank = launch->rank,
                          .size = launch->size,
-                         .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
+                         .endpoint = launch->rendezvous[0] ? launch->rendezvous : NULL,
                          .listener = launch->listener,
                          .bind = settings->bind,
                          .admits_all = run_key_is_none(settings),

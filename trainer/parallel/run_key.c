@@ -36,12 +36,12 @@ static int take_variable(struct job_key *key, bool wanted, struct error *err)
 /* Does the run need a key? Not where only processes of this machine meet, nor with a FILE or MPI, which have one. */
 static int is_open(const struct settings *settings, const struct launch *launch, bool *open, struct error *err)
 {
-    struct rendezvous rendezvous;
+    struct endpoint endpoint;
     *open = false;
     if (!launch->rendezvous[0])
         return 0;
-    TRY(rendezvous_parse(&rendezvous, launch->rendezvous, err));
-    *open = !rendezvous.path && !listen_is_local(&rendezvous, settings->bind);
+    TRY(endpoint_parse(&endpoint, launch->rendezvous, err));
+    *open = !endpoint.path && !listen_is_local(&endpoint, settings->bind);
     return 0;
 }
 

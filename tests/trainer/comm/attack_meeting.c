@@ -88,7 +88,7 @@ static void hold_meetings(void)
         struct error err = {0};
         struct rusage used;
         last = shared->last;
-        struct meet_options options = {.size = 2, .rendezvous = place, .listener = -1, .key = &key, .peer_timeout = 2};
+        struct meet_options options = {.size = 2, .endpoint = place, .listener = -1, .key = &key, .peer_timeout = 2};
         options.patience = last ? 60 : 2; /* guests that do not fit leave rank 0 alone */
         const bool flood = shared->flood && !last;
         if (flood || (!last && shared->meetings++ % 32 == 31)) {

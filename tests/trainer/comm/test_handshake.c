@@ -88,7 +88,7 @@ static void start_with(struct meet_options options, body *run)
 
 static struct meet_options options_of(uint32_t rank, uint32_t size)
 {
-    return (struct meet_options){.rank = rank, .size = size, .rendezvous = place, .listener = -1, .key = &key};
+    return (struct meet_options){.rank = rank, .size = size, .endpoint = place, .listener = -1, .key = &key};
 }
 
 static void start(uint32_t rank, uint32_t size, body *run)
@@ -494,7 +494,7 @@ static void who_stands_between_can_only_end_the_line(void **state)
             assert_int_equal(listen_here(&listener, between, &err), 0);
             start(0, 2, talk);
             struct meet_options options = options_of(1, 2);
-            options.rendezvous = between;
+            options.endpoint = between;
             start_with(options, talk);
             stand_between(listener, (enum mischief)mischief, to_first, 20);
             close(listener);

@@ -33,9 +33,9 @@ static const char *addresses(const struct listeners *listeners, uint16_t port)
     return text;
 }
 
-static struct rendezvous place_of(const char *host, uint16_t port)
+static struct endpoint place_of(const char *host, uint16_t port)
 {
-    struct rendezvous place = {0};
+    struct endpoint place = {0};
     snprintf(place.host, sizeof place.host, "%s", host);
     snprintf(place.port, sizeof place.port, "%u", port);
     return place;
@@ -55,7 +55,7 @@ static bool has_six(void)
 {
     struct listeners listeners;
     struct error err;
-    const struct rendezvous place = place_of("::1", free_port());
+    const struct endpoint place = place_of("::1", free_port());
     const bool has = listen_open(&listeners, &place, NULL, &err) == 0;
     listen_close(&listeners);
     return has;
@@ -81,7 +81,7 @@ static void only_what_was_named_is_listened_on(void **state)
         struct listeners listeners;
         struct error err = {0};
         const uint16_t port = free_port();
-        const struct rendezvous place = place_of(cases[i].host, port);
+        const struct endpoint place = place_of(cases[i].host, port);
         if (strchr(cases[i].host, ':') && !has_six())
             continue;
         if (listen_open(&listeners, &place, cases[i].bind, &err) < 0)
@@ -100,7 +100,7 @@ static void a_name_of_loopback_listens_there_alone(void **state)
         struct listeners listeners;
         struct error err;
         const uint16_t port = free_port();
-        const struct rendezvous place = place_of(names[i], port);
+        const struct endpoint place = place_of(names[i], port);
         if (listen_open(&listeners, &place, NULL, &err) < 0) {
             assert_int_equal(i, 1); /* not every system has this name */
             continue;
@@ -118,7 +118,7 @@ static void all_addresses_only_where_they_are_asked_for(void **state)
     struct listeners listeners;
     struct error err;
     const uint16_t port = free_port();
-    const struct rendezvous place = place_of("127.0.0.1", port), file = {.path = "f"};
+    const struct endpoint place = place_of("127.0.0.1", port), file = {.path = "f"};
     const char *const any = has_six() ? "::" : "0.0.0.0";
     assert_int_equal(listen_open(&listeners, &place, BIND_ALL, &err), 0);
     assert_string_equal(addresses(&listeners, port), any);
@@ -140,8 +140,8 @@ static void what_cannot_be_listened_on_is_said(void **state)
     char own[256];
     struct listeners listeners, other;
     struct error err;
-    const struct rendezvous absent = place_of("192.0.2.77", free_port()), one = place_of("127.0.0.1", free_port());
-    const struct rendezvous unknown = place_of("no.such.name.invalid", free_port());
+    const struct endpoint absent = place_of("192.0.2.77", free_port()), one = place_of("127.0.0.1", free_port());
+    const struct endpoint unknown = place_of("no.such.name.invalid", free_port());
     assert_int_equal(listen_open(&listeners, &absent, NULL, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.text, "192.0.2.77"));
@@ -157,7 +157,7 @@ static void what_cannot_be_listened_on_is_said(void **state)
 
     /* This machine's own name, where a table of hosts makes it a loopback address: others see another one. */
     assert_int_equal(gethostname(own, sizeof own), 0);
-    const struct rendezvous named = place_of(own, free_port());
+    const struct endpoint named = place_of(own, free_port());
     assert_false(listen_is_local(&named, NULL));
     if (listen_open(&listeners, &named, NULL, &err) < 0)
         assert_non_null(strstr(err.hint, "--bind"));
@@ -189,7 +189,7 @@ static void loopback_is_known(void **state)
         {"no.such.name.localhost.example", NULL, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct rendezvous place = place_of(cases[i].host, 7);
+        const struct endpoint place = place_of(cases[i].host, 7);
         if (listen_is_local(&place, cases[i].bind) != cases[i].local)
             fail_msg("%s, bound to %s", cases[i].host, cases[i].bind ? cases[i].bind : "the same");
     }

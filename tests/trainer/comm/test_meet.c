@@ -26,7 +26,7 @@
 #include "trainer/comm/listen.h"
 #include "trainer/comm/meet.h"
 #include "trainer/comm/meet_parts.h"
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/endpoint.h"
 
 #define RANKS_MAX 9
 
@@ -36,7 +36,7 @@ static struct shared {
     int codes[RANKS_MAX];           /* exit code, or 128 + signal */
     double seconds[RANKS_MAX];      /* from `event` to the end */
     _Atomic double event;
-    char carried[RENDEZVOUS_BYTES];
+    char carried[ENDPOINT_FILE_BYTES];
     _Atomic int is_carried;
 } * shared;
 
@@ -81,9 +81,9 @@ static void start_with(struct meet_options options, body *run)
     _exit(result < 0 ? (int)err->kind : 0);
 }
 
-static struct meet_options options_of(uint32_t rank, uint32_t size, const char *rendezvous)
+static struct meet_options options_of(uint32_t rank, uint32_t size, const char *endpoint)
 {
-    return (struct meet_options){.rank = rank, .size = size, .rendezvous = rendezvous, .listener = -1};
+    return (struct meet_options){.rank = rank, .size = size, .endpoint = endpoint, .listener = -1};
 }
 
 static void join(void)
@@ -111,10 +111,10 @@ static void says(unsigned slot, const char *words)
 }
 
 /* Starts N processes that run the same body at one rendezvous. */
-static void start_all(uint32_t size, const char *rendezvous, body *run)
+static void start_all(uint32_t size, const char *endpoint, body *run)
 {
     for (uint32_t rank = 0; rank < size; rank++)
-        start_with(options_of(rank, size, rendezvous), run);
+        start_with(options_of(rank, size, endpoint), run);
 }
 
 static uint16_t free_port(int family)
@@ -555,12 +555,12 @@ static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
     int listener;
     struct meet *meet;
     assert_int_equal(listen_here(&listener, place, &err), 0);
-    const char *const places[] = {place, "no/such/directory/file", directory, "192.0.2.1:29500", "host:0", ""};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const struct meet_options options = options_of(0, 2, places[i]);
+    const char *const addresses[] = {place, "no/such/directory/file", directory, "192.0.2.1:29500", "host:0", ""};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        const struct meet_options options = options_of(0, 2, addresses[i]);
         assert_int_equal(meet_open(&meet, &options, &err), -1);
         if (err.kind != ERR_USAGE)
-            fail_msg("%s: kind %d: %s", places[i], err.kind, err.text);
+            fail_msg("%s: kind %d: %s", addresses[i], err.kind, err.text);
     }
     close(listener);
 }
@@ -909,16 +909,16 @@ static void a_process_does_not_meet_itself(void **state)
 {
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct places places = {.count = 1, .size = {sizeof at}};
+    struct addresses addresses = {.count = 1, .size = {sizeof at}};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
     uint16_t port = 40000; /* Linux prefers even ports for connections; the loop finds one that is free */
     do
         at.sin_port = htons(port += 2);
     while (bind(fd, (const struct sockaddr *)&at, sizeof at) < 0);
     close(fd);
-    memcpy(&places.at[0], &at, sizeof at);
+    memcpy(&addresses.at[0], &at, sizeof at);
     for (unsigned i = 0; i < 30000; i++)
-        assert_int_equal(rendezvous_connect(&places, 0, 1), -1);
+        assert_int_equal(endpoint_connect(&addresses, 0, 1), -1);
 }
 
 static void missing_ranks_are_ranges(void **state)
@@ -966,10 +966,10 @@ static void places_are_read(void **state)
     };
     static const char *const bad[] = {"",         "host:0",    "host:65536",  "host:", ":29500",     "localhost",
                                       "10.0.0.7", "[::1]:80x", "node1:2950O", "::1",   "host:123456"};
-    struct rendezvous place;
+    struct endpoint place;
     struct error err;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(rendezvous_parse(&place, good[i].text, &err), 0);
+        assert_int_equal(endpoint_parse(&place, good[i].text, &err), 0);
         assert_string_equal(place.host, good[i].host);
         assert_string_equal(place.port, good[i].port);
         assert_true(!place.path == !good[i].path);
@@ -977,7 +977,7 @@ static void places_are_read(void **state)
             assert_string_equal(place.path, good[i].path);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(rendezvous_parse(&place, bad[i], &err), -1);
+        assert_int_equal(endpoint_parse(&place, bad[i], &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
     }
 }
@@ -1001,21 +1001,21 @@ static void a_file_of_something_else_is_not_read(void **state)
         "dstrain meeting 2\nkey " KEY_DIGITS "5\n",
         "dstrain meeting 2\nkey " KEY_DIGITS_BUT_ONE "x\n",
     };
-    struct places places;
+    struct addresses addresses;
     struct buf text = {0};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(rendezvous_read(str_of(bad[i]), &places), -1);
-    assert_int_equal(rendezvous_read(STR("dstrain meeting 2\n" KEY_LINE "at 127.0.0.1 7\nat ::1 7\n"), &places), 0);
-    assert_int_equal(places.count, 2);
-    assert_true(places.key.given);
-    assert_int_equal(places.key.bytes[0], 0x55);
-    assert_int_equal(places.key.bytes[JOB_KEY_BYTES - 1], 0x5a);
+        assert_int_equal(endpoint_read(str_of(bad[i]), &addresses), -1);
+    assert_int_equal(endpoint_read(STR("dstrain meeting 2\n" KEY_LINE "at 127.0.0.1 7\nat ::1 7\n"), &addresses), 0);
+    assert_int_equal(addresses.count, 2);
+    assert_true(addresses.key.given);
+    assert_int_equal(addresses.key.bytes[0], 0x55);
+    assert_int_equal(addresses.key.bytes[JOB_KEY_BYTES - 1], 0x5a);
     buf_add_text(&text, "dstrain meeting 2\nkey given\n");
     for (int i = 0; i < 100; i++)
         buf_add_text(&text, "at 127.0.0.1 7\n");
-    assert_int_equal(rendezvous_read(buf_str(&text), &places), 0);
-    assert_int_equal(places.count, RENDEZVOUS_PLACES);
-    assert_false(places.key.given);
+    assert_int_equal(endpoint_read(buf_str(&text), &addresses), 0);
+    assert_int_equal(addresses.count, ADDRESSES_MAX);
+    assert_false(addresses.key.given);
     buf_release(&text);
 }
 
@@ -1025,17 +1025,17 @@ static void a_file_of_something_else_is_not_replaced(void **state)
     char folder[] = "/tmp/meet-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char *path = path_join(folder, "place");
-    const struct rendezvous place = {.path = path};
+    const struct endpoint place = {.path = path};
     struct error err;
     struct buf there = {0};
     assert_int_equal(file_write_all(path, "precious", 8, &err), 0);
-    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\n"), &err), -1);
+    assert_int_equal(endpoint_publish(&place, STR("dstrain meeting 1\n"), &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_int_equal(file_read_all(path, 100, &there, &err), 0);
     assert_string_equal(buf_text(&there), "precious");
     assert_int_equal(file_write_all(path, "", 0, &err), 0);
-    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 1\n"), &err), 0);
-    assert_int_equal(rendezvous_publish(&place, STR("dstrain meeting 2\n" KEY_LINE), &err), 0); /* a stale one */
+    assert_int_equal(endpoint_publish(&place, STR("dstrain meeting 1\n"), &err), 0);
+    assert_int_equal(endpoint_publish(&place, STR("dstrain meeting 2\n" KEY_LINE), &err), 0); /* a stale one */
     assert_int_equal(path_remove(path, &err), 0);
     assert_int_equal(path_remove(folder, &err), 0);
     buf_release(&there);

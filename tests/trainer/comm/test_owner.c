@@ -80,7 +80,7 @@ static int connect_to(int listener, int family, int *far)
 
 static int listen_for(const char *host)
 {
-    struct rendezvous place = {.port = "0"};
+    struct endpoint place = {.port = "0"};
     struct listeners listeners;
     struct error err;
     snprintf(place.host, sizeof place.host, "%s", host);

@@ -107,7 +107,7 @@ static int do_child(const struct launch *launch, const char *what, uint32_t vict
 {
     const struct meet_options options = {.rank = launch->rank,
                                          .size = launch->size,
-                                         .rendezvous = launch->rendezvous,
+                                         .endpoint = launch->rendezvous,
                                          .listener = launch->listener,
                                          .key = &launch->key};
     struct meet *meet;

@@ -1,6 +1,6 @@
 /* Where processes find rank 0: at HOST:PORT, or through a FILE in which rank 0 says where it listens. */
-#ifndef TRAINER_COMM_RENDEZVOUS_H
-#define TRAINER_COMM_RENDEZVOUS_H
+#ifndef TRAINER_COMM_ENDPOINT_H
+#define TRAINER_COMM_ENDPOINT_H
 
 #include "base/error.h"
 #include "base/job_key.h"
@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define ADDRESS_TEXT      64   /* bytes of an address as text */
-#define RENDEZVOUS_BYTES  4096 /* of a FILE, at most */
-#define LISTENERS_MAX     8
-#define RENDEZVOUS_PLACES 32 /* addresses of rank 0, at most */
+#define ADDRESS_TEXT        64   /* bytes of an address as text */
+#define ENDPOINT_FILE_BYTES 4096 /* of a FILE, at most */
+#define LISTENERS_MAX       8
+#define ADDRESSES_MAX       32 /* addresses of rank 0, at most */
 
-struct rendezvous {
+struct endpoint {
     const char *path; /* of the FILE; NULL: host and port count */
     char host[256];   /* a name or a numeric address */
     char port[8];
@@ -29,34 +29,35 @@ struct listeners {
 };
 
 /* Addresses where rank 0 may be, and the key that the FILE has (not given: each process was given one). */
-struct places {
-    struct sockaddr_storage at[RENDEZVOUS_PLACES];
-    socklen_t size[RENDEZVOUS_PLACES];
+struct addresses {
+    struct sockaddr_storage at[ADDRESSES_MAX];
+    socklen_t size[ADDRESSES_MAX];
     size_t count;
     struct job_key key;
 };
 
 /* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or no valid
- * host and port. `text` must outlive *rendezvous. */
-int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err);
+ * host and port. `text` must outlive *endpoint. */
+int endpoint_parse(struct endpoint *endpoint, const char *text, struct error *err);
 
 /* The content of the FILE: the key (NULL: all processes were given theirs), and the addresses at which rank 0 listens,
  * loopback last. */
-void rendezvous_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text);
+void endpoint_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text);
 /* Writes the FILE, readable only by its owner: temporary name, fsync, rename. ERR_USAGE: a file of something else has
  * that name. */
-int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err);
+int endpoint_publish(const struct endpoint *endpoint, struct str text, struct error *err);
 /* Removes the FILE if it still says `text`. */
-void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text);
+void endpoint_withdraw(const struct endpoint *endpoint, struct str text);
 
 /* For the others: where rank 0 may be now; < 0 while that is unknown (no such name, no FILE yet). Each call resolves
  * the name, or reads the FILE, again. */
-int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err);
+int endpoint_resolve(const struct endpoint *endpoint, struct addresses *addresses, struct error *err);
 /* Is there a FILE that this user may not read? Then waiting does not help. */
-bool rendezvous_is_hidden(const struct rendezvous *rendezvous);
-int rendezvous_read(struct str text, struct places *places); /* parses what rendezvous_describe wrote; < 0: malformed */
-/* A socket connected to places->at[i] within `seconds`, or -1 with errno. */
-int rendezvous_connect(const struct places *places, size_t i, double seconds);
+bool endpoint_is_hidden(const struct endpoint *endpoint);
+int endpoint_read(struct str text,
+                  struct addresses *addresses); /* parses what endpoint_describe wrote; < 0: malformed */
+/* A socket connected to addresses->at[i] within `seconds`, or -1 with errno. */
+int endpoint_connect(const struct addresses *addresses, size_t i, double seconds);
 
 /* Addresses of IPv4 or IPv6. address_text writes an IPv4 address mapped into IPv6 as IPv4. */
 bool address_is_loopback(const struct sockaddr *address);

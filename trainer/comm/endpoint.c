@@ -1,5 +1,5 @@
 /* In: HOST:PORT or FILE. Out: sockets of rank 0 and to rank 0. */
-#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/endpoint.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -32,11 +32,11 @@ static bool seems_address(const char *text)
     return strchr(text, ':') || strcmp(text, "localhost") == 0 || inet_pton(AF_INET, text, address) == 1;
 }
 
-int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err)
+int endpoint_parse(struct endpoint *endpoint, const char *text, struct error *err)
 {
-    *rendezvous = (struct rendezvous){0};
+    *endpoint = (struct endpoint){0};
     if (str_starts(str_of(text), STR("file://"))) {
-        rendezvous->path = text + 7;
+        endpoint->path = text + 7;
         return 0;
     }
     const char *from = str_starts(str_of(text), STR("tcp://")) ? text + 6 : text;
@@ -46,7 +46,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     if (text[0] == '\0')
         return fail(err, ERR_USAGE, "the rendezvous is empty");
     if (memchr(from, '/', strlen(from)) || !seems_address(from)) {
-        rendezvous->path = text;
+        endpoint->path = text;
         return 0;
     }
     const bool bare = host.data[0] != '[' && memchr(host.data, ':', host.size); /* an IPv6 address without brackets */
@@ -62,12 +62,12 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
         host = str_range(host.data + 1, host.data + host.size - 1);
     const unsigned long port = strtoul(colon + 1, NULL, 10);
-    if (port == 0 || port > 65535 || host.size == 0 || host.size >= sizeof rendezvous->host) {
+    if (port == 0 || port > 65535 || host.size == 0 || host.size >= sizeof endpoint->host) {
         fail(err, ERR_USAGE, "the rendezvous %.80s is not a host and port", text);
         return hint(err, "HOST:PORT with a port of 1 to 65535, [::1]:PORT, or a FILE");
     }
-    memcpy(rendezvous->host, host.data, host.size);
-    snprintf(rendezvous->port, sizeof rendezvous->port, "%lu", port);
+    memcpy(endpoint->host, host.data, host.size);
+    snprintf(endpoint->port, sizeof endpoint->port, "%lu", port);
     return 0;
 }
 
@@ -76,7 +76,7 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
 static void describe_at(const struct sockaddr *address, uint16_t port, bool loopback, struct buf *text, size_t *count)
 {
     char name[ADDRESS_TEXT];
-    if (*count == RENDEZVOUS_PLACES || !address_is_usable(address) || address_is_loopback(address) != loopback)
+    if (*count == ADDRESSES_MAX || !address_is_usable(address) || address_is_loopback(address) != loopback)
         return;
     address_text(address, name);
     buf_addf(text, "at %s %u\n", name, ntohs(port));
@@ -101,7 +101,7 @@ static void describe_one(const struct ifaddrs *all, int listener, bool loopback,
             describe_at(one->ifa_addr, bound.sin6_port, loopback, text, count);
 }
 
-void rendezvous_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text)
+void endpoint_describe(const struct listeners *listeners, const struct job_key *key, struct buf *text)
 {
     struct ifaddrs *all = NULL;
     char digits[2 * JOB_KEY_BYTES + 1];
@@ -120,7 +120,7 @@ static int check_free(const char *path, struct error *err)
 {
     struct error ignored;
     struct buf there = {0};
-    const bool ours = !path_exists(path) || (file_read_all(path, RENDEZVOUS_BYTES, &there, &ignored) == 0 &&
+    const bool ours = !path_exists(path) || (file_read_all(path, ENDPOINT_FILE_BYTES, &there, &ignored) == 0 &&
                                              (there.size == 0 || str_starts(buf_str(&there), STR(FIRST_WORDS))));
     buf_release(&there);
     if (ours)
@@ -129,12 +129,12 @@ static int check_free(const char *path, struct error *err)
     return hint(err, "--rendezvous HOST:PORT, or the name of a file that does not exist");
 }
 
-int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err)
+int endpoint_publish(const struct endpoint *endpoint, struct str text, struct error *err)
 {
     struct file file;
-    TRY(check_free(rendezvous->path, err));
-    TRY(file_create(&file, rendezvous->path, err));
-    int result = fchmod(file.fd, S_IRUSR | S_IWUSR) < 0 ? fail_errno(err, rendezvous->path, "cannot be made") : 0;
+    TRY(check_free(endpoint->path, err));
+    TRY(file_create(&file, endpoint->path, err));
+    int result = fchmod(file.fd, S_IRUSR | S_IWUSR) < 0 ? fail_errno(err, endpoint->path, "cannot be made") : 0;
     if (result == 0)
         result = file_write(&file, text.data, text.size, err);
     if (result == 0)
@@ -143,26 +143,26 @@ int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, str
     return -1;
 }
 
-void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text)
+void endpoint_withdraw(const struct endpoint *endpoint, struct str text)
 {
     struct error ignored;
     struct buf now = {0};
-    if (file_read_all(rendezvous->path, RENDEZVOUS_BYTES, &now, &ignored) == 0 && str_equal(buf_str(&now), text))
-        (void)path_remove(rendezvous->path, &ignored);
+    if (file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &now, &ignored) == 0 && str_equal(buf_str(&now), text))
+        (void)path_remove(endpoint->path, &ignored);
     buf_release(&now);
 }
 
 /* ------------------------------------------------------------------------------------------------- the others */
 
-static void add_all(struct places *places, const char *host, const char *port, int flags, int *reason)
+static void add_all(struct addresses *addresses, const char *host, const char *port, int flags, int *reason)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
     struct addrinfo *found = NULL;
     *reason = getaddrinfo(host, port, &wanted, &found);
-    for (const struct addrinfo *one = *reason == 0 ? found : NULL; one && places->count < RENDEZVOUS_PLACES;
+    for (const struct addrinfo *one = *reason == 0 ? found : NULL; one && addresses->count < ADDRESSES_MAX;
          one = one->ai_next) {
-        memcpy(&places->at[places->count], one->ai_addr, one->ai_addrlen);
-        places->size[places->count++] = one->ai_addrlen;
+        memcpy(&addresses->at[addresses->count], one->ai_addr, one->ai_addrlen);
+        addresses->size[addresses->count++] = one->ai_addrlen;
     }
     if (*reason == 0)
         freeaddrinfo(found);
@@ -181,46 +181,46 @@ static const char *read_key(const char *text, struct job_key *key)
     return key->given ? text + used : NULL;
 }
 
-int rendezvous_read(struct str text, struct places *places)
+int endpoint_read(struct str text, struct addresses *addresses)
 {
-    char copy[RENDEZVOUS_BYTES + 1], host[ADDRESS_TEXT], port[8];
+    char copy[ENDPOINT_FILE_BYTES + 1], host[ADDRESS_TEXT], port[8];
     int used = 0, reason;
-    *places = (struct places){0};
+    *addresses = (struct addresses){0};
     if (text.size >= sizeof copy)
         return -1;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
     if (!str_starts(text, STR(FIRST_LINE)))
         return -1;
-    const char *at = read_key(copy + strlen(FIRST_LINE), &places->key);
-    for (; at && *at && places->count < RENDEZVOUS_PLACES; at += used) {
+    const char *at = read_key(copy + strlen(FIRST_LINE), &addresses->key);
+    for (; at && *at && addresses->count < ADDRESSES_MAX; at += used) {
         used = 0;
         if (sscanf(at, "at %63s %5[0-9] %n", host, port, &used) != 2 || used == 0)
             return -1;
-        add_all(places, host, port, AI_NUMERICHOST, &reason);
+        add_all(addresses, host, port, AI_NUMERICHOST, &reason);
     }
     return at ? 0 : -1;
 }
 
-int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err)
+int endpoint_resolve(const struct endpoint *endpoint, struct addresses *addresses, struct error *err)
 {
     struct buf text = {0};
     int reason = 0;
-    *places = (struct places){0};
-    if (!rendezvous->path) {
-        add_all(places, rendezvous->host, rendezvous->port, 0, &reason);
-        return reason ? fail(err, ERR_USAGE, "%s is not known: %s", rendezvous->host, gai_strerror(reason)) : 0;
+    *addresses = (struct addresses){0};
+    if (!endpoint->path) {
+        add_all(addresses, endpoint->host, endpoint->port, 0, &reason);
+        return reason ? fail(err, ERR_USAGE, "%s is not known: %s", endpoint->host, gai_strerror(reason)) : 0;
     }
-    int result = file_read_all(rendezvous->path, RENDEZVOUS_BYTES, &text, err);
-    if (result == 0 && rendezvous_read(buf_str(&text), places) < 0)
-        result = fail_at(err, ERR_USAGE, rendezvous->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
+    int result = file_read_all(endpoint->path, ENDPOINT_FILE_BYTES, &text, err);
+    if (result == 0 && endpoint_read(buf_str(&text), addresses) < 0)
+        result = fail_at(err, ERR_USAGE, endpoint->path, ERROR_NO_OFFSET, "does not describe a meeting of processes");
     buf_release(&text);
     return result;
 }
 
-bool rendezvous_is_hidden(const struct rendezvous *rendezvous)
+bool endpoint_is_hidden(const struct endpoint *endpoint)
 {
-    return rendezvous->path && access(rendezvous->path, R_OK) < 0 && errno == EACCES;
+    return endpoint->path && access(endpoint->path, R_OK) < 0 && errno == EACCES;
 }
 
 /* Did the socket connect to itself? It may where nobody listens at a port of the range that the system assigns. */
@@ -234,14 +234,14 @@ static bool is_own_end(int fd)
     return getpeername(fd, (struct sockaddr *)&far, &size) == 0 && memcmp(&near, &far, sizeof near) == 0;
 }
 
-int rendezvous_connect(const struct places *places, size_t i, double seconds)
+int endpoint_connect(const struct addresses *addresses, size_t i, double seconds)
 {
-    const int fd = socket(places->at[i].ss_family, SOCKET_KIND, 0);
+    const int fd = socket(addresses->at[i].ss_family, SOCKET_KIND, 0);
     int wrong = 0;
     socklen_t size = sizeof wrong;
     if (fd < 0)
         return -1;
-    if (connect(fd, (const struct sockaddr *)&places->at[i], places->size[i]) < 0)
+    if (connect(fd, (const struct sockaddr *)&addresses->at[i], addresses->size[i]) < 0)
         wrong = errno;
     if (wrong == EINPROGRESS) {
         struct pollfd wait = {.fd = fd, .events = POLLOUT};
