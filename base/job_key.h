@@ -1,4 +1,4 @@
-/* The key of a job: a secret by which its processes know each other (trainer/comm/meet.h). It never appears in an
+/* The key of a job: a secret by which its processes know each other (trainer/comm/rendezvous.h). It never appears in an
  * error, a log or a file that others may read. */
 #ifndef BASE_JOB_KEY_H
 #define BASE_JOB_KEY_H

@@ -1,6 +1,6 @@
 /* In: the facts of each process. Out: the same verdict in every process, because all compare the same blocks in the
  * same order. */
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous_parts.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@ static const char *next_text(struct str *block)
 }
 
 /* How a value is shown that may be "". */
-static const char *shown(const struct meet_fact *fact, const char *value)
+static const char *shown(const struct rendezvous_fact *fact, const char *value)
 {
     return value[0] ? value : fact->follows ? "not given" : "nothing";
 }
 
-static int compare_one(const struct meet_fact *facts, size_t count, struct str first, struct str other, uint32_t rank,
-                       struct error *err)
+static int compare_one(const struct rendezvous_fact *facts, size_t count, struct str first, struct str other,
+                       uint32_t rank, struct error *err)
 {
     const char *first_host = next_text(&first), *host = next_text(&other);
     if (!first_host || !host)
@@ -44,21 +44,22 @@ static int compare_one(const struct meet_fact *facts, size_t count, struct str f
     return 0;
 }
 
-int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count, struct error *err)
+int rendezvous_compare(struct rendezvous *rendezvous, const struct rendezvous_fact *facts, size_t count,
+                       struct error *err)
 {
     struct buf block = {0};
-    struct meet_blocks blocks;
-    if (!meet)
+    struct rendezvous_blocks blocks;
+    if (!rendezvous)
         return 0;
-    buf_add(&block, meet->host, strlen(meet->host) + 1);
+    buf_add(&block, rendezvous->host, strlen(rendezvous->host) + 1);
     for (size_t i = 0; i < count; i++) {
         buf_add(&block, facts[i].name, strlen(facts[i].name) + 1);
         buf_add(&block, facts[i].value, strlen(facts[i].value) + 1);
     }
-    int result = meet_exchange(meet, buf_str(&block), &blocks, err);
-    for (uint32_t rank = 1; result == 0 && rank < meet->options.size; rank++)
+    int result = rendezvous_all_gather(rendezvous, buf_str(&block), &blocks, err);
+    for (uint32_t rank = 1; result == 0 && rank < rendezvous->options.size; rank++)
         result = compare_one(facts, count, blocks.of[0], blocks.of[rank], rank, err);
-    meet_blocks_release(&blocks);
+    rendezvous_blocks_release(&blocks);
     buf_release(&block);
     return result;
 }

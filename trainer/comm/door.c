@@ -1,5 +1,5 @@
-/* Rank 0's door: who joins the meeting. A guest that does not fit is told why and sent away, and the meeting goes on
- * waiting. Unknown connections get little memory and little time, nobody waits for one, and nothing that one says is
+/* Rank 0's door: who joins the rendezvous. A guest that does not fit is told why and sent away, and the rendezvous goes
+ * on waiting. Unknown connections get little memory and little time, nobody waits for one, and nothing that one says is
  * believed or printed before it has proven the key. */
 #include "base/log.h"
 #include "trainer/comm/hub.h"
@@ -10,26 +10,26 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int door_announce(struct meet *meet, struct error *err)
+int door_announce(struct rendezvous *rendezvous, struct error *err)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     char bytes[ENDPOINT_FILE_BYTES] = {0};
-    if (meet->options.endpoint && !hub->endpoint.path)
+    if (rendezvous->options.endpoint && !hub->endpoint.path)
         return 0;
-    const bool given = meet->key.given;
+    const bool given = rendezvous->key.given;
     if (!given)
-        job_key_random(&meet->key);
-    endpoint_describe(&hub->listeners, given ? NULL : &meet->key, &hub->description);
-    if (meet->options.endpoint)
+        job_key_random(&rendezvous->key);
+    endpoint_describe(&hub->listeners, given ? NULL : &rendezvous->key, &hub->description);
+    if (rendezvous->options.endpoint)
         return endpoint_publish(&hub->endpoint, buf_str(&hub->description), err);
     assert(hub->description.size < sizeof bytes);
     memcpy(bytes, hub->description.data, hub->description.size);
-    return meet->options.give(meet->options.give_context, bytes, sizeof bytes, err);
+    return rendezvous->options.broadcast(rendezvous->options.broadcast_context, bytes, sizeof bytes, err);
 }
 
-void door_shut(struct meet *meet)
+void door_shut(struct rendezvous *rendezvous)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     if (hub->unlogged > 0)
         log_warn("connections that were sent away and are not listed: %u", hub->unlogged);
     hub->unlogged = 0;
@@ -42,35 +42,35 @@ void door_shut(struct meet *meet)
     buf_reset(&hub->description);
 }
 
-void door_begin(struct meet *meet)
+void door_begin(struct rendezvous *rendezvous)
 {
     struct begin begin = {0};
-    struct hub *hub = meet->hub;
-    for (uint32_t i = 0; i < meet->options.size; i++)
-        if (!meet->peers[i].here)
+    struct hub *hub = rendezvous->hub;
+    for (uint32_t i = 0; i < rendezvous->options.size; i++)
+        if (!rendezvous->peers[i].here)
             return;
-    socket_address(hub->seats[1].line.fd, meet->address);
-    for (uint32_t i = meet->options.size - 1; i > 0; i--)
+    socket_address(hub->seats[1].line.fd, rendezvous->address);
+    for (uint32_t i = rendezvous->options.size - 1; i > 0; i--)
         if (!socket_is_here(hub->seats[i].line.fd))
             socket_address(hub->seats[i].line.fd, begin.outer);
     if (begin.outer[0])
-        memcpy(meet->address, begin.outer, sizeof meet->address);
-    hub_put_all(meet, FRAME_BEGIN, &begin, sizeof begin);
-    for (uint32_t i = 0; i < meet->options.size; i++)
-        meet->peers[i].heard = meet->peers[i].moved = meet->now;
-    meet->begun = true;
-    door_shut(meet);
-    pthread_cond_broadcast(&meet->changed);
+        memcpy(rendezvous->address, begin.outer, sizeof rendezvous->address);
+    hub_put_all(rendezvous, FRAME_BEGIN, &begin, sizeof begin);
+    for (uint32_t i = 0; i < rendezvous->options.size; i++)
+        rendezvous->peers[i].heard = rendezvous->peers[i].moved = rendezvous->now;
+    rendezvous->begun = true;
+    door_shut(rendezvous);
+    pthread_cond_broadcast(&rendezvous->changed);
 }
 
 /* ------------------------------------------------------------------------------------------------- sending away */
 
 /* Logs at most one line a second: whoever can reach the port could fill a disk. */
-void door_log(struct meet *meet, int fd, const char *why)
+void door_log(struct rendezvous *rendezvous, int fd, const char *why)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     char address[ADDRESS_TEXT], others[64] = "";
-    if (hub->logged > 0 && meet->now - hub->logged < 1) {
+    if (hub->logged > 0 && rendezvous->now - hub->logged < 1) {
         hub->unlogged++;
         return;
     }
@@ -78,11 +78,11 @@ void door_log(struct meet *meet, int fd, const char *why)
     if (hub->unlogged > 0)
         snprintf(others, sizeof others, " (not listed since the last such line: %u)", hub->unlogged);
     log_warn("a process at %s was sent away: %s%s", address[0] ? address : "an unknown address", why, others);
-    hub->logged = fmax(meet->now, 1e-9);
+    hub->logged = fmax(rendezvous->now, 1e-9);
     hub->unlogged = 0;
 }
 
-/* How protocol 1 was told why a meeting ended: programs of that version print it. */
+/* How protocol 1 was told why a rendezvous ended: programs of that version print it. */
 #define OLD_PROTOCOL 1u
 #define OLD_VERDICT  12u
 
@@ -95,16 +95,16 @@ static void put_old_verdict(struct line *line)
     memset(&verdict, 0, sizeof verdict);
     verdict.lost = NOBODY;
     fail(&verdict.error, ERR_MISMATCH, "program versions differ: rank 0 speaks protocol %u, this process %u",
-         MEET_PROTOCOL, OLD_PROTOCOL);
+         RENDEZVOUS_PROTOCOL, OLD_PROTOCOL);
     line_put(line, OLD_VERDICT, &verdict, sizeof verdict);
 }
 
 /* Tells a stranger why it does not fit. It has not proven the key, so it learns nothing else. */
-static void send_away(struct meet *meet, struct stranger *stranger, enum misfit misfit, uint32_t protocol)
+static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, enum misfit misfit, uint32_t protocol)
 {
-    const struct away away = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .misfit = misfit};
+    const struct away away = {.magic = RENDEZVOUS_MAGIC, .protocol = RENDEZVOUS_PROTOCOL, .misfit = misfit};
     char text[MISFIT_TEXT];
-    door_log(meet, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
+    door_log(rendezvous, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
     stranger->line.seal_out.on = false;
     stranger->line.fault = NULL; /* it has just been told */
     if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
@@ -115,10 +115,11 @@ static void send_away(struct meet *meet, struct stranger *stranger, enum misfit 
 }
 
 /* Tells a member that has proven the key why it does not fit. */
-static void refuse(struct meet *meet, struct stranger *stranger, const struct join *join, const struct refusal *refusal)
+static void refuse(struct rendezvous *rendezvous, struct stranger *stranger, const struct join *join,
+                   const struct refusal *refusal)
 {
     char text[MISFIT_TEXT];
-    door_log(meet, stranger->line.fd, misfit_text((enum misfit)refusal->misfit, join, refusal, text));
+    door_log(rendezvous, stranger->line.fd, misfit_text((enum misfit)refusal->misfit, join, refusal, text));
     line_put(&stranger->line, FRAME_REFUSAL, refusal, sizeof *refusal);
     line_flush(&stranger->line);
 }
@@ -126,9 +127,9 @@ static void refuse(struct meet *meet, struct stranger *stranger, const struct jo
 /* ------------------------------------------------------------------------------------------------------ joining */
 
 /* Is the rank free, or held by an earlier connection of the same process? */
-static bool is_free(const struct meet *meet, const struct join *join, struct refusal *refusal)
+static bool is_free(const struct rendezvous *rendezvous, const struct join *join, struct refusal *refusal)
 {
-    const struct peer *there = &meet->peers[join->rank];
+    const struct peer *there = &rendezvous->peers[join->rank];
     if (!there->here || (join->pid == there->pid && strcmp(join->host, there->host) == 0 && join->rank > 0))
         return true;
     refusal->misfit = MISFIT_RANK;
@@ -138,59 +139,60 @@ static bool is_free(const struct meet *meet, const struct join *join, struct ref
 }
 
 /* Makes the stranger's line a rank's. */
-static void take_seat(struct meet *meet, struct stranger *stranger, const struct join *join)
+static void take_seat(struct rendezvous *rendezvous, struct stranger *stranger, const struct join *join)
 {
-    struct seat *seat = &meet->hub->seats[join->rank];
-    struct peer *peer = &meet->peers[join->rank];
+    struct seat *seat = &rendezvous->hub->seats[join->rank];
+    struct peer *peer = &rendezvous->peers[join->rank];
     struct welcome welcome = {.pid = (uint32_t)getpid()};
-    memcpy(welcome.host, meet->host, sizeof welcome.host);
-    memcpy(welcome.nonce, meet->hub->nonce, sizeof welcome.nonce);
+    memcpy(welcome.host, rendezvous->host, sizeof welcome.host);
+    memcpy(welcome.nonce, rendezvous->hub->nonce, sizeof welcome.nonce);
     seat_clear(seat);
     seat->line = stranger->line;
-    seat->line.size_max = meet_frame_max(meet->options.size, false);
-    seat->line.out_max = meet_queue_max(meet->options.size);
+    seat->line.size_max = rendezvous_frame_max(rendezvous->options.size, false);
+    seat->line.out_max = rendezvous_queue_max(rendezvous->options.size);
     stranger->line = LINE_CLOSED;
-    *peer = (struct peer){.rank = join->rank, .pid = join->pid, .here = true, .heard = meet->now};
+    *peer = (struct peer){.rank = join->rank, .pid = join->pid, .here = true, .heard = rendezvous->now};
     memcpy(peer->host, join->host, sizeof peer->host);
     line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
-    if (meet->failed)
-        hub_put_verdict(meet, &seat->line);
+    if (rendezvous->failed)
+        hub_put_verdict(rendezvous, &seat->line);
 }
 
 /* Answers a HELLO. MISFIT_NONE: the stranger stays, and must prove the key. */
-static enum misfit greet(struct meet *meet, struct stranger *stranger, const struct frame *frame, uint32_t *protocol)
+static enum misfit greet(struct rendezvous *rendezvous, struct stranger *stranger, const struct frame *frame,
+                         uint32_t *protocol)
 {
     struct hello hello, challenge;
     *protocol = frame->kind == FRAME_HELLO ? hello_read(frame->bytes, &hello) : 0;
-    if (*protocol != MEET_PROTOCOL)
+    if (*protocol != RENDEZVOUS_PROTOCOL)
         return *protocol == 0 ? MISFIT_SPEECH : MISFIT_PROTOCOL;
     hello_make(&challenge);
     line_put(&stranger->line, FRAME_CHALLENGE, &challenge, sizeof challenge);
-    handshake_seal(&stranger->line, &meet->key, &hello, &challenge, true);
+    handshake_seal(&stranger->line, &rendezvous->key, &hello, &challenge, true);
     stranger->line.size_max = sizeof(struct join);
     stranger->greeted = true;
     return line_flush(&stranger->line) < 0 ? MISFIT_SPEECH : MISFIT_NONE;
 }
 
 /* Takes the JOIN of a member that has proven the key. */
-static enum misfit admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
+static enum misfit admit(struct rendezvous *rendezvous, struct stranger *stranger, const struct frame *frame)
 {
     struct join join;
     struct refusal refusal = {0};
     if (frame->kind != FRAME_JOIN || !join_read(frame->bytes, &join))
         return MISFIT_SPEECH;
-    if (!meet_trusts(meet, stranger->line.fd))
+    if (!rendezvous_trusts(rendezvous, stranger->line.fd))
         return MISFIT_USER;
-    if (join_check(&join, meet->options.size, meet->options.run, &refusal) == MISFIT_NONE &&
-        is_free(meet, &join, &refusal))
-        take_seat(meet, stranger, &join);
+    if (join_check(&join, rendezvous->options.size, rendezvous->options.run, &refusal) == MISFIT_NONE &&
+        is_free(rendezvous, &join, &refusal))
+        take_seat(rendezvous, stranger, &join);
     else
-        refuse(meet, stranger, &join, &refusal);
+        refuse(rendezvous, stranger, &join, &refusal);
     return MISFIT_NONE;
 }
 
 /* Hears a stranger. false: it has joined or was sent away. */
-static bool hear_stranger(struct meet *meet, struct stranger *stranger)
+static bool hear_stranger(struct rendezvous *rendezvous, struct stranger *stranger)
 {
     struct frame frame;
     uint32_t protocol = 0;
@@ -198,11 +200,11 @@ static bool hear_stranger(struct meet *meet, struct stranger *stranger)
     const int filled = line_fill(&stranger->line);
     for (int taken = 0; misfit == MISFIT_NONE && (taken = line_take(&stranger->line, &frame)) != 0;) {
         if (taken > 0 && stranger->greeted) {
-            misfit = admit(meet, stranger, &frame);
+            misfit = admit(rendezvous, stranger, &frame);
             if (misfit == MISFIT_NONE)
                 return false;
         } else {
-            misfit = taken > 0           ? greet(meet, stranger, &frame, &protocol)
+            misfit = taken > 0           ? greet(rendezvous, stranger, &frame, &protocol)
                      : stranger->greeted ? MISFIT_KEY
                                          : MISFIT_SPEECH;
         }
@@ -210,7 +212,7 @@ static bool hear_stranger(struct meet *meet, struct stranger *stranger)
     if (misfit == MISFIT_NONE && filled < 0)
         return false; /* it has left by itself */
     if (misfit != MISFIT_NONE)
-        send_away(meet, stranger, misfit, protocol);
+        send_away(rendezvous, stranger, misfit, protocol);
     return misfit == MISFIT_NONE;
 }
 
@@ -220,16 +222,16 @@ static void drop_stranger(struct hub *hub, uint32_t i)
     hub->strangers[i] = hub->strangers[--hub->strangers_count];
 }
 
-void door_read(struct meet *meet, const struct poll_set *set)
+void door_read(struct rendezvous *rendezvous, const struct poll_set *set)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     for (uint32_t i = hub->strangers_count; i-- > 0;) {
         struct stranger *stranger = &hub->strangers[i];
         bool stays = true;
         if (poll_is_ready(set, &stranger->line))
-            stays = hear_stranger(meet, stranger);
-        if (stays && meet->now - stranger->since >= HELLO_SECONDS) {
-            send_away(meet, stranger, MISFIT_SILENCE, 0);
+            stays = hear_stranger(rendezvous, stranger);
+        if (stays && rendezvous->now - stranger->since >= HELLO_SECONDS) {
+            send_away(rendezvous, stranger, MISFIT_SILENCE, 0);
             stays = false;
         }
         if (!stays)
@@ -250,36 +252,36 @@ static bool leaves_before(const struct stranger *one, const struct stranger *oth
 }
 
 /* Makes room for one more. */
-static void make_room(struct meet *meet)
+static void make_room(struct rendezvous *rendezvous)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     uint32_t worst = 0;
     if (hub->strangers_count < STRANGERS_MAX)
         return;
     for (uint32_t i = 1; i < STRANGERS_MAX; i++)
-        if (leaves_before(&hub->strangers[i], &hub->strangers[worst], meet->now))
+        if (leaves_before(&hub->strangers[i], &hub->strangers[worst], rendezvous->now))
             worst = i;
-    send_away(meet, &hub->strangers[worst], MISFIT_CROWD, 0);
+    send_away(rendezvous, &hub->strangers[worst], MISFIT_CROWD, 0);
     drop_stranger(hub, worst);
 }
 
-static void accept_at(struct meet *meet, int listener)
+static void accept_at(struct rendezvous *rendezvous, int listener)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     for (uint32_t i = 0; i < ACCEPTS_MAX; i++) {
         const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        make_room(meet);
+        make_room(rendezvous);
         struct stranger *stranger = &hub->strangers[hub->strangers_count++];
-        *stranger = (struct stranger){.since = meet->now};
+        *stranger = (struct stranger){.since = rendezvous->now};
         socket_tune(fd);
         line_open(&stranger->line, fd, HELLO_MAX, STRANGER_QUEUE);
     }
 }
 
-void door_accept(struct meet *meet)
+void door_accept(struct rendezvous *rendezvous)
 {
-    for (size_t i = 0; i < meet->hub->listeners.count; i++)
-        accept_at(meet, meet->hub->listeners.fds[i]);
+    for (size_t i = 0; i < rendezvous->hub->listeners.count; i++)
+        accept_at(rendezvous, rendezvous->hub->listeners.fds[i]);
 }

@@ -153,8 +153,8 @@ void family_signals(struct family *family)
     reap(family); /* several ended children may cause one SIGCHLD */
 }
 
-/* Ends the children that the meeting does not reach, because they wait for a process that will not come. A stop takes
- * as long as a checkpoint: nobody is killed for that. */
+/* Ends the children that the rendezvous does not reach, because they wait for a process that will not come. A stop
+ * takes as long as a checkpoint: nobody is killed for that. */
 static void end_the_rest(struct family *family)
 {
     const double since = family->failed > 0 ? clock_now() - family->failed : 0;
@@ -228,7 +228,7 @@ int family_open(struct family *family, const struct launch *launch, struct error
     return launch->restarts > 0 ? board_make(&family->board, launch->children, err) : 0;
 }
 
-/* Each start has a meeting place and a key of its own, so that nothing that is left of the one before can join. */
+/* Each start has a rendezvous place and a key of its own, so that nothing that is left of the one before can join. */
 static int open_place(struct family *family, struct error *err)
 {
     if (family->place_given)

@@ -462,7 +462,7 @@ void reduce(connections &all, enum comm_operation operation, void *data, size_t 
 }
 
 /* A barrier: no process has the sum before all have come. */
-int meet(connections &all, milliseconds timeout, struct error *err)
+int rendezvous(connections &all, milliseconds timeout, struct error *err)
 {
     int64_t number = 0;
     return guarded(all, err, [&] { reduce<int64_t>(all, COMM_SUM, &number, 1, timeout); });
@@ -474,7 +474,7 @@ void gloo_close(void *opened, bool well)
     auto *all = static_cast<connections *>(opened);
     struct error ignored;
     if (well)
-        meet(*all, CLOSE_TIME, &ignored);
+        rendezvous(*all, CLOSE_TIME, &ignored);
     watch_end(*all);
     delete all;
 }
@@ -482,7 +482,7 @@ void gloo_close(void *opened, bool well)
 int gloo_barrier(void *opened, struct error *err)
 {
     auto &all = *static_cast<connections *>(opened);
-    return meet(all, all.timeout, err);
+    return rendezvous(all, all.timeout, err);
 }
 
 int gloo_reduce(void *opened, enum comm_operation operation, enum comm_type type, void *data, size_t count,

@@ -13,17 +13,17 @@ void nonce_make(unsigned char nonce[NONCE_BYTES])
 
 void hello_make(struct hello *hello)
 {
-    *hello = (struct hello){.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL};
+    *hello = (struct hello){.magic = RENDEZVOUS_MAGIC, .protocol = RENDEZVOUS_PROTOCOL};
     nonce_make(hello->nonce);
 }
 
 uint32_t hello_read(struct str bytes, struct hello *hello)
 {
     uint32_t protocol = 0;
-    if (bytes.size < offsetof(struct hello, zero) || memcmp(bytes.data, MEET_MAGIC, sizeof hello->magic) != 0)
+    if (bytes.size < offsetof(struct hello, zero) || memcmp(bytes.data, RENDEZVOUS_MAGIC, sizeof hello->magic) != 0)
         return 0;
     memcpy(&protocol, bytes.data + offsetof(struct hello, protocol), sizeof protocol);
-    if (protocol != MEET_PROTOCOL)
+    if (protocol != RENDEZVOUS_PROTOCOL)
         return protocol;
     if (bytes.size != sizeof *hello)
         return 0;
@@ -86,7 +86,7 @@ bool refusal_read(struct str bytes, struct refusal *refusal)
 
 enum misfit away_read(struct str bytes, struct away *away)
 {
-    if (!read_all(bytes, away, sizeof *away) || memcmp(away->magic, MEET_MAGIC, sizeof away->magic) != 0 ||
+    if (!read_all(bytes, away, sizeof *away) || memcmp(away->magic, RENDEZVOUS_MAGIC, sizeof away->magic) != 0 ||
         away->misfit > MISFIT_USER)
         return MISFIT_NONE;
     return (enum misfit)away->misfit;
@@ -149,7 +149,7 @@ int away_fail(const struct away *away, const char *where, bool has_key, struct e
 {
     if (away->misfit == MISFIT_PROTOCOL) {
         fail(err, ERR_MISMATCH, "program versions differ: rank 0 at %.200s speaks protocol %u, this process %u", where,
-             away->protocol, MEET_PROTOCOL);
+             away->protocol, RENDEZVOUS_PROTOCOL);
         return hint(err, "all processes of a run need the same program");
     }
     if (away->misfit == MISFIT_USER) {

@@ -13,7 +13,7 @@
  *
  * HMAC is RFC 2104, SHA-256 FIPS 180-4. So a seal proves the job key, and that the sender saw both nonces:
  *
- * - A message of another connection, also of the same meeting, has the seal of other nonces: replay fails.
+ * - A message of another connection, also of the same rendezvous, has the seal of other nonces: replay fails.
  * - A message sent back to its sender has the seal of the other direction: reflection fails.
  * - The member proves first. Rank 0 seals nothing before that, and neither side ever seals with the other's key, so
  *   neither can be used to answer for the other.
@@ -28,11 +28,11 @@
 #include "trainer/comm/judge.h"
 #include "trainer/comm/line.h"
 
-#define MEET_MAGIC    "dsmeet\r\n"
-#define MEET_PROTOCOL 2u /* rises when a frame changes; kinds 1 and 2 stay what they are */
-#define NONCE_BYTES   32
-#define RUN_TEXT      128 /* bytes of the name of a run */
-#define HELLO_MAX     256u
+#define RENDEZVOUS_MAGIC    "dsmeet\r\n"
+#define RENDEZVOUS_PROTOCOL 2u /* rises when a frame changes; kinds 1 and 2 stay what they are */
+#define NONCE_BYTES         32
+#define RUN_TEXT            128 /* bytes of the name of a run */
+#define HELLO_MAX           256u
 
 enum frame_kind {
     FRAME_HELLO = 1, /* struct hello. Not sealed, like the next two */
@@ -41,13 +41,13 @@ enum frame_kind {
     FRAME_JOIN,      /* struct join */
     FRAME_WELCOME,   /* struct welcome */
     FRAME_REFUSAL,   /* struct refusal */
-    FRAME_BEGIN,     /* from here on: meet_parts.h */
+    FRAME_BEGIN,     /* from here on: rendezvous_parts.h */
     FRAME_REPORT,
     FRAME_SET,
     FRAME_GET,
     FRAME_VALUE,
-    FRAME_GIVE,
-    FRAME_GIVEN,
+    FRAME_BLOCK,
+    FRAME_BLOCKS,
     FRAME_STOP,
     FRAME_FAILED,
     FRAME_VERDICT,
@@ -82,7 +82,7 @@ struct away {
     uint32_t protocol, misfit;
 };
 
-/* `run` names the run, as far as it is known before the options are compared (meet_options). */
+/* `run` names the run, as far as it is known before the options are compared (rendezvous_options). */
 struct join {
     uint32_t rank, size, pid, zero;
     char host[HOST_TEXT], run[RUN_TEXT];
@@ -90,7 +90,7 @@ struct join {
 
 struct welcome {
     uint32_t pid, zero;
-    unsigned char nonce[NONCE_BYTES]; /* of the meeting, for meet_secret */
+    unsigned char nonce[NONCE_BYTES]; /* of the rendezvous, for rendezvous_secret */
     char host[HOST_TEXT];
 };
 
@@ -114,7 +114,7 @@ bool refusal_read(struct str bytes, struct refusal *refusal);
 /* The misfit of an AWAY; MISFIT_NONE: it is not one that may come without a seal. */
 enum misfit away_read(struct str bytes, struct away *away);
 
-/* For rank 0: does a member that has the key belong to this meeting? Fills *refusal, but for who has the rank. */
+/* For rank 0: does a member that has the key belong to this rendezvous? Fills *refusal, but for who has the rank. */
 enum misfit join_check(const struct join *join, uint32_t size, const char *run, struct refusal *refusal);
 /* For rank 0's log: "it is one of 3 processes, not of 2". `join` and `refusal` count after the proof only. */
 #define MISFIT_TEXT 320

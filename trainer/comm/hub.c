@@ -14,20 +14,20 @@
 
 /* ---------------------------------------------------------------------------------------------- open and close */
 
-int hub_open(struct meet *meet, struct error *err)
+int hub_open(struct rendezvous *rendezvous, struct error *err)
 {
-    const struct meet_options *options = &meet->options;
-    struct hub *hub = meet->hub = mem_clear(1, sizeof *hub);
+    const struct rendezvous_options *options = &rendezvous->options;
+    struct hub *hub = rendezvous->hub = mem_clear(1, sizeof *hub);
     if (options->listener >= 0)
         hub->listeners = (struct listeners){{options->listener}, 1};
     nonce_make(hub->nonce);
     hub->seats = mem_clear(options->size, sizeof *hub->seats);
     for (uint32_t i = 0; i < options->size; i++)
         hub->seats[i].line = LINE_CLOSED;
-    struct peer *self = &meet->peers[0];
+    struct peer *self = &rendezvous->peers[0];
     self->here = true;
     self->pid = (uint32_t)getpid();
-    memcpy(self->host, meet->host, sizeof self->host);
+    memcpy(self->host, rendezvous->host, sizeof self->host);
     int result = 0;
     if (options->listener < 0) {
         if (options->endpoint)
@@ -38,12 +38,12 @@ int hub_open(struct meet *meet, struct error *err)
             char nothing[ENDPOINT_FILE_BYTES] = {0};
             struct error ignored;
             if (!options->endpoint) /* the others wait for it */
-                (void)options->give(options->give_context, nothing, sizeof nothing, &ignored);
+                (void)options->broadcast(options->broadcast_context, nothing, sizeof nothing, &ignored);
             return -1;
         }
     }
-    TRY(door_announce(meet, err)); /* makes the key, if the others learn it from there */
-    meet_make_secret(meet, hub->nonce);
+    TRY(door_announce(rendezvous, err)); /* makes the key, if the others learn it from there */
+    rendezvous_make_secret(rendezvous, hub->nonce);
     return 0;
 }
 
@@ -57,12 +57,12 @@ void seat_clear(struct seat *seat)
     *seat = (struct seat){.line = LINE_CLOSED};
 }
 
-void hub_close(struct meet *meet)
+void hub_close(struct rendezvous *rendezvous)
 {
-    struct hub *hub = meet->hub;
-    door_shut(meet);
+    struct hub *hub = rendezvous->hub;
+    door_shut(rendezvous);
     assert(hub->listeners.count == 0 && hub->strangers_count == 0);
-    for (uint32_t i = 0; i < meet->options.size; i++)
+    for (uint32_t i = 0; i < rendezvous->options.size; i++)
         seat_clear(&hub->seats[i]);
     mem_free(hub->seats);
     buf_release(&hub->description);
@@ -71,23 +71,23 @@ void hub_close(struct meet *meet)
 
 /* -------------------------------------------------------------------------------------------- what ranks ask for */
 
-void hub_put_all(struct meet *meet, uint32_t kind, const void *bytes, size_t size)
+void hub_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size)
 {
-    for (uint32_t i = 1; i < meet->options.size; i++)
-        line_put(&meet->hub->seats[i].line, kind, bytes, size);
+    for (uint32_t i = 1; i < rendezvous->options.size; i++)
+        line_put(&rendezvous->hub->seats[i].line, kind, bytes, size);
 }
 
-void hub_put_verdict(struct meet *meet, struct line *line)
+void hub_put_verdict(struct rendezvous *rendezvous, struct line *line)
 {
-    struct meet_verdict verdict = meet->verdict;
+    struct rendezvous_verdict verdict = rendezvous->verdict;
     memset(verdict.error.hint, 0, sizeof verdict.error.hint);
     line_put(line, FRAME_VERDICT, &verdict, sizeof verdict);
 }
 
-void hub_put_verdict_all(struct meet *meet)
+void hub_put_verdict_all(struct rendezvous *rendezvous)
 {
-    for (uint32_t i = 1; i < meet->options.size; i++)
-        hub_put_verdict(meet, &meet->hub->seats[i].line);
+    for (uint32_t i = 1; i < rendezvous->options.size; i++)
+        hub_put_verdict(rendezvous, &rendezvous->hub->seats[i].line);
 }
 
 static void answer(struct seat *seat, struct str key, struct str bytes)
@@ -98,12 +98,12 @@ static void answer(struct seat *seat, struct str key, struct str bytes)
     buf_release(&frame);
 }
 
-void hub_set(struct meet *meet, struct str key, struct str bytes)
+void hub_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
-    meet_keep(meet, key, bytes);
-    const struct value *value = meet_find(meet, key);
-    for (uint32_t i = 1; value && i < meet->options.size; i++) {
-        struct seat *seat = &meet->hub->seats[i];
+    rendezvous_keep_value(rendezvous, key, bytes);
+    const struct value *value = rendezvous_find_value(rendezvous, key);
+    for (uint32_t i = 1; value && i < rendezvous->options.size; i++) {
+        struct seat *seat = &rendezvous->hub->seats[i];
         for (size_t k = seat->wanted_count; k-- > 0;)
             if (str_equal(str_of(seat->wanted[k]), key)) {
                 answer(seat, key, buf_str(&value->bytes));
@@ -116,9 +116,9 @@ void hub_set(struct meet *meet, struct str key, struct str bytes)
 /* GETs of one rank that have no answer yet, at most; more breaks its line. */
 #define WANTED_MAX 64u
 
-static int hub_want(struct meet *meet, struct seat *seat, struct str key)
+static int hub_want(struct rendezvous *rendezvous, struct seat *seat, struct str key)
 {
-    const struct value *value = meet_find(meet, key);
+    const struct value *value = rendezvous_find_value(rendezvous, key);
     struct buf name = {0};
     if (value) {
         answer(seat, key, buf_str(&value->bytes));
@@ -136,103 +136,104 @@ static int hub_want(struct meet *meet, struct seat *seat, struct str key)
     return 0;
 }
 
-/* A process that left gives no further block, so a rank that has given its own would wait forever: ends the meeting. */
-static void check_left(struct meet *meet)
+/* A process that left gives no further block, so a rank that has given its own would wait forever: ends the rendezvous.
+ * */
+static void check_left(struct rendezvous *rendezvous)
 {
-    const struct seat *seats = meet->hub->seats;
+    const struct seat *seats = rendezvous->hub->seats;
     uint32_t gave = 0, left = 0;
     struct error err;
     char name[PEER_TEXT];
-    while (gave < meet->options.size && !seats[gave].has_given)
+    while (gave < rendezvous->options.size && !seats[gave].has_given)
         gave++;
-    while (left < meet->options.size && (meet->peers[left].here || seats[left].has_given))
+    while (left < rendezvous->options.size && (rendezvous->peers[left].here || seats[left].has_given))
         left++;
-    if (gave == meet->options.size || left == meet->options.size)
+    if (gave == rendezvous->options.size || left == rendezvous->options.size)
         return;
-    fail(&err, ERR_PEER, "%s has left, and rank %u waits for it", peer_text(&meet->peers[left], name), gave);
-    meet_judge(meet, left, &err);
+    fail(&err, ERR_PEER, "%s has left, and rank %u waits for it", peer_text(&rendezvous->peers[left], name), gave);
+    rendezvous_judge(rendezvous, left, &err);
 }
 
-void hub_give(struct meet *meet, uint32_t rank, struct str block)
+void hub_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block)
 {
-    struct hub *hub = meet->hub;
+    struct hub *hub = rendezvous->hub;
     struct buf all = {0};
-    assert(rank < meet->options.size && !hub->seats[rank].has_given); /* one block for each exchange */
+    assert(rank < rendezvous->options.size && !hub->seats[rank].has_given); /* one block for each exchange */
     hub->seats[rank].has_given = true;
     buf_reset(&hub->seats[rank].given);
     buf_add_str(&hub->seats[rank].given, block);
-    check_left(meet);
-    for (uint32_t i = 0; i < meet->options.size; i++)
+    check_left(rendezvous);
+    for (uint32_t i = 0; i < rendezvous->options.size; i++)
         if (!hub->seats[i].has_given)
             return;
-    for (uint32_t i = 0; i < meet->options.size; i++) {
+    for (uint32_t i = 0; i < rendezvous->options.size; i++) {
         const uint32_t size = (uint32_t)hub->seats[i].given.size;
         buf_add(&all, &size, sizeof size);
     }
-    for (uint32_t i = 0; i < meet->options.size; i++) {
+    for (uint32_t i = 0; i < rendezvous->options.size; i++) {
         buf_add_str(&all, buf_str(&hub->seats[i].given));
         hub->seats[i].has_given = false;
     }
-    hub_put_all(meet, FRAME_GIVEN, all.data, all.size);
-    meet_given(meet, buf_str(&all));
+    hub_put_all(rendezvous, FRAME_BLOCKS, all.data, all.size);
+    rendezvous_take_blocks(rendezvous, buf_str(&all));
     buf_release(&all);
 }
 
-static void hub_left(struct meet *meet, uint32_t rank)
+static void hub_left(struct rendezvous *rendezvous, uint32_t rank)
 {
-    assert(rank > 0 && rank < meet->options.size); /* rank 0 has no line to itself */
-    meet->peers[rank].here = false;
-    line_close(&meet->hub->seats[rank].line);
-    if (meet->begun && !meet->closing)
-        check_left(meet);
+    assert(rank > 0 && rank < rendezvous->options.size); /* rank 0 has no line to itself */
+    rendezvous->peers[rank].here = false;
+    line_close(&rendezvous->hub->seats[rank].line);
+    if (rendezvous->begun && !rendezvous->closing)
+        check_left(rendezvous);
 }
 
 /* A member says what went wrong there. Rank 0 cannot know whether that is true, and says so. */
-static int hub_failed(struct meet *meet, uint32_t rank, struct str bytes)
+static int hub_failed(struct rendezvous *rendezvous, uint32_t rank, struct str bytes)
 {
     struct said said;
-    struct meet_verdict verdict = {.lost = NOBODY, .said = true};
+    struct rendezvous_verdict verdict = {.lost = NOBODY, .said = true};
     char name[PEER_TEXT];
     if (bytes.size != sizeof said)
         return -1;
     memcpy(&said, bytes.data, sizeof said);
     said.text[sizeof said.text - 1] = '\0';
-    fail(&verdict.error, said.stopped ? ERR_STOPPED : ERR_PEER, "%s says: %s", peer_text(&meet->peers[rank], name),
-         said.text);
-    meet_take_verdict(meet, &verdict);
+    fail(&verdict.error, said.stopped ? ERR_STOPPED : ERR_PEER, "%s says: %s",
+         peer_text(&rendezvous->peers[rank], name), said.text);
+    rendezvous_take_verdict(rendezvous, &verdict);
     return 0;
 }
 
 /* < 0: the frame is malformed. */
-static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *frame)
+static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct frame *frame)
 {
-    struct seat *seat = &meet->hub->seats[rank];
+    struct seat *seat = &rendezvous->hub->seats[rank];
     struct str key, bytes;
-    if (!meet->begun && frame->kind != FRAME_BYE)
+    if (!rendezvous->begun && frame->kind != FRAME_BYE)
         return -1;
     switch ((enum frame_kind)frame->kind) {
     case FRAME_REPORT:
-        meet_hear(meet, &meet->peers[rank], frame->bytes);
+        rendezvous_take_report(rendezvous, &rendezvous->peers[rank], frame->bytes);
         return 0;
     case FRAME_SET:
         TRY(value_read(frame->bytes, &key, &bytes));
-        hub_set(meet, key, bytes);
+        hub_set(rendezvous, key, bytes);
         return 0;
     case FRAME_GET:
         TRY(value_read(frame->bytes, &key, &bytes));
-        return hub_want(meet, seat, key);
-    case FRAME_GIVE:
-        if (frame->bytes.size > MEET_BLOCK_MAX || seat->has_given)
+        return hub_want(rendezvous, seat, key);
+    case FRAME_BLOCK:
+        if (frame->bytes.size > RENDEZVOUS_BLOCK_MAX || seat->has_given)
             return -1;
-        hub_give(meet, rank, frame->bytes);
+        hub_take_block(rendezvous, rank, frame->bytes);
         return 0;
     case FRAME_STOP:
-        meet_stopped(meet);
+        rendezvous_stopped(rendezvous);
         return 0;
     case FRAME_FAILED:
-        return hub_failed(meet, rank, frame->bytes);
+        return hub_failed(rendezvous, rank, frame->bytes);
     case FRAME_BYE:
-        hub_left(meet, rank);
+        hub_left(rendezvous, rank);
         return 0;
     case FRAME_HELLO:
     case FRAME_AWAY:
@@ -242,7 +243,7 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
     case FRAME_REFUSAL:
     case FRAME_BEGIN:
     case FRAME_VALUE:
-    case FRAME_GIVEN:
+    case FRAME_BLOCKS:
     case FRAME_VERDICT:
         break;
     }
@@ -250,96 +251,98 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
 }
 
 /* A rank's line broke without a BYE. Before all are there its seat is freed, because the rank may be started again. */
-static void seat_broken(struct meet *meet, uint32_t rank)
+static void seat_broken(struct rendezvous *rendezvous, uint32_t rank)
 {
     struct error err;
-    struct line *line = &meet->hub->seats[rank].line;
+    struct line *line = &rendezvous->hub->seats[rank].line;
     const char *fault = line->fault;
-    assert(rank > 0 && rank < meet->options.size);
-    if (fault && !meet->begun)
-        door_log(meet, line->fd, fault);
+    assert(rank > 0 && rank < rendezvous->options.size);
+    if (fault && !rendezvous->begun)
+        door_log(rendezvous, line->fd, fault);
     line_close(line);
-    if (meet->begun && !meet->closing) {
-        judge_lost(&meet->peers[rank], fault, &err);
-        meet_judge(meet, rank, &err);
+    if (rendezvous->begun && !rendezvous->closing) {
+        judge_lost(&rendezvous->peers[rank], fault, &err);
+        rendezvous_judge(rendezvous, rank, &err);
     }
-    meet->peers[rank].here = false;
-    if (!meet->begun)
-        seat_clear(&meet->hub->seats[rank]);
+    rendezvous->peers[rank].here = false;
+    if (!rendezvous->begun)
+        seat_clear(&rendezvous->hub->seats[rank]);
 }
 
-static void seat_read(struct meet *meet, uint32_t rank)
+static void seat_read(struct rendezvous *rendezvous, uint32_t rank)
 {
-    struct line *line = &meet->hub->seats[rank].line;
+    struct line *line = &rendezvous->hub->seats[rank].line;
     struct frame frame;
     int taken = 0;
     const int filled = line_fill(line);
     while (line->fd >= 0 && (taken = line_take(line, &frame)) > 0)
-        if (seat_frame(meet, rank, &frame) < 0) {
+        if (seat_frame(rendezvous, rank, &frame) < 0) {
             line->fault = MALFORMED;
             taken = -1;
             break;
         }
     if (line->fd >= 0 && (filled < 0 || taken < 0))
-        seat_broken(meet, rank);
+        seat_broken(rendezvous, rank);
 }
 
 /* ----------------------------------------------------------------------------------------------------- the thread */
 
-static void send_all(struct meet *meet)
+static void send_all(struct rendezvous *rendezvous)
 {
-    struct hub *hub = meet->hub;
-    if (meet_is_due(meet))
-        for (uint32_t i = 1; meet->begun && i < meet->options.size; i++)
+    struct hub *hub = rendezvous->hub;
+    if (rendezvous_is_due(rendezvous))
+        for (uint32_t i = 1; rendezvous->begun && i < rendezvous->options.size; i++)
             if (line_is_empty(&hub->seats[i].line)) /* otherwise it does not read: queue no more */
-                line_put(&hub->seats[i].line, FRAME_REPORT, &meet->report, sizeof meet->report);
-    if (meet->closing && !hub->bye) {
-        hub_put_all(meet, FRAME_BYE, NULL, 0);
+                line_put(&hub->seats[i].line, FRAME_REPORT, &rendezvous->report, sizeof rendezvous->report);
+    if (rendezvous->closing && !hub->bye) {
+        hub_put_all(rendezvous, FRAME_BYE, NULL, 0);
         hub->bye = true;
-        meet->closing_since = meet->now;
+        rendezvous->closing_since = rendezvous->now;
     }
-    for (uint32_t i = 1; i < meet->options.size; i++)
+    for (uint32_t i = 1; i < rendezvous->options.size; i++)
         if (hub->seats[i].line.fd >= 0 && line_flush(&hub->seats[i].line) < 0)
-            seat_broken(meet, i);
+            seat_broken(rendezvous, i);
 }
 
-static bool has_closed(const struct meet *meet)
+static bool has_closed(const struct rendezvous *rendezvous)
 {
-    if (!meet->hub->bye)
+    if (!rendezvous->hub->bye)
         return false;
     bool all = true;
-    for (uint32_t i = 1; i < meet->options.size; i++)
-        all &= meet->hub->seats[i].line.fd < 0;
-    return all || meet->now - meet->closing_since > CLOSE_SECONDS;
+    for (uint32_t i = 1; i < rendezvous->options.size; i++)
+        all &= rendezvous->hub->seats[i].line.fd < 0;
+    return all || rendezvous->now - rendezvous->closing_since > CLOSE_SECONDS;
 }
 
 /* Rank 0 takes its own state as it is now: a verdict must not depend on a report that is a second old. */
-static void hear_self(struct meet *meet)
+static void hear_self(struct rendezvous *rendezvous)
 {
-    meet->report.waits = meet->waits > 0;
-    meet_hear(meet, &meet->peers[0], (struct str){(const char *)&meet->report, sizeof meet->report});
+    rendezvous->report.waits = rendezvous->waits > 0;
+    rendezvous_take_report(rendezvous, &rendezvous->peers[0],
+                           (struct str){(const char *)&rendezvous->report, sizeof rendezvous->report});
 }
 
-static void watch_all(struct meet *meet)
+static void watch_all(struct rendezvous *rendezvous)
 {
     struct error err;
     uint32_t who;
-    hear_self(meet);
-    if (meet->begun && !meet->failed && !meet->closing &&
-        judge(meet->peers, meet->options.size, meet->now, meet->options.peer_timeout, &who, &err) < 0)
-        meet_judge(meet, who, &err);
-    meet_leave_late(meet);
+    hear_self(rendezvous);
+    if (rendezvous->begun && !rendezvous->failed && !rendezvous->closing &&
+        judge(rendezvous->peers, rendezvous->options.size, rendezvous->now, rendezvous->options.peer_timeout, &who,
+              &err) < 0)
+        rendezvous_judge(rendezvous, who, &err);
+    rendezvous_leave_late(rendezvous);
 }
 
 void *hub_run(void *context)
 {
-    struct meet *meet = context;
-    struct hub *hub = meet->hub;
+    struct rendezvous *rendezvous = context;
+    struct hub *hub = rendezvous->hub;
     struct poll_set set = {0};
-    pthread_mutex_lock(&meet->lock);
-    while (!has_closed(meet)) {
+    pthread_mutex_lock(&rendezvous->lock);
+    while (!has_closed(rendezvous)) {
         set.count = 0;
-        for (uint32_t i = 1; i < meet->options.size; i++)
+        for (uint32_t i = 1; i < rendezvous->options.size; i++)
             if (hub->seats[i].line.fd >= 0)
                 poll_add(&set, hub->seats[i].line.fd, &hub->seats[i].line);
         const size_t ranks = set.count;
@@ -347,45 +350,45 @@ void *hub_run(void *context)
             poll_add(&set, hub->strangers[i].line.fd, &hub->strangers[i].line);
         for (size_t i = 0; i < hub->listeners.count; i++)
             poll_add(&set, hub->listeners.fds[i], NULL);
-        meet_rest(meet, &set);
+        rendezvous_poll(rendezvous, &set);
         for (size_t i = 0; i < ranks; i++)
             if (set.fds[i].revents)
-                seat_read(meet, (uint32_t)((struct seat *)(void *)set.lines[i] - hub->seats));
-        door_read(meet, &set);
-        door_accept(meet);
-        if (!meet->begun && !meet->failed)
-            door_begin(meet);
-        watch_all(meet);
-        send_all(meet);
+                seat_read(rendezvous, (uint32_t)((struct seat *)(void *)set.lines[i] - hub->seats));
+        door_read(rendezvous, &set);
+        door_accept(rendezvous);
+        if (!rendezvous->begun && !rendezvous->failed)
+            door_begin(rendezvous);
+        watch_all(rendezvous);
+        send_all(rendezvous);
     }
-    pthread_mutex_unlock(&meet->lock);
+    pthread_mutex_unlock(&rendezvous->lock);
     poll_release(&set);
     return NULL;
 }
 
 /* Waits until all are here; logs now and then whom it waits for. */
-int hub_await(struct meet *meet, struct error *err)
+int hub_await(struct rendezvous *rendezvous, struct error *err)
 {
-    const double from = clock_now(), patience = meet->options.patience;
-    const char *where = meet->options.endpoint ? meet->options.endpoint : "the address that MPI carried";
+    const double from = clock_now(), patience = rendezvous->options.patience;
+    const char *where = rendezvous->options.endpoint ? rendezvous->options.endpoint : "the address that MPI carried";
     double reminded = from;
     char missing[160];
-    while (!meet->begun && !meet->failed) {
+    while (!rendezvous->begun && !rendezvous->failed) {
         const double now = clock_now();
-        judge_missing(meet->peers, meet->options.size, missing, sizeof missing);
+        judge_missing(rendezvous->peers, rendezvous->options.size, missing, sizeof missing);
         if (stop_requested())
             return fail(err, ERR_STOPPED, "stopped before all processes were there");
         if (now - from > patience) {
-            fail(err, ERR_PEER, "rank %s of %u did not come to %s within %.0f s", missing, meet->options.size, where,
-                 patience);
-            meet_judge(meet, NOBODY, err);
+            fail(err, ERR_PEER, "rank %s of %u did not come to %s within %.0f s", missing, rendezvous->options.size,
+                 where, patience);
+            rendezvous_judge(rendezvous, NOBODY, err);
             break;
         }
-        if (now - reminded >= meet->options.remind) {
-            log_warn("waiting for rank %s of %u at %s", missing, meet->options.size, where);
+        if (now - reminded >= rendezvous->options.remind) {
+            log_warn("waiting for rank %s of %u at %s", missing, rendezvous->options.size, where);
             reminded = now;
         }
-        meet_await(meet);
+        rendezvous_await(rendezvous);
     }
-    return meet->failed ? meet_tell(meet, err) : 0;
+    return rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
 }

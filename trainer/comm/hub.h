@@ -1,8 +1,8 @@
-/* Rank 0's part of a meeting, for hub.c and door.c. All functions are called with the lock held. */
+/* Rank 0's part of a rendezvous, for hub.c and door.c. All functions are called with the lock held. */
 #ifndef TRAINER_COMM_HUB_H
 #define TRAINER_COMM_HUB_H
 
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous_parts.h"
 
 #define STRANGERS_MAX                                                                                                  \
     64u /* connections that have not joined, at most; a further one replaces the oldest, first among
@@ -16,7 +16,7 @@ struct stranger {
     bool greeted; /* its HELLO was answered: the next message must be a JOIN with the right seal */
 };
 
-/* The seat of one rank; its peer is in meet->peers. */
+/* The seat of one rank; its peer is in rendezvous->peers. */
 struct seat {
     struct line line;
     bool has_given;
@@ -32,7 +32,7 @@ struct hub {
     struct seat *seats;     /* [size]; [0] is this process, without a line */
     struct stranger strangers[STRANGERS_MAX];
     uint32_t strangers_count;
-    unsigned char nonce[NONCE_BYTES]; /* of this meeting */
+    unsigned char nonce[NONCE_BYTES]; /* of this rendezvous */
     double logged;                    /* `now` of the last line about one that was sent away; 0: none */
     uint32_t unlogged;                /* others since then */
     bool bye;
@@ -40,17 +40,18 @@ struct hub {
 
 /* Closes the line and frees what belongs to it. */
 void seat_clear(struct seat *seat);
-void hub_put_verdict(struct meet *meet, struct line *line);
+void hub_put_verdict(struct rendezvous *rendezvous, struct line *line);
 
 /* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
- * it. Errors: those of writing the FILE, or of `give`. */
-int door_announce(struct meet *meet, struct error *err);
-void door_accept(struct meet *meet);                             /* new connections become strangers */
-void door_read(struct meet *meet, const struct poll_set *ready); /* a stranger that proves the key gets a seat */
-void door_begin(struct meet *meet);                              /* begins the meeting if all are here */
+ * it. Errors: those of writing the FILE, or of `broadcast`. */
+int door_announce(struct rendezvous *rendezvous, struct error *err);
+void door_accept(struct rendezvous *rendezvous); /* new connections become strangers */
+void door_read(struct rendezvous *rendezvous,
+               const struct poll_set *ready);   /* a stranger that proves the key gets a seat */
+void door_begin(struct rendezvous *rendezvous); /* begins the rendezvous if all are here */
 /* Logs why a connection is closed ("it …"), at most once a second. */
-void door_log(struct meet *meet, int fd, const char *why);
-/* Closes the listener and drops strangers: all are here, or the meeting is over. */
-void door_shut(struct meet *meet);
+void door_log(struct rendezvous *rendezvous, int fd, const char *why);
+/* Closes the listener and drops strangers: all are here, or the rendezvous is over. */
+void door_shut(struct rendezvous *rendezvous);
 
 #endif

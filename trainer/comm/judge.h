@@ -15,7 +15,7 @@
 /* What a process reports once a second. */
 struct rank_report {
     uint64_t step;
-    uint64_t moves; /* calls of meet_move and ends of waiting */
+    uint64_t moves; /* calls of rendezvous_progress and ends of waiting */
     uint8_t waits;  /* 1: it waits for others */
     uint8_t begun;  /* 1: it has reached its first step */
     char place[PLACE_TEXT];

@@ -8,7 +8,7 @@
  * Nothing is encrypted.
  *
  * Input is untrusted. A line breaks for good at a frame of more than `size_max` bytes, at a wrong seal, and when more
- * than `out_max` bytes wait to be sent. Not thread-safe: the caller holds the lock of its meeting. */
+ * than `out_max` bytes wait to be sent. Not thread-safe: the caller holds the lock of its rendezvous. */
 #ifndef TRAINER_COMM_LINE_H
 #define TRAINER_COMM_LINE_H
 

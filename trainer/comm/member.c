@@ -3,7 +3,7 @@
  * again. */
 #include "base/log.h"
 #include "base/progress.h"
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous_parts.h"
 #include "trainer/comm/owner.h"
 
 #include <assert.h>
@@ -22,9 +22,9 @@
 /* --------------------------------------------------------------------------------------------------- finding rank 0 */
 
 /* A verdict from rank 0, which has proven the key. */
-static int read_verdict(struct meet *meet, struct str bytes)
+static int read_verdict(struct rendezvous *rendezvous, struct str bytes)
 {
-    struct meet_verdict verdict;
+    struct rendezvous_verdict verdict;
     if (bytes.size != sizeof verdict)
         return -1;
     memcpy(&verdict, bytes.data, sizeof verdict);
@@ -32,7 +32,7 @@ static int read_verdict(struct meet *meet, struct str bytes)
     err->text[sizeof err->text - 1] = err->file[sizeof err->file - 1] = err->hint[0] = '\0';
     if (err->kind != ERR_STOPPED && (err->kind < ERR_BUG || err->kind > ERR_LOCKED))
         err->kind = ERR_PEER;
-    meet_take_verdict(meet, &verdict);
+    rendezvous_take_verdict(rendezvous, &verdict);
     return 0;
 }
 
@@ -63,34 +63,35 @@ static enum attempt not_rank_0(struct error *err)
 }
 
 /* Takes an AWAY. It has no seal: whoever answers there can send it. */
-static enum attempt sent_away(const struct meet *meet, const struct frame *frame, const char *where, struct error *err)
+static enum attempt sent_away(const struct rendezvous *rendezvous, const struct frame *frame, const char *where,
+                              struct error *err)
 {
     struct away away;
     if (away_read(frame->bytes, &away) == MISFIT_NONE)
         return not_rank_0(err);
-    const bool key_given = meet->options.key && meet->options.key->given;
-    away_fail(&away, where, meet->key.given, err);
-    return meet->key.given && !key_given ? NOT_THERE : SENT_AWAY;
+    const bool key_given = rendezvous->options.key && rendezvous->options.key->given;
+    away_fail(&away, where, rendezvous->key.given, err);
+    return rendezvous->key.given && !key_given ? NOT_THERE : SENT_AWAY;
 }
 
 /* Without a key: whose process answers there? That is known once it has accepted the connection, and while it holds it.
  * A rank 0 with too many guests closes connections that it takes at the next attempt. */
-static enum attempt check_user(const struct meet *meet, const char *where, struct error *err)
+static enum attempt check_user(const struct rendezvous *rendezvous, const char *where, struct error *err)
 {
     uid_t uid;
-    if (meet_trusts(meet, meet->line.fd))
+    if (rendezvous_trusts(rendezvous, rendezvous->line.fd))
         return JOINED;
-    if (!owner_of_peer(meet->line.fd, &uid))
+    if (!owner_of_peer(rendezvous->line.fd, &uid))
         return not_rank_0(err);
     away_fail(&(struct away){.misfit = MISFIT_USER}, where, false, err);
     return SENT_AWAY;
 }
 
 /* Says HELLO, and who we are, in a way that proves the key. JOINED: the next frame will have rank 0's seal. */
-static enum attempt say_hello(struct meet *meet, const struct join *join, const char *where, double until,
+static enum attempt say_hello(struct rendezvous *rendezvous, const struct join *join, const char *where, double until,
                               struct error *err)
 {
-    struct line *line = &meet->line;
+    struct line *line = &rendezvous->line;
     struct hello hello, challenge;
     struct frame frame;
     hello_make(&hello);
@@ -98,44 +99,46 @@ static enum attempt say_hello(struct meet *meet, const struct join *join, const 
     if (line_flush(line) < 0 || next_frame(line, until, &frame) < 0)
         return not_rank_0(err);
     if (frame.kind == FRAME_AWAY)
-        return sent_away(meet, &frame, where, err);
-    if (frame.kind != FRAME_CHALLENGE || hello_read(frame.bytes, &challenge) != MEET_PROTOCOL)
+        return sent_away(rendezvous, &frame, where, err);
+    if (frame.kind != FRAME_CHALLENGE || hello_read(frame.bytes, &challenge) != RENDEZVOUS_PROTOCOL)
         return not_rank_0(err);
-    const enum attempt attempt = check_user(meet, where, err); /* after a JOIN it may have closed the connection */
+    const enum attempt attempt =
+        check_user(rendezvous, where, err); /* after a JOIN it may have closed the connection */
     if (attempt != JOINED)
         return attempt;
-    handshake_seal(line, &meet->key, &hello, &challenge, false);
+    handshake_seal(line, &rendezvous->key, &hello, &challenge, false);
     line->unsealed = FRAME_AWAY; /* rank 0 cannot seal it if it has another key */
     line_put(line, FRAME_JOIN, join, sizeof *join);
     return line_flush(line) < 0 ? not_rank_0(err) : JOINED;
 }
 
-static enum attempt take_answer(struct meet *meet, const struct join *join, const char *where, double until,
+static enum attempt take_answer(struct rendezvous *rendezvous, const struct join *join, const char *where, double until,
                                 struct error *err)
 {
     struct frame frame;
     struct welcome welcome;
     struct refusal refusal;
-    if (next_frame(&meet->line, until, &frame) < 0)
+    if (next_frame(&rendezvous->line, until, &frame) < 0)
         return not_rank_0(err);
     if (frame.kind == FRAME_AWAY)
-        return sent_away(meet, &frame, where, err);
+        return sent_away(rendezvous, &frame, where, err);
     if (frame.kind == FRAME_REFUSAL && refusal_read(frame.bytes, &refusal)) {
         refusal_fail(&refusal, join, where, err);
         return SENT_AWAY;
     }
     if (frame.kind != FRAME_WELCOME || !welcome_read(frame.bytes, &welcome))
         return not_rank_0(err);
-    meet->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
-    memcpy(meet->peers[0].host, welcome.host, sizeof welcome.host);
-    meet_make_secret(meet, welcome.nonce);
+    rendezvous->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
+    memcpy(rendezvous->peers[0].host, welcome.host, sizeof welcome.host);
+    rendezvous_make_secret(rendezvous, welcome.nonce);
     return JOINED;
 }
 
-/* Joins the meeting at addresses->at[i]; otherwise *err says why not. */
-static enum attempt try_place(struct meet *meet, const struct addresses *addresses, size_t i, struct error *err)
+/* Joins the rendezvous at addresses->at[i]; otherwise *err says why not. */
+static enum attempt try_place(struct rendezvous *rendezvous, const struct addresses *addresses, size_t i,
+                              struct error *err)
 {
-    struct join join = {.rank = meet->options.rank, .size = meet->options.size, .pid = (uint32_t)getpid()};
+    struct join join = {.rank = rendezvous->options.rank, .size = rendezvous->options.size, .pid = (uint32_t)getpid()};
     const double until = clock_now() + WELCOME_SECONDS;
     char where[ADDRESS_TEXT];
     const int fd = endpoint_connect(addresses, i, CONNECT_SECONDS);
@@ -143,50 +146,51 @@ static enum attempt try_place(struct meet *meet, const struct addresses *address
         fail_errno(err, "", "nothing there answered");
         return NOT_THERE;
     }
-    memcpy(join.host, meet->host, sizeof join.host);
-    snprintf(join.run, sizeof join.run, "%s", meet->options.run);
+    memcpy(join.host, rendezvous->host, sizeof join.host);
+    snprintf(join.run, sizeof join.run, "%s", rendezvous->options.run);
     socket_far_address(fd, where);
     socket_tune(fd);
-    assert(meet->line.fd < 0); /* the attempt before closed its own */
-    line_open(&meet->line, fd, meet_frame_max(meet->options.size, true), meet_queue_max(meet->options.size));
-    enum attempt attempt = say_hello(meet, &join, where, until, err);
+    assert(rendezvous->line.fd < 0); /* the attempt before closed its own */
+    line_open(&rendezvous->line, fd, rendezvous_frame_max(rendezvous->options.size, true),
+              rendezvous_queue_max(rendezvous->options.size));
+    enum attempt attempt = say_hello(rendezvous, &join, where, until, err);
     if (attempt == JOINED)
-        attempt = take_answer(meet, &join, where, until, err);
+        attempt = take_answer(rendezvous, &join, where, until, err);
     if (attempt != JOINED)
-        line_close(&meet->line);
+        line_close(&rendezvous->line);
     return attempt;
 }
 
-/* Gets rank 0's addresses from `give`. */
-static int carried(struct meet *meet, struct addresses *addresses, struct error *err)
+/* Gets rank 0's addresses from `broadcast`. */
+static int carried(struct rendezvous *rendezvous, struct addresses *addresses, struct error *err)
 {
     char bytes[ENDPOINT_FILE_BYTES] = {0};
-    TRY(meet->options.give(meet->options.give_context, bytes, sizeof bytes, err));
+    TRY(rendezvous->options.broadcast(rendezvous->options.broadcast_context, bytes, sizeof bytes, err));
     bytes[sizeof bytes - 1] = '\0';
     if (endpoint_read(str_of(bytes), addresses) == 0)
         return 0;
     return fail(err, ERR_PEER, "rank 0 did not say where it listens");
 }
 
-/* Takes the key of a FILE or of `give`, unless all processes were given theirs. A FILE that contradicts this process
- * may be one that an earlier run left. */
-static int take_key(struct meet *meet, const struct job_key *key, struct error *why)
+/* Takes the key of a FILE or of `broadcast`, unless all processes were given theirs. A FILE that contradicts this
+ * process may be one that an earlier run left. */
+static int take_key(struct rendezvous *rendezvous, const struct job_key *key, struct error *why)
 {
-    const bool given = meet->options.key && meet->options.key->given;
+    const bool given = rendezvous->options.key && rendezvous->options.key->given;
     if (given && key->given)
         return fail(why, ERR_MISMATCH, "rank 0 made a key of its own, but this process was given one");
     if (!given && !key->given)
         return fail(why, ERR_MISMATCH, "rank 0 was given a key, but this process was not");
     if (!given)
-        meet->key = *key;
+        rendezvous->key = *key;
     return 0;
 }
 
-int member_open(struct meet *meet, struct error *err)
+int member_open(struct rendezvous *rendezvous, struct error *err)
 {
     double reminded = clock_now();
-    const double until = reminded + meet->options.patience;
-    const char *named = meet->options.endpoint;
+    const double until = reminded + rendezvous->options.patience;
+    const char *named = rendezvous->options.endpoint;
     struct endpoint endpoint = {0};
     struct addresses addresses = {0};
     struct error why = {0};
@@ -194,7 +198,7 @@ int member_open(struct meet *meet, struct error *err)
     if (named)
         TRY(endpoint_parse(&endpoint, named, err));
     else
-        TRY(carried(meet, &addresses, err));
+        TRY(carried(rendezvous, &addresses, err));
     for (;;) {
         int result = named ? endpoint_resolve(&endpoint, &addresses, &why) : 0;
         if (result < 0 && endpoint_is_hidden(&endpoint)) {
@@ -202,9 +206,9 @@ int member_open(struct meet *meet, struct error *err)
             return hint(err, "all processes of a run belong to the user who started rank 0");
         }
         if (result == 0 && (endpoint.path || !named))
-            result = take_key(meet, &addresses.key, &why);
+            result = take_key(rendezvous, &addresses.key, &why);
         for (size_t i = 0; result == 0 && i < addresses.count && !stop_requested(); i++) {
-            const enum attempt attempt = try_place(meet, &addresses, i, &why);
+            const enum attempt attempt = try_place(rendezvous, &addresses, i, &why);
             if (attempt == SENT_AWAY)
                 *err = why;
             if (attempt != NOT_THERE)
@@ -214,11 +218,11 @@ int member_open(struct meet *meet, struct error *err)
             return fail(err, ERR_STOPPED, "stopped before rank 0 was found");
         if (clock_now() > until) {
             fail(err, ERR_PEER, "rank 0 was not found at %.200s within %.0f s: %.200s",
-                 named ? named : "the address that MPI carried", meet->options.patience, why.text);
+                 named ? named : "the address that MPI carried", rendezvous->options.patience, why.text);
             return hint(err, "is it started, and can this machine reach it?");
         }
-        if (named && clock_now() - reminded >= meet->options.remind) {
-            log_warn("rank %u is waiting for rank 0 at %.200s: %.200s", meet->options.rank, named, why.text);
+        if (named && clock_now() - reminded >= rendezvous->options.remind) {
+            log_warn("rank %u is waiting for rank 0 at %.200s: %.200s", rendezvous->options.rank, named, why.text);
             reminded = clock_now();
         }
         nanosleep(&(struct timespec){.tv_sec = pause / 1000000000, .tv_nsec = pause % 1000000000}, NULL);
@@ -228,49 +232,49 @@ int member_open(struct meet *meet, struct error *err)
 
 /* ----------------------------------------------------------------------------------------------------- the thread */
 
-static void begin(struct meet *meet, struct str bytes)
+static void begin(struct rendezvous *rendezvous, struct str bytes)
 {
     struct begin begin;
-    assert(!meet->hub);
-    if (bytes.size != sizeof begin || meet->begun)
+    assert(!rendezvous->hub);
+    if (bytes.size != sizeof begin || rendezvous->begun)
         return;
     memcpy(&begin, bytes.data, sizeof begin);
     begin.outer[sizeof begin.outer - 1] = '\0';
-    socket_address(meet->line.fd, meet->address);
-    if (begin.outer[0] && socket_is_here(meet->line.fd))
-        memcpy(meet->address, begin.outer, sizeof meet->address);
-    meet->peers[0].heard = meet->now;
-    meet->begun = true;
-    pthread_cond_broadcast(&meet->changed);
+    socket_address(rendezvous->line.fd, rendezvous->address);
+    if (begin.outer[0] && socket_is_here(rendezvous->line.fd))
+        memcpy(rendezvous->address, begin.outer, sizeof rendezvous->address);
+    rendezvous->peers[0].heard = rendezvous->now;
+    rendezvous->begun = true;
+    pthread_cond_broadcast(&rendezvous->changed);
 }
 
 /* < 0: rank 0 never sends such a frame. */
-static int take_frame(struct meet *meet, const struct frame *frame)
+static int take_frame(struct rendezvous *rendezvous, const struct frame *frame)
 {
     struct str key, bytes;
     switch ((enum frame_kind)frame->kind) {
     case FRAME_BEGIN:
-        begin(meet, frame->bytes);
+        begin(rendezvous, frame->bytes);
         return 0;
     case FRAME_REPORT:
-        meet_hear(meet, &meet->peers[0], frame->bytes);
+        rendezvous_take_report(rendezvous, &rendezvous->peers[0], frame->bytes);
         return 0;
     case FRAME_VALUE:
         TRY(value_read(frame->bytes, &key, &bytes));
-        meet_keep(meet, key, bytes);
+        rendezvous_keep_value(rendezvous, key, bytes);
         return 0;
-    case FRAME_GIVEN:
-        meet_given(meet, frame->bytes);
+    case FRAME_BLOCKS:
+        rendezvous_take_blocks(rendezvous, frame->bytes);
         return 0;
     case FRAME_STOP:
-        meet_stopped(meet);
+        rendezvous_stopped(rendezvous);
         return 0;
     case FRAME_VERDICT:
-        return read_verdict(meet, frame->bytes);
+        return read_verdict(rendezvous, frame->bytes);
     case FRAME_BYE:
-        meet->peers[0].here = false;
-        line_close(&meet->line);
-        pthread_cond_broadcast(&meet->changed);
+        rendezvous->peers[0].here = false;
+        line_close(&rendezvous->line);
+        pthread_cond_broadcast(&rendezvous->changed);
         return 0;
     case FRAME_HELLO:
     case FRAME_AWAY:
@@ -280,7 +284,7 @@ static int take_frame(struct meet *meet, const struct frame *frame)
     case FRAME_REFUSAL:
     case FRAME_SET:
     case FRAME_GET:
-    case FRAME_GIVE:
+    case FRAME_BLOCK:
     case FRAME_FAILED:
         break;
     }
@@ -288,76 +292,78 @@ static int take_frame(struct meet *meet, const struct frame *frame)
 }
 
 /* The line ended without a BYE: rank 0 died. */
-static void broken(struct meet *meet)
+static void broken(struct rendezvous *rendezvous)
 {
     struct error err;
-    const char *fault = meet->line.fault;
-    line_close(&meet->line);
-    if (meet->closing)
+    const char *fault = rendezvous->line.fault;
+    line_close(&rendezvous->line);
+    if (rendezvous->closing)
         return;
-    judge_lost(&meet->peers[0], fault, &err);
-    meet_judge(meet, 0, &err);
+    judge_lost(&rendezvous->peers[0], fault, &err);
+    rendezvous_judge(rendezvous, 0, &err);
 }
 
-static void read_line(struct meet *meet)
+static void read_line(struct rendezvous *rendezvous)
 {
     struct frame frame;
     int taken = 0;
-    if (meet->line.fd < 0)
+    if (rendezvous->line.fd < 0)
         return;
-    const int filled = line_fill(&meet->line);
-    while (meet->line.fd >= 0 && (taken = line_take(&meet->line, &frame)) > 0)
-        if (take_frame(meet, &frame) < 0) {
-            meet->line.fault = MALFORMED;
+    const int filled = line_fill(&rendezvous->line);
+    while (rendezvous->line.fd >= 0 && (taken = line_take(&rendezvous->line, &frame)) > 0)
+        if (take_frame(rendezvous, &frame) < 0) {
+            rendezvous->line.fault = MALFORMED;
             taken = -1;
             break;
         }
-    if (meet->line.fd >= 0 && (filled < 0 || taken < 0))
-        broken(meet);
+    if (rendezvous->line.fd >= 0 && (filled < 0 || taken < 0))
+        broken(rendezvous);
 }
 
-static void send_line(struct meet *meet)
+static void send_line(struct rendezvous *rendezvous)
 {
-    if (meet->line.fd < 0)
+    if (rendezvous->line.fd < 0)
         return;
-    if (meet_is_due(meet) && meet->begun && line_is_empty(&meet->line))
-        line_put(&meet->line, FRAME_REPORT, &meet->report, sizeof meet->report);
-    if (meet->closing && meet->closing_since <= 0) {
-        line_put(&meet->line, FRAME_BYE, NULL, 0);
-        meet->closing_since = meet->now;
+    if (rendezvous_is_due(rendezvous) && rendezvous->begun && line_is_empty(&rendezvous->line))
+        line_put(&rendezvous->line, FRAME_REPORT, &rendezvous->report, sizeof rendezvous->report);
+    if (rendezvous->closing && rendezvous->closing_since <= 0) {
+        line_put(&rendezvous->line, FRAME_BYE, NULL, 0);
+        rendezvous->closing_since = rendezvous->now;
     }
-    if (line_flush(&meet->line) < 0)
-        broken(meet);
+    if (line_flush(&rendezvous->line) < 0)
+        broken(rendezvous);
 }
 
-static void watch_first(struct meet *meet)
+static void watch_first(struct rendezvous *rendezvous)
 {
     struct error err;
-    const double timeout = meet->options.peer_timeout;
-    if (meet->begun && !meet->failed && !meet->closing && judge_is_silent(&meet->peers[0], meet->now, timeout)) {
-        judge_silent(&meet->peers[0], meet->now, timeout, &err);
-        meet_judge(meet, 0, &err);
+    const double timeout = rendezvous->options.peer_timeout;
+    if (rendezvous->begun && !rendezvous->failed && !rendezvous->closing &&
+        judge_is_silent(&rendezvous->peers[0], rendezvous->now, timeout)) {
+        judge_silent(&rendezvous->peers[0], rendezvous->now, timeout, &err);
+        rendezvous_judge(rendezvous, 0, &err);
     }
-    meet_leave_late(meet);
+    rendezvous_leave_late(rendezvous);
 }
 
 void *member_run(void *context)
 {
-    struct meet *meet = context;
+    struct rendezvous *rendezvous = context;
     struct poll_set set = {0};
-    pthread_mutex_lock(&meet->lock);
-    meet->now = meet->peers[0].heard = REPORT_SECONDS;
-    while (!meet->closing ||
-           (meet->line.fd >= 0 && (meet->closing_since <= 0 || meet->now - meet->closing_since < CLOSE_SECONDS))) {
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous->now = rendezvous->peers[0].heard = REPORT_SECONDS;
+    while (!rendezvous->closing ||
+           (rendezvous->line.fd >= 0 &&
+            (rendezvous->closing_since <= 0 || rendezvous->now - rendezvous->closing_since < CLOSE_SECONDS))) {
         set.count = 0;
-        if (meet->line.fd >= 0)
-            poll_add(&set, meet->line.fd, &meet->line);
-        read_line(meet); /* frames that came with the welcome are here already */
-        send_line(meet);
-        meet_rest(meet, &set);
-        watch_first(meet);
+        if (rendezvous->line.fd >= 0)
+            poll_add(&set, rendezvous->line.fd, &rendezvous->line);
+        read_line(rendezvous); /* frames that came with the welcome are here already */
+        send_line(rendezvous);
+        rendezvous_poll(rendezvous, &set);
+        watch_first(rendezvous);
     }
-    pthread_mutex_unlock(&meet->lock);
+    pthread_mutex_unlock(&rendezvous->lock);
     poll_release(&set);
     return NULL;
 }

@@ -112,7 +112,7 @@ static void *mpi_open(const struct comm_options *options, struct error *err)
     return all;
 }
 
-static int meet(struct processes *all, double timeout, struct error *err)
+static int rendezvous(struct processes *all, double timeout, struct error *err)
 {
     MPI_Request request;
     TRY_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &request));
@@ -123,7 +123,7 @@ static int meet(struct processes *all, double timeout, struct error *err)
 static void mpi_close(void *opened, bool well)
 {
     struct error ignored;
-    if (well && meet(opened, CLOSE_SECONDS, &ignored) == 0)
+    if (well && rendezvous(opened, CLOSE_SECONDS, &ignored) == 0)
         MPI_Finalize();
     mem_free(opened);
 }
@@ -138,7 +138,7 @@ static void mpi_abort(void *opened)
 static int mpi_barrier(void *opened, struct error *err)
 {
     struct processes *all = opened;
-    return meet(all, all->timeout, err);
+    return rendezvous(all, all->timeout, err);
 }
 
 static int mpi_reduce(void *opened, enum comm_operation operation, enum comm_type type, void *data, size_t count,

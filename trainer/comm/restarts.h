@@ -31,7 +31,8 @@ bool restarts_mend(const struct error *err);
  * numbers (seconds, steps), except those of ranks. */
 uint64_t restarts_cause(const char *text);
 
-/* The rank at the beginning of an error's text (meet.h: "rank 2 (node7, pid 123) was lost …"), else `otherwise`. */
+/* The rank at the beginning of an error's text (rendezvous.h: "rank 2 (node7, pid 123) was lost …"), else `otherwise`.
+ * */
 uint32_t restarts_rank(const char *text, uint32_t otherwise);
 
 /* The earlier one of `count` failures that is the same: same step, and same rank and signal, or same kind and cause.

@@ -5,7 +5,8 @@
 #include "base/launcher.h"
 
 /* Starts launch->children processes of this program with the same arguments, as ranks from launch->rank on, and waits
- * until all have ended. If they are all ranks of the run and no meeting place was given, they meet at a loopback port.
+ * until all have ended. If they are all ranks of the run and no rendezvous place was given, they meet at a loopback
+ * port.
  *
  * - Each learns its rank from DS_CHILD (launch_find), and the job's key from a pipe. Without a key they get a random
  *   one, if they are all ranks of the run.

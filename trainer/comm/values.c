@@ -1,7 +1,7 @@
 /* In: the values and blocks of a process. Out: those of all. */
 #include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous_parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -15,11 +15,11 @@ int value_read(struct str frame, struct str *key, struct str *bytes)
         return -1;
     memcpy(&size, frame.data, sizeof size);
     frame = (struct str){frame.data + sizeof size, frame.size - sizeof size};
-    if (size == 0 || size > MEET_KEY_MAX || size > frame.size || memchr(frame.data, '\0', size))
+    if (size == 0 || size > RENDEZVOUS_KEY_MAX || size > frame.size || memchr(frame.data, '\0', size))
         return -1;
     *key = (struct str){frame.data, size};
     *bytes = (struct str){frame.data + size, frame.size - size};
-    return bytes->size <= MEET_VALUE_MAX ? 0 : -1;
+    return bytes->size <= RENDEZVOUS_VALUE_MAX ? 0 : -1;
 }
 
 void value_write(struct buf *frame, struct str key, struct str bytes)
@@ -30,122 +30,123 @@ void value_write(struct buf *frame, struct str key, struct str bytes)
     buf_add_str(frame, bytes);
 }
 
-const struct value *meet_find(const struct meet *meet, struct str key)
+const struct value *rendezvous_find_value(const struct rendezvous *rendezvous, struct str key)
 {
-    for (size_t i = 0; i < meet->values_count; i++)
-        if (str_equal(str_of(meet->values[i].key), key))
-            return &meet->values[i];
+    for (size_t i = 0; i < rendezvous->values_count; i++)
+        if (str_equal(str_of(rendezvous->values[i].key), key))
+            return &rendezvous->values[i];
     return NULL;
 }
 
-void meet_keep(struct meet *meet, struct str key, struct str bytes)
+void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
     struct error err;
     struct buf name = {0};
-    if (meet_find(meet, key))
+    if (rendezvous_find_value(rendezvous, key))
         return;
-    assert(key.size > 0 && key.size <= MEET_KEY_MAX && bytes.size <= MEET_VALUE_MAX);
-    meet->values_bytes += key.size + bytes.size + VALUE_COST;
-    if (meet->values_bytes > VALUES_BYTES) {
+    assert(key.size > 0 && key.size <= RENDEZVOUS_KEY_MAX && bytes.size <= RENDEZVOUS_VALUE_MAX);
+    rendezvous->values_bytes += key.size + bytes.size + VALUE_COST;
+    if (rendezvous->values_bytes > VALUES_BYTES) {
         fail(&err, ERR_RESOURCE, "the processes exchanged more than %zu bytes", VALUES_BYTES);
-        meet_judge(meet, NOBODY, &err);
+        rendezvous_judge(rendezvous, NOBODY, &err);
         return;
     }
-    if ((meet->values_count & (meet->values_count - 1)) == 0) /* full at each power of two */
-        meet->values = mem_grow(meet->values, meet->values_count ? 2 * meet->values_count : 1, sizeof *meet->values);
-    struct value *value = &meet->values[meet->values_count++];
+    if ((rendezvous->values_count & (rendezvous->values_count - 1)) == 0) /* full at each power of two */
+        rendezvous->values = mem_grow(rendezvous->values, rendezvous->values_count ? 2 * rendezvous->values_count : 1,
+                                      sizeof *rendezvous->values);
+    struct value *value = &rendezvous->values[rendezvous->values_count++];
     *value = (struct value){0};
     buf_add_str(&name, key);
     value->key = mem_copy_text(buf_text(&name));
     buf_release(&name);
     buf_add_str(&value->bytes, bytes);
-    pthread_cond_broadcast(&meet->changed);
+    pthread_cond_broadcast(&rendezvous->changed);
 }
 
-void value_put(struct meet *meet, struct str key, struct str bytes)
+void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
     struct buf frame = {0};
-    if (meet->hub) {
-        hub_set(meet, key, bytes);
+    if (rendezvous->hub) {
+        hub_set(rendezvous, key, bytes);
     } else {
         value_write(&frame, key, bytes);
-        line_put(&meet->line, FRAME_SET, frame.data, frame.size);
+        line_put(&rendezvous->line, FRAME_SET, frame.data, frame.size);
     }
-    meet_wake(meet);
+    rendezvous_wake(rendezvous);
     buf_release(&frame);
 }
 
-int meet_set(struct meet *meet, const char *key, struct str value, struct error *err)
+int rendezvous_set(struct rendezvous *rendezvous, const char *key, struct str value, struct error *err)
 {
     const struct str name = str_of(key);
-    assert(meet && name.size > 0 && name.size <= MEET_KEY_MAX);
-    if (value.size > MEET_VALUE_MAX)
+    assert(rendezvous && name.size > 0 && name.size <= RENDEZVOUS_KEY_MAX);
+    if (value.size > RENDEZVOUS_VALUE_MAX)
         return fail(err, ERR_RESOURCE, "the value of %s has %zu bytes, at most %zu are allowed", key, value.size,
-                    MEET_VALUE_MAX);
-    pthread_mutex_lock(&meet->lock);
-    value_put(meet, name, value);
-    const int result = meet->failed ? meet_tell(meet, err) : 0;
-    pthread_mutex_unlock(&meet->lock);
+                    RENDEZVOUS_VALUE_MAX);
+    pthread_mutex_lock(&rendezvous->lock);
+    value_put(rendezvous, name, value);
+    const int result = rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
+    pthread_mutex_unlock(&rendezvous->lock);
     return result;
 }
 
-/* Fails if the meeting has failed, or if rank 0 has left: then no answer will come. */
-static int check_line(struct meet *meet, struct error *err)
+/* Fails if the rendezvous has failed, or if rank 0 has left: then no answer will come. */
+static int check_line(struct rendezvous *rendezvous, struct error *err)
 {
-    if (meet->failed)
-        return meet_tell(meet, err);
-    if (!meet->hub && meet->line.fd < 0)
+    if (rendezvous->failed)
+        return rendezvous_tell(rendezvous, err);
+    if (!rendezvous->hub && rendezvous->line.fd < 0)
         return fail(err, ERR_PEER, "rank 0 has left already");
     return 0;
 }
 
-int meet_get(struct meet *meet, const char *key, double seconds, struct buf *out, struct error *err)
+int rendezvous_get(struct rendezvous *rendezvous, const char *key, double seconds, struct buf *out, struct error *err)
 {
     const double from = clock_now();
     const struct str name = str_of(key);
     const struct value *found;
     int result = 0;
-    assert(meet && name.size > 0 && name.size <= MEET_KEY_MAX);
-    pthread_mutex_lock(&meet->lock);
-    meet->waits++;
-    found = meet_find(meet, name);
-    if (!found && !meet->hub) {
+    assert(rendezvous && name.size > 0 && name.size <= RENDEZVOUS_KEY_MAX);
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous->waits++;
+    found = rendezvous_find_value(rendezvous, name);
+    if (!found && !rendezvous->hub) {
         struct buf frame = {0};
         value_write(&frame, name, (struct str){0});
-        line_put(&meet->line, FRAME_GET, frame.data, frame.size);
+        line_put(&rendezvous->line, FRAME_GET, frame.data, frame.size);
         buf_release(&frame);
-        meet_wake(meet);
+        rendezvous_wake(rendezvous);
     }
     while (!found && result == 0) {
-        result = check_line(meet, err);
+        result = check_line(rendezvous, err);
         if (result == 0 && clock_now() - from > seconds)
             result = fail(err, ERR_PEER, "%s was not set within %.0f s", key, seconds);
         if (result == 0)
-            meet_await(meet);
-        found = meet_find(meet, name);
+            rendezvous_await(rendezvous);
+        found = rendezvous_find_value(rendezvous, name);
     }
     if (found) {
         buf_add_str(out, buf_str(&found->bytes));
         result = 0;
     }
-    meet->waits--;
-    meet->report.moves++;
-    pthread_mutex_unlock(&meet->lock);
+    rendezvous->waits--;
+    rendezvous->report.moves++;
+    pthread_mutex_unlock(&rendezvous->lock);
     return result;
 }
 
 /* ---------------------------------------------------------------------------------------------------- exchange */
 
-void meet_given(struct meet *meet, struct str bytes)
+void rendezvous_take_blocks(struct rendezvous *rendezvous, struct str bytes)
 {
-    buf_reset(&meet->given);
-    buf_add_str(&meet->given, bytes);
-    meet->exchanges++;
-    pthread_cond_broadcast(&meet->changed);
+    buf_reset(&rendezvous->given);
+    buf_add_str(&rendezvous->given, bytes);
+    rendezvous->exchanges++;
+    pthread_cond_broadcast(&rendezvous->changed);
 }
 
 /* < 0: the sizes do not fit the bytes. */
-static int cut_blocks(struct meet_blocks *blocks, uint32_t count)
+static int cut_blocks(struct rendezvous_blocks *blocks, uint32_t count)
 {
     size_t at = count * sizeof(uint32_t);
     blocks->of = mem_array(count, sizeof *blocks->of);
@@ -162,67 +163,69 @@ static int cut_blocks(struct meet_blocks *blocks, uint32_t count)
     return at == blocks->bytes.size ? 0 : -1;
 }
 
-static void give_alone(struct str block, struct meet_blocks *blocks)
+static void give_alone(struct str block, struct rendezvous_blocks *blocks)
 {
     buf_add_str(&blocks->bytes, block);
     blocks->of = mem_array(1, sizeof *blocks->of);
     blocks->of[0] = buf_str(&blocks->bytes);
 }
 
-int meet_exchange(struct meet *meet, struct str block, struct meet_blocks *blocks, struct error *err)
+int rendezvous_all_gather(struct rendezvous *rendezvous, struct str block, struct rendezvous_blocks *blocks,
+                          struct error *err)
 {
     int result = 0;
-    *blocks = (struct meet_blocks){0};
-    assert(block.size <= MEET_BLOCK_MAX);
-    if (!meet) {
+    *blocks = (struct rendezvous_blocks){0};
+    assert(block.size <= RENDEZVOUS_BLOCK_MAX);
+    if (!rendezvous) {
         give_alone(block, blocks);
         return 0;
     }
-    pthread_mutex_lock(&meet->lock);
-    meet->waits++;
-    const uint64_t before = meet->exchanges;
-    if (meet->hub)
-        hub_give(meet, 0, block);
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous->waits++;
+    const uint64_t before = rendezvous->exchanges;
+    if (rendezvous->hub)
+        hub_take_block(rendezvous, 0, block);
     else
-        line_put(&meet->line, FRAME_GIVE, block.data, block.size);
-    meet_wake(meet);
-    while (meet->exchanges == before && result == 0) {
-        result = check_line(meet, err);
+        line_put(&rendezvous->line, FRAME_BLOCK, block.data, block.size);
+    rendezvous_wake(rendezvous);
+    while (rendezvous->exchanges == before && result == 0) {
+        result = check_line(rendezvous, err);
         if (result == 0)
-            meet_await(meet);
+            rendezvous_await(rendezvous);
     }
-    if (meet->exchanges > before) {
-        buf_add_str(&blocks->bytes, buf_str(&meet->given));
+    if (rendezvous->exchanges > before) {
+        buf_add_str(&blocks->bytes, buf_str(&rendezvous->given));
         result = 0;
     }
-    meet->waits--;
-    meet->report.moves++;
-    pthread_mutex_unlock(&meet->lock);
-    if (result == 0 && cut_blocks(blocks, meet->options.size) < 0)
+    rendezvous->waits--;
+    rendezvous->report.moves++;
+    pthread_mutex_unlock(&rendezvous->lock);
+    if (result == 0 && cut_blocks(blocks, rendezvous->options.size) < 0)
         result = fail(err, ERR_PEER, "rank 0 sent what is not its processes' blocks");
     if (result < 0)
-        meet_blocks_release(blocks);
+        rendezvous_blocks_release(blocks);
     return result;
 }
 
-void meet_blocks_release(struct meet_blocks *blocks)
+void rendezvous_blocks_release(struct rendezvous_blocks *blocks)
 {
     buf_release(&blocks->bytes);
     mem_free(blocks->of);
-    *blocks = (struct meet_blocks){0};
+    *blocks = (struct rendezvous_blocks){0};
 }
 
-int meet_exchange_all(struct meet *meet, const void *mine, size_t size, void *all, struct error *err)
+int rendezvous_all_gather_equal(struct rendezvous *rendezvous, const void *mine, size_t size, void *all,
+                                struct error *err)
 {
-    struct meet_blocks blocks;
-    int result = meet_exchange(meet, (struct str){mine, size}, &blocks, err);
-    for (uint32_t i = 0; result == 0 && i < meet_size(meet); i++) {
+    struct rendezvous_blocks blocks;
+    int result = rendezvous_all_gather(rendezvous, (struct str){mine, size}, &blocks, err);
+    for (uint32_t i = 0; result == 0 && i < rendezvous_size(rendezvous); i++) {
         if (blocks.of[i].size == size)
             memcpy((char *)all + i * size, blocks.of[i].data, size);
         else
             result = fail(err, ERR_PEER, "rank %" PRIu32 " gave %zu bytes instead of %zu", i, blocks.of[i].size, size);
     }
-    meet_blocks_release(&blocks);
+    rendezvous_blocks_release(&blocks);
     return result;
 }
 
@@ -245,63 +248,63 @@ static struct str halted_key(uint64_t step, uint32_t rank, char key[40])
     return str_of(key);
 }
 
-void value_go_on(struct meet *meet, uint64_t step)
+void value_go_on(struct rendezvous *rendezvous, uint64_t step)
 {
     char key[40];
-    value_put(meet, step_key(step, key), GO_ON);
+    value_put(rendezvous, step_key(step, key), GO_ON);
 }
 
-void meet_begin(struct meet *meet, uint64_t step)
+void rendezvous_begin(struct rendezvous *rendezvous, uint64_t step)
 {
-    if (!meet)
+    if (!rendezvous)
         return;
-    pthread_mutex_lock(&meet->lock);
-    if (meet->stop && meet->begun_step != step)
-        value_go_on(meet, step);
-    meet->begun_step = step;
-    pthread_mutex_unlock(&meet->lock);
+    pthread_mutex_lock(&rendezvous->lock);
+    if (rendezvous->stop && rendezvous->begun_step != step)
+        value_go_on(rendezvous, step);
+    rendezvous->begun_step = step;
+    pthread_mutex_unlock(&rendezvous->lock);
 }
 
-bool meet_has_begun(struct meet *meet, uint64_t step)
+bool rendezvous_has_begun(struct rendezvous *rendezvous, uint64_t step)
 {
-    pthread_mutex_lock(&meet->lock);
-    const bool begun = meet->begun_step == step;
-    pthread_mutex_unlock(&meet->lock);
+    pthread_mutex_lock(&rendezvous->lock);
+    const bool begun = rendezvous->begun_step == step;
+    pthread_mutex_unlock(&rendezvous->lock);
     return begun;
 }
 
 /* On rank 0: waits until all have halted, or one has begun. */
-static int count_halted(struct meet *meet, uint64_t step, struct error *err)
+static int count_halted(struct rendezvous *rendezvous, uint64_t step, struct error *err)
 {
     char key[40];
     int result = 0;
-    pthread_mutex_lock(&meet->lock);
-    meet->waits++;
-    while (result == 0 && !meet_find(meet, step_key(step, key))) {
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous->waits++;
+    while (result == 0 && !rendezvous_find_value(rendezvous, step_key(step, key))) {
         uint32_t halted = 0;
-        while (halted < meet->options.size && meet_find(meet, halted_key(step, halted, key)))
+        while (halted < rendezvous->options.size && rendezvous_find_value(rendezvous, halted_key(step, halted, key)))
             halted++;
-        if (halted == meet->options.size)
-            value_put(meet, step_key(step, key), DISCARD);
-        else if ((result = check_line(meet, err)) == 0)
-            meet_await(meet);
+        if (halted == rendezvous->options.size)
+            value_put(rendezvous, step_key(step, key), DISCARD);
+        else if ((result = check_line(rendezvous, err)) == 0)
+            rendezvous_await(rendezvous);
     }
-    meet->waits--;
-    meet->report.moves++;
-    pthread_mutex_unlock(&meet->lock);
+    rendezvous->waits--;
+    rendezvous->report.moves++;
+    pthread_mutex_unlock(&rendezvous->lock);
     return result;
 }
 
-int meet_halt(struct meet *meet, uint64_t step, bool *discard, struct error *err)
+int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard, struct error *err)
 {
     char key[40];
     struct buf value = {0};
-    halted_key(step, meet->options.rank, key);
-    TRY(meet_set(meet, key, STR(""), err));
-    if (meet->hub)
-        TRY(count_halted(meet, step, err));
+    halted_key(step, rendezvous->options.rank, key);
+    TRY(rendezvous_set(rendezvous, key, STR(""), err));
+    if (rendezvous->hub)
+        TRY(count_halted(rendezvous, step, err));
     step_key(step, key);
-    const int result = meet_get(meet, key, HUGE_VAL, &value, err);
+    const int result = rendezvous_get(rendezvous, key, HUGE_VAL, &value, err);
     *discard = result == 0 && str_equal(buf_str(&value), DISCARD);
     buf_release(&value);
     return result;

@@ -113,19 +113,20 @@ static int decide(struct carrier *carrier, const struct card *cards, uint32_t si
     return 0;
 }
 
-int carrier_agree(struct carrier *carrier, struct meet *meet, uint32_t size, struct error *err)
+int carrier_agree(struct carrier *carrier, struct rendezvous *rendezvous, uint32_t size, struct error *err)
 {
     struct card card = {.able = carrier->able, .shares = carrier->shares};
     struct card *cards = mem_array(size, sizeof *cards);
     memcpy(card.gpu, carrier->gpu, sizeof card.gpu);
-    int result = meet_exchange_all(meet, &card, sizeof card, cards, err);
+    int result = rendezvous_all_gather_equal(rendezvous, &card, sizeof card, cards, err);
     if (result == 0)
         result = decide(carrier, cards, size, err);
     mem_free(cards);
     if (result < 0 || carrier->kind != COMM_NCCL)
         return result;
     const char *version = comm_kind_version(COMM_NCCL, err);
-    return version ? meet_compare(meet, &(struct meet_fact){.name = "the version of NCCL", .value = version}, 1, err)
+    return version ? rendezvous_compare(
+                         rendezvous, &(struct rendezvous_fact){.name = "the version of NCCL", .value = version}, 1, err)
                    : -1;
 }
 

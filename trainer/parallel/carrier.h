@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/cuda/cuda.h"
 #include "trainer/recipe/settings.h"
 
@@ -18,12 +18,13 @@ struct carrier {
     char why[COMM_TEXT_BYTES]; /* with auto on a GPU: why NCCL is not used, for the console; else "" */
 };
 
-/* What this process would choose, before the meeting: with auto, MPI if it started us and no rendezvous is given, else
- * gloo. ERR_USAGE: the library of --comm is not available, or NCCL with --device cpu; ERR_RESOURCE: there is no GPU. */
+/* What this process would choose, before the rendezvous: with auto, MPI if it started us and no rendezvous is given,
+ * else gloo. ERR_USAGE: the library of --comm is not available, or NCCL with --device cpu; ERR_RESOURCE: there is no
+ * GPU. */
 int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err);
 /* Called by all processes: with auto switches to NCCL if all can use it and no two share a GPU (or sharing is allowed).
  * ERR_USAGE: two share one with --comm nccl; ERR_MISMATCH: the versions of NCCL differ. */
-int carrier_agree(struct carrier *carrier, struct meet *meet, uint32_t size, struct error *err);
+int carrier_agree(struct carrier *carrier, struct rendezvous *rendezvous, uint32_t size, struct error *err);
 /* "over gloo 0.5.0, through the host's memory: two processes share a GPU" */
 void carrier_say(const struct carrier *carrier, char *out, size_t size);
 

@@ -14,7 +14,7 @@ struct gradient_exchange {
     struct model *model;
 
     struct comm *comm; /* from exchange_join; NULL: not joined, or alone */
-    struct meet *meet;
+    struct rendezvous *rendezvous;
     struct loss_sum losses;
     double *sums; /* [STEP_SUMS] of losses, in the device's memory; NULL: the model has them */
 

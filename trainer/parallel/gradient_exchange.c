@@ -59,17 +59,17 @@ void exchange_close(struct gradient_exchange *x)
     mem_free(x);
 }
 
-void exchange_join(struct gradient_exchange *x, struct comm *comm, struct meet *meet, const uint64_t *borders,
-                   bool on_hosts)
+void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendezvous *rendezvous,
+                   const uint64_t *borders, bool on_hosts)
 {
     const struct recipe *recipe = x->options.recipe;
     const struct ops *ops = x->options.ops;
     const uint64_t parts = recipe->part > 0 ? recipe_parts(recipe) : 0;
     x->comm = comm;
-    x->meet = meet;
+    x->rendezvous = rendezvous;
     if (comm_size(comm) == 1 && parts == 0)
         return;
-    loss_sum_open(&x->losses, comm, meet, parts, borders);
+    loss_sum_open(&x->losses, comm, rendezvous, parts, borders);
     x->sums = ops->allocate(ops->device, STEP_SUMS * sizeof *x->sums);
     if (x->kind->join)
         x->kind->join(x, &(struct gradient_sum_options){
@@ -77,7 +77,7 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct meet *
                              .params = x->options.params,
                              .gradients = model_gradients(x->model),
                              .comm = comm,
-                             .meet = meet,
+                             .rendezvous = rendezvous,
                              .same_bits = parts > 0,
                              .wire = recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT,
                              .parts = parts,

@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "trainer/parallel/buckets.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/parallel/gradient_pieces.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/model.h"
@@ -59,8 +59,8 @@ void exchange_close(struct gradient_exchange *exchange); /* NULL is fine */
 
 /* Before the first step, in all processes; allocates what sums need. `borders`: with --same-bits process r has the
  * parts [borders[r], borders[r + 1]) of a batch; copied. `on_hosts`: every process has its gradients in host memory. */
-void exchange_join(struct gradient_exchange *exchange, struct comm *comm, struct meet *meet, const uint64_t *borders,
-                   bool on_hosts);
+void exchange_join(struct gradient_exchange *exchange, struct comm *comm, struct rendezvous *rendezvous,
+                   const uint64_t *borders, bool on_hosts);
 /* Between steps: changes the borders of parts. */
 void exchange_recut(struct gradient_exchange *exchange, const uint64_t *borders);
 

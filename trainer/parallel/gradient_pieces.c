@@ -232,7 +232,7 @@ static void settle(struct gradient_pieces *own, struct gradient_group *group)
     const size_t each = comm_type_bytes(carried(own));
     assert(group->state == GROUP_SUMS);
     for (const struct gradient_part *part = group->parts; part < group->parts_end; part++) {
-        meet_move(own->options.meet, own->number, "bucket %zu", part->bucket);
+        rendezvous_progress(own->options.rendezvous, own->number, "bucket %zu", part->bucket);
         if (!await(own, part->number))
             continue;
         time_part(own, part);

@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/data/batch.h"
 #include "trainer/parallel/gradient_sum.h"
 

@@ -335,7 +335,7 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     while (sum->started < sum->range_count)
         start_range(sum, memory);
     for (size_t i = 0; result == 0 && i < sum->range_count; i++) {
-        meet_move(sum->options.meet, sum->number, "bucket %zu", i);
+        rendezvous_progress(sum->options.rendezvous, sum->number, "bucket %zu", i);
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
         if (result == 0)
             time_bucket(sum, i);

@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/parallel/buckets.h"
 #include "trainer/model/model.h"
 #include "trainer/parallel/pieces.h"
@@ -38,7 +38,7 @@ struct gradient_sum_options {
     const struct params *params;
     void *gradients; /* flat, real (floats), in the device's memory */
     struct comm *comm;
-    struct meet *meet; /* is told which bucket comes next; NULL: one process */
+    struct rendezvous *rendezvous; /* is told which bucket comes next; NULL: one process */
     bool same_bits;
     enum comm_type wire;         /* type in which gradients are sent without same_bits: COMM_FLOAT or COMM_BF16 */
     uint64_t parts;              /* of a batch, each of which is a pass; for same_bits */

@@ -6,11 +6,11 @@
 
 #include "base/mem.h"
 
-void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct meet *meet, uint64_t parts,
+void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct rendezvous *rendezvous, uint64_t parts,
                    const uint64_t *borders)
 {
     const uint32_t size = comm_size(comm);
-    *losses = (struct loss_sum){.comm = comm, .meet = meet, .parts = parts};
+    *losses = (struct loss_sum){.comm = comm, .rendezvous = rendezvous, .parts = parts};
     if (parts == 0)
         return;
     losses->borders = mem_array(size + 1, sizeof *losses->borders);
@@ -79,7 +79,7 @@ static int add_parts(struct loss_sum *losses, int64_t refused, struct error *err
 
 int loss_sum_finish(struct loss_sum *losses, int64_t refused, double sums[STEP_SUMS], struct error *err)
 {
-    meet_move(losses->meet, losses->number, "sums of losses");
+    rendezvous_progress(losses->rendezvous, losses->number, "sums of losses");
     if (losses->parts > 0)
         TRY(add_parts(losses, refused, err));
     else

@@ -10,15 +10,15 @@
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/backend/ops.h"
 
 #include <stdint.h>
 
 struct loss_sum {
-    struct comm *comm; /* borrowed */
-    struct meet *meet; /* the same; NULL: one process */
-    uint64_t number;   /* of the step */
+    struct comm *comm;             /* borrowed */
+    struct rendezvous *rendezvous; /* the same; NULL: one process */
+    uint64_t number;               /* of the step */
     double sums[STEP_SUMS];
     /* With parts only. */
     uint64_t parts, part;          /* of a batch; this process's next one */
@@ -28,7 +28,7 @@ struct loss_sum {
 };
 
 /* `parts`: 0: passes are not parts. `borders` as in loss_sum_recut. */
-void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct meet *meet, uint64_t parts,
+void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct rendezvous *rendezvous, uint64_t parts,
                    const uint64_t *borders);
 void loss_sum_close(struct loss_sum *losses); /* safe on a zeroed one */
 /* Between steps: changes which parts each process has: borders[size + 1], from 0 to `parts`. Copied. Without parts does

@@ -16,25 +16,25 @@
 #include "trainer/parallel/run_key.h"
 #include "trainer/parallel/share.h"
 
-#define RUN_NAME        128
-#define OPTION_BYTES    32  /* of an option with its dashes */
-#define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
-#define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
-#define TEXT_BYTES_MAX  ((int64_t)64 << 20)  /* of one process, in process_group_gather_texts */
-#define LATER_NS        (200L * 1000 * 1000) /* by which a process leaves later whose error another one reports */
-#define MEETING_SECONDS 5.0                  /* in which the meeting notices that a process died */
+#define RUN_NAME       128
+#define OPTION_BYTES   32  /* of an option with its dashes */
+#define COMM_SECONDS   1e5 /* timeout of one operation; the rendezvous aborts it earlier if a process stalls */
+#define LEAVE_SECONDS  8.0 /* after a failure, until a process that hangs elsewhere is ended */
+#define TEXT_BYTES_MAX ((int64_t)64 << 20)  /* of one process, in process_group_gather_texts */
+#define LATER_NS       (200L * 1000 * 1000) /* by which a process leaves later whose error another one reports */
+#define DETECT_SECONDS 5.0                  /* in which the rendezvous notices that a process died */
 
-/* ---- the meeting as store of gloo and NCCL ---- */
+/* ---- the rendezvous as store of gloo and NCCL ---- */
 
 static int store_set(void *context, const char *name, const void *bytes, size_t size, struct error *err)
 {
-    return meet_set(context, name, (struct str){bytes, size}, err);
+    return rendezvous_set(context, name, (struct str){bytes, size}, err);
 }
 
 static long store_get(void *context, const char *name, void *bytes, size_t room, double timeout, struct error *err)
 {
     struct buf value = {0};
-    if (meet_get(context, name, timeout, &value, err) < 0) {
+    if (rendezvous_get(context, name, timeout, &value, err) < 0) {
         buf_release(&value);
         return -1;
     }
@@ -46,12 +46,12 @@ static long store_get(void *context, const char *name, void *bytes, size_t room,
 
 static int store_check(void *context, struct error *err)
 {
-    return meet_has_failed(context) ? meet_failed(context, err) : 0;
+    return rendezvous_has_failed(context) ? rendezvous_failed(context, err) : 0;
 }
 
 /* ---- opening ---- */
 
-/* Called by the meeting, which notices a failure first: makes operations under way fail with the same error. */
+/* Called by the rendezvous, which notices a failure first: makes operations under way fail with the same error. */
 static void abort_comm(void *context, const struct error *why)
 {
     struct process_group *processes = context;
@@ -67,7 +67,7 @@ static int exchange_weights(struct process_group *processes, uint64_t weight, st
     assert(!processes->weights);
     processes->weights = mem_clear(processes->size, sizeof *processes->weights);
     uint64_t sum = 0, adapting = 0;
-    TRY(meet_exchange_all(processes->meet, &weight, sizeof weight, processes->weights, err));
+    TRY(rendezvous_all_gather_equal(processes->rendezvous, &weight, sizeof weight, processes->weights, err));
     for (uint32_t r = 0; r < processes->size; r++) {
         adapting += processes->weights[r] == SHARE_AUTO;
         sum += processes->weights[r] == SHARE_AUTO ? 1 : processes->weights[r];
@@ -82,29 +82,29 @@ static int exchange_weights(struct process_group *processes, uint64_t weight, st
     return 0;
 }
 
-_Static_assert(COMM_SECRET_BYTES == MEET_SECRET_BYTES, "one is the other");
+_Static_assert(COMM_SECRET_BYTES == RENDEZVOUS_SECRET_BYTES, "one is the other");
 
 static void tell_waiting(void *context, bool waits)
 {
-    meet_wait(((struct process_group *)context)->meet, waits);
+    rendezvous_set_waiting(((struct process_group *)context)->rendezvous, waits);
 }
 
-/* Opens the communication library. If MPI started us without a rendezvous, this comes before the meeting, because MPI
- * then tells the others where rank 0 is; otherwise the meeting comes first. */
+/* Opens the communication library. If MPI started us without a rendezvous, this comes before the rendezvous, because
+ * MPI then tells the others where rank 0 is; otherwise the rendezvous comes first. */
 static int open_comm(struct process_group *processes, struct error *err)
 {
     struct comm_options options = {
         .rank = processes->rank,
         .size = processes->size,
         .timeout = COMM_SECONDS,
-        .address = meet_address(processes->meet),
-        .store = {store_set, store_get, store_check, processes->meet},
+        .address = rendezvous_address(processes->rendezvous),
+        .store = {store_set, store_get, store_check, processes->rendezvous},
         .waiting = tell_waiting,
         .waiting_context = processes,
     };
-    if (processes->meet)
-        meet_secret(processes->meet, "connections", options.secret);
-    meet_move(processes->meet, 0, "connecting");
+    if (processes->rendezvous)
+        rendezvous_secret(processes->rendezvous, "connections", options.secret);
+    rendezvous_progress(processes->rendezvous, 0, "connecting");
     struct comm *comm = comm_open(processes->carrier.kind, &options, err);
     pthread_mutex_lock(&processes->lock);
     assert(!processes->comm);
@@ -113,7 +113,7 @@ static int open_comm(struct process_group *processes, struct error *err)
     return comm ? 0 : -1;
 }
 
-static int give_by_comm(void *context, void *bytes, size_t size, struct error *err)
+static int broadcast_by_comm(void *context, void *bytes, size_t size, struct error *err)
 {
     struct process_group *processes = context;
     return comm_run(processes->comm,
@@ -122,14 +122,14 @@ static int give_by_comm(void *context, void *bytes, size_t size, struct error *e
 }
 
 /* Names the run for processes of other runs that come to its place by accident. No option stands in it: where those
- * differ, meet_compare names the option. */
+ * differ, rendezvous_compare names the option. */
 static void name_run(const struct settings *settings, char run[RUN_NAME])
 {
     const char *job = settings->launch->job;
     snprintf(run, RUN_NAME, "%.20s%s%.90s", settings->result->verb->name, job[0] ? ", " : "", job);
 }
 
-static int open_meeting(struct process_group *processes, const struct settings *settings, struct error *err)
+static int open_rendezvous(struct process_group *processes, const struct settings *settings, struct error *err)
 {
     const struct launch *launch = settings->launch;
     char run[RUN_NAME];
@@ -140,24 +140,24 @@ static int open_meeting(struct process_group *processes, const struct settings *
                     "%s started %" PRIu32 " processes but does not say where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
     name_run(settings, run);
-    return meet_open(&processes->meet,
-                     &(struct meet_options){
-                         .rank = launch->rank,
-                         .size = launch->size,
-                         .endpoint = launch->rendezvous[0] ? launch->rendezvous : NULL,
-                         .listener = launch->listener,
-                         .bind = settings->bind,
-                         .admits_all = run_key_is_none(settings),
-                         .key = named ? &launch->key : NULL, /* MPI carries one of its own */
-                         .run = run,
-                         .give = named ? NULL : give_by_comm,
-                         .give_context = processes,
-                         .peer_timeout = (double)settings->peer_timeout,
-                         .leave_timeout = LEAVE_SECONDS,
-                         .failed = abort_comm,
-                         .failed_context = processes,
-                     },
-                     err);
+    return rendezvous_open(&processes->rendezvous,
+                           &(struct rendezvous_options){
+                               .rank = launch->rank,
+                               .size = launch->size,
+                               .endpoint = launch->rendezvous[0] ? launch->rendezvous : NULL,
+                               .listener = launch->listener,
+                               .bind = settings->bind,
+                               .admits_all = run_key_is_none(settings),
+                               .key = named ? &launch->key : NULL, /* MPI carries one of its own */
+                               .run = run,
+                               .broadcast = named ? NULL : broadcast_by_comm,
+                               .broadcast_context = processes,
+                               .peer_timeout = (double)settings->peer_timeout,
+                               .leave_timeout = LEAVE_SECONDS,
+                               .failed = abort_comm,
+                               .failed_context = processes,
+                           },
+                           err);
 }
 
 /* Whether all processes must have the same value. */
@@ -174,9 +174,9 @@ static int compare_settings(struct process_group *processes, const struct settin
     size_t rows = 0, count = 1;
     while (program->rows[rows].name)
         rows++;
-    struct meet_fact *facts = mem_array(rows + 1, sizeof *facts);
+    struct rendezvous_fact *facts = mem_array(rows + 1, sizeof *facts);
     char(*names)[OPTION_BYTES] = mem_array(rows, sizeof *names), **values = mem_clear(rows + 1, sizeof *values);
-    facts[0] = (struct meet_fact){.name = "version", .value = program->version};
+    facts[0] = (struct rendezvous_fact){.name = "version", .value = program->version};
     for (size_t i = 0; i < rows; i++) {
         const struct opt_row *row = &program->rows[i];
         if (!is_common(row->scope, settings->same_bits) || !opt_row_is_for(row, settings->result->verb))
@@ -187,10 +187,10 @@ static int compare_settings(struct process_group *processes, const struct settin
         if (value && (in_force || settings_given(settings, row->name)))
             values[count] = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         snprintf(names[count - 1], sizeof names[0], "--%s", row->name);
-        facts[count] = (struct meet_fact){names[count - 1], values[count] ? values[count] : "", .follows = true};
+        facts[count] = (struct rendezvous_fact){names[count - 1], values[count] ? values[count] : "", .follows = true};
         count++;
     }
-    const int result = meet_compare(processes->meet, facts, count, err);
+    const int result = rendezvous_compare(processes->rendezvous, facts, count, err);
     for (size_t i = 0; i < count; i++)
         mem_free(values[i]);
     mem_free(values);
@@ -205,8 +205,8 @@ static int join(struct process_group *processes, const struct settings *settings
     char over[512];
     TRY(compare_settings(processes, settings, err));
     if (!processes->comm) {
-        TRY(process_group_barrier(processes, carrier_agree(&processes->carrier, processes->meet, processes->size, err),
-                                  err));
+        TRY(process_group_barrier(
+            processes, carrier_agree(&processes->carrier, processes->rendezvous, processes->size, err), err));
         TRY(open_comm(processes, err));
     }
     carrier_say(&processes->carrier, over, sizeof over);
@@ -237,7 +237,7 @@ int process_group_open(struct process_group *processes, const struct settings *s
     TRY(carrier_find(&processes->carrier, settings, err));
     if (processes->carrier.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
         TRY(open_comm(processes, err));
-    TRY(open_meeting(processes, settings, err));
+    TRY(open_rendezvous(processes, settings, err));
     return process_group_barrier(processes, join(processes, settings, weight, err), err);
 }
 
@@ -251,7 +251,7 @@ void process_group_close(struct process_group *processes)
         comm_abort(comm, &(struct error){.kind = ERR_PEER, .text = "the run has failed"});
     if (comm)
         comm_close(comm);
-    meet_close(processes->meet);
+    rendezvous_close(processes->rendezvous);
     mem_free(processes->weights);
     *processes = (struct process_group){0};
 }
@@ -265,7 +265,7 @@ bool process_group_leave(struct process_group *processes, int result, struct err
     if (result < 0 && !common)
         process_group_fail(processes, err);
     const bool own = processes->launched == LAUNCH_CHILD || (processes->launched == LAUNCH_COMMAND && !common);
-    const bool mute = result < 0 && processes->meet && !meet_speaks(processes->meet) && !own;
+    const bool mute = result < 0 && processes->rendezvous && !rendezvous_reports_errors(processes->rendezvous) && !own;
     process_group_close(processes);
     if (mute)
         nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
@@ -276,34 +276,35 @@ bool process_group_leave(struct process_group *processes, int result, struct err
 
 int process_group_fail(struct process_group *processes, struct error *err)
 {
-    if (!processes->meet)
+    if (!processes->rendezvous)
         return -1;
-    /* A broken connection of comm says less than the meeting will in a moment: which process failed, and where. */
+    /* A broken connection of comm says less than the rendezvous will in a moment: which process failed, and where. */
     const double from = clock_now();
-    meet_wait(processes->meet, true);
-    while (err->kind == ERR_PEER && !meet_has_failed(processes->meet) && clock_now() - from < MEETING_SECONDS)
+    rendezvous_set_waiting(processes->rendezvous, true);
+    while (err->kind == ERR_PEER && !rendezvous_has_failed(processes->rendezvous) &&
+           clock_now() - from < DETECT_SECONDS)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
-    meet_wait(processes->meet, false);
-    return meet_fail(processes->meet, err);
+    rendezvous_set_waiting(processes->rendezvous, false);
+    return rendezvous_fail(processes->rendezvous, err);
 }
 
 int process_group_barrier(struct process_group *processes, int result, struct error *err)
 {
-    struct meet_blocks blocks = {0};
+    struct rendezvous_blocks blocks = {0};
     if (result < 0)
         return process_group_fail(processes, err);
     if (processes->size == 1)
         return 0;
-    result = meet_exchange(processes->meet, STR(""), &blocks, err);
-    meet_blocks_release(&blocks);
+    result = rendezvous_all_gather(processes->rendezvous, STR(""), &blocks, err);
+    rendezvous_blocks_release(&blocks);
     return result;
 }
 
 int process_group_compare(struct process_group *processes, const char *name, const char *value, struct error *err)
 {
-    return processes->size == 1
-               ? 0
-               : meet_compare(processes->meet, &(struct meet_fact){.name = name, .value = value}, 1, err);
+    return processes->size == 1 ? 0
+                                : rendezvous_compare(processes->rendezvous,
+                                                     &(struct rendezvous_fact){.name = name, .value = value}, 1, err);
 }
 
 static int await(struct process_group *processes, uint64_t number, struct error *err)
@@ -427,24 +428,25 @@ int process_group_control_end(struct process_group *processes, struct control *c
 
 bool process_group_has_failed(const struct process_group *processes)
 {
-    return processes->meet && meet_has_failed(processes->meet);
+    return processes->rendezvous && rendezvous_has_failed(processes->rendezvous);
 }
 
 bool process_group_stop_asked(struct process_group *processes)
 {
-    if (processes->meet && stop_requested())
-        meet_ask_stop(processes->meet);
-    return stop_requested() || (processes->meet && meet_stop_asked(processes->meet));
+    if (processes->rendezvous && stop_requested())
+        rendezvous_request_stop(processes->rendezvous);
+    return stop_requested() || (processes->rendezvous && rendezvous_stop_asked(processes->rendezvous));
 }
 
 bool process_group_halts(struct process_group *processes, uint64_t step)
 {
     struct error err;
     bool discard = false;
-    if (!process_group_stop_asked(processes) || processes->goes_on == step || meet_has_begun(processes->meet, step))
+    if (!process_group_stop_asked(processes) || processes->goes_on == step ||
+        rendezvous_has_begun(processes->rendezvous, step))
         return false;
-    if (meet_halt(processes->meet, step, &discard, &err) < 0)
-        return true; /* the meeting has failed */
+    if (rendezvous_halt(processes->rendezvous, step, &discard, &err) < 0)
+        return true; /* the rendezvous has failed */
     if (!discard)
         processes->goes_on = step;
     return discard;

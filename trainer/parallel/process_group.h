@@ -5,9 +5,9 @@
  *     process_group_open → process_group_compare, _barrier, _broadcast … while a training is opened
  *       → { process_group_control_begin, _end → a step, or a pause } … → process_group_close
  *
- * They communicate in two ways: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h)
- * carries numbers. A failure of one process makes all of them fail, and is reported once (comm/meet.h has how). Calls
- * marked "collective" must be made by all processes in the same order. */
+ * They communicate in two ways: the rendezvous (comm/rendezvous.h) knows who is alive and what failed, struct comm
+ * (comm.h) carries numbers. A failure of one process makes all of them fail, and is reported once (comm/rendezvous.h
+ * has how). Calls marked "collective" must be made by all processes in the same order. */
 #ifndef TRAINER_PARALLEL_PROCESS_GROUP_H
 #define TRAINER_PARALLEL_PROCESS_GROUP_H
 
@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "trainer/parallel/carrier.h"
 #include "trainer/comm/comm.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/parallel/decision.h"
 
@@ -35,9 +35,9 @@ struct control {
 struct process_group {
     uint32_t rank, size;
     enum launch_kind launched;
-    struct comm *comm;    /* of kind COMM_SELF for a single process */
-    pthread_mutex_t lock; /* protects `comm` against the meeting's thread */
-    struct meet *meet;    /* NULL for a single process */
+    struct comm *comm;             /* of kind COMM_SELF for a single process */
+    pthread_mutex_t lock;          /* protects `comm` against the rendezvous' thread */
+    struct rendezvous *rendezvous; /* NULL for a single process */
     struct carrier carrier;
     uint64_t goes_on;  /* the step that is finished although a stop was requested; 0: none */
     uint64_t *weights; /* [size] --share of each process, in millionths */

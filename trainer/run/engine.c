@@ -314,7 +314,7 @@ void engine_join(struct engine *e, const struct process_group *processes, const 
 {
     assert(!e->processes && (!engine_divides(e) || e->pieces.size == processes->size));
     e->processes = processes;
-    exchange_join(e->exchange, processes->comm, processes->meet, borders, on_hosts);
+    exchange_join(e->exchange, processes->comm, processes->rendezvous, borders, on_hosts);
 }
 
 void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale)
@@ -341,9 +341,9 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     double sums[STEP_SUMS];
     const bool parts = e->recipe->part > 0;
     if (e->processes)
-        meet_move(e->processes->meet, e->number, "a pass");
+        rendezvous_progress(e->processes->rendezvous, e->number, "a pass");
     if (exchange_sums(e->exchange) && (micro->ends || exchange_sends_every_pass(e->exchange)))
-        meet_begin(e->processes->meet, e->number);
+        rendezvous_begin(e->processes->rendezvous, e->number);
     model_forward_backward(e->model, &micro->batch, exchange_listener(e->exchange, &micro->batch, micro->ends),
                            parts ? &metrics : NULL);
     if (parts)
@@ -354,7 +354,7 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
 int engine_finish(struct engine *e, struct error *err)
 {
     if (exchange_sums(e->exchange))
-        meet_begin(e->processes->meet, e->number); /* needed if the share is empty: there was no pass */
+        rendezvous_begin(e->processes->rendezvous, e->number); /* needed if the share is empty: there was no pass */
     return exchange_finish(e->exchange, err);
 }
 

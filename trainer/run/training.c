@@ -378,7 +378,7 @@ static int divide_state(struct training *t, const struct origin *origin, struct 
                               mem_clear(count, sizeof *flat.first), mem_clear(count, sizeof *flat.second)};
     int result = process_group_barrier(
         t->processes, process_group_is_leader(t->processes) ? state_begin(t, origin, &flat, err) : 0, err);
-    meet_move(t->processes->meet, 0, "the first weights");
+    rendezvous_progress(t->processes->rendezvous, 0, "the first weights");
     if (result == 0)
         result = process_group_broadcast(t->processes, &t->position, sizeof t->position, err);
     if (result == 0 && exchange_scatter(t->engine.exchange, flat.params, flat.first, flat.second, err) < 0)
@@ -396,7 +396,7 @@ static int give_state(struct training *t, struct error *err)
     const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
     if (t->processes->size == 1)
         return 0;
-    meet_move(t->processes->meet, 0, "the first weights");
+    rendezvous_progress(t->processes->rendezvous, 0, "the first weights");
     TRY(process_group_broadcast(t->processes, &t->position, sizeof t->position, err));
     const struct flat_state flat = engine_map(&t->engine, MAP_CHANGE);
     int result = process_group_broadcast(t->processes, flat.params, bytes, err);
@@ -507,10 +507,10 @@ static int open_as(struct training *t, const struct settings *settings, struct p
     struct origin origin = {0};
     *t = (struct training){
         .processes = processes, .again = again, .borders = mem_clear(processes->size + 1, sizeof *t->borders)};
-    meet_move(processes->meet, 0, "opening");
-    meet_work(processes->meet, true);
+    rendezvous_progress(processes->rendezvous, 0, "opening");
+    rendezvous_set_working(processes->rendezvous, true);
     const int result = open_all(t, settings, silent, &origin, err);
-    meet_work(processes->meet, false);
+    rendezvous_set_working(processes->rendezvous, false);
     origin_release(&origin);
     return result;
 }

@@ -117,7 +117,7 @@ static int add_samples(const struct evaluation_work *work, uint64_t from, uint64
             break;
         }
         if (work->processes)
-            meet_move(work->processes->meet, work->step, "evaluating");
+            rendezvous_progress(work->processes->rendezvous, work->step, "evaluating");
         model_evaluate(work->model, &micro->batch, sums);
         tally_add_batch(tally, &micro->batch);
         if (work->weights && !model_metrics_finite(sums)) {

@@ -44,7 +44,7 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
         if (work->halt->asked(work->halt->context))
             return fail(err, ERR_STOPPED, "stopped while predicting");
         if (work->processes)
-            meet_move(work->processes->meet, work->step, "predicting");
+            rendezvous_progress(work->processes->rendezvous, work->step, "predicting");
         model_evaluate(work->model, &micro->batch, sums);
         const size_t count = columns * (size_t)head_rows(head, &micro->batch).rows.live;
         download(model_ops(work->model), model_logits(work->model, head), count, out);

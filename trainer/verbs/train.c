@@ -100,7 +100,7 @@ static void ask(struct training *t, uint64_t under_way)
     assert(!t->asked && under_way <= 1); /* one message is under way at most */
     struct control control = {.decision = decide(t, under_way, ERR_NONE)};
     _Static_assert(sizeof(struct step_counts) <= sizeof control.counts, "what is known of a batch");
-    meet_move(t->processes->meet, step + 1, "data");
+    rendezvous_progress(t->processes->rendezvous, step + 1, "data");
     if (step < t->setup.recipe.schedule.steps) {
         const struct step_counts counts = step_fetch(&t->samples);
         memcpy(control.counts, &counts, sizeof counts);
@@ -152,7 +152,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     if (dump && process_group_is_leader(t->processes) &&
         t->position.state.step + t->position.queued == t->position.counts_from)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
-    meet_move(t->processes->meet, t->position.state.step + t->position.queued + 1, "the update");
+    rendezvous_progress(t->processes->rendezvous, t->position.state.step + t->position.queued + 1, "the update");
     const bool norms = norms_due(t);
     const double loss_scale = step_loss_scale(&t->position);
     if (norms)
@@ -186,12 +186,12 @@ static int same_replicas(struct training *t, struct error *err)
 }
 
 /* Saves a checkpoint, while the other processes wait and send what only they have. It may take longer than
- * --peer-timeout, so the meeting is told (meet_work). */
+ * --peer-timeout, so the rendezvous is told (rendezvous_set_working). */
 static int save(struct training *t, bool go_on, struct error *err)
 {
     assert(t->position.queued == 0); /* a checkpoint is of received steps only */
-    meet_move(t->processes->meet, t->position.state.step, "saving");
-    meet_work(t->processes->meet, true);
+    rendezvous_progress(t->processes->rendezvous, t->position.state.step, "saving");
+    rendezvous_set_working(t->processes->rendezvous, true);
     struct error second = {0};
     int result = checkpointer_save(&t->checkpointer, &t->engine, &t->position, go_on, err);
     if (!process_group_is_leader(t->processes)) {
@@ -200,7 +200,7 @@ static int save(struct training *t, bool go_on, struct error *err)
         *err = second;
         result = -1;
     }
-    meet_work(t->processes->meet, false);
+    rendezvous_set_working(t->processes->rendezvous, false);
     return result;
 }
 
@@ -218,7 +218,7 @@ static int pause_steps(struct training *t, const struct decision *decision, stru
     }
     if (!decision->evaluate)
         return 0;
-    meet_move(t->processes->meet, t->position.state.step, "evaluating");
+    rendezvous_progress(t->processes->rendezvous, t->position.state.step, "evaluating");
     const struct evaluation_work work = {
         .task = &t->setup.task,
         .model = t->engine.model,
@@ -247,7 +247,8 @@ static struct decision next_turn(struct training *t, int result, struct step_cou
         if (!t->asked)
             ask(t, 0);
         t->asked = false;
-        meet_move(t->processes->meet, t->position.state.step + t->position.queued + 1, "the counts of the batch");
+        rendezvous_progress(t->processes->rendezvous, t->position.state.step + t->position.queued + 1,
+                            "the counts of the batch");
         result = process_group_control_end(t->processes, &control, err);
     } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || process_group_has_failed(t->processes))) {
         process_group_fail(t->processes, err); /* the other errors occur in all processes */
@@ -307,12 +308,12 @@ static int finish(struct training *t, bool early, struct error *err)
         .halt = &halt,
         .step = t->position.state.step,
     };
-    meet_work(t->processes->meet, true);
+    rendezvous_set_working(t->processes->rendezvous, true);
     if (!t->checkpointer.silent)
         result = task->finish(&work, t->checkpointer.run.directory, err);
     if (result < 0 && err->kind == ERR_STOPPED && !process_group_stop_asked(t->processes) && !limit_moved(t))
         result = limit_fail(t, err);
-    meet_work(t->processes->meet, false);
+    rendezvous_set_working(t->processes->rendezvous, false);
     TRY(process_group_barrier(t->processes, result, err));
     return checkpointer_finish(&t->checkpointer, &t->position, early, err);
 }

@@ -1,5 +1,5 @@
-/* A guest at rank 0's door that speaks the meeting's protocol, and may lie: for test_handshake.c and attack_meeting.c.
- * With another struct line on each side it is also what stands between a member and rank 0. */
+/* A guest at rank 0's door that speaks the rendezvous' protocol, and may lie: for test_handshake.c and
+ * attack_rendezvous.c. With another struct line on each side it is also what stands between a member and rank 0. */
 #ifndef TESTS_TRAINER_COMM_GUEST_H
 #define TESTS_TRAINER_COMM_GUEST_H
 
@@ -12,7 +12,7 @@
 
 #include "base/progress.h"
 #include "trainer/comm/handshake.h"
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous_parts.h"
 
 #define GUEST_QUEUE ((size_t)64 << 20)
 
@@ -98,7 +98,8 @@ static inline bool guest_hello(struct guest *guest)
 {
     struct frame frame;
     guest_send(guest, FRAME_HELLO, &guest->hello, sizeof guest->hello);
-    return guest_gets(guest, FRAME_CHALLENGE, &frame) && hello_read(frame.bytes, &guest->challenge) == MEET_PROTOCOL;
+    return guest_gets(guest, FRAME_CHALLENGE, &frame) &&
+           hello_read(frame.bytes, &guest->challenge) == RENDEZVOUS_PROTOCOL;
 }
 
 /* JOIN. What comes next is WELCOME, REFUSAL or AWAY. */

@@ -1,4 +1,4 @@
-/* Who is let into a meeting, and what somebody between two processes can do: a real rank 0 or member in a process of
+/* Who is let into a rendezvous, and what somebody between two processes can do: a real rank 0 or member in a process of
  * its own, and a hostile other side here. */
 // labels: threads
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 static struct shared {
     struct error errors[SLOTS];
-    unsigned char secrets[SLOTS][MEET_SECRET_BYTES];
+    unsigned char secrets[SLOTS][RENDEZVOUS_SECRET_BYTES];
     long peak_kib; /* of the process that ended last */
 } * shared;
 
@@ -42,28 +42,28 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Talks until the meeting fails, or 40 rounds have passed. */
-static int talk(struct meet *meet, struct error *err)
+/* Talks until the rendezvous fails, or 40 rounds have passed. */
+static int talk(struct rendezvous *rendezvous, struct error *err)
 {
     for (int i = 0; i < 40; i++) {
-        struct meet_blocks blocks;
-        TRY(meet_exchange(meet, STR("block"), &blocks, err));
-        meet_blocks_release(&blocks);
+        struct rendezvous_blocks blocks;
+        TRY(rendezvous_all_gather(rendezvous, STR("block"), &blocks, err));
+        rendezvous_blocks_release(&blocks);
     }
     return 0;
 }
 
-/* Stays until the meeting fails. */
-static int wait_for_failure(struct meet *meet, struct error *err)
+/* Stays until the rendezvous fails. */
+static int wait_for_failure(struct rendezvous *rendezvous, struct error *err)
 {
-    for (int i = 0; i < 1000 && !meet_has_failed(meet); i++)
+    for (int i = 0; i < 1000 && !rendezvous_has_failed(rendezvous); i++)
         guest_sleep(10);
-    return meet_failed(meet, err);
+    return rendezvous_failed(rendezvous, err);
 }
 
-typedef int body(struct meet *meet, struct error *err);
+typedef int body(struct rendezvous *rendezvous, struct error *err);
 
-static void start_with(struct meet_options options, body *run)
+static void start_with(struct rendezvous_options options, body *run)
 {
     fflush(NULL);
     const unsigned slot = started++;
@@ -71,14 +71,14 @@ static void start_with(struct meet_options options, body *run)
     pids[slot] = fork();
     if (pids[slot] > 0)
         return;
-    struct meet *meet;
+    struct rendezvous *rendezvous;
     struct error *err = &shared->errors[slot];
     alarm(60);
-    int result = meet_open(&meet, &options, err);
+    int result = rendezvous_open(&rendezvous, &options, err);
     if (result == 0) {
-        meet_secret(meet, "a", shared->secrets[slot]);
-        result = run(meet, err);
-        meet_close(meet);
+        rendezvous_secret(rendezvous, "a", shared->secrets[slot]);
+        result = run(rendezvous, err);
+        rendezvous_close(rendezvous);
     }
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -86,9 +86,9 @@ static void start_with(struct meet_options options, body *run)
     _exit(result < 0 ? (int)err->kind : 0);
 }
 
-static struct meet_options options_of(uint32_t rank, uint32_t size)
+static struct rendezvous_options options_of(uint32_t rank, uint32_t size)
 {
-    return (struct meet_options){.rank = rank, .size = size, .endpoint = place, .listener = -1, .key = &key};
+    return (struct rendezvous_options){.rank = rank, .size = size, .endpoint = place, .listener = -1, .key = &key};
 }
 
 static void start(uint32_t rank, uint32_t size, body *run)
@@ -111,7 +111,7 @@ static void ends(unsigned slot, int code, const char *words)
                  words ? words : "");
 }
 
-/* The meeting goes on as if nothing had happened: the right rank 1 comes, and both talk. */
+/* The rendezvous goes on as if nothing had happened: the right rank 1 comes, and both talk. */
 static void they_meet(void)
 {
     start(1, 2, talk);
@@ -154,7 +154,7 @@ static void a_wrong_key_takes_no_seat(void **state)
         guest_join(&guest);
         is_sent_away(&guest, MISFIT_KEY);
     }
-    struct meet_options options = options_of(1, 2);
+    struct rendezvous_options options = options_of(1, 2);
     options.key = &wrong_key;
     start_with(options, talk);
     ends(1, ERR_MISMATCH, "has another key");
@@ -184,7 +184,7 @@ static void a_taken_rank_stays_with_who_has_it(void **state)
 {
     (void)state;
     struct frame frame;
-    struct meet_options options = options_of(0, 3);
+    struct rendezvous_options options = options_of(0, 3);
     options.key = NULL;
     start_with(options, wait_for_failure);
     struct guest first = guest_of(port, 1, 3, NULL), second = guest_of(port, 1, 3, NULL), third;
@@ -206,7 +206,7 @@ static void another_version_is_told_so(void **state)
     struct frame frame;
     struct guest guest;
     start(0, 2, talk);
-    char old[96] = MEET_MAGIC;
+    char old[96] = RENDEZVOUS_MAGIC;
     uint32_t word = 1;
     memcpy(old + 8, &word, sizeof word);
     guest = guest_of(port, 1, 2, &key);
@@ -272,7 +272,7 @@ static void reflected_messages_prove_nothing(void **state)
     int listener;
     struct error err;
     assert_int_equal(listen_here(&listener, place, &err), 0);
-    struct meet_options options = options_of(1, 2);
+    struct rendezvous_options options = options_of(1, 2);
     options.patience = 1;
     start_with(options, talk);
     struct pollfd wait = {.fd = listener, .events = POLLIN};
@@ -292,7 +292,7 @@ static void reflected_messages_prove_nothing(void **state)
     ends(0, ERR_PEER, "rank 0 was not found");
 }
 
-/* A member may say nothing but BYE before all are there: FAILED ends nobody's meeting. */
+/* A member may say nothing but BYE before all are there: FAILED ends nobody's rendezvous. */
 static void nothing_is_said_before_all_are_there(void **state)
 {
     (void)state;
@@ -364,7 +364,7 @@ static void a_connection_closed_early_is_not_another_users(void **state)
     (void)state;
     static const struct job_key none;
     struct hello hello;
-    struct meet_options first = options_of(0, 2), second = options_of(1, 2);
+    struct rendezvous_options first = options_of(0, 2), second = options_of(1, 2);
     first.key = second.key = &none;
     start_with(second, talk);
     const int on = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -493,7 +493,7 @@ static void who_stands_between_can_only_end_the_line(void **state)
             set_up(NULL);
             assert_int_equal(listen_here(&listener, between, &err), 0);
             start(0, 2, talk);
-            struct meet_options options = options_of(1, 2);
+            struct rendezvous_options options = options_of(1, 2);
             options.endpoint = between;
             start_with(options, talk);
             stand_between(listener, (enum mischief)mischief, to_first, 20);
@@ -515,7 +515,7 @@ static void who_stands_between_can_only_end_the_line(void **state)
 
 /* --------------------------------------------------------------------------------------------- a member that lies */
 
-/* Rank 1, which has joined a meeting of two. */
+/* Rank 1, which has joined a rendezvous of two. */
 static struct guest joined(void)
 {
     struct frame frame;
@@ -559,10 +559,10 @@ static void who_asks_and_does_not_read_is_cut_off(void **state)
 {
     (void)state;
     struct buf set = {0}, get = {0};
-    char *value = calloc(1, MEET_VALUE_MAX);
+    char *value = calloc(1, RENDEZVOUS_VALUE_MAX);
     start(0, 2, wait_for_failure);
     struct guest guest = joined();
-    value_write(&set, STR("k"), (struct str){value, MEET_VALUE_MAX});
+    value_write(&set, STR("k"), (struct str){value, RENDEZVOUS_VALUE_MAX});
     value_write(&get, STR("k"), STR(""));
     guest_send(&guest, FRAME_SET, set.data, set.size);
     for (int i = 0; i < 1500; i++)
@@ -579,21 +579,21 @@ static void who_asks_and_does_not_read_is_cut_off(void **state)
 
 /* ---------------------------------------------------------------------------------------------------------- secrets */
 
-static void all_have_the_secrets_of_their_meeting(void **state)
+static void all_have_the_secrets_of_their_rendezvous(void **state)
 {
     (void)state;
-    unsigned char before[MEET_SECRET_BYTES], one[MEET_SECRET_BYTES], other[MEET_SECRET_BYTES];
+    unsigned char before[RENDEZVOUS_SECRET_BYTES], one[RENDEZVOUS_SECRET_BYTES], other[RENDEZVOUS_SECRET_BYTES];
     for (int i = 0; i < 2; i++) {
         set_up(NULL);
         start(0, 2, talk);
         they_meet();
-        assert_memory_equal(shared->secrets[0], shared->secrets[1], MEET_SECRET_BYTES);
+        assert_memory_equal(shared->secrets[0], shared->secrets[1], RENDEZVOUS_SECRET_BYTES);
         if (i == 1)
-            assert_memory_not_equal(shared->secrets[0], before, MEET_SECRET_BYTES);
+            assert_memory_not_equal(shared->secrets[0], before, RENDEZVOUS_SECRET_BYTES);
         memcpy(before, shared->secrets[0], sizeof before);
     }
-    meet_secret(NULL, "a", one);
-    meet_secret(NULL, "b", other);
+    rendezvous_secret(NULL, "a", one);
+    rendezvous_secret(NULL, "b", other);
     assert_memory_not_equal(one, other, sizeof one);
 }
 
@@ -613,7 +613,7 @@ int main(void)
         cmocka_unit_test_setup(who_stands_between_can_only_end_the_line, set_up),
         cmocka_unit_test_setup(what_a_member_says_is_shown_as_that, set_up),
         cmocka_unit_test_setup(who_asks_and_does_not_read_is_cut_off, set_up),
-        cmocka_unit_test_setup(all_have_the_secrets_of_their_meeting, set_up),
+        cmocka_unit_test_setup(all_have_the_secrets_of_their_rendezvous, set_up),
     };
     signal(SIGPIPE, SIG_IGN);
     job_key_random(&key);

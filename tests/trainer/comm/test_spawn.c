@@ -18,7 +18,7 @@
 
 #include "base/progress.h"
 #include "trainer/comm/board.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/comm/spawn.h"
 #include "tests/needs_faults.h"
 
@@ -48,7 +48,7 @@ static int until_stopped(struct error *err)
 /* What the victim does, as a line of the plan for each start: "s9@5" a signal in step 5, "e7@5" an error of that kind,
  * "x77@0" an exit code without an error, "f@5" a full disk, "stop" until it is stopped, "dies …" until then, and by
  * SIGKILL, "ok" nothing. */
-static int follow_plan(const char *plan, struct meet *meet, struct error *err)
+static int follow_plan(const char *plan, struct rendezvous *rendezvous, struct error *err)
 {
     const struct board_start *start = board_start();
     for (uint32_t i = 0; start && i < start->number; i++)
@@ -56,7 +56,7 @@ static int follow_plan(const char *plan, struct meet *meet, struct error *err)
     const int number = atoi(plan + 1);
     const char *at = strchr(plan, '@');
     if (at)
-        meet_move(meet, strtoull(at + 1, NULL, 10), "a place");
+        rendezvous_progress(rendezvous, strtoull(at + 1, NULL, 10), "a place");
     switch (plan[0]) {
     case 's':
         if (plan[1] == 't')
@@ -79,16 +79,17 @@ static int follow_plan(const char *plan, struct meet *meet, struct error *err)
     }
 }
 
-static int all_meet(const struct launch *launch, struct meet *meet, struct error *err)
+static int all_meet(const struct launch *launch, struct rendezvous *rendezvous, struct error *err)
 {
-    struct meet_blocks blocks = {0};
-    const int result = launch->size > 1 ? meet_exchange(meet, str_of("block"), &blocks, err) : 0;
-    meet_blocks_release(&blocks);
+    struct rendezvous_blocks blocks = {0};
+    const int result = launch->size > 1 ? rendezvous_all_gather(rendezvous, str_of("block"), &blocks, err) : 0;
+    rendezvous_blocks_release(&blocks);
     return result;
 }
 
 /* Rank 0 says which start this is; then the victim follows its plan, while the others wait for it. */
-static int planned(const struct launch *launch, const char *plan, uint32_t victim, struct meet *meet, struct error *err)
+static int planned(const struct launch *launch, const char *plan, uint32_t victim, struct rendezvous *rendezvous,
+                   struct error *err)
 {
     if (launch->rank == 0) {
         printf("start %u%s\n", board_start() ? board_start()->number : 0,
@@ -96,49 +97,49 @@ static int planned(const struct launch *launch, const char *plan, uint32_t victi
         board_save(40);
         fflush(stdout);
     }
-    if (all_meet(launch, meet, err) < 0)
+    if (all_meet(launch, rendezvous, err) < 0)
         return -1;
-    if (launch->rank == victim && follow_plan(plan, meet, err) < 0)
-        return err->kind == ERR_STOPPED || !meet ? -1 : meet_fail(meet, err);
-    return all_meet(launch, meet, err);
+    if (launch->rank == victim && follow_plan(plan, rendezvous, err) < 0)
+        return err->kind == ERR_STOPPED || !rendezvous ? -1 : rendezvous_fail(rendezvous, err);
+    return all_meet(launch, rendezvous, err);
 }
 
 static int do_child(const struct launch *launch, const char *what, uint32_t victim, struct error *err)
 {
-    const struct meet_options options = {.rank = launch->rank,
-                                         .size = launch->size,
-                                         .endpoint = launch->rendezvous,
-                                         .listener = launch->listener,
-                                         .key = &launch->key};
-    struct meet *meet;
-    struct meet_blocks blocks;
+    const struct rendezvous_options options = {.rank = launch->rank,
+                                               .size = launch->size,
+                                               .endpoint = launch->rendezvous,
+                                               .listener = launch->listener,
+                                               .key = &launch->key};
+    struct rendezvous *rendezvous;
+    struct rendezvous_blocks blocks;
     stop_on_signals();
     if (is(what, "early") && launch->rank == victim)
         return (fail)(err, ERR_USAGE, "nothing is right");
     if (is(what, "early kill") && launch->rank == victim)
         raise(SIGKILL);
-    int result = meet_open(&meet, &options, err);
+    int result = rendezvous_open(&rendezvous, &options, err);
     if (result < 0)
         return -1;
     if (is(what, "stop"))
         result = until_stopped(err);
     else if (strncmp(what, "plan ", 5) == 0) {
-        result = planned(launch, what + 5, victim, meet, err);
-        meet_close(meet);
+        result = planned(launch, what + 5, victim, rendezvous, err);
+        rendezvous_close(rendezvous);
         return result;
     } else if (launch->rank != victim)
-        result = meet_exchange(meet, str_of("block"), &blocks, err);
+        result = rendezvous_all_gather(rendezvous, str_of("block"), &blocks, err);
     else if (is(what, "fail"))
-        result = ((fail)(err, ERR_RESOURCE, "the disk is full"), meet_fail(meet, err));
+        result = ((fail)(err, ERR_RESOURCE, "the disk is full"), rendezvous_fail(rendezvous, err));
     else if (is(what, "kill"))
         raise(SIGKILL);
     else
         result = (fail)(err, ERR_BUG, "what is %s?", what);
     if (result == 0) {
         printf("rank %u of %u, local %u of %u\n", launch->rank, launch->size, launch->local_rank, launch->local_size);
-        meet_blocks_release(&blocks);
+        rendezvous_blocks_release(&blocks);
     }
-    meet_close(meet);
+    rendezvous_close(rendezvous);
     return result;
 }
 
@@ -314,7 +315,7 @@ static void who_fails_before_the_meeting_ends_it(void **state)
     assert_true(clock_now() - from < 20);
 }
 
-/* No process has joined the meeting yet. The others are asked to stop, which does not count as a stop of the run. */
+/* No process has joined the rendezvous yet. The others are asked to stop, which does not count as a stop of the run. */
 static void who_is_killed_before_the_meeting_is_named(void **state)
 {
     (void)state;

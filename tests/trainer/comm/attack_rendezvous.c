@@ -4,12 +4,12 @@
  *     liar       has the key: joins with odd fields, then sends every kind of frame with odd bodies and right seals
  *     between    has the key, but somebody between flips, repeats, swaps, cuts or drops what it sends
  *
- *     attack_meeting CONNECTIONS SEED
+ *     attack_rendezvous CONNECTIONS SEED
  *
  * Then a flood: for FLOOD_SECONDS a process opens connections as fast as it can, of which a third say nothing, a third
  * half a HELLO, and a third a whole one, while a member joins and leaves again and again.
  *
- * Rank 0 is a process of its own, which holds one meeting after the other at one port; each ends in an error, as it
+ * Rank 0 is a process of its own, which holds one rendezvous after the other at one port; each ends in an error, as it
  * must. It may not crash, hang, or grow. At the end a true member joins. Prints what was sent and what happened; exits
  * with 1 if anything else happened. Most use in a build with a sanitizer. */
 #include <errno.h>
@@ -28,9 +28,9 @@
 #define KINDS         20 /* of frames, with some that do not exist */
 
 static struct shared {
-    atomic_bool flood, last; /* what the meeting that begins next is for; last: a true member comes */
-    atomic_uint size;        /* of the meeting now */
-    atomic_ulong meetings, begun, ends[ERR_STOPPED + 1];
+    atomic_bool flood, last; /* what the rendezvous that begins next is for; last: a true member comes */
+    atomic_uint size;        /* of the rendezvous now */
+    atomic_ulong rounds, begun, ends[ERR_STOPPED + 1];
     atomic_ulong flooded; /* connections */
     atomic_long peak_kib;
 } * shared;
@@ -55,52 +55,53 @@ static void check(bool truth, const char *what)
 {
     if (truth)
         return;
-    fprintf(stderr, "attack_meeting: %s\n", what);
+    fprintf(stderr, "attack_rendezvous: %s\n", what);
     exit(1);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- rank 0 */
 
-/* Uses the meeting as a run does, until it fails. */
-static int use(struct meet *meet, struct error *err)
+/* Uses the rendezvous as a run does, until it fails. */
+static int use(struct rendezvous *rendezvous, struct error *err)
 {
     struct buf value = {0};
     int result = 0;
     for (uint64_t step = 1; result == 0; step++) {
-        struct meet_blocks blocks = {0};
-        meet_move(meet, step, "bucket %u", 1u);
-        (void)meet_set(meet, "k", STR("value"), err);
-        (void)meet_get(meet, "v", 0, &value, err);
-        (void)meet_stop_asked(meet);
-        result = meet_exchange(meet, STR("block"), &blocks, err);
-        meet_blocks_release(&blocks);
+        struct rendezvous_blocks blocks = {0};
+        rendezvous_progress(rendezvous, step, "bucket %u", 1u);
+        (void)rendezvous_set(rendezvous, "k", STR("value"), err);
+        (void)rendezvous_get(rendezvous, "v", 0, &value, err);
+        (void)rendezvous_stop_asked(rendezvous);
+        result = rendezvous_all_gather(rendezvous, STR("block"), &blocks, err);
+        rendezvous_blocks_release(&blocks);
     }
     buf_release(&value);
     return result;
 }
 
-static void hold_meetings(void)
+static void hold_rendezvous(void)
 {
     char place[64];
     snprintf(place, sizeof place, "127.0.0.1:%u", port);
     for (bool last = false; !last;) {
-        struct meet *meet;
+        struct rendezvous *rendezvous;
         struct error err = {0};
         struct rusage used;
         last = shared->last;
-        struct meet_options options = {.size = 2, .endpoint = place, .listener = -1, .key = &key, .peer_timeout = 2};
+        struct rendezvous_options options = {
+            .size = 2, .endpoint = place, .listener = -1, .key = &key, .peer_timeout = 2};
         options.patience = last ? 60 : 2; /* guests that do not fit leave rank 0 alone */
         const bool flood = shared->flood && !last;
-        if (flood || (!last && shared->meetings++ % 32 == 31)) {
+        if (flood || (!last && shared->rounds++ % 32 == 31)) {
             options.size = 3; /* then several may be there before it begins */
             options.patience = flood ? FLOOD_SECONDS + 2 : 0.02;
         }
         shared->size = options.size;
-        int result = meet_open(&meet, &options, &err);
+        int result = rendezvous_open(&rendezvous, &options, &err);
         shared->begun += result == 0;
         if (result == 0) {
-            result = last ? 0 : use(meet, &err);
-            meet_close(meet);
+            result = last ? 0 : use(rendezvous, &err);
+            rendezvous_close(rendezvous);
         }
         check(err.kind <= ERR_STOPPED && (result < 0) == !last, last ? err.text : "no error");
         check(strnlen(err.hint, sizeof err.hint) < sizeof err.hint && !strstr(err.hint, "evil"), "a hint of a guest's");
@@ -116,10 +117,14 @@ static void hold_meetings(void)
 static size_t make_body(uint32_t kind, char *body, size_t room)
 {
     static const size_t sizes[KINDS] = {
-        [FRAME_HELLO] = sizeof(struct hello),          [FRAME_AWAY] = sizeof(struct away),
-        [FRAME_CHALLENGE] = sizeof(struct hello),      [FRAME_JOIN] = sizeof(struct join),
-        [FRAME_REPORT] = sizeof(struct rank_report),   [FRAME_FAILED] = sizeof(struct said),
-        [FRAME_VERDICT] = sizeof(struct meet_verdict), [FRAME_BEGIN] = sizeof(struct begin),
+        [FRAME_HELLO] = sizeof(struct hello),
+        [FRAME_AWAY] = sizeof(struct away),
+        [FRAME_CHALLENGE] = sizeof(struct hello),
+        [FRAME_JOIN] = sizeof(struct join),
+        [FRAME_REPORT] = sizeof(struct rank_report),
+        [FRAME_FAILED] = sizeof(struct said),
+        [FRAME_VERDICT] = sizeof(struct rendezvous_verdict),
+        [FRAME_BEGIN] = sizeof(struct begin),
     };
     const uint32_t size_of_key = (uint32_t)(dice(20) ? 1 : dice(300));
     size_t size = dice(10) && kind < KINDS && sizes[kind] ? sizes[kind] : dice(12) ? dice(100) : dice(room);
@@ -140,8 +145,8 @@ static size_t make_body(uint32_t kind, char *body, size_t room)
 
 static uint32_t some_kind(void)
 {
-    static const uint32_t usual[] = {FRAME_REPORT, FRAME_REPORT, FRAME_SET,  FRAME_SET, FRAME_GET,
-                                     FRAME_GET,    FRAME_GIVE,   FRAME_GIVE, FRAME_STOP};
+    static const uint32_t usual[] = {FRAME_REPORT, FRAME_REPORT, FRAME_SET,   FRAME_SET, FRAME_GET,
+                                     FRAME_GET,    FRAME_BLOCK,  FRAME_BLOCK, FRAME_STOP};
     return dice(30) ? usual[dice(sizeof usual / sizeof *usual)] : (uint32_t)dice(KINDS);
 }
 
@@ -209,7 +214,7 @@ static void be_liar(struct guest *guest, char *body)
     for (uint64_t left = 1 + dice(79); left > 0; left--) {
         const uint32_t kind = some_kind();
         counts.messages[1]++;
-        line_put(&guest->line, kind, body, make_body(kind, body, dice(20) ? 2000 : MEET_VALUE_MAX));
+        line_put(&guest->line, kind, body, make_body(kind, body, dice(20) ? 2000 : RENDEZVOUS_VALUE_MAX));
         if (dice(2) && line_flush(&guest->line) < 0)
             break;
         if (dice(4) == 0)
@@ -264,7 +269,7 @@ static void be_between(struct guest *guest, char *body)
 static void attack(unsigned long connections)
 {
     static struct guest open[GUESTS_OPEN];
-    char *body = calloc(1, MEET_VALUE_MAX + 4096);
+    char *body = calloc(1, RENDEZVOUS_VALUE_MAX + 4096);
     for (size_t i = 0; i < GUESTS_OPEN; i++)
         open[i].line = LINE_CLOSED;
     for (unsigned long i = 0; i < connections; i++) {
@@ -293,7 +298,7 @@ static void attack(unsigned long connections)
     free(body);
 }
 
-/* Joins, and leaves with a goodbye. The meeting before the last may still be held: then once more. */
+/* Joins, and leaves with a goodbye. The rendezvous before the last may still be held: then once more. */
 static void be_true_member(void)
 {
     struct frame frame;
@@ -315,7 +320,7 @@ static void flood(void)
     for (;; shared->flooded++) {
         struct sockaddr_in at = {
             .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        const struct hello hello = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL};
+        const struct hello hello = {.magic = RENDEZVOUS_MAGIC, .protocol = RENDEZVOUS_PROTOCOL};
         const uint32_t head[2] = {FRAME_HELLO, sizeof hello};
         int *fd = &fds[shared->flooded % 900];
         if (*fd >= 0)
@@ -334,7 +339,7 @@ static void join_in_the_flood(void)
     unsigned long tries = 0, joined = 0;
     double longest = 0, sum = 0;
     shared->flood = true;
-    while (shared->size != 3) /* the meeting before it ends */
+    while (shared->size != 3) /* the rendezvous before it ends */
         be_true_member();
     const double until = clock_now() + FLOOD_SECONDS;
     const pid_t flooder = fork();
@@ -360,7 +365,7 @@ static void join_in_the_flood(void)
 
 int main(int argc, char **argv)
 {
-    check(argc == 3, "usage: attack_meeting CONNECTIONS SEED");
+    check(argc == 3, "usage: attack_rendezvous CONNECTIONS SEED");
     seed = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15u + 1;
     signal(SIGPIPE, SIG_IGN);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -370,7 +375,7 @@ int main(int argc, char **argv)
     const double from = clock_now();
     const pid_t first = fork();
     if (first == 0) {
-        hold_meetings();
+        hold_rendezvous();
         exit(0);
     }
     attack(strtoul(argv[1], NULL, 10));
@@ -388,7 +393,7 @@ int main(int argc, char **argv)
         seconds);
     printf("%lu were welcome, %lu refused, %lu sent away, %lu lines cut\n", c->welcomes, c->refusals, c->aways,
            c->cuts);
-    printf("%lu meetings, of which %lu began; ended with", shared->meetings, shared->begun);
+    printf("%lu meetings, of which %lu began; ended with", shared->rounds, shared->begun);
     for (int kind = ERR_BUG; kind <= ERR_STOPPED; kind++)
         if (shared->ends[kind] > 0)
             printf(" %d: %lu", kind, shared->ends[kind]);

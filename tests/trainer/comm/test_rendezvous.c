@@ -24,8 +24,8 @@
 #include "base/progress.h"
 #include "trainer/comm/judge.h"
 #include "trainer/comm/listen.h"
-#include "trainer/comm/meet.h"
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/rendezvous.h"
+#include "trainer/comm/rendezvous_parts.h"
 #include "trainer/comm/endpoint.h"
 
 #define RANKS_MAX 9
@@ -46,7 +46,7 @@ static pid_t pids[RANKS_MAX];
 static unsigned started;
 static uid_t user; /* that the next process becomes; 0: it stays */
 
-typedef int body(struct meet *meet, uint32_t rank, struct error *err);
+typedef int body(struct rendezvous *rendezvous, uint32_t rank, struct error *err);
 
 static int set_up(void **state)
 {
@@ -56,7 +56,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void start_with(struct meet_options options, body *run)
+static void start_with(struct rendezvous_options options, body *run)
 {
     fflush(NULL);
     const unsigned slot = started++;
@@ -65,25 +65,25 @@ static void start_with(struct meet_options options, body *run)
     assert_true(pids[slot] >= 0);
     if (pids[slot] > 0)
         return;
-    struct meet *meet;
+    struct rendezvous *rendezvous;
     struct error *err = &shared->errors[slot];
     alarm(60);
     if (user && setuid(user) < 0)
         _exit(ERR_BUG);
-    int result = meet_open(&meet, &options, err);
+    int result = rendezvous_open(&rendezvous, &options, err);
     if (result == 0) {
-        result = run ? run(meet, options.rank, err) : 0;
+        result = run ? run(rendezvous, options.rank, err) : 0;
         shared->seconds[slot] = clock_now() - shared->event;
-        meet_close(meet);
+        rendezvous_close(rendezvous);
     } else {
         shared->seconds[slot] = clock_now() - shared->event;
     }
     _exit(result < 0 ? (int)err->kind : 0);
 }
 
-static struct meet_options options_of(uint32_t rank, uint32_t size, const char *endpoint)
+static struct rendezvous_options options_of(uint32_t rank, uint32_t size, const char *endpoint)
 {
-    return (struct meet_options){.rank = rank, .size = size, .endpoint = endpoint, .listener = -1};
+    return (struct rendezvous_options){.rank = rank, .size = size, .endpoint = endpoint, .listener = -1};
 }
 
 static void join(void)
@@ -136,7 +136,7 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------ meeting and
+/* ------------------------------------------------------------------------------------------------ rendezvous and
  * exchange */
 
 static char pattern(uint32_t rank, size_t i)
@@ -146,7 +146,7 @@ static char pattern(uint32_t rank, size_t i)
 
 static size_t value_bytes(uint32_t rank)
 {
-    return rank == 0 ? 0 : rank == 1 ? MEET_VALUE_MAX : 20000 * rank;
+    return rank == 0 ? 0 : rank == 1 ? RENDEZVOUS_VALUE_MAX : 20000 * rank;
 }
 
 static int value_is(struct str value, uint32_t rank, size_t bytes, struct error *err)
@@ -157,70 +157,71 @@ static int value_is(struct str value, uint32_t rank, size_t bytes, struct error 
     return same ? 0 : (fail)(err, ERR_BUG, "rank %u's bytes are wrong", rank);
 }
 
-static int exchange_some(struct meet *meet, uint32_t rank, unsigned turn, struct error *err)
+static int exchange_some(struct rendezvous *rendezvous, uint32_t rank, unsigned turn, struct error *err)
 {
-    struct meet_blocks blocks;
+    struct rendezvous_blocks blocks;
     char block[4000];
     int result = 0;
     const size_t size = (rank * 500 + turn) % sizeof block;
     for (size_t i = 0; i < size; i++)
         block[i] = pattern(rank, i);
-    TRY(meet_exchange(meet, (struct str){block, size}, &blocks, err));
-    for (uint32_t i = 0; i < meet_size(meet) && result == 0; i++)
+    TRY(rendezvous_all_gather(rendezvous, (struct str){block, size}, &blocks, err));
+    for (uint32_t i = 0; i < rendezvous_size(rendezvous) && result == 0; i++)
         result = value_is(blocks.of[i], i, (i * 500 + turn) % sizeof block, err);
-    meet_blocks_release(&blocks);
+    rendezvous_blocks_release(&blocks);
     return result;
 }
 
 /* Blocks of one size; a process that gives another size is named. */
-static int exchange_equal(struct meet *meet, uint32_t rank, struct error *err)
+static int exchange_equal(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     uint64_t numbers[RANKS_MAX + 1], mine = rank + 100;
-    const uint32_t last = meet_size(meet) - 1;
-    TRY(meet_exchange_all(meet, &mine, sizeof mine, numbers, err));
+    const uint32_t last = rendezvous_size(rendezvous) - 1;
+    TRY(rendezvous_all_gather_equal(rendezvous, &mine, sizeof mine, numbers, err));
     for (uint32_t i = 0; i <= last; i++)
         if (numbers[i] != i + 100)
             return (fail)(err, ERR_BUG, "the number of rank %u is %ju", i, (uintmax_t)numbers[i]);
     if (last == 0)
         return 0;
-    if (meet_exchange_all(meet, &mine, rank == last ? 4 : sizeof mine, numbers, err) == 0 || err->kind != ERR_PEER)
+    if (rendezvous_all_gather_equal(rendezvous, &mine, rank == last ? 4 : sizeof mine, numbers, err) == 0 ||
+        err->kind != ERR_PEER)
         return (fail)(err, ERR_BUG, "another size is accepted");
     return 0;
 }
 
 /* Every process sets a value, reads those of all others and exchanges blocks. The last one sets its value late, so that
  * the others wait. */
-static int talk(struct meet *meet, uint32_t rank, struct error *err)
+static int talk(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    const uint32_t size = meet_size(meet);
+    const uint32_t size = rendezvous_size(rendezvous);
     struct buf value = {0};
     char key[32];
     int result = 0;
-    if (meet_rank(meet) != rank || meet_address(meet)[0] == '\0')
+    if (rendezvous_rank(rendezvous) != rank || rendezvous_address(rendezvous)[0] == '\0')
         return (fail)(err, ERR_BUG, "rank or address is wrong");
     for (unsigned turn = 0; turn < 3; turn++)
-        TRY(exchange_some(meet, rank, turn, err));
-    TRY(exchange_equal(meet, rank, err));
+        TRY(exchange_some(rendezvous, rank, turn, err));
+    TRY(exchange_equal(rendezvous, rank, err));
     if (path_exists(file_name))
         return (fail)(err, ERR_BUG, "the file is still there, and all have met");
-    if (!meet)
+    if (!rendezvous)
         return 0;
     if (rank + 1 == size)
         sleep_ms(100);
     for (size_t i = 0; i < value_bytes(rank); i++)
         buf_add_byte(&value, pattern(rank, i));
     snprintf(key, sizeof key, "value/%u", rank);
-    result = meet_set(meet, key, buf_str(&value), err);
+    result = rendezvous_set(rendezvous, key, buf_str(&value), err);
     for (uint32_t i = 0; i < size && result == 0; i++) {
         buf_reset(&value);
         snprintf(key, sizeof key, "value/%u", i);
-        result = meet_get(meet, key, 10, &value, err);
+        result = rendezvous_get(rendezvous, key, 10, &value, err);
         if (result == 0)
             result = value_is(buf_str(&value), i, value_bytes(i), err);
     }
     buf_release(&value);
     TRY(result);
-    return exchange_some(meet, rank, 7, err);
+    return exchange_some(rendezvous, rank, 7, err);
 }
 
 static void they_meet_by_file(void **state)
@@ -233,7 +234,7 @@ static void they_meet_by_file(void **state)
     }
 }
 
-static void meet_at(const char *host, int family, uint32_t size)
+static void rendezvous_at(const char *host, int family, uint32_t size)
 {
     char place[64];
     const uint16_t port = free_port(family);
@@ -250,10 +251,10 @@ static void meet_at(const char *host, int family, uint32_t size)
 static void they_meet_at_an_address(void **state)
 {
     (void)state;
-    meet_at("127.0.0.1", AF_INET, 3);
-    meet_at("[::1]", AF_INET6, 2);
-    meet_at("localhost", AF_INET, 4);
-    meet_at("tcp://127.0.0.1", AF_INET, 2);
+    rendezvous_at("127.0.0.1", AF_INET, 3);
+    rendezvous_at("[::1]", AF_INET6, 2);
+    rendezvous_at("localhost", AF_INET, 4);
+    rendezvous_at("tcp://127.0.0.1", AF_INET, 2);
 }
 
 static void children_get_a_socket_and_a_key(void **state)
@@ -266,7 +267,7 @@ static void children_get_a_socket_and_a_key(void **state)
     struct job_key key;
     job_key_random(&key);
     for (uint32_t rank = 0; rank < 4; rank++) {
-        struct meet_options options = options_of(rank, 4, place);
+        struct rendezvous_options options = options_of(rank, 4, place);
         options.key = &key;
         options.listener = rank == 0 ? listener : -1;
         start_with(options, talk);
@@ -294,9 +295,9 @@ static void what_started_us_may_carry_the_address(void **state)
     (void)state;
     static uint32_t ranks[3] = {0, 1, 2};
     for (uint32_t rank = 0; rank < 3; rank++) {
-        struct meet_options options = options_of(rank, 3, NULL);
-        options.give = carry;
-        options.give_context = &ranks[rank];
+        struct rendezvous_options options = options_of(rank, 3, NULL);
+        options.broadcast = carry;
+        options.broadcast_context = &ranks[rank];
         start_with(options, talk);
     }
     all_are(0);
@@ -330,7 +331,7 @@ static void a_stale_file_is_waited_over(void **state)
     struct buf says_other = {0};
     struct error err;
     snprintf(other, sizeof other, "%s/other", directory);
-    struct meet_options impatient = options_of(0, 3, other);
+    struct rendezvous_options impatient = options_of(0, 3, other);
     impatient.patience = 2;
     start_with(impatient, NULL);
     while (!path_exists(other))
@@ -345,7 +346,7 @@ static void a_stale_file_is_waited_over(void **state)
     sleep_ms(500);
     start_with(options_of(0, 3, file_name), talk);
     join();
-    assert_int_equal(shared->codes[0], ERR_PEER); /* no process came to that meeting */
+    assert_int_equal(shared->codes[0], ERR_PEER); /* no process came to that rendezvous */
     says(0, "rank 1-2 of 3");
     for (unsigned i = 1; i < 4; i++)
         assert_int_equal(shared->codes[i], 0);
@@ -372,7 +373,7 @@ static void an_impostor_is_not_trusted(void **state)
     line_open(&line, accept(listener, NULL, NULL), HELLO_MAX, 4096);
     while (line_take(&line, &frame) == 0)
         assert_int_equal((sleep_ms(5), line_fill(&line)), 0);
-    assert_int_equal(hello_read(frame.bytes, &hello), MEET_PROTOCOL);
+    assert_int_equal(hello_read(frame.bytes, &hello), RENDEZVOUS_PROTOCOL);
     hello_make(&challenge);
     line_put(&line, FRAME_CHALLENGE, &challenge, sizeof challenge);
     handshake_seal(&line, &key, &hello, &challenge, true);
@@ -428,7 +429,7 @@ static void strangers_cannot_block_it(void **state)
 static void who_does_not_fit_is_sent_away(void **state)
 {
     (void)state;
-    struct meet_options other_run = options_of(2, 3, file_name);
+    struct rendezvous_options other_run = options_of(2, 3, file_name);
     other_run.run = "job 7";
     start_with(options_of(0, 3, file_name), talk);
     start_with(options_of(1, 3, file_name), talk);
@@ -495,7 +496,7 @@ static void a_process_of_another_user_is_sent_away(void **state)
 
     /* Nor does one join the rank 0 of another user. */
     set_up(NULL);
-    struct meet_options open = options_of(0, 2, place);
+    struct rendezvous_options open = options_of(0, 2, place);
     open.admits_all = true;
     open.patience = 2;
     user = 65534;
@@ -521,7 +522,7 @@ static void a_process_of_another_user_is_sent_away(void **state)
 static void absent_processes_are_named(void **state)
 {
     (void)state;
-    struct meet_options options = options_of(0, 4, file_name);
+    struct rendezvous_options options = options_of(0, 4, file_name);
     options.patience = 1;
     options.remind = 0.3;
     char name[80];
@@ -553,26 +554,26 @@ static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
     char place[64];
     struct error err;
     int listener;
-    struct meet *meet;
+    struct rendezvous *rendezvous;
     assert_int_equal(listen_here(&listener, place, &err), 0);
     const char *const addresses[] = {place, "no/such/directory/file", directory, "192.0.2.1:29500", "host:0", ""};
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-        const struct meet_options options = options_of(0, 2, addresses[i]);
-        assert_int_equal(meet_open(&meet, &options, &err), -1);
+        const struct rendezvous_options options = options_of(0, 2, addresses[i]);
+        assert_int_equal(rendezvous_open(&rendezvous, &options, &err), -1);
         if (err.kind != ERR_USAGE)
             fail_msg("%s: kind %d: %s", addresses[i], err.kind, err.text);
     }
     close(listener);
 }
 
-static int ask_often(struct meet *meet, uint32_t rank, struct error *err)
+static int ask_often(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     struct buf value = {0};
     for (int i = 0; i < 100 && rank == 1; i++)
-        if (meet_get(meet, "never", 0, &value, err) == 0 || err->kind != ERR_PEER)
+        if (rendezvous_get(rendezvous, "never", 0, &value, err) == 0 || err->kind != ERR_PEER)
             return (fail)(err, ERR_BUG, "nobody set that");
     buf_release(&value);
-    return exchange_some(meet, rank, 0, err);
+    return exchange_some(rendezvous, rank, 0, err);
 }
 
 static void who_asks_again_is_no_nuisance(void **state)
@@ -585,27 +586,27 @@ static void who_asks_again_is_no_nuisance(void **state)
 /* ---------------------------------------------------------------------------------------------------- failures */
 
 /* Continues until a failure is reported. */
-static int work(struct meet *meet, struct error *err)
+static int work(struct rendezvous *rendezvous, struct error *err)
 {
-    for (uint64_t i = 0; i < 2000 && !meet_has_failed(meet); i++) {
-        meet_move(meet, 41, "bucket %u", 3u);
+    for (uint64_t i = 0; i < 2000 && !rendezvous_has_failed(rendezvous); i++) {
+        rendezvous_progress(rendezvous, 41, "bucket %u", 3u);
         sleep_ms(10);
     }
-    return meet_failed(meet, err);
+    return rendezvous_failed(rendezvous, err);
 }
 
 static uint32_t victim;
 
-static int be_killed(struct meet *meet, uint32_t rank, struct error *err)
+static int be_killed(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    meet_move(meet, 41, "bucket %u", 3u);
-    TRY(exchange_some(meet, rank, 0, err));
+    rendezvous_progress(rendezvous, 41, "bucket %u", 3u);
+    TRY(exchange_some(rendezvous, rank, 0, err));
     sleep_ms(1300); /* so that the report is sent */
     if (rank == victim) {
         shared->event = clock_now();
         raise(SIGKILL);
     }
-    return work(meet, err);
+    return work(rendezvous, err);
 }
 
 static void a_killed_process_is_named(void **state)
@@ -630,13 +631,13 @@ static void a_killed_process_is_named(void **state)
     }
 }
 
-static int be_stopped(struct meet *meet, uint32_t rank, struct error *err)
+static int be_stopped(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    meet_move(meet, 7, "forward");
+    rendezvous_progress(rendezvous, 7, "forward");
     sleep_ms(1300);
     if (rank == victim)
         raise(SIGSTOP);
-    return work(meet, err);
+    return work(rendezvous, err);
 }
 
 static void a_stopped_process_is_named(void **state)
@@ -645,7 +646,7 @@ static void a_stopped_process_is_named(void **state)
     for (victim = 0; victim <= 2; victim += 2) {
         set_up(NULL);
         for (uint32_t rank = 0; rank < 3; rank++) {
-            struct meet_options options = options_of(rank, 3, file_name);
+            struct rendezvous_options options = options_of(rank, 3, file_name);
             options.peer_timeout = 2;
             start_with(options, be_stopped);
         }
@@ -663,14 +664,14 @@ static void a_stopped_process_is_named(void **state)
     }
 }
 
-static int stand_still(struct meet *meet, uint32_t rank, struct error *err)
+static int stand_still(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    meet_move(meet, 9, rank == victim ? "data" : "bucket 5");
+    rendezvous_progress(rendezvous, 9, rank == victim ? "data" : "bucket 5");
     if (rank != victim)
-        meet_wait(meet, true);
-    for (int i = 0; i < 1000 && !meet_has_failed(meet); i++)
+        rendezvous_set_waiting(rendezvous, true);
+    for (int i = 0; i < 1000 && !rendezvous_has_failed(rendezvous); i++)
         sleep_ms(10);
-    return meet_failed(meet, err);
+    return rendezvous_failed(rendezvous, err);
 }
 
 static void one_that_lives_and_does_not_move_is_named(void **state)
@@ -678,7 +679,7 @@ static void one_that_lives_and_does_not_move_is_named(void **state)
     (void)state;
     victim = 1;
     for (uint32_t rank = 0; rank < 3; rank++) {
-        struct meet_options options = options_of(rank, 3, file_name);
+        struct rendezvous_options options = options_of(rank, 3, file_name);
         options.peer_timeout = 2;
         start_with(options, stand_still);
     }
@@ -690,12 +691,12 @@ static void one_that_lives_and_does_not_move_is_named(void **state)
     }
 }
 
-static int fail_one(struct meet *meet, uint32_t rank, struct error *err)
+static int fail_one(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     if (rank != victim)
-        return work(meet, err);
+        return work(rendezvous, err);
     fail_at(err, ERR_RESOURCE, "shard-7", 99, "the disk is full");
-    return meet_fail(meet, err);
+    return rendezvous_fail(rendezvous, err);
 }
 
 /* Rank 0's error is that of all. Of another's they learn what that process says; it exits with its own. */
@@ -718,14 +719,14 @@ static void an_error_of_one_reaches_all(void **state)
 }
 
 /* Two fail at the same time: each keeps what it knows itself. */
-static int fail_both(struct meet *meet, uint32_t rank, struct error *err)
+static int fail_both(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     if (rank == 0)
-        while (!meet_has_failed(meet))
+        while (!rendezvous_has_failed(rendezvous))
             sleep_ms(5);
     (fail)(err, rank == 0 ? ERR_USAGE : ERR_RESOURCE, "the error of %u", rank);
-    meet_fail(meet, err);
-    return meet_fail(meet, err); /* as callers do who do not know that it is told already */
+    rendezvous_fail(rendezvous, err);
+    return rendezvous_fail(rendezvous, err); /* as callers do who do not know that it is told already */
 }
 
 static void an_own_error_counts_more_than_what_another_says(void **state)
@@ -741,14 +742,14 @@ static void an_own_error_counts_more_than_what_another_says(void **state)
 
 static const char *given, *follows; /* what rank 1 says of facts that must be given, and that may be followed */
 
-static int compare_facts(struct meet *meet, uint32_t rank, struct error *err)
+static int compare_facts(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
-    const struct meet_fact facts[] = {
+    const struct rendezvous_fact facts[] = {
         {.name = "program version", .value = "1"},
         {.name = "precision", .value = rank == 1 ? follows : "bf16", .follows = true},
         {.name = "dataset", .value = rank == 1 ? given : "cafe"},
     };
-    return meet_compare(meet, facts, 3, err);
+    return rendezvous_compare(rendezvous, facts, 3, err);
 }
 
 static void a_difference_is_named_by_all(void **state)
@@ -775,15 +776,15 @@ static void a_difference_is_named_by_all(void **state)
     }
 }
 
-static int ask_stop(struct meet *meet, uint32_t rank, struct error *err)
+static int ask_stop(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     if (rank == victim) {
         shared->event = clock_now();
-        meet_ask_stop(meet);
+        rendezvous_request_stop(rendezvous);
     }
-    for (int i = 0; i < 300 && !meet_stop_asked(meet); i++)
+    for (int i = 0; i < 300 && !rendezvous_stop_asked(rendezvous); i++)
         sleep_ms(10);
-    return meet_stop_asked(meet) ? 0 : (fail)(err, ERR_BUG, "it did not hear of the stop");
+    return rendezvous_stop_asked(rendezvous) ? 0 : (fail)(err, ERR_BUG, "it did not hear of the stop");
 }
 
 static void a_stop_asked_of_one_reaches_all(void **state)
@@ -798,13 +799,13 @@ static void a_stop_asked_of_one_reaches_all(void **state)
     }
 }
 
-static int hang(struct meet *meet, uint32_t rank, struct error *err)
+static int hang(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     (void)err;
     sleep_ms(200);
     if (rank == victim)
         raise(SIGKILL);
-    meet_wait(meet, true);
+    rendezvous_set_waiting(rendezvous, true);
     sleep_ms(30000);
     return 0;
 }
@@ -814,7 +815,7 @@ static void who_takes_no_note_is_ended(void **state)
     (void)state;
     victim = 1;
     for (uint32_t rank = 0; rank < 3; rank++) {
-        struct meet_options options = options_of(rank, 3, file_name);
+        struct rendezvous_options options = options_of(rank, 3, file_name);
         options.leave_timeout = 1;
         start_with(options, hang);
     }
@@ -823,14 +824,14 @@ static void who_takes_no_note_is_ended(void **state)
     assert_int_equal(shared->codes[2], ERR_PEER);
 }
 
-static int leave_early(struct meet *meet, uint32_t rank, struct error *err)
+static int leave_early(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     if (rank == 1) {
         sleep_ms(victim ? 0 : 400); /* before or after the others contribute */
         return 0;
     }
     sleep_ms(victim ? 400 : 0);
-    return exchange_some(meet, rank, 0, err);
+    return exchange_some(rendezvous, rank, 0, err);
 }
 
 static void who_left_is_not_waited_for(void **state)

@@ -1,5 +1,5 @@
-/* The internals of a meeting, for the files of this folder. One lock guards all of it. Rank 0 is the hub: every other
- * process has one line, to rank 0.
+/* The internals of a rendezvous, for the files of this folder. One lock guards all of it. Rank 0 is the hub: every
+ * other process has one line, to rank 0.
  *
  *     member                    hub
  *     HELLO, JOIN    ◄─►                who is there, and has it the key? handshake.h
@@ -7,8 +7,8 @@
  *     REPORT         ◄─►  REPORT        once a second
  *     SET, GET       ──►
  *                    ◄──  VALUE         answers a GET, as soon as the value is set
- *     GIVE           ──►
- *                    ◄──  GIVEN         when all have given
+ *     BLOCK           ──►
+ *                    ◄──  BLOCKS         when all have given
  *     STOP           ◄─►  STOP          a stop was asked for
  *     FAILED         ──►                what a member says went wrong
  *                    ◄──  VERDICT       what ends the run, for all
@@ -17,13 +17,13 @@
  * All frames after the handshake are sealed (line.h). A member believes rank 0's verdict, which is one sentence and an
  * exit code. Rank 0 does not believe a FAILED: it says that a process says so, and ends with ERR_PEER. No hint travels,
  * because hints are commands that a user types. */
-#ifndef TRAINER_COMM_MEET_PARTS_H
-#define TRAINER_COMM_MEET_PARTS_H
+#ifndef TRAINER_COMM_RENDEZVOUS_PARTS_H
+#define TRAINER_COMM_RENDEZVOUS_PARTS_H
 
 #include "trainer/comm/handshake.h"
 #include "trainer/comm/judge.h"
 #include "trainer/comm/line.h"
-#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
 #include "trainer/comm/endpoint.h"
 
 #include <pthread.h>
@@ -36,7 +36,7 @@
 #define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together, with VALUE_COST for each */
 #define VALUE_COST     128u
 #define QUEUE_BYTES                                                                                                    \
-    ((size_t)8 << 20) /* that wait for a process that does not read, besides one GIVEN; more breaks
+    ((size_t)8 << 20) /* that wait for a process that does not read, besides one BLOCKS; more breaks
                                           * its line */
 
 struct begin {
@@ -51,7 +51,7 @@ struct said {
     char text[SAID_TEXT];
 };
 
-struct meet_verdict {
+struct rendezvous_verdict {
     uint32_t lost; /* a rank that died or hangs, or NOBODY */
     uint32_t said; /* 1: rank 0 only repeats what a member says */
     struct error error;
@@ -63,12 +63,12 @@ struct value {
     struct buf bytes;
 };
 
-struct meet {
-    struct meet_options options;
+struct rendezvous {
+    struct rendezvous_options options;
     char host[HOST_TEXT];
     char address[ADDRESS_TEXT];
-    struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `give` */
-    unsigned char secret[HMAC_BYTES]; /* of this meeting; see meet_secret */
+    struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `broadcast` */
+    unsigned char secret[HMAC_BYTES]; /* of this rendezvous; see rendezvous_secret */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -77,9 +77,9 @@ struct meet {
     double reported;   /* `now` when the last report left */
 
     struct rank_report report; /* of this process */
-    unsigned waits;            /* calls of meet_wait(true), and waiting calls of our own, that have not ended */
-    uint32_t works;            /* calls of meet_work(true) that have not ended */
-    bool begun;                /* all are here */
+    unsigned waits; /* calls of rendezvous_set_waiting(true), and waiting calls of our own, that have not ended */
+    uint32_t works; /* calls of rendezvous_set_working(true) that have not ended */
+    bool begun;     /* all are here */
     bool closing;
     double closing_since; /* `now` when BYE was sent */
     atomic_bool stop;
@@ -88,7 +88,7 @@ struct meet {
     atomic_bool failed;
     bool failure_seen; /* the failure was reported to a caller */
     double failed_since;
-    struct meet_verdict verdict;
+    struct rendezvous_verdict verdict;
 
     struct value *values;
     size_t values_count, values_bytes;
@@ -100,7 +100,7 @@ struct meet {
     struct hub *hub;    /* rank 0 only */
 };
 
-/* meet.c, values.c. All are called with the lock held. */
+/* rendezvous.c, values.c. All are called with the lock held. */
 struct poll_set {
     struct pollfd *fds;
     struct line **lines; /* [count], of each fd; NULL: not a line */
@@ -110,48 +110,49 @@ void poll_add(struct poll_set *set, int fd, struct line *line);
 bool poll_is_ready(const struct poll_set *set, const struct line *line); /* is there something to read? */
 void poll_release(struct poll_set *set);
 /* Sleeps without the lock until something can be read or written, or a tick has passed. The caller builds the set anew
- * each time; this adds meet->wake. */
-void meet_rest(struct meet *meet, struct poll_set *set);
+ * each time; this adds rendezvous->wake. */
+void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set);
 
 /* May the process at the other end take part, as far as that is known without a key? */
-bool meet_trusts(const struct meet *meet, int fd);
-void meet_wake(struct meet *meet);                   /* wakes the thread: there is something to send */
-void meet_await(struct meet *meet);                  /* sleeps in a caller until something changes, or for a tick */
-int meet_tell(struct meet *meet, struct error *err); /* reports the verdict to a caller; returns -1 */
-void meet_judge(struct meet *meet, uint32_t lost, const struct error *err); /* the first verdict counts */
-void meet_take_verdict(struct meet *meet, const struct meet_verdict *verdict);
-void meet_make_secret(struct meet *meet, const unsigned char nonce[NONCE_BYTES]);
+bool rendezvous_trusts(const struct rendezvous *rendezvous, int fd);
+void rendezvous_wake(struct rendezvous *rendezvous);  /* wakes the thread: there is something to send */
+void rendezvous_await(struct rendezvous *rendezvous); /* sleeps in a caller until something changes, or for a tick */
+int rendezvous_tell(struct rendezvous *rendezvous, struct error *err); /* reports the verdict to a caller; returns -1 */
+void rendezvous_judge(struct rendezvous *rendezvous, uint32_t lost,
+                      const struct error *err); /* the first verdict counts */
+void rendezvous_take_verdict(struct rendezvous *rendezvous, const struct rendezvous_verdict *verdict);
+void rendezvous_make_secret(struct rendezvous *rendezvous, const unsigned char nonce[NONCE_BYTES]);
 /* The room that a line needs for frames that all processes may send, and for those of rank 0. */
-uint32_t meet_frame_max(uint32_t size, bool from_first);
-size_t meet_queue_max(uint32_t size);
-void meet_keep(struct meet *meet, struct str key, struct str bytes); /* stores a named value */
+uint32_t rendezvous_frame_max(uint32_t size, bool from_first);
+size_t rendezvous_queue_max(uint32_t size);
+void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct str bytes); /* stores a named value */
 /* NULL: it is not set. Valid until the lock is released. */
-const struct value *meet_find(const struct meet *meet, struct str key);
-void meet_given(struct meet *meet, struct str bytes); /* takes the result of an exchange */
-void meet_stopped(struct meet *meet);                 /* some process asked for a stop */
-void meet_hear(struct meet *meet, struct peer *peer, struct str bytes);
-bool meet_is_due(struct meet *meet);     /* is it time for a report? meet->report is what to send */
-void meet_leave_late(struct meet *meet); /* ends a process that takes no note of a failure */
+const struct value *rendezvous_find_value(const struct rendezvous *rendezvous, struct str key);
+void rendezvous_take_blocks(struct rendezvous *rendezvous, struct str bytes); /* takes the result of an exchange */
+void rendezvous_stopped(struct rendezvous *rendezvous);                       /* some process asked for a stop */
+void rendezvous_take_report(struct rendezvous *rendezvous, struct peer *peer, struct str bytes);
+bool rendezvous_is_due(struct rendezvous *rendezvous); /* is it time for a report? rendezvous->report is what to send */
+void rendezvous_leave_late(struct rendezvous *rendezvous); /* ends a process that takes no note of a failure */
 /* values.c: sets a value of this process; decides that a step is finished although a stop was asked for. */
-void value_put(struct meet *meet, struct str key, struct str bytes);
-void value_go_on(struct meet *meet, uint64_t step);
+void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes);
+void value_go_on(struct rendezvous *rendezvous, uint64_t step);
 /* Key and bytes of a SET or VALUE; < 0: malformed. */
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);
 
 /* hub.c. hub_open listens and announces the place; errors: those of listen_open and door_announce. hub_run is the
  * thread's function. */
-int hub_open(struct meet *meet, struct error *err);
-void hub_close(struct meet *meet);
-void *hub_run(void *meet);
-void hub_put_all(struct meet *meet, uint32_t kind, const void *bytes, size_t size);
-void hub_put_verdict_all(struct meet *meet);
-void hub_set(struct meet *meet, struct str key, struct str bytes);
-void hub_give(struct meet *meet, uint32_t rank, struct str block);
-int hub_await(struct meet *meet, struct error *err); /* waits until all are here */
+int hub_open(struct rendezvous *rendezvous, struct error *err);
+void hub_close(struct rendezvous *rendezvous);
+void *hub_run(void *rendezvous);
+void hub_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size);
+void hub_put_verdict_all(struct rendezvous *rendezvous);
+void hub_set(struct rendezvous *rendezvous, struct str key, struct str bytes);
+void hub_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block);
+int hub_await(struct rendezvous *rendezvous, struct error *err); /* waits until all are here */
 
 /* member.c. member_open finds rank 0 and says hello: ERR_PEER after `patience`, ERR_STOPPED. */
-int member_open(struct meet *meet, struct error *err);
-void *member_run(void *meet);
+int member_open(struct rendezvous *rendezvous, struct error *err);
+void *member_run(void *rendezvous);
 
 #endif

@@ -1,0 +1,451 @@
+/* In: calls of the trainer. Out: what all processes know. This file has what rank 0 and the others share: opening, the
+ * verdict, places and stops. values.c has values and blocks, hub.c rank 0's thread, member.c that of every other
+ * process. */
+#include "trainer/comm/rendezvous.h"
+
+#include "base/faults.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/thread.h"
+#include "trainer/comm/board.h"
+#include "trainer/comm/rendezvous_parts.h"
+#include "trainer/comm/owner.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define AWAKE_SECONDS_MAX 1.0 /* between two polls; a longer gap means that this process was stopped, or got no core */
+#define BEGIN_SECONDS     5.0 /* rank 0 gives up this much earlier than the others, because it knows who is missing */
+
+/* ---------------------------------------------------------------------------------------------------- the thread */
+
+void poll_add(struct poll_set *set, int fd, struct line *line)
+{
+    if (set->count == set->capacity) {
+        set->capacity = set->capacity ? 2 * set->capacity : 16;
+        set->fds = mem_grow(set->fds, set->capacity, sizeof *set->fds);
+        set->lines = mem_grow(set->lines, set->capacity, sizeof *set->lines);
+    }
+    const short events = (short)(line && !line_is_empty(line) ? POLLIN | POLLOUT : POLLIN);
+    set->fds[set->count] = (struct pollfd){.fd = fd, .events = events};
+    set->lines[set->count++] = line;
+}
+
+bool poll_is_ready(const struct poll_set *set, const struct line *line)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->lines[i] == line)
+            return set->fds[i].revents & (POLLIN | POLLHUP | POLLERR);
+    return false;
+}
+
+void poll_release(struct poll_set *set)
+{
+    mem_free(set->fds);
+    mem_free(set->lines);
+}
+
+void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set)
+{
+    uint64_t woken;
+    poll_add(set, rendezvous->wake, NULL);
+    pthread_mutex_unlock(&rendezvous->lock);
+    const int ready = poll(set->fds, set->count, TICK_MS);
+    pthread_mutex_lock(&rendezvous->lock);
+    for (size_t i = 0; ready < 0 && i < set->count; i++)
+        set->fds[i].revents = 0;
+    const ssize_t drained = read(rendezvous->wake, &woken, sizeof woken);
+    (void)drained; /* it may have been empty */
+    /* Time in which this process could hear nothing counts against nobody: a machine that was suspended goes on. */
+    const double clock = clock_now();
+    rendezvous->now += fmin(clock - rendezvous->clock, AWAKE_SECONDS_MAX);
+    rendezvous->clock = clock;
+}
+
+uint32_t rendezvous_frame_max(uint32_t size, bool from_first)
+{
+    const size_t blocks = from_first ? (RENDEZVOUS_BLOCK_MAX + sizeof(uint32_t)) * size : 0;
+    const size_t value = RENDEZVOUS_VALUE_MAX + RENDEZVOUS_KEY_MAX + sizeof(uint32_t);
+    return (uint32_t)(blocks > value ? blocks : value);
+}
+
+size_t rendezvous_queue_max(uint32_t size)
+{
+    return QUEUE_BYTES + rendezvous_frame_max(size, true);
+}
+
+void rendezvous_make_secret(struct rendezvous *rendezvous, const unsigned char nonce[NONCE_BYTES])
+{
+    struct buf message = {0};
+    buf_add_text(&message, "dstrain meeting 2, secrets");
+    buf_add(&message, nonce, NONCE_BYTES);
+    hmac_sha256((struct str){(const char *)rendezvous->key.bytes, sizeof rendezvous->key.bytes}, buf_str(&message),
+                rendezvous->secret);
+    buf_release(&message);
+}
+
+void rendezvous_secret(const struct rendezvous *rendezvous, const char *label,
+                       unsigned char secret[RENDEZVOUS_SECRET_BYTES])
+{
+    static const unsigned char alone[HMAC_BYTES];
+    const unsigned char *key = rendezvous ? rendezvous->secret : alone;
+    hmac_sha256((struct str){(const char *)key, HMAC_BYTES}, str_of(label), secret);
+}
+
+bool rendezvous_trusts(const struct rendezvous *rendezvous, int fd)
+{
+    return rendezvous->key.given || rendezvous->options.admits_all || owner_is_trusted(fd);
+}
+
+void rendezvous_wake(struct rendezvous *rendezvous)
+{
+    const uint64_t one = 1;
+    const ssize_t written = write(rendezvous->wake, &one, sizeof one);
+    assert(written == sizeof one);
+}
+
+void rendezvous_take_verdict(struct rendezvous *rendezvous, const struct rendezvous_verdict *verdict)
+{
+    assert(verdict->error.kind != ERR_NONE);
+    if (rendezvous->failed)
+        return;
+    rendezvous->verdict = *verdict;
+    rendezvous->failed_since = rendezvous->now;
+    rendezvous->failed = true;
+    if (rendezvous->hub)
+        hub_put_verdict_all(rendezvous);
+    pthread_cond_broadcast(&rendezvous->changed);
+    if (rendezvous->options.failed)
+        rendezvous->options.failed(rendezvous->options.failed_context, &rendezvous->verdict.error);
+}
+
+void rendezvous_judge(struct rendezvous *rendezvous, uint32_t lost, const struct error *err)
+{
+    rendezvous_take_verdict(rendezvous, &(struct rendezvous_verdict){.lost = lost, .error = *err});
+}
+
+void rendezvous_leave_late(struct rendezvous *rendezvous)
+{
+    const double patience = rendezvous->options.leave_timeout;
+    if (!rendezvous->failed || rendezvous->failure_seen || patience <= 0 ||
+        rendezvous->now - rendezvous->failed_since < patience)
+        return;
+    if (rendezvous_reports_errors(rendezvous))
+        error_leave(&rendezvous->verdict.error);
+    _exit((int)rendezvous->verdict.error.kind);
+}
+
+void rendezvous_stopped(struct rendezvous *rendezvous)
+{
+    if (atomic_exchange(&rendezvous->stop, true))
+        return;
+    if (rendezvous->hub)
+        hub_put_all(rendezvous, FRAME_STOP, NULL, 0);
+    if (rendezvous->begun_step > 0)
+        value_go_on(rendezvous, rendezvous->begun_step);
+}
+
+void rendezvous_take_report(struct rendezvous *rendezvous, struct peer *peer, struct str bytes)
+{
+    struct rank_report report;
+    if (bytes.size != sizeof report)
+        return;
+    memcpy(&report, bytes.data, sizeof report);
+    report.place[PLACE_TEXT - 1] = '\0';
+    if (report.moves != peer->report.moves)
+        peer->moved = rendezvous->now;
+    peer->heard = rendezvous->now;
+    peer->report = report;
+}
+
+bool rendezvous_is_due(struct rendezvous *rendezvous)
+{
+    if (rendezvous->now - rendezvous->reported < REPORT_SECONDS)
+        return false;
+    rendezvous->reported = rendezvous->now;
+    rendezvous->report.waits = rendezvous->waits > 0;
+    rendezvous->report.moves += rendezvous->works > 0;
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------------- open and close */
+
+static struct rendezvous *rendezvous_make(const struct rendezvous_options *options)
+{
+    struct rendezvous *rendezvous = mem_clear(1, sizeof *rendezvous);
+    pthread_condattr_t monotonic;
+    rendezvous->options = *options;
+    if (options->key)
+        rendezvous->key = *options->key;
+    if (!options->run)
+        rendezvous->options.run = "";
+    if (rendezvous->options.patience <= 0)
+        rendezvous->options.patience = 600;
+    if (rendezvous->options.remind <= 0)
+        rendezvous->options.remind = 30;
+    rendezvous->line = LINE_CLOSED;
+    rendezvous->clock = clock_now();
+    rendezvous->verdict.lost = NOBODY;
+    if (gethostname(rendezvous->host, sizeof rendezvous->host - 1) < 0)
+        snprintf(rendezvous->host, sizeof rendezvous->host, "unknown");
+    pthread_mutex_init(&rendezvous->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&rendezvous->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    rendezvous->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (rendezvous->wake < 0)
+        die(ERR_RESOURCE, "no file descriptor is left");
+    const uint32_t peers = options->rank == 0 ? options->size : 1;
+    rendezvous->peers = mem_clear(peers, sizeof *rendezvous->peers);
+    for (uint32_t i = 0; i < peers; i++)
+        rendezvous->peers[i].rank = i;
+    return rendezvous;
+}
+
+static void rendezvous_free(struct rendezvous *rendezvous)
+{
+    if (rendezvous->hub)
+        hub_close(rendezvous);
+    line_close(&rendezvous->line);
+    for (size_t i = 0; i < rendezvous->values_count; i++) {
+        mem_free(rendezvous->values[i].key);
+        buf_release(&rendezvous->values[i].bytes);
+    }
+    mem_free(rendezvous->values);
+    mem_free(rendezvous->peers);
+    buf_release(&rendezvous->given);
+    pthread_cond_destroy(&rendezvous->changed);
+    pthread_mutex_destroy(&rendezvous->lock);
+    close(rendezvous->wake);
+    mem_free(rendezvous);
+}
+
+void rendezvous_await(struct rendezvous *rendezvous)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += TICK_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&rendezvous->changed, &rendezvous->lock, &until);
+}
+
+int rendezvous_tell(struct rendezvous *rendezvous, struct error *err)
+{
+    assert(rendezvous->failed);
+    rendezvous->failure_seen = true;
+    *err = rendezvous->verdict.error;
+    return -1;
+}
+
+static int await_begin(struct rendezvous *rendezvous, struct error *err)
+{
+    const double from = clock_now();
+    while (!rendezvous->begun && !rendezvous->failed) {
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped before all processes were there");
+        if (clock_now() - from > rendezvous->options.patience + BEGIN_SECONDS)
+            return fail(err, ERR_PEER, "rank 0 was there, but the others were not within %.0f s",
+                        rendezvous->options.patience);
+        rendezvous_await(rendezvous);
+    }
+    return rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
+}
+
+int rendezvous_open(struct rendezvous **out, const struct rendezvous_options *options, struct error *err)
+{
+    *out = NULL;
+    assert(options->size > 0 && options->rank < options->size);
+    if (options->size == 1) {
+        if (options->listener >= 0)
+            close(options->listener);
+        return 0;
+    }
+    const bool first = options->rank == 0;
+    struct rendezvous *rendezvous = rendezvous_make(options);
+    int result = first ? hub_open(rendezvous, err) : member_open(rendezvous, err);
+    if (result < 0) {
+        rendezvous_free(rendezvous);
+        return -1;
+    }
+    if (thread_start(&rendezvous->thread, first ? hub_run : member_run, rendezvous) != 0)
+        die(ERR_RESOURCE, "no more threads can be created");
+    pthread_mutex_lock(&rendezvous->lock);
+    result = first ? hub_await(rendezvous, err) : await_begin(rendezvous, err);
+    pthread_mutex_unlock(&rendezvous->lock);
+    if (result < 0)
+        rendezvous_close(rendezvous);
+    else
+        *out = rendezvous;
+    return result;
+}
+
+void rendezvous_close(struct rendezvous *rendezvous)
+{
+    if (!rendezvous)
+        return;
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous->closing = true;
+    rendezvous->failure_seen = true;
+    rendezvous_wake(rendezvous);
+    pthread_mutex_unlock(&rendezvous->lock);
+    pthread_join(rendezvous->thread, NULL);
+    rendezvous_free(rendezvous);
+}
+
+uint32_t rendezvous_rank(const struct rendezvous *rendezvous)
+{
+    return rendezvous ? rendezvous->options.rank : 0;
+}
+
+uint32_t rendezvous_size(const struct rendezvous *rendezvous)
+{
+    return rendezvous ? rendezvous->options.size : 1;
+}
+
+const char *rendezvous_address(const struct rendezvous *rendezvous)
+{
+    return rendezvous ? rendezvous->address : "127.0.0.1";
+}
+
+/* ------------------------------------------------------------------------------------------- where, failure, stop */
+
+void rendezvous_progress(struct rendezvous *rendezvous, uint64_t step, const char *place, ...)
+{
+    va_list args;
+    board_move(step);
+    if (!rendezvous)
+        return;
+    pthread_mutex_lock(&rendezvous->lock);
+    va_start(args, place);
+    vsnprintf(rendezvous->report.place, sizeof rendezvous->report.place, place, args);
+    va_end(args);
+    if (step > 0 && !rendezvous->report.begun) {
+        rendezvous->reported = -REPORT_SECONDS; /* report the first step at once, not up to a second late */
+        rendezvous_wake(rendezvous);
+    }
+    rendezvous->report.step = step;
+    rendezvous->report.begun = step > 0;
+    rendezvous->report.moves++;
+    pthread_mutex_unlock(&rendezvous->lock);
+    fault_place(rendezvous->options.rank, step, rendezvous->report.place, !board_start() || board_start()->number == 0);
+}
+
+void rendezvous_set_waiting(struct rendezvous *rendezvous, bool waits)
+{
+    if (!rendezvous)
+        return;
+    pthread_mutex_lock(&rendezvous->lock);
+    assert(waits || rendezvous->waits > 0);
+    rendezvous->waits += waits ? 1u : -1u;
+    rendezvous->report.moves++;
+    pthread_mutex_unlock(&rendezvous->lock);
+}
+
+void rendezvous_set_working(struct rendezvous *rendezvous, bool works)
+{
+    if (!rendezvous)
+        return;
+    pthread_mutex_lock(&rendezvous->lock);
+    assert(works || rendezvous->works > 0);
+    rendezvous->works += works ? 1u : -1u;
+    pthread_mutex_unlock(&rendezvous->lock);
+}
+
+bool rendezvous_has_failed(const struct rendezvous *rendezvous)
+{
+    return rendezvous && atomic_load_explicit(&rendezvous->failed, memory_order_relaxed);
+}
+
+int rendezvous_failed(struct rendezvous *rendezvous, struct error *err)
+{
+    if (!rendezvous || !rendezvous->failed)
+        return 0;
+    pthread_mutex_lock(&rendezvous->lock);
+    rendezvous_tell(rendezvous, err);
+    pthread_mutex_unlock(&rendezvous->lock);
+    return -1;
+}
+
+/* Puts "rank 2 (node7): " before the text, once. */
+static void put_name(const struct rendezvous *rendezvous, struct error *err)
+{
+    struct error named = *err;
+    char name[HOST_TEXT + 32];
+    snprintf(name, sizeof name, "rank %u (%s): ", rendezvous->options.rank, rendezvous->host);
+    if (str_starts(str_of(err->text), str_of(name)))
+        return;
+    snprintf(named.text, sizeof named.text, "%s%.400s", name, err->text);
+    *err = named;
+}
+
+/* Tells rank 0, in one sentence. Of a long path the end is kept. */
+static void put_failed(struct rendezvous *rendezvous, const struct error *err)
+{
+    struct said said = {.stopped = err->kind == ERR_STOPPED};
+    char file[160], byte[40] = "";
+    const size_t size = strlen(err->file), from = size < sizeof file - 4 ? 0 : size - (sizeof file - 5);
+    snprintf(file, sizeof file, "%s%s%s", from ? "..." : "", err->file + from, size ? ": " : "");
+    if (err->offset != ERROR_NO_OFFSET)
+        snprintf(byte, sizeof byte, "byte %" PRIu64 ": ", err->offset);
+    snprintf(said.text, sizeof said.text, "%s%s%.200s", file, byte, err->text);
+    line_put(&rendezvous->line, FRAME_FAILED, &said, sizeof said);
+}
+
+int rendezvous_fail(struct rendezvous *rendezvous, struct error *err)
+{
+    if (!rendezvous)
+        return -1;
+    pthread_mutex_lock(&rendezvous->lock);
+    const bool own = err->kind != ERR_PEER && err->kind != ERR_STOPPED;
+    if (!rendezvous->failed) {
+        if (!rendezvous->hub)
+            put_failed(rendezvous, err);
+        put_name(rendezvous, err);
+        rendezvous_judge(rendezvous, NOBODY, err);
+        rendezvous_wake(rendezvous);
+    } else if (rendezvous->verdict.said && own) {
+        put_name(rendezvous, err); /* what this process knows counts more than what another one says */
+    } else {
+        *err = rendezvous->verdict.error;
+    }
+    rendezvous->failure_seen = true;
+    pthread_mutex_unlock(&rendezvous->lock);
+    return -1;
+}
+
+/* Rank 0 speaks, or rank 1 where rank 0 is lost. A rank 0 that failed by itself is not lost: it waits in
+ * rendezvous_close until the others know. */
+bool rendezvous_reports_errors(const struct rendezvous *rendezvous)
+{
+    return !rendezvous || rendezvous->options.rank == (rendezvous->failed && rendezvous->verdict.lost == 0 ? 1 : 0);
+}
+
+void rendezvous_request_stop(struct rendezvous *rendezvous)
+{
+    if (!rendezvous)
+        return;
+    pthread_mutex_lock(&rendezvous->lock);
+    if (!rendezvous->stop && !rendezvous->hub)
+        line_put(&rendezvous->line, FRAME_STOP, NULL, 0);
+    rendezvous_stopped(rendezvous);
+    rendezvous_wake(rendezvous);
+    pthread_mutex_unlock(&rendezvous->lock);
+}
+
+bool rendezvous_stop_asked(const struct rendezvous *rendezvous)
+{
+    return rendezvous && atomic_load_explicit(&rendezvous->stop, memory_order_relaxed);
+}
