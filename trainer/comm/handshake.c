@@ -45,11 +45,11 @@ static void direction_key(const struct job_key *key, const char *label, const st
 void handshake_seal(struct line *line, const struct job_key *key, const struct hello *hello,
                     const struct hello *challenge, bool is_first)
 {
-    unsigned char to_first[HMAC_BYTES], to_member[HMAC_BYTES];
+    unsigned char to_first[HMAC_BYTES], to_worker[HMAC_BYTES];
     direction_key(key, "dstrain meeting 2, member to rank 0", hello, challenge, to_first);
-    direction_key(key, "dstrain meeting 2, rank 0 to member", hello, challenge, to_member);
-    line_seal(&line->seal_in, is_first ? to_first : to_member);
-    line_seal(&line->seal_out, is_first ? to_member : to_first);
+    direction_key(key, "dstrain meeting 2, rank 0 to member", hello, challenge, to_worker);
+    line_seal(&line->seal_in, is_first ? to_first : to_worker);
+    line_seal(&line->seal_out, is_first ? to_worker : to_first);
 }
 
 static bool read_all(struct str bytes, void *out, size_t size)

@@ -1,9 +1,9 @@
-/* How a member and rank 0 prove to each other that they have the same key, and what they say of themselves.
+/* How a worker and rank 0 prove to each other that they have the same key, and what they say of themselves.
  *
- *     member                       rank 0
+ *     worker                       rank 0
  *     HELLO      nonce      ──►                 a stranger: nothing it says is believed or printed
  *                           ◄──    CHALLENGE    nonce
- *     JOIN, sealed          ──►                 the member is proven: who it is, and of which run
+ *     JOIN, sealed          ──►                 the worker is proven: who it is, and of which run
  *                           ◄──    WELCOME, sealed: rank 0 is proven   or REFUSAL, sealed   or AWAY, not sealed
  *
  * Both nonces are 32 random bytes, made for this connection. Each direction has a key of its own (line.h says how it
@@ -15,7 +15,7 @@
  *
  * - A message of another connection, also of the same rendezvous, has the seal of other nonces: replay fails.
  * - A message sent back to its sender has the seal of the other direction: reflection fails.
- * - The member proves first. Rank 0 seals nothing before that, and neither side ever seals with the other's key, so
+ * - The worker proves first. Rank 0 seals nothing before that, and neither side ever seals with the other's key, so
  *   neither can be used to answer for the other.
  * - Who passes on all messages between both can end the line, and read them. It cannot alter one.
  * - A key with less than 128 random bits could be guessed from a recorded handshake (base/job_key.h asks for 128).
@@ -54,7 +54,7 @@ enum frame_kind {
     FRAME_BYE,
 };
 
-/* Why a guest does not belong here. The first ones are all that a guest learns that has not proven the key. */
+/* Why a process does not belong here. The first ones are all that one learns that has not proven the key. */
 enum misfit {
     MISFIT_NONE,
     MISFIT_PROTOCOL, /* another version of this program */
@@ -104,7 +104,7 @@ void nonce_make(unsigned char nonce[NONCE_BYTES]);
 void hello_make(struct hello *hello);
 /* The protocol of a HELLO or CHALLENGE, 0 if it is neither; *hello is set if the protocol is ours. */
 uint32_t hello_read(struct str bytes, struct hello *hello);
-/* Seals the line of the member, or of rank 0, from the next frame on. */
+/* Seals the line of the worker, or of rank 0, from the next frame on. */
 void handshake_seal(struct line *line, const struct job_key *key, const struct hello *hello,
                     const struct hello *challenge, bool is_first);
 /* Copies a struct from a frame and ends its texts; false: it has another size. */
@@ -114,12 +114,12 @@ bool refusal_read(struct str bytes, struct refusal *refusal);
 /* The misfit of an AWAY; MISFIT_NONE: it is not one that may come without a seal. */
 enum misfit away_read(struct str bytes, struct away *away);
 
-/* For rank 0: does a member that has the key belong to this rendezvous? Fills *refusal, but for who has the rank. */
+/* For rank 0: does a worker that has the key belong to this rendezvous? Fills *refusal, but for who has the rank. */
 enum misfit join_check(const struct join *join, uint32_t size, const char *run, struct refusal *refusal);
 /* For rank 0's log: "it is one of 3 processes, not of 2". `join` and `refusal` count after the proof only. */
 #define MISFIT_TEXT 320
 char *misfit_text(enum misfit misfit, const struct join *join, const struct refusal *refusal, char text[MISFIT_TEXT]);
-/* For the member: its error. `where`: rank 0's address. */
+/* For the worker: its error. `where`: rank 0's address. */
 int away_fail(const struct away *away, const char *where, bool has_key, struct error *err);
 int refusal_fail(const struct refusal *refusal, const struct join *join, const char *where, struct error *err);
 

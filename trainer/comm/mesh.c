@@ -18,18 +18,18 @@
 #include "base/progress.h"
 #include "trainer/comm/endpoint.h"
 
-#define PROOF_BYTES    HMAC_BYTES
-#define NONCE_BYTES    32
-#define NAME_BYTES     (ADDRESS_TEXT + 8) /* "[::1]:4711" */
-#define GUESTS_MAX     64                 /* connections that have not proved anything; the oldest gives way */
-#define GUEST_SECONDS  5.0                /* after which such a connection is closed */
-#define PATIENCE       45.0 /* seconds, at most: all processes are there; below --peer-timeout's default */
-#define LONGER         3.0  /* for a process that is waited for, which knows itself why it cannot connect */
-#define REMIND_SECONDS 10.0 /* after which the user is told what the run waits for */
-#define RETRY_SECONDS  0.1
-#define TICK_MS        100
-#define BACKLOG        1024
-#define SOCKET_KIND    (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
+#define PROOF_BYTES     HMAC_BYTES
+#define NONCE_BYTES     32
+#define NAME_BYTES      (ADDRESS_TEXT + 8) /* "[::1]:4711" */
+#define PENDING_MAX     64                 /* connections that have not proved anything; the oldest gives way */
+#define PENDING_SECONDS 5.0                /* after which such a connection is closed */
+#define PATIENCE        45.0 /* seconds, at most: all processes are there; below --peer-timeout's default */
+#define LONGER          3.0  /* for a process that is waited for, which knows itself why it cannot connect */
+#define REMIND_SECONDS  10.0 /* after which the user is told what the run waits for */
+#define RETRY_SECONDS   0.1
+#define TICK_MS         100
+#define BACKLOG         1024
+#define SOCKET_KIND     (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 /* A process's named value: where it listens. */
 struct place {
@@ -44,7 +44,7 @@ struct claim {
 _Static_assert(sizeof(struct claim) == 36 && sizeof(struct place) == 104, "their bytes travel");
 
 /* A connection that somebody made to this process. */
-struct guest {
+struct pending {
     int fd;
     char from[NAME_BYTES];
     double since;
@@ -68,11 +68,11 @@ struct mesh {
     struct place *addresses; /* [size] */
     struct dial *dials;      /* [rank] */
     int listener;
-    struct guest guests[GUESTS_MAX];
-    uint32_t guests_count;
+    struct pending pending[PENDING_MAX];
+    uint32_t pending_count;
     uint64_t strangers; /* connections that proved nothing */
     char stranger[NAME_BYTES];
-    struct pollfd *fds; /* [1 + GUESTS_MAX + size] */
+    struct pollfd *fds; /* [1 + PENDING_MAX + size] */
 };
 
 /* ----------------------------------------------------------------------------------------------------- addresses */
@@ -203,58 +203,58 @@ static void take(struct mesh *mesh, uint32_t rank, int fd)
     mesh->sockets[rank] = fd;
 }
 
-/* -------------------------------------------------------------------------------------------------------- guests */
+/* -------------------------------------------------------------------------------------------------------- pending */
 
 static void send_away(struct mesh *mesh, uint32_t i)
 {
-    close(mesh->guests[i].fd);
-    memcpy(mesh->stranger, mesh->guests[i].from, sizeof mesh->stranger);
+    close(mesh->pending[i].fd);
+    memcpy(mesh->stranger, mesh->pending[i].from, sizeof mesh->stranger);
     mesh->strangers++;
-    mesh->guests[i] = mesh->guests[--mesh->guests_count];
+    mesh->pending[i] = mesh->pending[--mesh->pending_count];
 }
 
-/* At most GUESTS_MAX at a time, so that each guest is heard once before it may have to give way. */
-static void accept_guests(struct mesh *mesh, double now)
+/* At most PENDING_MAX at a time, so that each is heard once before it may have to give way. */
+static void accept_pending(struct mesh *mesh, double now)
 {
     struct sockaddr_storage from;
-    for (uint32_t count = 0; count < GUESTS_MAX; count++) {
+    for (uint32_t count = 0; count < PENDING_MAX; count++) {
         socklen_t size = sizeof from;
         const int fd = accept4(mesh->listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
         uint32_t oldest = 0;
         if (fd < 0)
             return;
-        for (uint32_t i = 1; i < mesh->guests_count; i++)
-            oldest = mesh->guests[i].since < mesh->guests[oldest].since ? i : oldest;
-        if (mesh->guests_count == GUESTS_MAX)
+        for (uint32_t i = 1; i < mesh->pending_count; i++)
+            oldest = mesh->pending[i].since < mesh->pending[oldest].since ? i : oldest;
+        if (mesh->pending_count == PENDING_MAX)
             send_away(mesh, oldest);
-        struct guest *guest = &mesh->guests[mesh->guests_count++];
-        *guest = (struct guest){.fd = fd, .since = now};
-        name_of((const struct sockaddr *)&from, size, guest->from);
+        struct pending *one = &mesh->pending[mesh->pending_count++];
+        *one = (struct pending){.fd = fd, .since = now};
+        name_of((const struct sockaddr *)&from, size, one->from);
     }
 }
 
 /* false: the claim is wrong, or the answer does not leave. */
-static bool answer(struct mesh *mesh, const struct guest *guest)
+static bool answer(struct mesh *mesh, const struct pending *one)
 {
-    const uint32_t me = mesh->options->rank, rank = guest->claim.rank;
+    const uint32_t me = mesh->options->rank, rank = one->claim.rank;
     unsigned char proof[PROOF_BYTES];
-    if (rank <= me || rank >= mesh->options->size || !is_proved(mesh, "claim", rank, me, guest->claim.proof))
+    if (rank <= me || rank >= mesh->options->size || !is_proved(mesh, "claim", rank, me, one->claim.proof))
         return false;
     prove(mesh, "answer", rank, me, proof);
-    if (send(guest->fd, proof, sizeof proof, MSG_NOSIGNAL) != sizeof proof) /* a new socket takes that much at once */
+    if (send(one->fd, proof, sizeof proof, MSG_NOSIGNAL) != sizeof proof) /* a new socket takes that much at once */
         return false;
-    take(mesh, rank, guest->fd);
+    take(mesh, rank, one->fd);
     return true;
 }
 
-static void serve_guests(struct mesh *mesh, double now)
+static void serve_pending(struct mesh *mesh, double now)
 {
-    for (uint32_t i = mesh->guests_count; i-- > 0;) {
-        struct guest *guest = &mesh->guests[i];
-        const int filled = fill(guest->fd, &guest->claim, sizeof guest->claim, &guest->got);
-        if (filled > 0 && answer(mesh, guest))
-            *guest = mesh->guests[--mesh->guests_count];
-        else if (filled != 0 || now - guest->since > GUEST_SECONDS)
+    for (uint32_t i = mesh->pending_count; i-- > 0;) {
+        struct pending *one = &mesh->pending[i];
+        const int filled = fill(one->fd, &one->claim, sizeof one->claim, &one->got);
+        if (filled > 0 && answer(mesh, one))
+            *one = mesh->pending[--mesh->pending_count];
+        else if (filled != 0 || now - one->since > PENDING_SECONDS)
             send_away(mesh, i);
     }
 }
@@ -327,8 +327,8 @@ static void sleep_until_ready(struct mesh *mesh)
 {
     nfds_t count = 0;
     mesh->fds[count++] = (struct pollfd){.fd = mesh->listener, .events = POLLIN};
-    for (uint32_t i = 0; i < mesh->guests_count; i++)
-        mesh->fds[count++] = (struct pollfd){.fd = mesh->guests[i].fd, .events = POLLIN};
+    for (uint32_t i = 0; i < mesh->pending_count; i++)
+        mesh->fds[count++] = (struct pollfd){.fd = mesh->pending[i].fd, .events = POLLIN};
     for (uint32_t i = 0; i < mesh->options->rank; i++)
         if (mesh->dials[i].fd >= 0)
             mesh->fds[count++] =
@@ -377,8 +377,8 @@ static int connect_all(struct mesh *mesh, struct error *err)
     bool reminded = false;
     for (;;) {
         const double now = clock_now();
-        accept_guests(mesh, now);
-        serve_guests(mesh, now);
+        accept_pending(mesh, now);
+        serve_pending(mesh, now);
         serve_dials(mesh, now);
         const uint32_t absent = missing(mesh);
         if (absent == mesh->options->size)
@@ -402,8 +402,8 @@ static int connect_all(struct mesh *mesh, struct error *err)
 
 static void release(struct mesh *mesh, int result)
 {
-    for (uint32_t i = 0; i < mesh->guests_count; i++)
-        close(mesh->guests[i].fd);
+    for (uint32_t i = 0; i < mesh->pending_count; i++)
+        close(mesh->pending[i].fd);
     for (uint32_t i = 0; i < mesh->options->rank; i++)
         if (mesh->dials[i].fd >= 0)
             close(mesh->dials[i].fd);
@@ -423,7 +423,7 @@ int mesh_connect(const struct comm_options *options, int *sockets, struct error 
     struct mesh mesh = {.options = options, .sockets = sockets, .listener = -1};
     mesh.addresses = mem_clear(options->size, sizeof *mesh.addresses);
     mesh.dials = mem_clear(options->size, sizeof *mesh.dials);
-    mesh.fds = mem_array(1 + GUESTS_MAX + options->size, sizeof *mesh.fds);
+    mesh.fds = mem_array(1 + PENDING_MAX + options->size, sizeof *mesh.fds);
     for (uint32_t i = 0; i < options->size; i++)
         mesh.dials[i].fd = sockets[i] = -1;
     int result = exchange_places(&mesh, err);

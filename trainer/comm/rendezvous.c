@@ -1,5 +1,5 @@
 /* In: calls of the trainer. Out: what all processes know. This file has what rank 0 and the others share: opening, the
- * verdict, places and stops. values.c has values and blocks, hub.c rank 0's thread, member.c that of every other
+ * verdict, places and stops. values.c has values and blocks, leader.c rank 0's thread, worker.c that of every other
  * process. */
 #include "trainer/comm/rendezvous.h"
 
@@ -123,8 +123,8 @@ void rendezvous_take_verdict(struct rendezvous *rendezvous, const struct rendezv
     rendezvous->verdict = *verdict;
     rendezvous->failed_since = rendezvous->now;
     rendezvous->failed = true;
-    if (rendezvous->hub)
-        hub_put_verdict_all(rendezvous);
+    if (rendezvous->leader)
+        leader_put_verdict_all(rendezvous);
     pthread_cond_broadcast(&rendezvous->changed);
     if (rendezvous->options.failed)
         rendezvous->options.failed(rendezvous->options.failed_context, &rendezvous->verdict.error);
@@ -150,8 +150,8 @@ void rendezvous_stopped(struct rendezvous *rendezvous)
 {
     if (atomic_exchange(&rendezvous->stop, true))
         return;
-    if (rendezvous->hub)
-        hub_put_all(rendezvous, FRAME_STOP, NULL, 0);
+    if (rendezvous->leader)
+        leader_put_all(rendezvous, FRAME_STOP, NULL, 0);
     if (rendezvous->begun_step > 0)
         value_go_on(rendezvous, rendezvous->begun_step);
 }
@@ -216,8 +216,8 @@ static struct rendezvous *rendezvous_make(const struct rendezvous_options *optio
 
 static void rendezvous_free(struct rendezvous *rendezvous)
 {
-    if (rendezvous->hub)
-        hub_close(rendezvous);
+    if (rendezvous->leader)
+        leader_close(rendezvous);
     line_close(&rendezvous->line);
     for (size_t i = 0; i < rendezvous->values_count; i++) {
         mem_free(rendezvous->values[i].key);
@@ -275,15 +275,15 @@ int rendezvous_open(struct rendezvous **out, const struct rendezvous_options *op
     }
     const bool first = options->rank == 0;
     struct rendezvous *rendezvous = rendezvous_make(options);
-    int result = first ? hub_open(rendezvous, err) : member_open(rendezvous, err);
+    int result = first ? leader_open(rendezvous, err) : worker_open(rendezvous, err);
     if (result < 0) {
         rendezvous_free(rendezvous);
         return -1;
     }
-    if (thread_start(&rendezvous->thread, first ? hub_run : member_run, rendezvous) != 0)
+    if (thread_start(&rendezvous->thread, first ? leader_run : worker_run, rendezvous) != 0)
         die(ERR_RESOURCE, "no more threads can be created");
     pthread_mutex_lock(&rendezvous->lock);
-    result = first ? hub_await(rendezvous, err) : await_begin(rendezvous, err);
+    result = first ? leader_await(rendezvous, err) : await_begin(rendezvous, err);
     pthread_mutex_unlock(&rendezvous->lock);
     if (result < 0)
         rendezvous_close(rendezvous);
@@ -411,7 +411,7 @@ int rendezvous_fail(struct rendezvous *rendezvous, struct error *err)
     pthread_mutex_lock(&rendezvous->lock);
     const bool own = err->kind != ERR_PEER && err->kind != ERR_STOPPED;
     if (!rendezvous->failed) {
-        if (!rendezvous->hub)
+        if (!rendezvous->leader)
             put_failed(rendezvous, err);
         put_name(rendezvous, err);
         rendezvous_judge(rendezvous, NOBODY, err);
@@ -438,7 +438,7 @@ void rendezvous_request_stop(struct rendezvous *rendezvous)
     if (!rendezvous)
         return;
     pthread_mutex_lock(&rendezvous->lock);
-    if (!rendezvous->stop && !rendezvous->hub)
+    if (!rendezvous->stop && !rendezvous->leader)
         line_put(&rendezvous->line, FRAME_STOP, NULL, 0);
     rendezvous_stopped(rendezvous);
     rendezvous_wake(rendezvous);

@@ -1,20 +1,20 @@
-/* The internals of a rendezvous, for the files of this folder. One lock guards all of it. Rank 0 is the hub: every
+/* The internals of a rendezvous, for the files of this folder. One lock guards all of it. Rank 0 is the leader: every
  * other process has one line, to rank 0.
  *
- *     member                    hub
+ *     worker                    leader
  *     HELLO, JOIN    ◄─►                who is there, and has it the key? handshake.h
- *                    ◄──  BEGIN         all are here; until then a member says nothing but BYE
+ *                    ◄──  BEGIN         all are here; until then a worker says nothing but BYE
  *     REPORT         ◄─►  REPORT        once a second
  *     SET, GET       ──►
  *                    ◄──  VALUE         answers a GET, as soon as the value is set
- *     BLOCK           ──►
- *                    ◄──  BLOCKS         when all have given
+ *     BLOCK          ──►
+ *                    ◄──  BLOCKS        when all have given theirs
  *     STOP           ◄─►  STOP          a stop was asked for
- *     FAILED         ──►                what a member says went wrong
+ *     FAILED         ──►                what a worker says went wrong
  *                    ◄──  VERDICT       what ends the run, for all
  *     BYE            ◄─►  BYE           leaves in good order; the receiver closes the line
  *
- * All frames after the handshake are sealed (line.h). A member believes rank 0's verdict, which is one sentence and an
+ * All frames after the handshake are sealed (line.h). A worker believes rank 0's verdict, which is one sentence and an
  * exit code. Rank 0 does not believe a FAILED: it says that a process says so, and ends with ERR_PEER. No hint travels,
  * because hints are commands that a user types. */
 #ifndef TRAINER_COMM_RENDEZVOUS_PARTS_H
@@ -45,7 +45,7 @@ struct begin {
 
 #define SAID_TEXT 360
 
-/* What a member says went wrong: one sentence, with file and byte in it. */
+/* What a worker says went wrong: one sentence, with file and byte in it. */
 struct said {
     uint32_t stopped; /* 1: it was asked to stop */
     char text[SAID_TEXT];
@@ -53,7 +53,7 @@ struct said {
 
 struct rendezvous_verdict {
     uint32_t lost; /* a rank that died or hangs, or NOBODY */
-    uint32_t said; /* 1: rank 0 only repeats what a member says */
+    uint32_t said; /* 1: rank 0 only repeats what a worker says */
     struct error error;
 };
 
@@ -67,7 +67,7 @@ struct rendezvous {
     struct rendezvous_options options;
     char host[HOST_TEXT];
     char address[ADDRESS_TEXT];
-    struct job_key key; /* of the processes, once it is known; a member learns it from the FILE or from `broadcast` */
+    struct job_key key; /* of the processes, once it is known; a worker learns it from the FILE or from `broadcast` */
     unsigned char secret[HMAC_BYTES]; /* of this rendezvous; see rendezvous_secret */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -95,9 +95,9 @@ struct rendezvous {
     struct buf given;   /* the last exchange: u32 sizes[size], then the blocks */
     uint64_t exchanges; /* number of complete ones */
 
-    struct peer *peers; /* [size] in the hub; [1], rank 0, in a member */
-    struct line line;   /* member: to rank 0 */
-    struct hub *hub;    /* rank 0 only */
+    struct peer *peers;    /* [size] in the leader; [1], rank 0, in a worker */
+    struct line line;      /* worker: to rank 0 */
+    struct leader *leader; /* rank 0 only */
 };
 
 /* rendezvous.c, values.c. All are called with the lock held. */
@@ -140,19 +140,19 @@ void value_go_on(struct rendezvous *rendezvous, uint64_t step);
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);
 
-/* hub.c. hub_open listens and announces the place; errors: those of listen_open and door_announce. hub_run is the
- * thread's function. */
-int hub_open(struct rendezvous *rendezvous, struct error *err);
-void hub_close(struct rendezvous *rendezvous);
-void *hub_run(void *rendezvous);
-void hub_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size);
-void hub_put_verdict_all(struct rendezvous *rendezvous);
-void hub_set(struct rendezvous *rendezvous, struct str key, struct str bytes);
-void hub_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block);
-int hub_await(struct rendezvous *rendezvous, struct error *err); /* waits until all are here */
+/* leader.c. leader_open listens and announces the place; errors: those of listen_open and leader_announce. leader_run
+ * is the thread's function. */
+int leader_open(struct rendezvous *rendezvous, struct error *err);
+void leader_close(struct rendezvous *rendezvous);
+void *leader_run(void *rendezvous);
+void leader_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size);
+void leader_put_verdict_all(struct rendezvous *rendezvous);
+void leader_set(struct rendezvous *rendezvous, struct str key, struct str bytes);
+void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block);
+int leader_await(struct rendezvous *rendezvous, struct error *err); /* waits until all are here */
 
-/* member.c. member_open finds rank 0 and says hello: ERR_PEER after `patience`, ERR_STOPPED. */
-int member_open(struct rendezvous *rendezvous, struct error *err);
-void *member_run(void *rendezvous);
+/* worker.c. worker_open finds rank 0 and says hello: ERR_PEER after `patience`, ERR_STOPPED. */
+int worker_open(struct rendezvous *rendezvous, struct error *err);
+void *worker_run(void *rendezvous);
 
 #endif

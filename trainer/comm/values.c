@@ -66,8 +66,8 @@ void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct
 void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
     struct buf frame = {0};
-    if (rendezvous->hub) {
-        hub_set(rendezvous, key, bytes);
+    if (rendezvous->leader) {
+        leader_set(rendezvous, key, bytes);
     } else {
         value_write(&frame, key, bytes);
         line_put(&rendezvous->line, FRAME_SET, frame.data, frame.size);
@@ -95,7 +95,7 @@ static int check_line(struct rendezvous *rendezvous, struct error *err)
 {
     if (rendezvous->failed)
         return rendezvous_tell(rendezvous, err);
-    if (!rendezvous->hub && rendezvous->line.fd < 0)
+    if (!rendezvous->leader && rendezvous->line.fd < 0)
         return fail(err, ERR_PEER, "rank 0 has left already");
     return 0;
 }
@@ -110,7 +110,7 @@ int rendezvous_get(struct rendezvous *rendezvous, const char *key, double second
     pthread_mutex_lock(&rendezvous->lock);
     rendezvous->waits++;
     found = rendezvous_find_value(rendezvous, name);
-    if (!found && !rendezvous->hub) {
+    if (!found && !rendezvous->leader) {
         struct buf frame = {0};
         value_write(&frame, name, (struct str){0});
         line_put(&rendezvous->line, FRAME_GET, frame.data, frame.size);
@@ -183,8 +183,8 @@ int rendezvous_all_gather(struct rendezvous *rendezvous, struct str block, struc
     pthread_mutex_lock(&rendezvous->lock);
     rendezvous->waits++;
     const uint64_t before = rendezvous->exchanges;
-    if (rendezvous->hub)
-        hub_take_block(rendezvous, 0, block);
+    if (rendezvous->leader)
+        leader_take_block(rendezvous, 0, block);
     else
         line_put(&rendezvous->line, FRAME_BLOCK, block.data, block.size);
     rendezvous_wake(rendezvous);
@@ -301,7 +301,7 @@ int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard,
     struct buf value = {0};
     halted_key(step, rendezvous->options.rank, key);
     TRY(rendezvous_set(rendezvous, key, STR(""), err));
-    if (rendezvous->hub)
+    if (rendezvous->leader)
         TRY(count_halted(rendezvous, step, err));
     step_key(step, key);
     const int result = rendezvous_get(rendezvous, key, HUGE_VAL, &value, err);

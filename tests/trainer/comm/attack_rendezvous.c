@@ -7,10 +7,10 @@
  *     attack_rendezvous CONNECTIONS SEED
  *
  * Then a flood: for FLOOD_SECONDS a process opens connections as fast as it can, of which a third say nothing, a third
- * half a HELLO, and a third a whole one, while a member joins and leaves again and again.
+ * half a HELLO, and a third a whole one, while a worker joins and leaves again and again.
  *
  * Rank 0 is a process of its own, which holds one rendezvous after the other at one port; each ends in an error, as it
- * must. It may not crash, hang, or grow. At the end a true member joins. Prints what was sent and what happened; exits
+ * must. It may not crash, hang, or grow. At the end a true worker joins. Prints what was sent and what happened; exits
  * with 1 if anything else happened. Most use in a build with a sanitizer. */
 #include <errno.h>
 #include <math.h>
@@ -28,7 +28,7 @@
 #define KINDS         20 /* of frames, with some that do not exist */
 
 static struct shared {
-    atomic_bool flood, last; /* what the rendezvous that begins next is for; last: a true member comes */
+    atomic_bool flood, last; /* what the rendezvous that begins next is for; last: a true worker comes */
     atomic_uint size;        /* of the rendezvous now */
     atomic_ulong rounds, begun, ends[ERR_STOPPED + 1];
     atomic_ulong flooded; /* connections */
@@ -299,17 +299,17 @@ static void attack(unsigned long connections)
 }
 
 /* Joins, and leaves with a goodbye. The rendezvous before the last may still be held: then once more. */
-static void be_true_member(void)
+static void be_true_worker(void)
 {
     struct frame frame;
-    struct guest member = guest_of(port, 1, 2, &key);
-    check(member.line.fd >= 0, "rank 0 does not listen any more");
-    if (guest_is_welcome(&member) && guest_gets(&member, FRAME_BEGIN, &frame)) {
-        guest_send(&member, FRAME_BYE, NULL, 0);
-        while (guest_next(&member, &frame) && frame.kind != FRAME_BYE)
+    struct guest worker = guest_of(port, 1, 2, &key);
+    check(worker.line.fd >= 0, "rank 0 does not listen any more");
+    if (guest_is_welcome(&worker) && guest_gets(&worker, FRAME_BEGIN, &frame)) {
+        guest_send(&worker, FRAME_BYE, NULL, 0);
+        while (guest_next(&worker, &frame) && frame.kind != FRAME_BYE)
             continue;
     }
-    line_close(&member.line);
+    line_close(&worker.line);
     guest_sleep(100);
 }
 
@@ -340,7 +340,7 @@ static void join_in_the_flood(void)
     double longest = 0, sum = 0;
     shared->flood = true;
     while (shared->size != 3) /* the rendezvous before it ends */
-        be_true_member();
+        be_true_worker();
     const double until = clock_now() + FLOOD_SECONDS;
     const pid_t flooder = fork();
     if (flooder == 0)
@@ -383,7 +383,7 @@ int main(int argc, char **argv)
     join_in_the_flood();
     shared->last = true;
     for (int tries = 0; tries < 100 && shared->ends[ERR_NONE] == 0; tries++)
-        be_true_member();
+        be_true_worker();
     int status = 0;
     check(waitpid(first, &status, 0) == first && status == 0, "rank 0 has failed");
     const struct counts *c = &counts;

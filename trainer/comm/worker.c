@@ -75,7 +75,7 @@ static enum attempt sent_away(const struct rendezvous *rendezvous, const struct 
 }
 
 /* Without a key: whose process answers there? That is known once it has accepted the connection, and while it holds it.
- * A rank 0 with too many guests closes connections that it takes at the next attempt. */
+ * A rank 0 with too many connections closes connections that it takes at the next attempt. */
 static enum attempt check_user(const struct rendezvous *rendezvous, const char *where, struct error *err)
 {
     uid_t uid;
@@ -186,7 +186,7 @@ static int take_key(struct rendezvous *rendezvous, const struct job_key *key, st
     return 0;
 }
 
-int member_open(struct rendezvous *rendezvous, struct error *err)
+int worker_open(struct rendezvous *rendezvous, struct error *err)
 {
     double reminded = clock_now();
     const double until = reminded + rendezvous->options.patience;
@@ -235,7 +235,7 @@ int member_open(struct rendezvous *rendezvous, struct error *err)
 static void begin(struct rendezvous *rendezvous, struct str bytes)
 {
     struct begin begin;
-    assert(!rendezvous->hub);
+    assert(!rendezvous->leader);
     if (bytes.size != sizeof begin || rendezvous->begun)
         return;
     memcpy(&begin, bytes.data, sizeof begin);
@@ -346,7 +346,7 @@ static void watch_first(struct rendezvous *rendezvous)
     rendezvous_leave_late(rendezvous);
 }
 
-void *member_run(void *context)
+void *worker_run(void *context)
 {
     struct rendezvous *rendezvous = context;
     struct poll_set set = {0};

@@ -1,9 +1,9 @@
-/* Rank 0's thread: the seats of all ranks, and what it hears from them. door.c has how they join. */
+/* Rank 0's thread: the seats of all ranks, and what it hears from them. leader_accept.c has how they join. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "trainer/comm/hub.h"
+#include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
 
 #include <assert.h>
@@ -14,16 +14,16 @@
 
 /* ---------------------------------------------------------------------------------------------- open and close */
 
-int hub_open(struct rendezvous *rendezvous, struct error *err)
+int leader_open(struct rendezvous *rendezvous, struct error *err)
 {
     const struct rendezvous_options *options = &rendezvous->options;
-    struct hub *hub = rendezvous->hub = mem_clear(1, sizeof *hub);
+    struct leader *leader = rendezvous->leader = mem_clear(1, sizeof *leader);
     if (options->listener >= 0)
-        hub->listeners = (struct listeners){{options->listener}, 1};
-    nonce_make(hub->nonce);
-    hub->seats = mem_clear(options->size, sizeof *hub->seats);
+        leader->listeners = (struct listeners){{options->listener}, 1};
+    nonce_make(leader->nonce);
+    leader->seats = mem_clear(options->size, sizeof *leader->seats);
     for (uint32_t i = 0; i < options->size; i++)
-        hub->seats[i].line = LINE_CLOSED;
+        leader->seats[i].line = LINE_CLOSED;
     struct peer *self = &rendezvous->peers[0];
     self->here = true;
     self->pid = (uint32_t)getpid();
@@ -31,9 +31,9 @@ int hub_open(struct rendezvous *rendezvous, struct error *err)
     int result = 0;
     if (options->listener < 0) {
         if (options->endpoint)
-            result = endpoint_parse(&hub->endpoint, options->endpoint, err);
+            result = endpoint_parse(&leader->endpoint, options->endpoint, err);
         if (result == 0)
-            result = listen_open(&hub->listeners, options->endpoint ? &hub->endpoint : NULL, options->bind, err);
+            result = listen_open(&leader->listeners, options->endpoint ? &leader->endpoint : NULL, options->bind, err);
         if (result < 0) {
             char nothing[ENDPOINT_FILE_BYTES] = {0};
             struct error ignored;
@@ -42,8 +42,8 @@ int hub_open(struct rendezvous *rendezvous, struct error *err)
             return -1;
         }
     }
-    TRY(door_announce(rendezvous, err)); /* makes the key, if the others learn it from there */
-    rendezvous_make_secret(rendezvous, hub->nonce);
+    TRY(leader_announce(rendezvous, err)); /* makes the key, if the others learn it from there */
+    rendezvous_make_secret(rendezvous, leader->nonce);
     return 0;
 }
 
@@ -57,37 +57,37 @@ void seat_clear(struct seat *seat)
     *seat = (struct seat){.line = LINE_CLOSED};
 }
 
-void hub_close(struct rendezvous *rendezvous)
+void leader_close(struct rendezvous *rendezvous)
 {
-    struct hub *hub = rendezvous->hub;
-    door_shut(rendezvous);
-    assert(hub->listeners.count == 0 && hub->strangers_count == 0);
+    struct leader *leader = rendezvous->leader;
+    leader_stop_listening(rendezvous);
+    assert(leader->listeners.count == 0 && leader->strangers_count == 0);
     for (uint32_t i = 0; i < rendezvous->options.size; i++)
-        seat_clear(&hub->seats[i]);
-    mem_free(hub->seats);
-    buf_release(&hub->description);
-    mem_free(hub);
+        seat_clear(&leader->seats[i]);
+    mem_free(leader->seats);
+    buf_release(&leader->description);
+    mem_free(leader);
 }
 
 /* -------------------------------------------------------------------------------------------- what ranks ask for */
 
-void hub_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size)
+void leader_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size)
 {
     for (uint32_t i = 1; i < rendezvous->options.size; i++)
-        line_put(&rendezvous->hub->seats[i].line, kind, bytes, size);
+        line_put(&rendezvous->leader->seats[i].line, kind, bytes, size);
 }
 
-void hub_put_verdict(struct rendezvous *rendezvous, struct line *line)
+void leader_put_verdict(struct rendezvous *rendezvous, struct line *line)
 {
     struct rendezvous_verdict verdict = rendezvous->verdict;
     memset(verdict.error.hint, 0, sizeof verdict.error.hint);
     line_put(line, FRAME_VERDICT, &verdict, sizeof verdict);
 }
 
-void hub_put_verdict_all(struct rendezvous *rendezvous)
+void leader_put_verdict_all(struct rendezvous *rendezvous)
 {
     for (uint32_t i = 1; i < rendezvous->options.size; i++)
-        hub_put_verdict(rendezvous, &rendezvous->hub->seats[i].line);
+        leader_put_verdict(rendezvous, &rendezvous->leader->seats[i].line);
 }
 
 static void answer(struct seat *seat, struct str key, struct str bytes)
@@ -98,12 +98,12 @@ static void answer(struct seat *seat, struct str key, struct str bytes)
     buf_release(&frame);
 }
 
-void hub_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
+void leader_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
 {
     rendezvous_keep_value(rendezvous, key, bytes);
     const struct value *value = rendezvous_find_value(rendezvous, key);
     for (uint32_t i = 1; value && i < rendezvous->options.size; i++) {
-        struct seat *seat = &rendezvous->hub->seats[i];
+        struct seat *seat = &rendezvous->leader->seats[i];
         for (size_t k = seat->wanted_count; k-- > 0;)
             if (str_equal(str_of(seat->wanted[k]), key)) {
                 answer(seat, key, buf_str(&value->bytes));
@@ -116,7 +116,7 @@ void hub_set(struct rendezvous *rendezvous, struct str key, struct str bytes)
 /* GETs of one rank that have no answer yet, at most; more breaks its line. */
 #define WANTED_MAX 64u
 
-static int hub_want(struct rendezvous *rendezvous, struct seat *seat, struct str key)
+static int leader_want(struct rendezvous *rendezvous, struct seat *seat, struct str key)
 {
     const struct value *value = rendezvous_find_value(rendezvous, key);
     struct buf name = {0};
@@ -140,7 +140,7 @@ static int hub_want(struct rendezvous *rendezvous, struct seat *seat, struct str
  * */
 static void check_left(struct rendezvous *rendezvous)
 {
-    const struct seat *seats = rendezvous->hub->seats;
+    const struct seat *seats = rendezvous->leader->seats;
     uint32_t gave = 0, left = 0;
     struct error err;
     char name[PEER_TEXT];
@@ -154,42 +154,42 @@ static void check_left(struct rendezvous *rendezvous)
     rendezvous_judge(rendezvous, left, &err);
 }
 
-void hub_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block)
+void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     struct buf all = {0};
-    assert(rank < rendezvous->options.size && !hub->seats[rank].has_given); /* one block for each exchange */
-    hub->seats[rank].has_given = true;
-    buf_reset(&hub->seats[rank].given);
-    buf_add_str(&hub->seats[rank].given, block);
+    assert(rank < rendezvous->options.size && !leader->seats[rank].has_given); /* one block for each exchange */
+    leader->seats[rank].has_given = true;
+    buf_reset(&leader->seats[rank].given);
+    buf_add_str(&leader->seats[rank].given, block);
     check_left(rendezvous);
     for (uint32_t i = 0; i < rendezvous->options.size; i++)
-        if (!hub->seats[i].has_given)
+        if (!leader->seats[i].has_given)
             return;
     for (uint32_t i = 0; i < rendezvous->options.size; i++) {
-        const uint32_t size = (uint32_t)hub->seats[i].given.size;
+        const uint32_t size = (uint32_t)leader->seats[i].given.size;
         buf_add(&all, &size, sizeof size);
     }
     for (uint32_t i = 0; i < rendezvous->options.size; i++) {
-        buf_add_str(&all, buf_str(&hub->seats[i].given));
-        hub->seats[i].has_given = false;
+        buf_add_str(&all, buf_str(&leader->seats[i].given));
+        leader->seats[i].has_given = false;
     }
-    hub_put_all(rendezvous, FRAME_BLOCKS, all.data, all.size);
+    leader_put_all(rendezvous, FRAME_BLOCKS, all.data, all.size);
     rendezvous_take_blocks(rendezvous, buf_str(&all));
     buf_release(&all);
 }
 
-static void hub_left(struct rendezvous *rendezvous, uint32_t rank)
+static void worker_left(struct rendezvous *rendezvous, uint32_t rank)
 {
     assert(rank > 0 && rank < rendezvous->options.size); /* rank 0 has no line to itself */
     rendezvous->peers[rank].here = false;
-    line_close(&rendezvous->hub->seats[rank].line);
+    line_close(&rendezvous->leader->seats[rank].line);
     if (rendezvous->begun && !rendezvous->closing)
         check_left(rendezvous);
 }
 
-/* A member says what went wrong there. Rank 0 cannot know whether that is true, and says so. */
-static int hub_failed(struct rendezvous *rendezvous, uint32_t rank, struct str bytes)
+/* A worker says what went wrong there. Rank 0 cannot know whether that is true, and says so. */
+static int leader_failed(struct rendezvous *rendezvous, uint32_t rank, struct str bytes)
 {
     struct said said;
     struct rendezvous_verdict verdict = {.lost = NOBODY, .said = true};
@@ -207,7 +207,7 @@ static int hub_failed(struct rendezvous *rendezvous, uint32_t rank, struct str b
 /* < 0: the frame is malformed. */
 static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct frame *frame)
 {
-    struct seat *seat = &rendezvous->hub->seats[rank];
+    struct seat *seat = &rendezvous->leader->seats[rank];
     struct str key, bytes;
     if (!rendezvous->begun && frame->kind != FRAME_BYE)
         return -1;
@@ -217,23 +217,23 @@ static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct
         return 0;
     case FRAME_SET:
         TRY(value_read(frame->bytes, &key, &bytes));
-        hub_set(rendezvous, key, bytes);
+        leader_set(rendezvous, key, bytes);
         return 0;
     case FRAME_GET:
         TRY(value_read(frame->bytes, &key, &bytes));
-        return hub_want(rendezvous, seat, key);
+        return leader_want(rendezvous, seat, key);
     case FRAME_BLOCK:
         if (frame->bytes.size > RENDEZVOUS_BLOCK_MAX || seat->has_given)
             return -1;
-        hub_take_block(rendezvous, rank, frame->bytes);
+        leader_take_block(rendezvous, rank, frame->bytes);
         return 0;
     case FRAME_STOP:
         rendezvous_stopped(rendezvous);
         return 0;
     case FRAME_FAILED:
-        return hub_failed(rendezvous, rank, frame->bytes);
+        return leader_failed(rendezvous, rank, frame->bytes);
     case FRAME_BYE:
-        hub_left(rendezvous, rank);
+        worker_left(rendezvous, rank);
         return 0;
     case FRAME_HELLO:
     case FRAME_AWAY:
@@ -254,11 +254,11 @@ static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct
 static void seat_broken(struct rendezvous *rendezvous, uint32_t rank)
 {
     struct error err;
-    struct line *line = &rendezvous->hub->seats[rank].line;
+    struct line *line = &rendezvous->leader->seats[rank].line;
     const char *fault = line->fault;
     assert(rank > 0 && rank < rendezvous->options.size);
     if (fault && !rendezvous->begun)
-        door_log(rendezvous, line->fd, fault);
+        leader_log_refused(rendezvous, line->fd, fault);
     line_close(line);
     if (rendezvous->begun && !rendezvous->closing) {
         judge_lost(&rendezvous->peers[rank], fault, &err);
@@ -266,12 +266,12 @@ static void seat_broken(struct rendezvous *rendezvous, uint32_t rank)
     }
     rendezvous->peers[rank].here = false;
     if (!rendezvous->begun)
-        seat_clear(&rendezvous->hub->seats[rank]);
+        seat_clear(&rendezvous->leader->seats[rank]);
 }
 
 static void seat_read(struct rendezvous *rendezvous, uint32_t rank)
 {
-    struct line *line = &rendezvous->hub->seats[rank].line;
+    struct line *line = &rendezvous->leader->seats[rank].line;
     struct frame frame;
     int taken = 0;
     const int filled = line_fill(line);
@@ -289,28 +289,28 @@ static void seat_read(struct rendezvous *rendezvous, uint32_t rank)
 
 static void send_all(struct rendezvous *rendezvous)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     if (rendezvous_is_due(rendezvous))
         for (uint32_t i = 1; rendezvous->begun && i < rendezvous->options.size; i++)
-            if (line_is_empty(&hub->seats[i].line)) /* otherwise it does not read: queue no more */
-                line_put(&hub->seats[i].line, FRAME_REPORT, &rendezvous->report, sizeof rendezvous->report);
-    if (rendezvous->closing && !hub->bye) {
-        hub_put_all(rendezvous, FRAME_BYE, NULL, 0);
-        hub->bye = true;
+            if (line_is_empty(&leader->seats[i].line)) /* otherwise it does not read: queue no more */
+                line_put(&leader->seats[i].line, FRAME_REPORT, &rendezvous->report, sizeof rendezvous->report);
+    if (rendezvous->closing && !leader->bye) {
+        leader_put_all(rendezvous, FRAME_BYE, NULL, 0);
+        leader->bye = true;
         rendezvous->closing_since = rendezvous->now;
     }
     for (uint32_t i = 1; i < rendezvous->options.size; i++)
-        if (hub->seats[i].line.fd >= 0 && line_flush(&hub->seats[i].line) < 0)
+        if (leader->seats[i].line.fd >= 0 && line_flush(&leader->seats[i].line) < 0)
             seat_broken(rendezvous, i);
 }
 
 static bool has_closed(const struct rendezvous *rendezvous)
 {
-    if (!rendezvous->hub->bye)
+    if (!rendezvous->leader->bye)
         return false;
     bool all = true;
     for (uint32_t i = 1; i < rendezvous->options.size; i++)
-        all &= rendezvous->hub->seats[i].line.fd < 0;
+        all &= rendezvous->leader->seats[i].line.fd < 0;
     return all || rendezvous->now - rendezvous->closing_since > CLOSE_SECONDS;
 }
 
@@ -334,30 +334,30 @@ static void watch_all(struct rendezvous *rendezvous)
     rendezvous_leave_late(rendezvous);
 }
 
-void *hub_run(void *context)
+void *leader_run(void *context)
 {
     struct rendezvous *rendezvous = context;
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     struct poll_set set = {0};
     pthread_mutex_lock(&rendezvous->lock);
     while (!has_closed(rendezvous)) {
         set.count = 0;
         for (uint32_t i = 1; i < rendezvous->options.size; i++)
-            if (hub->seats[i].line.fd >= 0)
-                poll_add(&set, hub->seats[i].line.fd, &hub->seats[i].line);
+            if (leader->seats[i].line.fd >= 0)
+                poll_add(&set, leader->seats[i].line.fd, &leader->seats[i].line);
         const size_t ranks = set.count;
-        for (uint32_t i = 0; i < hub->strangers_count; i++)
-            poll_add(&set, hub->strangers[i].line.fd, &hub->strangers[i].line);
-        for (size_t i = 0; i < hub->listeners.count; i++)
-            poll_add(&set, hub->listeners.fds[i], NULL);
+        for (uint32_t i = 0; i < leader->strangers_count; i++)
+            poll_add(&set, leader->strangers[i].line.fd, &leader->strangers[i].line);
+        for (size_t i = 0; i < leader->listeners.count; i++)
+            poll_add(&set, leader->listeners.fds[i], NULL);
         rendezvous_poll(rendezvous, &set);
         for (size_t i = 0; i < ranks; i++)
             if (set.fds[i].revents)
-                seat_read(rendezvous, (uint32_t)((struct seat *)(void *)set.lines[i] - hub->seats));
-        door_read(rendezvous, &set);
-        door_accept(rendezvous);
+                seat_read(rendezvous, (uint32_t)((struct seat *)(void *)set.lines[i] - leader->seats));
+        leader_read_strangers(rendezvous, &set);
+        leader_accept(rendezvous);
         if (!rendezvous->begun && !rendezvous->failed)
-            door_begin(rendezvous);
+            leader_begin(rendezvous);
         watch_all(rendezvous);
         send_all(rendezvous);
     }
@@ -367,7 +367,7 @@ void *hub_run(void *context)
 }
 
 /* Waits until all are here; logs now and then whom it waits for. */
-int hub_await(struct rendezvous *rendezvous, struct error *err)
+int leader_await(struct rendezvous *rendezvous, struct error *err)
 {
     const double from = clock_now(), patience = rendezvous->options.patience;
     const char *where = rendezvous->options.endpoint ? rendezvous->options.endpoint : "the address that MPI carried";

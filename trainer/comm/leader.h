@@ -1,6 +1,6 @@
-/* Rank 0's part of a rendezvous, for hub.c and door.c. All functions are called with the lock held. */
-#ifndef TRAINER_COMM_HUB_H
-#define TRAINER_COMM_HUB_H
+/* Rank 0's part of a rendezvous, for leader.c and leader_accept.c. All functions are called with the lock held. */
+#ifndef TRAINER_COMM_LEADER_H
+#define TRAINER_COMM_LEADER_H
 
 #include "trainer/comm/rendezvous_parts.h"
 
@@ -25,7 +25,7 @@ struct seat {
     size_t wanted_count;
 };
 
-struct hub {
+struct leader {
     struct listeners listeners; /* none: closed */
     struct endpoint endpoint;
     struct buf description; /* the content of the FILE */
@@ -40,18 +40,18 @@ struct hub {
 
 /* Closes the line and frees what belongs to it. */
 void seat_clear(struct seat *seat);
-void hub_put_verdict(struct rendezvous *rendezvous, struct line *line);
+void leader_put_verdict(struct rendezvous *rendezvous, struct line *line);
 
 /* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
  * it. Errors: those of writing the FILE, or of `broadcast`. */
-int door_announce(struct rendezvous *rendezvous, struct error *err);
-void door_accept(struct rendezvous *rendezvous); /* new connections become strangers */
-void door_read(struct rendezvous *rendezvous,
-               const struct poll_set *ready);   /* a stranger that proves the key gets a seat */
-void door_begin(struct rendezvous *rendezvous); /* begins the rendezvous if all are here */
+int leader_announce(struct rendezvous *rendezvous, struct error *err);
+void leader_accept(struct rendezvous *rendezvous); /* new connections become strangers */
+void leader_read_strangers(struct rendezvous *rendezvous,
+                           const struct poll_set *ready); /* a stranger that proves the key gets a seat */
+void leader_begin(struct rendezvous *rendezvous);         /* begins the rendezvous if all are here */
 /* Logs why a connection is closed ("it …"), at most once a second. */
-void door_log(struct rendezvous *rendezvous, int fd, const char *why);
+void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why);
 /* Closes the listener and drops strangers: all are here, or the rendezvous is over. */
-void door_shut(struct rendezvous *rendezvous);
+void leader_stop_listening(struct rendezvous *rendezvous);
 
 #endif

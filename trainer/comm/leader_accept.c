@@ -1,8 +1,8 @@
-/* Rank 0's door: who joins the rendezvous. A guest that does not fit is told why and sent away, and the rendezvous goes
- * on waiting. Unknown connections get little memory and little time, nobody waits for one, and nothing that one says is
- * believed or printed before it has proven the key. */
+/* Who joins the rendezvous, at rank 0. A process that does not fit is told why and sent away, and the rendezvous
+ * goes on waiting. Unknown connections get little memory and little time, nobody waits for one, and nothing that one
+ * says is believed or printed before it has proven the key. */
 #include "base/log.h"
-#include "trainer/comm/hub.h"
+#include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
 
 #include <assert.h>
@@ -10,76 +10,76 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int door_announce(struct rendezvous *rendezvous, struct error *err)
+int leader_announce(struct rendezvous *rendezvous, struct error *err)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     char bytes[ENDPOINT_FILE_BYTES] = {0};
-    if (rendezvous->options.endpoint && !hub->endpoint.path)
+    if (rendezvous->options.endpoint && !leader->endpoint.path)
         return 0;
     const bool given = rendezvous->key.given;
     if (!given)
         job_key_random(&rendezvous->key);
-    endpoint_describe(&hub->listeners, given ? NULL : &rendezvous->key, &hub->description);
+    endpoint_describe(&leader->listeners, given ? NULL : &rendezvous->key, &leader->description);
     if (rendezvous->options.endpoint)
-        return endpoint_publish(&hub->endpoint, buf_str(&hub->description), err);
-    assert(hub->description.size < sizeof bytes);
-    memcpy(bytes, hub->description.data, hub->description.size);
+        return endpoint_publish(&leader->endpoint, buf_str(&leader->description), err);
+    assert(leader->description.size < sizeof bytes);
+    memcpy(bytes, leader->description.data, leader->description.size);
     return rendezvous->options.broadcast(rendezvous->options.broadcast_context, bytes, sizeof bytes, err);
 }
 
-void door_shut(struct rendezvous *rendezvous)
+void leader_stop_listening(struct rendezvous *rendezvous)
 {
-    struct hub *hub = rendezvous->hub;
-    if (hub->unlogged > 0)
-        log_warn("connections that were sent away and are not listed: %u", hub->unlogged);
-    hub->unlogged = 0;
-    for (uint32_t i = 0; i < hub->strangers_count; i++)
-        line_close(&hub->strangers[i].line);
-    hub->strangers_count = 0;
-    listen_close(&hub->listeners);
-    if (hub->endpoint.path && hub->description.size > 0)
-        endpoint_withdraw(&hub->endpoint, buf_str(&hub->description));
-    buf_reset(&hub->description);
+    struct leader *leader = rendezvous->leader;
+    if (leader->unlogged > 0)
+        log_warn("connections that were sent away and are not listed: %u", leader->unlogged);
+    leader->unlogged = 0;
+    for (uint32_t i = 0; i < leader->strangers_count; i++)
+        line_close(&leader->strangers[i].line);
+    leader->strangers_count = 0;
+    listen_close(&leader->listeners);
+    if (leader->endpoint.path && leader->description.size > 0)
+        endpoint_withdraw(&leader->endpoint, buf_str(&leader->description));
+    buf_reset(&leader->description);
 }
 
-void door_begin(struct rendezvous *rendezvous)
+void leader_begin(struct rendezvous *rendezvous)
 {
     struct begin begin = {0};
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     for (uint32_t i = 0; i < rendezvous->options.size; i++)
         if (!rendezvous->peers[i].here)
             return;
-    socket_address(hub->seats[1].line.fd, rendezvous->address);
+    socket_address(leader->seats[1].line.fd, rendezvous->address);
     for (uint32_t i = rendezvous->options.size - 1; i > 0; i--)
-        if (!socket_is_here(hub->seats[i].line.fd))
-            socket_address(hub->seats[i].line.fd, begin.outer);
+        if (!socket_is_here(leader->seats[i].line.fd))
+            socket_address(leader->seats[i].line.fd, begin.outer);
     if (begin.outer[0])
         memcpy(rendezvous->address, begin.outer, sizeof rendezvous->address);
-    hub_put_all(rendezvous, FRAME_BEGIN, &begin, sizeof begin);
+    leader_put_all(rendezvous, FRAME_BEGIN, &begin, sizeof begin);
     for (uint32_t i = 0; i < rendezvous->options.size; i++)
         rendezvous->peers[i].heard = rendezvous->peers[i].moved = rendezvous->now;
     rendezvous->begun = true;
-    door_shut(rendezvous);
+    leader_stop_listening(rendezvous);
     pthread_cond_broadcast(&rendezvous->changed);
 }
 
 /* ------------------------------------------------------------------------------------------------- sending away */
 
 /* Logs at most one line a second: whoever can reach the port could fill a disk. */
-void door_log(struct rendezvous *rendezvous, int fd, const char *why)
+void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     char address[ADDRESS_TEXT], others[64] = "";
-    if (hub->logged > 0 && rendezvous->now - hub->logged < 1) {
-        hub->unlogged++;
+    if (leader->logged > 0 && rendezvous->now - leader->logged < 1) {
+        leader->unlogged++;
         return;
     }
     socket_far_address(fd, address);
-    if (hub->unlogged > 0)
-        snprintf(others, sizeof others, " (not listed since the last such line: %u)", hub->unlogged);
+    if (leader->unlogged > 0)
+        snprintf(others, sizeof others, " (not listed since the last such line: %u)", leader->unlogged);
     log_warn("a process at %s was sent away: %s%s", address[0] ? address : "an unknown address", why, others);
-    hub->logged = fmax(rendezvous->now, 1e-9);
-    hub->unlogged = 0;
+    leader->logged = fmax(rendezvous->now, 1e-9);
+    leader->unlogged = 0;
 }
 
 /* How protocol 1 was told why a rendezvous ended: programs of that version print it. */
@@ -104,7 +104,7 @@ static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, 
 {
     const struct away away = {.magic = RENDEZVOUS_MAGIC, .protocol = RENDEZVOUS_PROTOCOL, .misfit = misfit};
     char text[MISFIT_TEXT];
-    door_log(rendezvous, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
+    leader_log_refused(rendezvous, stranger->line.fd, misfit_text(misfit, NULL, NULL, text));
     stranger->line.seal_out.on = false;
     stranger->line.fault = NULL; /* it has just been told */
     if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
@@ -114,12 +114,12 @@ static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, 
     line_flush(&stranger->line); /* a new socket takes that much at once */
 }
 
-/* Tells a member that has proven the key why it does not fit. */
+/* Tells a worker that has proven the key why it does not fit. */
 static void refuse(struct rendezvous *rendezvous, struct stranger *stranger, const struct join *join,
                    const struct refusal *refusal)
 {
     char text[MISFIT_TEXT];
-    door_log(rendezvous, stranger->line.fd, misfit_text((enum misfit)refusal->misfit, join, refusal, text));
+    leader_log_refused(rendezvous, stranger->line.fd, misfit_text((enum misfit)refusal->misfit, join, refusal, text));
     line_put(&stranger->line, FRAME_REFUSAL, refusal, sizeof *refusal);
     line_flush(&stranger->line);
 }
@@ -141,11 +141,11 @@ static bool is_free(const struct rendezvous *rendezvous, const struct join *join
 /* Makes the stranger's line a rank's. */
 static void take_seat(struct rendezvous *rendezvous, struct stranger *stranger, const struct join *join)
 {
-    struct seat *seat = &rendezvous->hub->seats[join->rank];
+    struct seat *seat = &rendezvous->leader->seats[join->rank];
     struct peer *peer = &rendezvous->peers[join->rank];
     struct welcome welcome = {.pid = (uint32_t)getpid()};
     memcpy(welcome.host, rendezvous->host, sizeof welcome.host);
-    memcpy(welcome.nonce, rendezvous->hub->nonce, sizeof welcome.nonce);
+    memcpy(welcome.nonce, rendezvous->leader->nonce, sizeof welcome.nonce);
     seat_clear(seat);
     seat->line = stranger->line;
     seat->line.size_max = rendezvous_frame_max(rendezvous->options.size, false);
@@ -155,7 +155,7 @@ static void take_seat(struct rendezvous *rendezvous, struct stranger *stranger, 
     memcpy(peer->host, join->host, sizeof peer->host);
     line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
     if (rendezvous->failed)
-        hub_put_verdict(rendezvous, &seat->line);
+        leader_put_verdict(rendezvous, &seat->line);
 }
 
 /* Answers a HELLO. MISFIT_NONE: the stranger stays, and must prove the key. */
@@ -174,7 +174,7 @@ static enum misfit greet(struct rendezvous *rendezvous, struct stranger *strange
     return line_flush(&stranger->line) < 0 ? MISFIT_SPEECH : MISFIT_NONE;
 }
 
-/* Takes the JOIN of a member that has proven the key. */
+/* Takes the JOIN of a worker that has proven the key. */
 static enum misfit admit(struct rendezvous *rendezvous, struct stranger *stranger, const struct frame *frame)
 {
     struct join join;
@@ -216,17 +216,17 @@ static bool hear_stranger(struct rendezvous *rendezvous, struct stranger *strang
     return misfit == MISFIT_NONE;
 }
 
-static void drop_stranger(struct hub *hub, uint32_t i)
+static void drop_stranger(struct leader *leader, uint32_t i)
 {
-    line_close(&hub->strangers[i].line);
-    hub->strangers[i] = hub->strangers[--hub->strangers_count];
+    line_close(&leader->strangers[i].line);
+    leader->strangers[i] = leader->strangers[--leader->strangers_count];
 }
 
-void door_read(struct rendezvous *rendezvous, const struct poll_set *set)
+void leader_read_strangers(struct rendezvous *rendezvous, const struct poll_set *set)
 {
-    struct hub *hub = rendezvous->hub;
-    for (uint32_t i = hub->strangers_count; i-- > 0;) {
-        struct stranger *stranger = &hub->strangers[i];
+    struct leader *leader = rendezvous->leader;
+    for (uint32_t i = leader->strangers_count; i-- > 0;) {
+        struct stranger *stranger = &leader->strangers[i];
         bool stays = true;
         if (poll_is_ready(set, &stranger->line))
             stays = hear_stranger(rendezvous, stranger);
@@ -235,7 +235,7 @@ void door_read(struct rendezvous *rendezvous, const struct poll_set *set)
             stays = false;
         }
         if (!stays)
-            drop_stranger(hub, i);
+            drop_stranger(leader, i);
     }
 }
 
@@ -254,34 +254,34 @@ static bool leaves_before(const struct stranger *one, const struct stranger *oth
 /* Makes room for one more. */
 static void make_room(struct rendezvous *rendezvous)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     uint32_t worst = 0;
-    if (hub->strangers_count < STRANGERS_MAX)
+    if (leader->strangers_count < STRANGERS_MAX)
         return;
     for (uint32_t i = 1; i < STRANGERS_MAX; i++)
-        if (leaves_before(&hub->strangers[i], &hub->strangers[worst], rendezvous->now))
+        if (leaves_before(&leader->strangers[i], &leader->strangers[worst], rendezvous->now))
             worst = i;
-    send_away(rendezvous, &hub->strangers[worst], MISFIT_CROWD, 0);
-    drop_stranger(hub, worst);
+    send_away(rendezvous, &leader->strangers[worst], MISFIT_CROWD, 0);
+    drop_stranger(leader, worst);
 }
 
 static void accept_at(struct rendezvous *rendezvous, int listener)
 {
-    struct hub *hub = rendezvous->hub;
+    struct leader *leader = rendezvous->leader;
     for (uint32_t i = 0; i < ACCEPTS_MAX; i++) {
         const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
         make_room(rendezvous);
-        struct stranger *stranger = &hub->strangers[hub->strangers_count++];
+        struct stranger *stranger = &leader->strangers[leader->strangers_count++];
         *stranger = (struct stranger){.since = rendezvous->now};
         socket_tune(fd);
         line_open(&stranger->line, fd, HELLO_MAX, STRANGER_QUEUE);
     }
 }
 
-void door_accept(struct rendezvous *rendezvous)
+void leader_accept(struct rendezvous *rendezvous)
 {
-    for (size_t i = 0; i < rendezvous->hub->listeners.count; i++)
-        accept_at(rendezvous, rendezvous->hub->listeners.fds[i]);
+    for (size_t i = 0; i < rendezvous->leader->listeners.count; i++)
+        accept_at(rendezvous, rendezvous->leader->listeners.fds[i]);
 }
