@@ -1,4 +1,4 @@
-/* In: the facts of each process. Out: the same verdict in every process, because all compare the same blocks in the
+/* In: the facts of each process. Out: the same error in every process, because all compare the same blocks in the
  * same order. */
 #include "trainer/comm/rendezvous_parts.h"
 

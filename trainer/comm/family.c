@@ -169,7 +169,7 @@ static void end_the_rest(struct family *family)
     signal_all(family, SIGKILL, 0);
 }
 
-static int verdict(const struct family *family, struct error *err)
+static int outcome(const struct family *family, struct error *err)
 {
     const bool stopped_by_us = family->has_error && family->error.kind == ERR_STOPPED && family->asked == 0;
     if (family->has_error && !(stopped_by_us && family->has_lost)) {
@@ -259,7 +259,7 @@ int family_run(struct family *family, char **argv, struct error *err)
     watch_all(family);
     if (family->failed > 0)
         log_status_left();
-    return result == 0 ? verdict(family, err) : -1;
+    return result == 0 ? outcome(family, err) : -1;
 }
 
 void family_close(struct family *family)

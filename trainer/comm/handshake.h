@@ -25,7 +25,7 @@
 #define TRAINER_COMM_HANDSHAKE_H
 
 #include "base/job_key.h"
-#include "trainer/comm/judge.h"
+#include "trainer/comm/failure_detector.h"
 #include "trainer/comm/line.h"
 
 #define RENDEZVOUS_MAGIC    "dsmeet\r\n"
@@ -50,7 +50,7 @@ enum frame_kind {
     FRAME_BLOCKS,
     FRAME_STOP,
     FRAME_FAILED,
-    FRAME_VERDICT,
+    FRAME_ABORT,
     FRAME_BYE,
 };
 

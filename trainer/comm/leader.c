@@ -77,17 +77,17 @@ void leader_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *by
         line_put(&rendezvous->leader->seats[i].line, kind, bytes, size);
 }
 
-void leader_put_verdict(struct rendezvous *rendezvous, struct line *line)
+void leader_put_failure(struct rendezvous *rendezvous, struct line *line)
 {
-    struct rendezvous_verdict verdict = rendezvous->verdict;
-    memset(verdict.error.hint, 0, sizeof verdict.error.hint);
-    line_put(line, FRAME_VERDICT, &verdict, sizeof verdict);
+    struct rendezvous_failure failure = rendezvous->failure;
+    memset(failure.error.hint, 0, sizeof failure.error.hint);
+    line_put(line, FRAME_ABORT, &failure, sizeof failure);
 }
 
-void leader_put_verdict_all(struct rendezvous *rendezvous)
+void leader_put_failure_all(struct rendezvous *rendezvous)
 {
     for (uint32_t i = 1; i < rendezvous->options.size; i++)
-        leader_put_verdict(rendezvous, &rendezvous->leader->seats[i].line);
+        leader_put_failure(rendezvous, &rendezvous->leader->seats[i].line);
 }
 
 static void answer(struct seat *seat, struct str key, struct str bytes)
@@ -151,7 +151,7 @@ static void check_left(struct rendezvous *rendezvous)
     if (gave == rendezvous->options.size || left == rendezvous->options.size)
         return;
     fail(&err, ERR_PEER, "%s has left, and rank %u waits for it", peer_text(&rendezvous->peers[left], name), gave);
-    rendezvous_judge(rendezvous, left, &err);
+    rendezvous_declare_failure(rendezvous, left, &err);
 }
 
 void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block)
@@ -192,15 +192,15 @@ static void worker_left(struct rendezvous *rendezvous, uint32_t rank)
 static int leader_failed(struct rendezvous *rendezvous, uint32_t rank, struct str bytes)
 {
     struct said said;
-    struct rendezvous_verdict verdict = {.lost = NOBODY, .said = true};
+    struct rendezvous_failure failure = {.lost = NOBODY, .said = true};
     char name[PEER_TEXT];
     if (bytes.size != sizeof said)
         return -1;
     memcpy(&said, bytes.data, sizeof said);
     said.text[sizeof said.text - 1] = '\0';
-    fail(&verdict.error, said.stopped ? ERR_STOPPED : ERR_PEER, "%s says: %s",
+    fail(&failure.error, said.stopped ? ERR_STOPPED : ERR_PEER, "%s says: %s",
          peer_text(&rendezvous->peers[rank], name), said.text);
-    rendezvous_take_verdict(rendezvous, &verdict);
+    rendezvous_take_failure(rendezvous, &failure);
     return 0;
 }
 
@@ -244,7 +244,7 @@ static int seat_frame(struct rendezvous *rendezvous, uint32_t rank, const struct
     case FRAME_BEGIN:
     case FRAME_VALUE:
     case FRAME_BLOCKS:
-    case FRAME_VERDICT:
+    case FRAME_ABORT:
         break;
     }
     return -1;
@@ -261,8 +261,8 @@ static void seat_broken(struct rendezvous *rendezvous, uint32_t rank)
         leader_log_refused(rendezvous, line->fd, fault);
     line_close(line);
     if (rendezvous->begun && !rendezvous->closing) {
-        judge_lost(&rendezvous->peers[rank], fault, &err);
-        rendezvous_judge(rendezvous, rank, &err);
+        fail_peer_lost(&rendezvous->peers[rank], fault, &err);
+        rendezvous_declare_failure(rendezvous, rank, &err);
     }
     rendezvous->peers[rank].here = false;
     if (!rendezvous->begun)
@@ -314,7 +314,7 @@ static bool has_closed(const struct rendezvous *rendezvous)
     return all || rendezvous->now - rendezvous->closing_since > CLOSE_SECONDS;
 }
 
-/* Rank 0 takes its own state as it is now: a verdict must not depend on a report that is a second old. */
+/* Rank 0 takes its own state as it is now: the detector must not use a report that is a second old. */
 static void hear_self(struct rendezvous *rendezvous)
 {
     rendezvous->report.waits = rendezvous->waits > 0;
@@ -328,9 +328,9 @@ static void watch_all(struct rendezvous *rendezvous)
     uint32_t who;
     hear_self(rendezvous);
     if (rendezvous->begun && !rendezvous->failed && !rendezvous->closing &&
-        judge(rendezvous->peers, rendezvous->options.size, rendezvous->now, rendezvous->options.peer_timeout, &who,
-              &err) < 0)
-        rendezvous_judge(rendezvous, who, &err);
+        detect_failure(rendezvous->peers, rendezvous->options.size, rendezvous->now, rendezvous->options.peer_timeout,
+                       &who, &err) < 0)
+        rendezvous_declare_failure(rendezvous, who, &err);
     rendezvous_leave_late(rendezvous);
 }
 
@@ -375,13 +375,13 @@ int leader_await(struct rendezvous *rendezvous, struct error *err)
     char missing[160];
     while (!rendezvous->begun && !rendezvous->failed) {
         const double now = clock_now();
-        judge_missing(rendezvous->peers, rendezvous->options.size, missing, sizeof missing);
+        list_missing_peers(rendezvous->peers, rendezvous->options.size, missing, sizeof missing);
         if (stop_requested())
             return fail(err, ERR_STOPPED, "stopped before all processes were there");
         if (now - from > patience) {
             fail(err, ERR_PEER, "rank %s of %u did not come to %s within %.0f s", missing, rendezvous->options.size,
                  where, patience);
-            rendezvous_judge(rendezvous, NOBODY, err);
+            rendezvous_declare_failure(rendezvous, NOBODY, err);
             break;
         }
         if (now - reminded >= rendezvous->options.remind) {
@@ -390,5 +390,5 @@ int leader_await(struct rendezvous *rendezvous, struct error *err)
         }
         rendezvous_await(rendezvous);
     }
-    return rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
+    return rendezvous->failed ? rendezvous_report_failure(rendezvous, err) : 0;
 }

@@ -40,7 +40,7 @@ struct leader {
 
 /* Closes the line and frees what belongs to it. */
 void seat_clear(struct seat *seat);
-void leader_put_verdict(struct rendezvous *rendezvous, struct line *line);
+void leader_put_failure(struct rendezvous *rendezvous, struct line *line);
 
 /* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
  * it. Errors: those of writing the FILE, or of `broadcast`. */

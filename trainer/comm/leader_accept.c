@@ -84,19 +84,19 @@ void leader_log_refused(struct rendezvous *rendezvous, int fd, const char *why)
 
 /* How protocol 1 was told why a rendezvous ended: programs of that version print it. */
 #define OLD_PROTOCOL 1u
-#define OLD_VERDICT  12u
+#define OLD_ABORT    12u
 
-static void put_old_verdict(struct line *line)
+static void put_old_abort(struct line *line)
 {
     struct {
         uint32_t lost;
         struct error error;
-    } verdict;
-    memset(&verdict, 0, sizeof verdict);
-    verdict.lost = NOBODY;
-    fail(&verdict.error, ERR_MISMATCH, "program versions differ: rank 0 speaks protocol %u, this process %u",
+    } failure;
+    memset(&failure, 0, sizeof failure);
+    failure.lost = NOBODY;
+    fail(&failure.error, ERR_MISMATCH, "program versions differ: rank 0 speaks protocol %u, this process %u",
          RENDEZVOUS_PROTOCOL, OLD_PROTOCOL);
-    line_put(line, OLD_VERDICT, &verdict, sizeof verdict);
+    line_put(line, OLD_ABORT, &failure, sizeof failure);
 }
 
 /* Tells a stranger why it does not fit. It has not proven the key, so it learns nothing else. */
@@ -108,7 +108,7 @@ static void send_away(struct rendezvous *rendezvous, struct stranger *stranger, 
     stranger->line.seal_out.on = false;
     stranger->line.fault = NULL; /* it has just been told */
     if (misfit == MISFIT_PROTOCOL && protocol == OLD_PROTOCOL)
-        put_old_verdict(&stranger->line);
+        put_old_abort(&stranger->line);
     else if (misfit <= MISFIT_USER)
         line_put(&stranger->line, FRAME_AWAY, &away, sizeof away);
     line_flush(&stranger->line); /* a new socket takes that much at once */
@@ -155,7 +155,7 @@ static void take_seat(struct rendezvous *rendezvous, struct stranger *stranger, 
     memcpy(peer->host, join->host, sizeof peer->host);
     line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
     if (rendezvous->failed)
-        leader_put_verdict(rendezvous, &seat->line);
+        leader_put_failure(rendezvous, &seat->line);
 }
 
 /* Answers a HELLO. MISFIT_NONE: the stranger stays, and must prove the key. */

@@ -1,5 +1,5 @@
 /* In: calls of the trainer. Out: what all processes know. This file has what rank 0 and the others share: opening, the
- * verdict, places and stops. values.c has values and blocks, leader.c rank 0's thread, worker.c that of every other
+ * failure, places and stops. values.c has values and blocks, leader.c rank 0's thread, worker.c that of every other
  * process. */
 #include "trainer/comm/rendezvous.h"
 
@@ -115,24 +115,24 @@ void rendezvous_wake(struct rendezvous *rendezvous)
     assert(written == sizeof one);
 }
 
-void rendezvous_take_verdict(struct rendezvous *rendezvous, const struct rendezvous_verdict *verdict)
+void rendezvous_take_failure(struct rendezvous *rendezvous, const struct rendezvous_failure *failure)
 {
-    assert(verdict->error.kind != ERR_NONE);
+    assert(failure->error.kind != ERR_NONE);
     if (rendezvous->failed)
         return;
-    rendezvous->verdict = *verdict;
+    rendezvous->failure = *failure;
     rendezvous->failed_since = rendezvous->now;
     rendezvous->failed = true;
     if (rendezvous->leader)
-        leader_put_verdict_all(rendezvous);
+        leader_put_failure_all(rendezvous);
     pthread_cond_broadcast(&rendezvous->changed);
     if (rendezvous->options.failed)
-        rendezvous->options.failed(rendezvous->options.failed_context, &rendezvous->verdict.error);
+        rendezvous->options.failed(rendezvous->options.failed_context, &rendezvous->failure.error);
 }
 
-void rendezvous_judge(struct rendezvous *rendezvous, uint32_t lost, const struct error *err)
+void rendezvous_declare_failure(struct rendezvous *rendezvous, uint32_t lost, const struct error *err)
 {
-    rendezvous_take_verdict(rendezvous, &(struct rendezvous_verdict){.lost = lost, .error = *err});
+    rendezvous_take_failure(rendezvous, &(struct rendezvous_failure){.lost = lost, .error = *err});
 }
 
 void rendezvous_leave_late(struct rendezvous *rendezvous)
@@ -142,8 +142,8 @@ void rendezvous_leave_late(struct rendezvous *rendezvous)
         rendezvous->now - rendezvous->failed_since < patience)
         return;
     if (rendezvous_reports_errors(rendezvous))
-        error_leave(&rendezvous->verdict.error);
-    _exit((int)rendezvous->verdict.error.kind);
+        error_leave(&rendezvous->failure.error);
+    _exit((int)rendezvous->failure.error.kind);
 }
 
 void rendezvous_stopped(struct rendezvous *rendezvous)
@@ -196,7 +196,7 @@ static struct rendezvous *rendezvous_make(const struct rendezvous_options *optio
         rendezvous->options.remind = 30;
     rendezvous->line = LINE_CLOSED;
     rendezvous->clock = clock_now();
-    rendezvous->verdict.lost = NOBODY;
+    rendezvous->failure.lost = NOBODY;
     if (gethostname(rendezvous->host, sizeof rendezvous->host - 1) < 0)
         snprintf(rendezvous->host, sizeof rendezvous->host, "unknown");
     pthread_mutex_init(&rendezvous->lock, NULL);
@@ -242,11 +242,11 @@ void rendezvous_await(struct rendezvous *rendezvous)
     pthread_cond_timedwait(&rendezvous->changed, &rendezvous->lock, &until);
 }
 
-int rendezvous_tell(struct rendezvous *rendezvous, struct error *err)
+int rendezvous_report_failure(struct rendezvous *rendezvous, struct error *err)
 {
     assert(rendezvous->failed);
     rendezvous->failure_seen = true;
-    *err = rendezvous->verdict.error;
+    *err = rendezvous->failure.error;
     return -1;
 }
 
@@ -261,7 +261,7 @@ static int await_begin(struct rendezvous *rendezvous, struct error *err)
                         rendezvous->options.patience);
         rendezvous_await(rendezvous);
     }
-    return rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
+    return rendezvous->failed ? rendezvous_report_failure(rendezvous, err) : 0;
 }
 
 int rendezvous_open(struct rendezvous **out, const struct rendezvous_options *options, struct error *err)
@@ -374,7 +374,7 @@ int rendezvous_failed(struct rendezvous *rendezvous, struct error *err)
     if (!rendezvous || !rendezvous->failed)
         return 0;
     pthread_mutex_lock(&rendezvous->lock);
-    rendezvous_tell(rendezvous, err);
+    rendezvous_report_failure(rendezvous, err);
     pthread_mutex_unlock(&rendezvous->lock);
     return -1;
 }
@@ -414,12 +414,12 @@ int rendezvous_fail(struct rendezvous *rendezvous, struct error *err)
         if (!rendezvous->leader)
             put_failed(rendezvous, err);
         put_name(rendezvous, err);
-        rendezvous_judge(rendezvous, NOBODY, err);
+        rendezvous_declare_failure(rendezvous, NOBODY, err);
         rendezvous_wake(rendezvous);
-    } else if (rendezvous->verdict.said && own) {
+    } else if (rendezvous->failure.said && own) {
         put_name(rendezvous, err); /* what this process knows counts more than what another one says */
     } else {
-        *err = rendezvous->verdict.error;
+        *err = rendezvous->failure.error;
     }
     rendezvous->failure_seen = true;
     pthread_mutex_unlock(&rendezvous->lock);
@@ -430,7 +430,7 @@ int rendezvous_fail(struct rendezvous *rendezvous, struct error *err)
  * rendezvous_close until the others know. */
 bool rendezvous_reports_errors(const struct rendezvous *rendezvous)
 {
-    return !rendezvous || rendezvous->options.rank == (rendezvous->failed && rendezvous->verdict.lost == 0 ? 1 : 0);
+    return !rendezvous || rendezvous->options.rank == (rendezvous->failed && rendezvous->failure.lost == 0 ? 1 : 0);
 }
 
 void rendezvous_request_stop(struct rendezvous *rendezvous)

@@ -11,17 +11,17 @@
  *                    ◄──  BLOCKS        when all have given theirs
  *     STOP           ◄─►  STOP          a stop was asked for
  *     FAILED         ──►                what a worker says went wrong
- *                    ◄──  VERDICT       what ends the run, for all
+ *                    ◄──  ABORT         what ends the run, for all
  *     BYE            ◄─►  BYE           leaves in good order; the receiver closes the line
  *
- * All frames after the handshake are sealed (line.h). A worker believes rank 0's verdict, which is one sentence and an
+ * All frames after the handshake are sealed (line.h). A worker believes rank 0's ABORT, which is one sentence and an
  * exit code. Rank 0 does not believe a FAILED: it says that a process says so, and ends with ERR_PEER. No hint travels,
  * because hints are commands that a user types. */
 #ifndef TRAINER_COMM_RENDEZVOUS_PARTS_H
 #define TRAINER_COMM_RENDEZVOUS_PARTS_H
 
 #include "trainer/comm/handshake.h"
-#include "trainer/comm/judge.h"
+#include "trainer/comm/failure_detector.h"
 #include "trainer/comm/line.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/comm/endpoint.h"
@@ -51,7 +51,7 @@ struct said {
     char text[SAID_TEXT];
 };
 
-struct rendezvous_verdict {
+struct rendezvous_failure {
     uint32_t lost; /* a rank that died or hangs, or NOBODY */
     uint32_t said; /* 1: rank 0 only repeats what a worker says */
     struct error error;
@@ -88,7 +88,7 @@ struct rendezvous {
     atomic_bool failed;
     bool failure_seen; /* the failure was reported to a caller */
     double failed_since;
-    struct rendezvous_verdict verdict;
+    struct rendezvous_failure failure;
 
     struct value *values;
     size_t values_count, values_bytes;
@@ -117,10 +117,11 @@ void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set);
 bool rendezvous_trusts(const struct rendezvous *rendezvous, int fd);
 void rendezvous_wake(struct rendezvous *rendezvous);  /* wakes the thread: there is something to send */
 void rendezvous_await(struct rendezvous *rendezvous); /* sleeps in a caller until something changes, or for a tick */
-int rendezvous_tell(struct rendezvous *rendezvous, struct error *err); /* reports the verdict to a caller; returns -1 */
-void rendezvous_judge(struct rendezvous *rendezvous, uint32_t lost,
-                      const struct error *err); /* the first verdict counts */
-void rendezvous_take_verdict(struct rendezvous *rendezvous, const struct rendezvous_verdict *verdict);
+int rendezvous_report_failure(struct rendezvous *rendezvous,
+                              struct error *err); /* reports the failure to a caller; returns -1 */
+void rendezvous_declare_failure(struct rendezvous *rendezvous, uint32_t lost,
+                                const struct error *err); /* the first failure counts */
+void rendezvous_take_failure(struct rendezvous *rendezvous, const struct rendezvous_failure *failure);
 void rendezvous_make_secret(struct rendezvous *rendezvous, const unsigned char nonce[NONCE_BYTES]);
 /* The room that a line needs for frames that all processes may send, and for those of rank 0. */
 uint32_t rendezvous_frame_max(uint32_t size, bool from_first);
@@ -146,7 +147,7 @@ int leader_open(struct rendezvous *rendezvous, struct error *err);
 void leader_close(struct rendezvous *rendezvous);
 void *leader_run(void *rendezvous);
 void leader_put_all(struct rendezvous *rendezvous, uint32_t kind, const void *bytes, size_t size);
-void leader_put_verdict_all(struct rendezvous *rendezvous);
+void leader_put_failure_all(struct rendezvous *rendezvous);
 void leader_set(struct rendezvous *rendezvous, struct str key, struct str bytes);
 void leader_take_block(struct rendezvous *rendezvous, uint32_t rank, struct str block);
 int leader_await(struct rendezvous *rendezvous, struct error *err); /* waits until all are here */

@@ -48,7 +48,7 @@ void rendezvous_keep_value(struct rendezvous *rendezvous, struct str key, struct
     rendezvous->values_bytes += key.size + bytes.size + VALUE_COST;
     if (rendezvous->values_bytes > VALUES_BYTES) {
         fail(&err, ERR_RESOURCE, "the processes exchanged more than %zu bytes", VALUES_BYTES);
-        rendezvous_judge(rendezvous, NOBODY, &err);
+        rendezvous_declare_failure(rendezvous, NOBODY, &err);
         return;
     }
     if ((rendezvous->values_count & (rendezvous->values_count - 1)) == 0) /* full at each power of two */
@@ -85,7 +85,7 @@ int rendezvous_set(struct rendezvous *rendezvous, const char *key, struct str va
                     RENDEZVOUS_VALUE_MAX);
     pthread_mutex_lock(&rendezvous->lock);
     value_put(rendezvous, name, value);
-    const int result = rendezvous->failed ? rendezvous_tell(rendezvous, err) : 0;
+    const int result = rendezvous->failed ? rendezvous_report_failure(rendezvous, err) : 0;
     pthread_mutex_unlock(&rendezvous->lock);
     return result;
 }
@@ -94,7 +94,7 @@ int rendezvous_set(struct rendezvous *rendezvous, const char *key, struct str va
 static int check_line(struct rendezvous *rendezvous, struct error *err)
 {
     if (rendezvous->failed)
-        return rendezvous_tell(rendezvous, err);
+        return rendezvous_report_failure(rendezvous, err);
     if (!rendezvous->leader && rendezvous->line.fd < 0)
         return fail(err, ERR_PEER, "rank 0 has left already");
     return 0;

@@ -21,18 +21,18 @@
 
 /* --------------------------------------------------------------------------------------------------- finding rank 0 */
 
-/* A verdict from rank 0, which has proven the key. */
-static int read_verdict(struct rendezvous *rendezvous, struct str bytes)
+/* An ABORT from rank 0, which has proven the key. */
+static int read_abort(struct rendezvous *rendezvous, struct str bytes)
 {
-    struct rendezvous_verdict verdict;
-    if (bytes.size != sizeof verdict)
+    struct rendezvous_failure failure;
+    if (bytes.size != sizeof failure)
         return -1;
-    memcpy(&verdict, bytes.data, sizeof verdict);
-    struct error *err = &verdict.error;
+    memcpy(&failure, bytes.data, sizeof failure);
+    struct error *err = &failure.error;
     err->text[sizeof err->text - 1] = err->file[sizeof err->file - 1] = err->hint[0] = '\0';
     if (err->kind != ERR_STOPPED && (err->kind < ERR_BUG || err->kind > ERR_LOCKED))
         err->kind = ERR_PEER;
-    rendezvous_take_verdict(rendezvous, &verdict);
+    rendezvous_take_failure(rendezvous, &failure);
     return 0;
 }
 
@@ -269,8 +269,8 @@ static int take_frame(struct rendezvous *rendezvous, const struct frame *frame)
     case FRAME_STOP:
         rendezvous_stopped(rendezvous);
         return 0;
-    case FRAME_VERDICT:
-        return read_verdict(rendezvous, frame->bytes);
+    case FRAME_ABORT:
+        return read_abort(rendezvous, frame->bytes);
     case FRAME_BYE:
         rendezvous->peers[0].here = false;
         line_close(&rendezvous->line);
@@ -299,8 +299,8 @@ static void broken(struct rendezvous *rendezvous)
     line_close(&rendezvous->line);
     if (rendezvous->closing)
         return;
-    judge_lost(&rendezvous->peers[0], fault, &err);
-    rendezvous_judge(rendezvous, 0, &err);
+    fail_peer_lost(&rendezvous->peers[0], fault, &err);
+    rendezvous_declare_failure(rendezvous, 0, &err);
 }
 
 static void read_line(struct rendezvous *rendezvous)
@@ -339,9 +339,9 @@ static void watch_first(struct rendezvous *rendezvous)
     struct error err;
     const double timeout = rendezvous->options.peer_timeout;
     if (rendezvous->begun && !rendezvous->failed && !rendezvous->closing &&
-        judge_is_silent(&rendezvous->peers[0], rendezvous->now, timeout)) {
-        judge_silent(&rendezvous->peers[0], rendezvous->now, timeout, &err);
-        rendezvous_judge(rendezvous, 0, &err);
+        peer_is_silent(&rendezvous->peers[0], rendezvous->now, timeout)) {
+        fail_peer_silent(&rendezvous->peers[0], rendezvous->now, timeout, &err);
+        rendezvous_declare_failure(rendezvous, 0, &err);
     }
     rendezvous_leave_late(rendezvous);
 }

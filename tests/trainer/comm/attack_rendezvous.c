@@ -123,7 +123,7 @@ static size_t make_body(uint32_t kind, char *body, size_t room)
         [FRAME_JOIN] = sizeof(struct join),
         [FRAME_REPORT] = sizeof(struct rank_report),
         [FRAME_FAILED] = sizeof(struct said),
-        [FRAME_VERDICT] = sizeof(struct rendezvous_verdict),
+        [FRAME_ABORT] = sizeof(struct rendezvous_failure),
         [FRAME_BEGIN] = sizeof(struct begin),
     };
     const uint32_t size_of_key = (uint32_t)(dice(20) ? 1 : dice(300));

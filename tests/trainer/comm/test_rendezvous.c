@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "trainer/comm/judge.h"
+#include "trainer/comm/failure_detector.h"
 #include "trainer/comm/listen.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/comm/rendezvous_parts.h"
@@ -860,24 +860,24 @@ static void who_waits_is_not_to_blame(void **state)
         peers[i] =
             (struct peer){.rank = i, .here = true, .host = "h", .heard = 100, .report = {.begun = true, .place = "p"}};
     /* All make progress. Then none does and none waits: a long computation. */
-    assert_int_equal(judge(peers, 3, 101, 60, &who, &err), 0);
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
+    assert_int_equal(detect_failure(peers, 3, 101, 60, &who, &err), 0);
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), 0);
     peers[2].report.waits = true;
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, 0);
     peers[0].moved = 99;
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, 1);
     peers[1].here = false; /* it left */
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), 0);
     peers[0].moved = 0;
     peers[0].report.waits = true;
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, NOBODY);
     assert_non_null(strstr(err.text, "for each other"));
-    assert_int_equal(judge(peers, 3, 100, 0, &who, &err), 0); /* 0: never */
-    peers[2].heard = 40;                                      /* silent; it waited when it was last heard */
-    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 3, 100, 0, &who, &err), 0); /* 0: never */
+    peers[2].heard = 40;                                               /* silent; it waited when it was last heard */
+    assert_int_equal(detect_failure(peers, 3, 100, 60, &who, &err), -1);
     assert_int_equal(who, 2);
     assert_non_null(strstr(err.text, "has said nothing for 60 s"));
     assert_non_null(strstr(err.text, "; rank 0 waits in p"));
@@ -896,11 +896,11 @@ static void four_that_wait_are_named(void **state)
                                  .host = "h",
                                  .heard = 100,
                                  .report = {.begun = true, .place = "p", .waits = i > 0}};
-    assert_int_equal(judge(peers, 6, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 6, 100, 60, &who, &err), -1);
     assert_int_equal(who, 0);
     assert_non_null(strstr(err.text, ", rank 4 waits in p, and others"));
     peers[5].report.waits = false;
-    assert_int_equal(judge(peers, 6, 100, 60, &who, &err), -1);
+    assert_int_equal(detect_failure(peers, 6, 100, 60, &who, &err), -1);
     assert_null(strstr(err.text, "others"));
 }
 
@@ -927,9 +927,9 @@ static void missing_ranks_are_ranges(void **state)
     (void)state;
     struct peer peers[9] = {[1].here = true, [3].here = true};
     char text[40], small[6];
-    judge_missing(peers, 9, text, sizeof text);
+    list_missing_peers(peers, 9, text, sizeof text);
     assert_string_equal(text, "0, 2, 4-8");
-    judge_missing(peers, 9, small, sizeof small);
+    list_missing_peers(peers, 9, small, sizeof small);
     assert_true(strlen(small) < sizeof small);
 }
 

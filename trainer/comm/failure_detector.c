@@ -1,6 +1,6 @@
 /* In: reports and when they came. Out: which process is lost, in words. A process that waits for others cannot be what
  * they wait for; so among those that do not move, the one that does not wait is the culprit. */
-#include "trainer/comm/judge.h"
+#include "trainer/comm/failure_detector.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char *where(const struct peer *peer, char text[WHERE_TEXT])
     return text;
 }
 
-int judge_lost(const struct peer *peer, const char *fault, struct error *err)
+int fail_peer_lost(const struct peer *peer, const char *fault, struct error *err)
 {
     char name[PEER_TEXT], place[WHERE_TEXT];
     if (fault) {
@@ -36,12 +36,12 @@ int judge_lost(const struct peer *peer, const char *fault, struct error *err)
     return hint(err, "it was killed, or failed, or its machine went away");
 }
 
-bool judge_is_silent(const struct peer *peer, double now, double timeout)
+bool peer_is_silent(const struct peer *peer, double now, double timeout)
 {
     return peer->here && timeout > 0 && now - peer->heard >= timeout;
 }
 
-int judge_silent(const struct peer *peer, double now, double timeout, struct error *err)
+int fail_peer_silent(const struct peer *peer, double now, double timeout, struct error *err)
 {
     char name[PEER_TEXT], place[WHERE_TEXT];
     fail(err, ERR_PEER, "%s has said nothing for %.0f s (--peer-timeout %.0fs), last %s", peer_text(peer, name),
@@ -82,7 +82,8 @@ static int deadlock(const struct peer *peers, uint32_t count, double timeout, st
     return hint(err, "the network between two of them hangs; --peer-timeout sets how long they wait");
 }
 
-int judge(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who, struct error *err)
+int detect_failure(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who,
+                   struct error *err)
 {
     uint32_t here = 0, waiting = 0, culprit = NOBODY;
     *who = NOBODY;
@@ -91,9 +92,9 @@ int judge(const struct peer *peers, uint32_t count, double now, double timeout, 
     for (uint32_t i = 0; i < count; i++) {
         const struct peer *one = &peers[i];
         const bool is_still = now - one->moved >= timeout;
-        if (judge_is_silent(one, now, timeout)) {
+        if (peer_is_silent(one, now, timeout)) {
             *who = i;
-            judge_silent(one, now, timeout, err);
+            fail_peer_silent(one, now, timeout, err);
             add_waiting(peers, count, one, err);
             return -1;
         }
@@ -110,7 +111,7 @@ int judge(const struct peer *peers, uint32_t count, double now, double timeout, 
     return still(peers, count, &peers[culprit], now, err);
 }
 
-void judge_missing(const struct peer *peers, uint32_t count, char *text, size_t size)
+void list_missing_peers(const struct peer *peers, uint32_t count, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';

@@ -1,6 +1,6 @@
 /* Decides which process is lost: a pure function of the reports that rank 0 received and of the time. */
-#ifndef TRAINER_COMM_JUDGE_H
-#define TRAINER_COMM_JUDGE_H
+#ifndef TRAINER_COMM_FAILURE_DETECTOR_H
+#define TRAINER_COMM_FAILURE_DETECTOR_H
 
 #include "base/error.h"
 
@@ -27,7 +27,7 @@ struct peer {
     bool here; /* has joined, and its line has not ended */
     char host[HOST_TEXT];
     struct rank_report report;
-    double heard; /* when its last report came, in seconds in which the judge was awake */
+    double heard; /* when its last report came, in seconds in which the failure detector was awake */
     double moved; /* when a report last showed that it had moved */
 };
 
@@ -37,15 +37,16 @@ char *peer_text(const struct peer *peer, char text[PEER_TEXT]);
 
 /* The error of a process whose line broke, by a fault ("it sent …") or, with NULL, because the process ended:
  * ERR_PEER. */
-int judge_lost(const struct peer *peer, const char *fault, struct error *err);
-/* Has it sent nothing for `timeout` seconds? judge_silent: the error of such a process, ERR_PEER. */
-bool judge_is_silent(const struct peer *peer, double now, double timeout);
-int judge_silent(const struct peer *peer, double now, double timeout, struct error *err);
+int fail_peer_lost(const struct peer *peer, const char *fault, struct error *err);
+/* Has it sent nothing for `timeout` seconds? fail_peer_silent: the error of such a process, ERR_PEER. */
+bool peer_is_silent(const struct peer *peer, double now, double timeout);
+int fail_peer_silent(const struct peer *peer, double now, double timeout, struct error *err);
 /* 0: nobody is lost. ERR_PEER: process *who is silent, or has not moved for `timeout` seconds while others have waited
  * for as long; with *who NOBODY, all have waited for each other for as long. `timeout` 0: never. */
-int judge(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who, struct error *err);
+int detect_failure(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who,
+                   struct error *err);
 
 /* Lists the missing ones of `count` ranks as "2, 5-7" in `text`, cut where it is full. */
-void judge_missing(const struct peer *peers, uint32_t count, char *text, size_t size);
+void list_missing_peers(const struct peer *peers, uint32_t count, char *text, size_t size);
 
 #endif
