@@ -105,7 +105,7 @@ static int open_comm(struct process_group *processes, struct error *err)
     if (processes->rendezvous)
         rendezvous_secret(processes->rendezvous, "connections", options.secret);
     rendezvous_progress(processes->rendezvous, 0, "connecting");
-    struct comm *comm = comm_open(processes->carrier.kind, &options, err);
+    struct comm *comm = comm_open(processes->backend.kind, &options, err);
     pthread_mutex_lock(&processes->lock);
     assert(!processes->comm);
     processes->comm = comm;
@@ -134,8 +134,8 @@ static int open_rendezvous(struct process_group *processes, const struct setting
     const struct launch *launch = settings->launch;
     char run[RUN_NAME];
     const bool named = launch->rendezvous[0] || launch->listener >= 0;
-    TRY(comm_kind_check(processes->carrier.kind, err));
-    if (!named && processes->carrier.kind != COMM_MPI)
+    TRY(comm_kind_check(processes->backend.kind, err));
+    if (!named && processes->backend.kind != COMM_MPI)
         return fail(err, ERR_USAGE,
                     "%s started %" PRIu32 " processes but does not say where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
@@ -206,10 +206,10 @@ static int join(struct process_group *processes, const struct settings *settings
     TRY(compare_settings(processes, settings, err));
     if (!processes->comm) {
         TRY(process_group_barrier(
-            processes, carrier_agree(&processes->carrier, processes->rendezvous, processes->size, err), err));
+            processes, comm_backend_agree(&processes->backend, processes->rendezvous, processes->size, err), err));
         TRY(open_comm(processes, err));
     }
-    carrier_say(&processes->carrier, over, sizeof over);
+    comm_backend_describe(&processes->backend, over, sizeof over);
     log_say("processes  %" PRIu32 ", %s", processes->size, over);
     return exchange_weights(processes, weight == 0 ? SHARE_AUTO : (uint64_t)llround(weight * 1e6), err);
 }
@@ -234,8 +234,8 @@ int process_group_open(struct process_group *processes, const struct settings *s
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     TRY(processes_weight(settings->share, &weight, err));
-    TRY(carrier_find(&processes->carrier, settings, err));
-    if (processes->carrier.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
+    TRY(comm_backend_find(&processes->backend, settings, err));
+    if (processes->backend.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
         TRY(open_comm(processes, err));
     TRY(open_rendezvous(processes, settings, err));
     return process_group_barrier(processes, join(processes, settings, weight, err), err);

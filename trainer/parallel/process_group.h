@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/launcher.h"
 #include "base/str.h"
-#include "trainer/parallel/carrier.h"
+#include "trainer/parallel/comm_backend.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/recipe/settings.h"
@@ -38,7 +38,7 @@ struct process_group {
     struct comm *comm;             /* of kind COMM_SELF for a single process */
     pthread_mutex_t lock;          /* protects `comm` against the rendezvous' thread */
     struct rendezvous *rendezvous; /* NULL for a single process */
-    struct carrier carrier;
+    struct comm_backend backend;
     uint64_t goes_on;  /* the step that is finished although a stop was requested; 0: none */
     uint64_t *weights; /* [size] --share of each process, in millionths */
     bool adapts;       /* --share auto: shares change as the run goes on */

@@ -1,5 +1,5 @@
 /* In: --comm and what each process can use. Out: one kind for all. */
-#include "trainer/parallel/carrier.h"
+#include "trainer/parallel/comm_backend.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@ enum { COMM_AUTO }; /* the first of --comm's choices; the others are as enum com
 
 /* ---- one process ---- */
 
-static int look(struct carrier *carrier, const struct settings *settings, struct error *err)
+static int look(struct comm_backend *backend, const struct settings *settings, struct error *err)
 {
     struct cuda_facts facts;
     if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
         return 0;
     TRY(backend_look(DEVICE_CUDA, &facts, err));
-    carrier->cuda = true;
-    memcpy(carrier->gpu, facts.uuid, sizeof carrier->gpu);
+    backend->cuda = true;
+    memcpy(backend->gpu, facts.uuid, sizeof backend->gpu);
     return 0;
 }
 
@@ -40,26 +40,26 @@ static enum comm_kind choose(const struct launch *launch)
     return launch_is_mpi(launch->kind) && !named ? COMM_MPI : COMM_GLOO;
 }
 
-int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err)
+int comm_backend_find(struct comm_backend *backend, const struct settings *settings, struct error *err)
 {
     struct error why;
     const bool nccl = settings->comm == COMM_NCCL;
-    *carrier = (struct carrier){.chosen = settings->comm != COMM_AUTO};
-    carrier->kind = carrier->chosen ? (enum comm_kind)settings->comm : choose(settings->launch);
+    *backend = (struct comm_backend){.chosen = settings->comm != COMM_AUTO};
+    backend->kind = backend->chosen ? (enum comm_kind)settings->comm : choose(settings->launch);
     if (nccl && !comm_kind_version(COMM_NCCL, err))
         return -1;
-    if (look(carrier, settings, &why) < 0 && nccl && settings_given(settings, "device")) {
+    if (look(backend, settings, &why) < 0 && nccl && settings_given(settings, "device")) {
         *err = why;
         return -1;
     }
-    if (nccl && !carrier->cuda)
+    if (nccl && !backend->cuda)
         return refuse_device(settings, err);
-    if (!carrier->cuda)
+    if (!backend->cuda)
         return 0;
-    carrier->able = comm_kind_version(COMM_NCCL, &why);
-    carrier->shares = carrier->able && comm_kind_shares_gpu(COMM_NCCL);
-    if (!carrier->able)
-        comm_kind_text(COMM_NCCL, carrier->why);
+    backend->able = comm_kind_version(COMM_NCCL, &why);
+    backend->shares = backend->able && comm_kind_shares_gpu(COMM_NCCL);
+    if (!backend->able)
+        comm_kind_text(COMM_NCCL, backend->why);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static bool find_sharing(const struct card *cards, uint32_t size, uint32_t *firs
 }
 
 /* Decides from the cards of all processes, so all come to the same result. */
-static int decide(struct carrier *carrier, const struct card *cards, uint32_t size, struct error *err)
+static int decide(struct comm_backend *backend, const struct card *cards, uint32_t size, struct error *err)
 {
     bool able = true, share = true;
     uint32_t a, b;
@@ -93,7 +93,7 @@ static int decide(struct carrier *carrier, const struct card *cards, uint32_t si
         share &= cards[r].shares;
     }
     const bool too_many = able && !share && find_sharing(cards, size, &a, &b);
-    if (carrier->kind == COMM_NCCL && too_many) {
+    if (backend->kind == COMM_NCCL && too_many) {
         const char *version = comm_kind_version(COMM_NCCL, err);
         fail(err, ERR_USAGE,
              "--comm nccl: ranks %" PRIu32 " and %" PRIu32 " have the same GPU, and %s wants one for each", a, b,
@@ -102,27 +102,27 @@ static int decide(struct carrier *carrier, const struct card *cards, uint32_t si
                     "--gpus N starts one process per GPU; NCCL 2.30 shares one where NCCL_MULTI_RANK_GPU_ENABLE=1; "
                     "--comm gloo needs neither");
     }
-    if (carrier->chosen)
+    if (backend->chosen)
         return 0;
     if (able && !too_many)
-        carrier->kind = COMM_NCCL;
+        backend->kind = COMM_NCCL;
     else if (too_many)
-        snprintf(carrier->why, sizeof carrier->why, "ranks %" PRIu32 " and %" PRIu32 " have the same GPU", a, b);
-    else if (carrier->able)
-        snprintf(carrier->why, sizeof carrier->why, "not every process has a GPU and NCCL");
+        snprintf(backend->why, sizeof backend->why, "ranks %" PRIu32 " and %" PRIu32 " have the same GPU", a, b);
+    else if (backend->able)
+        snprintf(backend->why, sizeof backend->why, "not every process has a GPU and NCCL");
     return 0;
 }
 
-int carrier_agree(struct carrier *carrier, struct rendezvous *rendezvous, uint32_t size, struct error *err)
+int comm_backend_agree(struct comm_backend *backend, struct rendezvous *rendezvous, uint32_t size, struct error *err)
 {
-    struct card card = {.able = carrier->able, .shares = carrier->shares};
+    struct card card = {.able = backend->able, .shares = backend->shares};
     struct card *cards = mem_array(size, sizeof *cards);
-    memcpy(card.gpu, carrier->gpu, sizeof card.gpu);
+    memcpy(card.gpu, backend->gpu, sizeof card.gpu);
     int result = rendezvous_all_gather_equal(rendezvous, &card, sizeof card, cards, err);
     if (result == 0)
-        result = decide(carrier, cards, size, err);
+        result = decide(backend, cards, size, err);
     mem_free(cards);
-    if (result < 0 || carrier->kind != COMM_NCCL)
+    if (result < 0 || backend->kind != COMM_NCCL)
         return result;
     const char *version = comm_kind_version(COMM_NCCL, err);
     return version ? rendezvous_compare(
@@ -130,11 +130,11 @@ int carrier_agree(struct carrier *carrier, struct rendezvous *rendezvous, uint32
                    : -1;
 }
 
-void carrier_say(const struct carrier *carrier, char *out, size_t size)
+void comm_backend_describe(const struct comm_backend *backend, char *out, size_t size)
 {
     struct error err;
-    const bool staged = carrier->cuda && carrier->kind != COMM_NCCL, says = staged && carrier->why[0];
-    const char *version = comm_kind_version(carrier->kind, &err);
-    snprintf(out, size, "over %s%s%s%s", version ? version : comm_kind_name(carrier->kind),
-             staged ? ", through the host's memory" : "", says ? ": " : "", says ? carrier->why : "");
+    const bool staged = backend->cuda && backend->kind != COMM_NCCL, says = staged && backend->why[0];
+    const char *version = comm_kind_version(backend->kind, &err);
+    snprintf(out, size, "over %s%s%s%s", version ? version : comm_kind_name(backend->kind),
+             staged ? ", through the host's memory" : "", says ? ": " : "", says ? backend->why : "");
 }
