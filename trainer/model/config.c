@@ -92,7 +92,7 @@ static const struct choice initializers[] = {[INITIALIZER_NORMAL] = {"normal", I
 _Static_assert(sizeof initializers / sizeof *initializers == INITIALIZERS + 1, "a row for every one, and an end");
 static const struct choice model_types[] = {
     {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
-static const struct choice position_types[] = {{"absolute", POSITION_LEARNED}, {NULL, 0}};
+static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
 
 /* Refuses keys that change the mathematics in unsupported ways, unless they are absent, null, false or empty. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
@@ -114,24 +114,24 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
 static const struct {
     const char *key, *type, *suffix;
 } orders[] = {
-    [ORDER_POST] = {NULL, MODEL_TYPE, ""},
-    [ORDER_PRE] = {"pre_layer_norm", MODEL_TYPE_OURS, "-preln"},
-    [ORDER_LARGE] = {"layer_norm_large_model", MODEL_TYPE_OURS, "-lnlarge"},
+    [ARCHITECTURE_BERT] = {NULL, MODEL_TYPE, ""},
+    [ARCHITECTURE_PRE] = {"pre_layer_norm", MODEL_TYPE_OURS, "-preln"},
+    [ARCHITECTURE_LARGE] = {"layer_norm_large_model", MODEL_TYPE_OURS, "-lnlarge"},
 };
-_Static_assert(sizeof orders / sizeof *orders == ORDER_KINDS, "a row for every order");
+_Static_assert(sizeof orders / sizeof *orders == ARCHITECTURE_KINDS, "a row for every order");
 
 static int take_order(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
-    config->order = ORDER_POST;
-    for (enum norm_order order = 0; order < ORDER_KINDS; order++) {
+    config->architecture = ARCHITECTURE_BERT;
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
         bool said = false;
-        if (orders[order].key)
-            TRY(take_flag(path, json, orders[order].key, &said, err));
-        if (said && config->order != ORDER_POST)
+        if (orders[kind].key)
+            TRY(take_flag(path, json, orders[kind].key, &said, err));
+        if (said && config->architecture != ARCHITECTURE_BERT)
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s, which exclude each other",
-                           orders[config->order].key, orders[order].key);
+                           orders[config->architecture].key, orders[kind].key);
         if (said)
-            config->order = order;
+            config->architecture = kind;
     }
     return 0;
 }
@@ -144,7 +144,7 @@ static int take_roberta(const char *path, const json_t *json, struct model_confi
     if ((pad && !json_is_integer(pad)) || first < 1 || first >= config->positions)
         return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "pad_token_id leaves no positions");
     config->positions -= (int32_t)first;
-    config->order = ORDER_PRE;
+    config->architecture = ARCHITECTURE_PRE;
     return 0;
 }
 
@@ -261,7 +261,6 @@ static int config_take(const char *path, const json_t *json, struct model_config
     TRY(take_real(path, json, "attention_probs_dropout_prob", &config->attention_dropout, err));
     config->gelu = (enum gelu)gelu;
     config->initializer = (enum initializer)initializer;
-    config->position = (enum position_kind)position;
     config->own_decoder = json_is_false(json_object_get(json, "tie_word_embeddings"));
     take_heads(json, config);
     TRY(take_order(path, json, config, err));
@@ -294,8 +293,8 @@ const char *config_activation(const struct model_config *config)
 
 void config_add_variant(const struct model_config *config, json_t *json)
 {
-    if (orders[config->order].key)
-        json_object_set_new(json, orders[config->order].key, json_true());
+    if (orders[config->architecture].key)
+        json_object_set_new(json, orders[config->architecture].key, json_true());
     if (config->initializer != INITIALIZER_NORMAL)
         json_object_set_new(json, "initializer", json_string(initializers[config->initializer].name));
 }
@@ -304,14 +303,14 @@ json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
     char class[64];
     snprintf(class, sizeof class, "%s%s", class_begins[0], model_class_end(config));
-    json_t *json =
-        json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-                  class, "model_type", orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size",
-                  config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads,
-                  "intermediate_size", config->intermediate, "max_position_embeddings", config->positions,
-                  "type_vocab_size", config->types, "hidden_act", config_activation(config), "hidden_dropout_prob",
-                  config->hidden_dropout, "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps",
-                  config->norm_epsilon, "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    json_t *json = json_pack(
+        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures", class,
+        "model_type", orders[config->architecture].type, "vocab_size", config->vocabulary, "hidden_size",
+        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
+        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
+        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
+        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
+        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
     config_add_variant(config, json);
     if (model_names_labels(config))
         add_labels(config, json);
@@ -335,6 +334,6 @@ static void shape_name(const struct model_config *config, char out[32])
 char *config_name(const struct model_config *config, char out[32])
 {
     shape_name(config, out);
-    strncat(out, orders[config->order].suffix, 31 - strlen(out));
+    strncat(out, orders[config->architecture].suffix, 31 - strlen(out));
     return out;
 }

@@ -63,23 +63,23 @@ static const void *turn_input(const struct model *model, int32_t turn)
 /* The sum that its first branch is added to; NULL: none yet. */
 static const void *turn_residual(const struct model *model, int32_t turn)
 {
-    if (!order_of(model).bare)
+    if (!norms_of(model).unnormalised)
         return turn_input(model, turn);
     if (turn > 0)
         return model->layers[turn - 1].down_sum;
-    return order_of(model).embedded ? model->embed_out : NULL;
+    return norms_of(model).from_embedding ? model->embed_out : NULL;
 }
 
 /* The weights of a turn's two norms; each one's bias follows it in the table. */
 static const struct param *first_norm(const struct model *model, int32_t turn)
 {
     return params_layer(&model->table, model->layers[turn].number,
-                        order_of(model).leads ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
+                        norms_of(model).pre_norm ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
 }
 
 static const struct param *second_norm(const struct model *model, int32_t turn)
 {
-    if (!order_of(model).leads)
+    if (!norms_of(model).pre_norm)
         return params_layer(&model->table, model->layers[turn].number, LAYER_NORM_WEIGHT);
     if (turn + 1 == model->turns)
         return params_final(&model->table);
@@ -101,7 +101,7 @@ static void embed_forward(struct model *model, const struct batch *batch)
          .rows = token_rows(batch), .hidden = hidden);
     CALL(ops, dropout, .y = model->embed_out, .x = model->embed_out, .batch = batch, .rows = token_rows(batch),
          .hidden = hidden, .dropout = &dropout);
-    if (order_of(model).leads) {
+    if (norms_of(model).pre_norm) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         CALL(ops, norm, .y = model->entry, .z = model->embed_out, .statistics = model->entry_stats,
              .x = model->embed_out, .gain = vector_of(model, norm), .bias = vector_of(model, norm + 1),
@@ -113,24 +113,25 @@ static void embed_forward(struct model *model, const struct batch *batch)
 #define VECTOR(place)   vector_of(model, params_layer(&model->table, layer->number, place))
 #define GRADIENT(place) gradient_of(model, params_layer(&model->table, layer->number, place))
 
-static void feed_forward_gelu(const struct model *model, const struct layer *layer, struct rows rows)
+static void gelu_forward(const struct model *model, const struct layer *layer, struct rows rows)
 {
     CALL(model->ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
          .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = model->config.intermediate,
          .in = model->config.hidden, .gelu = model->config.gelu);
 }
 
-static void feed_forward_gelu_backward(const struct model *model, const struct layer *layer, struct rows rows)
+static void gelu_backward(const struct model *model, const struct layer *layer, struct rows rows)
 {
     CALL(model->ops, linear_backward_input, .dx = model->dup, .dy = model->dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .pre = layer->up, .rows = rows, .out = model->config.hidden, .in = model->config.intermediate,
          .gelu = model->config.gelu);
 }
 
-const struct feed_forward_form feed_forwards[] = {
-    [FEED_FORWARD_GELU] = {.ups = 1, .forward = feed_forward_gelu, .backward = feed_forward_gelu_backward},
+const struct feed_forward feed_forward_gelu = {
+    .ups = 1,
+    .forward = gelu_forward,
+    .backward = gelu_backward,
 };
-_Static_assert(sizeof feed_forwards / sizeof *feed_forwards == FEED_FORWARD_KINDS, "a row for every form");
 
 /* Queries, keys and values of a turn's input. */
 static void project_forward(const struct model *model, const struct layer *layer, const void *x,
@@ -159,7 +160,7 @@ static const void *residual_rows(const struct model *model, int32_t turn, const 
     const void *residual = turn_residual(model, turn);
     if (queries == batch || !residual)
         return residual;
-    if (!order_of(model).bare)
+    if (!norms_of(model).unnormalised)
         return model->read_in;
     CALL(model->ops, gather, .y = model->read_sum, .x = residual, .index = batch->read_index,
          .rows = token_rows(queries), .hidden = model->config.hidden);
@@ -175,8 +176,8 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
     const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
-    const bool bare = order_of(model).bare;
-    const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
+    const bool unnormalised = norms_of(model).unnormalised;
+    const struct feed_forward *feed_forward = architecture_of(&model->config)->feed_forward;
     const double epsilon = model->config.norm_epsilon;
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
@@ -191,11 +192,11 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
          .x = layer->attention_sum, .residual = residual_rows(model, turn, batch, queries),
          .gain = vector_of(model, first), .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_attention);
-    form->forward(model, layer, rows);
+    feed_forward->forward(model, layer, rows);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
-         .residual = bare ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second),
+         .residual = unnormalised ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second),
          .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = queries,
          .dropout = &drop_down);
 }
@@ -217,9 +218,9 @@ static void project_backward(const struct model *model, const struct layer *laye
     const struct attention_rows at = attention_rows(model, model->dqkv, batch, queries);
     const struct rows rows = token_rows(batch), read = token_rows(queries);
     const int32_t hidden = model->config.hidden;
-    const bool bare = order_of(model).bare;
+    const bool unnormalised = norms_of(model).unnormalised;
     if (queries == batch) {
-        CALL(ops, linear_backward_input, .dx = dinput, .adds = !bare, .dy = model->dqkv,
+        CALL(ops, linear_backward_input, .dx = dinput, .adds = !unnormalised, .dy = model->dqkv,
              .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = rows, .out = 3 * hidden, .in = hidden);
         CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
              .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
@@ -234,7 +235,7 @@ static void project_backward(const struct model *model, const struct layer *laye
     CALL(ops, linear_backward_input, .dx = model->read_in, .dy = at.q, .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = read,
          .out = hidden, .in = hidden);
     CALL(ops, scatter, .y = dinput, .x = model->read_in, .index = batch->read_index, .rows = read, .hidden = hidden);
-    if (bare)
+    if (unnormalised)
         CALL(ops, clear, .memory = model->dhidden,
              .bytes = (size_t)rows.total * (size_t)hidden * model->ops->storage_size);
     CALL(ops, scatter, .y = model->dhidden, .x = model->dread, .index = batch->read_index, .rows = read,
@@ -266,37 +267,38 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const int32_t up = size_of(&model->config, OF_UP);
-    const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
+    const struct feed_forward *feed_forward = architecture_of(&model->config)->feed_forward;
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    const bool bare = order_of(model).bare, leads = order_of(model).leads, last = turn + 1 == model->turns;
+    const bool unnormalised = norms_of(model).unnormalised, pre_norm = norms_of(model).pre_norm,
+               last = turn + 1 == model->turns;
     void *dhidden = last ? output_gradient(model, batch) : model->dhidden;
-    void *dbranch = model->dbranch, *dnorm = bare ? dbranch : dhidden;
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare && !last, .dgain = gradient_of(model, second),
-         .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
-         .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
-         .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
-    if (leads)
+    void *dbranch = model->dbranch, *dnorm = unnormalised ? dbranch : dhidden;
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised && !last,
+         .dgain = gradient_of(model, second), .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm,
+         .z = layer->down_sum, .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows,
+         .hidden = hidden, .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
+    if (pre_norm)
         report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
-    form->backward(model, layer, rows);
+    feed_forward->backward(model, layer, rows);
     /* Weights first: in pre and large the product after them overwrites dbranch, which this one reads. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
-    if (!leads)
+    if (!pre_norm)
         report_from(model, layer->number, LAYER_DOWN_WEIGHT);
-    CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
+    CALL(ops, linear_backward_input, .dx = dnorm, .adds = !unnormalised, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
          .rows = rows, .out = up, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
          .x = layer->attention_out, .rows = rows, .out = up, .in = hidden, .scratch = model->scratch);
-    if (!leads)
+    if (!pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
 
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare, .dgain = gradient_of(model, first),
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
          .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
-    if (leads)
+    if (pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
     CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .rows = rows, .out = hidden, .in = hidden);
@@ -305,8 +307,8 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     CALL(ops, attention_backward, .dq = slopes.q, .dkv = slopes.kv, .dcontext = model->dcontext, .q = at.q, .kv = at.kv,
          .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context, .log_sums = layer->log_sums,
          .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
-    project_backward(model, layer, turn_input(model, turn), bare ? dbranch : model->dhidden, batch, queries);
-    if (!leads)
+    project_backward(model, layer, turn_input(model, turn), unnormalised ? dbranch : model->dhidden, batch, queries);
+    if (!pre_norm)
         report_from(model, layer->number, LAYER_QUERY_WEIGHT);
 }
 
@@ -316,8 +318,8 @@ static void embed_backward(struct model *model, const struct batch *batch)
     const struct params *table = &model->table;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    void *slopes = order_of(model).bare && !order_of(model).embedded ? model->dbranch : model->dhidden;
-    if (order_of(model).leads) {
+    void *slopes = norms_of(model).unnormalised && !norms_of(model).from_embedding ? model->dbranch : model->dhidden;
+    if (norms_of(model).pre_norm) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         CALL(ops, norm_backward, .dz = slopes, .adds = true, .dgain = gradient_of(model, norm),
              .dbias = gradient_of(model, norm + 1), .dy = model->dbranch, .z = model->embed_out,

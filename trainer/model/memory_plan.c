@@ -33,7 +33,7 @@ static void take(struct planner *planner, void **buffer, const char *name, size_
 }
 
 /* The buffers of a turn. A turn shares memory with the turn recompute_every before it, but the last turn of each group
- * keeps what the first of the next group reads: its output and, in orders that are bare, the sum. */
+ * keeps what the first of the next group reads: its output and, where it is unnormalised, the sum. */
 static void plan_layer(struct planner *planner, const struct model *model, int32_t turn)
 {
     const int32_t every = model->budget.recompute_every;
@@ -47,7 +47,7 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
         *layer = model->layers[turn - every];
         if (ends)
             take(planner, &layer->out, "layer.out", rows * hidden, storage);
-        if (ends && order_of(model).bare)
+        if (ends && norms_of(model).unnormalised)
             take(planner, &layer->down_sum, "layer.down_sum", rows * hidden, storage);
         return;
     }
@@ -132,7 +132,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->embed_stats, "embed.stats", rows * 2, ops->real_size);
     take(&planner, &model->embed_out, "embed.out", rows * hidden, ops->storage_size);
     model->entry = model->embed_out;
-    if (order_of(model).leads) {
+    if (norms_of(model).pre_norm) {
         take(&planner, &model->entry, "entry.out", rows * hidden, ops->storage_size);
         take(&planner, &model->entry_stats, "entry.stats", rows * 2, ops->real_size);
     }
@@ -143,7 +143,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
             plan_head(&planner, model, h);
     if (read > 0) {
         take(&planner, &model->read_in, "read.in", read * hidden, ops->storage_size);
-        if (order_of(model).bare)
+        if (norms_of(model).unnormalised)
             take(&planner, &model->read_sum, "read.sum", read * hidden, ops->storage_size);
         take(&planner, &model->dread, "gradient.read", read * hidden, ops->storage_size);
     }

@@ -81,7 +81,7 @@ int model_config_check(const struct model_config *config, struct error *err)
     if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
         return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",
                     drop->theta, drop->gamma);
-    if (drop->theta > 0 && !norm_orders[config->order].leads) {
+    if (drop->theta > 0 && !architecture_of(config)->norms.pre_norm) {
         fail(err, ERR_USAGE, "layer drop needs a model with its norms before the branches");
         return hint(err, "give --model a config.json with \"pre_layer_norm\": true");
     }
@@ -97,8 +97,8 @@ int32_t vocabulary_padded(const struct model_config *config)
  * the variance of the sum does not grow with N. */
 static double deviation_of(const struct model_config *config, const struct tensor_row *row)
 {
-    return row->added && norm_orders[config->order].smaller ? config->initializer_range / sqrt(2.0 * config->layers)
-                                                            : config->initializer_range;
+    return row->added && architecture_of(config)->norms.smaller ? config->initializer_range / sqrt(2.0 * config->layers)
+                                                                : config->initializer_range;
 }
 
 /* Adds a tensor to the growing table and returns it; the word embedding and the bias of its pieces are padded. */
@@ -107,7 +107,7 @@ static struct param *add(struct params *params, const struct model_config *confi
 {
     const int64_t rows = size_of(config, row->rows), columns = size_of(config, row->columns);
     const int64_t room = row->rows == OF_VOCABULARY ? vocabulary_padded(config) : rows, width = columns ? columns : 1;
-    const char *name = row->name_pre && config->order == ORDER_PRE ? row->name_pre : row->name;
+    const char *name = row->name_pre && architecture_of(config)->norms.pre_norm ? row->name_pre : row->name;
     if (!row->adjacent)
         params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     struct param *param = &params->items[params->count++];
@@ -191,7 +191,7 @@ static void cut_chunks(struct params *params)
 
 void params_shapes(struct params *params, const struct model_config *config)
 {
-    const int32_t finals = norm_orders[config->order].leads ? FINAL_PARAMS : 0;
+    const int32_t finals = architecture_of(config)->norms.pre_norm ? FINAL_PARAMS : 0;
     size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         count += model_has(config, h) ? head_kinds[h]->tensor_count : 0;

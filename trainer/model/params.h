@@ -12,55 +12,11 @@
 
 #include "base/error.h"
 #include "trainer/backend/ops.h"
+#include "trainer/model/architecture.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Where the norms are (formulas: encoder.c). In config.json: pre_layer_norm, layer_norm_large_model (booleans). */
-enum norm_order {
-    ORDER_POST,  /* after each sum: Devlin et al. 2019; the only order of transformers' BERT */
-    ORDER_PRE,   /* before each branch, and one after the last layer: DeepSpeed's BERT, with its initial values
-                  * (`smaller`) */
-    ORDER_LARGE, /* before each branch, on a sum that begins at zero after the embedding: Habana's large BERT */
-    ORDER_KINDS,
-};
-
-/* The properties of each order. */
-struct norm_order_facts {
-    bool bare;     /* the sum that runs through the layers is not normed, and products read norms of it; else the sum
-                    * is normed */
-    bool embedded; /* a bare sum begins with the embedding, else with zero */
-    bool leads;    /* a norm belongs to what reads it: one is before the first layer, another after the last */
-    bool smaller;  /* matrices that end a branch have initial values smaller by sqrt(2 layers) */
-};
-extern const struct norm_order_facts norm_orders[]; /* [ORDER_KINDS] */
-
-/* How a token's position enters. In config.json: position_embedding_type. */
-enum position_kind {
-    POSITION_LEARNED, /* "absolute" */
-    POSITION_KINDS,
-};
-struct position_facts {
-    bool table; /* there is a table of learned rows, one of which is added to each embedding */
-};
-extern const struct position_facts position_kinds[]; /* [POSITION_KINDS] */
-
-/* The form of the feed-forward part; its functions: parts.h. */
-enum feed_forward {
-    FEED_FORWARD_GELU, /* gelu(x W_up) W_down, of either GELU */
-    FEED_FORWARD_KINDS,
-};
-
-/* Which products add a bias. Those of heads always do; the bias of a norm belongs to the norm. */
-enum bias_kind {
-    BIAS_ALL,
-    BIAS_KINDS,
-};
-struct bias_facts {
-    bool layers; /* all products of a layer */
-};
-extern const struct bias_facts bias_kinds[]; /* [BIAS_KINDS] */
 
 /* The initial values of matrices. In config.json: initializer "normal" or "truncated_normal". */
 enum initializer {
@@ -97,14 +53,16 @@ struct model_config {
     double initializer_range;                      /* standard deviation of initial weights */
     double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
     double attention_dropout;                      /* probability: attention weights */
-    enum norm_order order;
-    enum position_kind position;
-    enum feed_forward feed_forward;
-    enum bias_kind bias;
+    enum architecture_kind architecture;
     enum initializer initializer;
     bool own_decoder;             /* tie_word_embeddings is false: files must hold a decoder, equal to the word table */
-    struct layer_drop layer_drop; /* needs an order that leads */
+    struct layer_drop layer_drop; /* needs norms before the branches */
 };
+
+static inline const struct architecture *architecture_of(const struct model_config *config)
+{
+    return architectures[config->architecture];
+}
 
 static inline bool model_has(const struct model_config *config, enum head_kind head)
 {
@@ -147,17 +105,17 @@ enum layer_place {
     LAYER_VALUE_BIAS,
     LAYER_OUTPUT_WEIGHT, /* attention.output.dense [H, H] */
     LAYER_OUTPUT_BIAS,
-    LAYER_ATTENTION_NORM_WEIGHT, /* after the attention; PreAttentionLayerNorm in ORDER_PRE */
+    LAYER_ATTENTION_NORM_WEIGHT, /* after the attention; before it where architectures norm before (struct norm_order) */
     LAYER_ATTENTION_NORM_BIAS,
     LAYER_UP_WEIGHT, /* intermediate.dense [4H, H]; [n 4H, H] where the feed-forward part has n of them */
     LAYER_UP_BIAS,
     LAYER_DOWN_WEIGHT, /* output.dense [H, 4H] */
     LAYER_DOWN_BIAS,
-    LAYER_NORM_WEIGHT, /* after the feed-forward part; PostAttentionLayerNorm, before it, in ORDER_PRE */
+    LAYER_NORM_WEIGHT, /* after the feed-forward part; or before it */
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* their number */
 };
-/* After the layers, in orders that lead (struct norm_order_facts). */
+/* After the layers, where norms are before the branches. */
 enum final_place {
     FINAL_NORM_WEIGHT,
     FINAL_NORM_BIAS,
@@ -211,7 +169,7 @@ static inline const struct param *params_layer(const struct params *params, int3
 {
     return params->places[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
-/* The weight of the norm after the last layer (in orders that lead). */
+/* The weight of the norm after the last layer (where norms are before the branches). */
 static inline const struct param *params_final(const struct params *params)
 {
     return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];

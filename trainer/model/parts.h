@@ -43,7 +43,8 @@ struct model {
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
-    void *entry, *entry_stats; /* in orders that lead: the first layer's norm of embed_out; else embed_out, no
+    void *entry,
+        *entry_stats; /* where norms are before the branches: the first layer's norm of embed_out; else embed_out, no
                                 * statistics */
     struct layer *layers;
     int32_t turns; /* layers of the pass under way */
@@ -64,19 +65,10 @@ struct model {
     void *scratch;
 };
 
-static inline struct norm_order_facts order_of(const struct model *model)
+static inline struct norm_order norms_of(const struct model *model)
 {
-    return norm_orders[model->config.order];
+    return architecture_of(&model->config)->norms;
 }
-
-/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; one row per form, in
- * encoder.c. */
-struct feed_forward_form {
-    int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
-    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* makes activation, up */
-    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup */
-};
-extern const struct feed_forward_form feed_forwards[]; /* [FEED_FORWARD_KINDS] */
 
 int32_t read_rows_max(const struct model *model); /* at most R; 0: heads read all rows */
 

@@ -1,24 +1,5 @@
 #include "trainer/model/tensors.h"
 
-#include "trainer/model/parts.h"
-
-const struct norm_order_facts norm_orders[] = {
-    [ORDER_POST] = {.bare = false},
-    [ORDER_PRE] = {.bare = true, .embedded = true, .leads = true, .smaller = true},
-    [ORDER_LARGE] = {.bare = true},
-};
-_Static_assert(sizeof norm_orders / sizeof *norm_orders == ORDER_KINDS, "a row for every order");
-
-const struct position_facts position_kinds[] = {
-    [POSITION_LEARNED] = {.table = true},
-};
-_Static_assert(sizeof position_kinds / sizeof *position_kinds == POSITION_KINDS, "a row for every kind of position");
-
-const struct bias_facts bias_kinds[] = {
-    [BIAS_ALL] = {.layers = true},
-};
-_Static_assert(sizeof bias_kinds / sizeof *bias_kinds == BIAS_KINDS, "a row for every choice of biases");
-
 const struct tensor_row embedding_tensors[] = {
     [PARAM_WORD] = MATRIX("bert.embeddings.word_embeddings.weight", OF_VOCABULARY, OF_HIDDEN),
     [PARAM_POSITION] =
@@ -63,9 +44,9 @@ bool model_has_tensor(const struct model_config *config, const struct tensor_row
     case IN_ALL:
         return true;
     case IN_LEARNED_POSITIONS:
-        return position_kinds[config->position].table;
+        return architecture_of(config)->learned_positions;
     case IN_BIASED_LAYERS:
-        return bias_kinds[config->bias].layers;
+        return architecture_of(config)->layer_biases;
     }
     return false;
 }
@@ -78,7 +59,7 @@ int32_t size_of(const struct model_config *config, int32_t size)
     case OF_INTERMEDIATE:
         return config->intermediate;
     case OF_UP:
-        return config->intermediate * feed_forwards[config->feed_forward].ups;
+        return config->intermediate * architecture_of(config)->feed_forward->ups;
     case OF_VOCABULARY:
         return config->vocabulary;
     case OF_POSITIONS:

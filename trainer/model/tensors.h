@@ -1,6 +1,5 @@
 /* Which tensors a model has, as rows: name, sizes, initial values; params.c builds the table of parameters from them.
- * Other positions, norms and biases are a row of their tables in tensors.c; another feed-forward part is one in
- * encoder.c. */
+ * Which of them an architecture has follows from its facts (architecture.h). */
 #ifndef TRAINER_MODEL_TENSORS_H
 #define TRAINER_MODEL_TENSORS_H
 
@@ -32,7 +31,7 @@ struct tensor_row {
     enum tensor_in in;
     bool adjacent;        /* follows the row before it without a gap */
     bool added;           /* its product is added to the sum that runs through all layers */
-    const char *name_pre; /* in ORDER_PRE, DeepSpeed's; NULL: the same */
+    const char *name_pre; /* where norms are before the branches, DeepSpeed's; NULL: the same */
 };
 
 /* A row of each kind; further fields follow by name. */
@@ -51,7 +50,7 @@ struct tensor_row {
 
 extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
 extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
-extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], in orders that lead */
+extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where norms are before the branches */
 
 bool model_has_tensor(const struct model_config *config, const struct tensor_row *row);
 /* A size as a number; the vocabulary's is not padded. */

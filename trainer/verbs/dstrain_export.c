@@ -100,7 +100,7 @@ static struct model_config config_in(const char *directory)
     struct error ignored = {0};
     char *path = config_locate(directory);
     if (config_read(path, &config, &ignored) < 0)
-        config = (struct model_config){.order = ORDER_POST};
+        config = (struct model_config){.architecture = ARCHITECTURE_BERT};
     mem_free(path);
     return config;
 }
@@ -108,12 +108,12 @@ static struct model_config config_in(const char *directory)
 /* Whether the model is rewritten (preln.h): pre-LN models are. */
 static bool is_rewritten(const struct model_config *config)
 {
-    return config->order == ORDER_PRE;
+    return config->architecture == ARCHITECTURE_PRE;
 }
 
 static bool is_foreign(const struct model_config *config)
 {
-    return config->order != ORDER_POST && !is_rewritten(config);
+    return config->architecture != ARCHITECTURE_BERT && !is_rewritten(config);
 }
 
 /* A command that tries the model, with a sentence of its language; NULL: there is no short one. The caller mem_free's

@@ -129,11 +129,11 @@ void check_models(void)
     config.task_heads = 1u << HEAD_MASKED;
     gradients_case(&config, "erf-GELU");
     config = small;
-    config.order = ORDER_PRE;
+    config.architecture = ARCHITECTURE_PRE;
     config.layer_drop = (struct layer_drop){.theta = 0.5, .gamma = 0.1};
     gradients_case(&config, "pre, layers dropped");
     config = small;
-    config.order = ORDER_LARGE;
+    config.architecture = ARCHITECTURE_LARGE;
     gradients_case(&config, "large");
     printf("%s %-10s %d of %d checks right\n", sides_name(), "models",
            checks_done() - from - (checks_failed() - before), checks_done() - from);

@@ -548,17 +548,19 @@ static void a_config_reads_back(void **state)
 
     /* Models other than plain BERT are read back too; their model_type is not one of another library. */
     static const char *const names[] = {"1x8", "1x8-preln", "1x8-lnlarge"};
-    for (int order = ORDER_POST; order <= ORDER_LARGE; order++) {
-        config.order = (enum norm_order)order;
-        config.initializer = order == ORDER_LARGE ? INITIALIZER_TRUNCATED : INITIALIZER_NORMAL;
+    for (int order = ARCHITECTURE_BERT; order <= ARCHITECTURE_LARGE; order++) {
+        config.architecture = (enum architecture_kind)order;
+        config.initializer = order == ARCHITECTURE_LARGE ? INITIALIZER_TRUNCATED : INITIALIZER_NORMAL;
         json_t *json = config_json(&config, 0);
         assert_int_equal(strcmp(json_string_value(json_object_get(json, "model_type")), "bert") == 0,
-                         order == ORDER_POST);
-        assert_int_equal(json_object_size(json), order == ORDER_LARGE ? 17 : order == ORDER_PRE ? 16 : 15);
+                         order == ARCHITECTURE_BERT);
+        assert_int_equal(json_object_size(json), order == ARCHITECTURE_LARGE ? 17
+                                                 : order == ARCHITECTURE_PRE ? 16
+                                                                             : 15);
         assert_ok(json_file_write(path, json, err));
         json_decref(json);
         assert_ok(config_read(path, &read, err));
-        assert_true(read.order == config.order && read.initializer == config.initializer);
+        assert_true(read.architecture == config.architecture && read.initializer == config.initializer);
         assert_string_equal(config_name(&read, name), names[order]);
     }
     assert_ok(config_choose("large", &read, err));

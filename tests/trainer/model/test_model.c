@@ -156,11 +156,11 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
     ops->close(ops);
 }
 
-/* A model of that norm order. With `drops` and ORDER_PRE, steps from 5 on drop some layers. */
-static struct model_config config_of(enum norm_order order, int32_t layers, bool drops)
+/* A model of that architecture. With `drops` steps from 5 on drop some layers, where norms are before the branches. */
+static struct model_config config_of(enum architecture_kind kind, int32_t layers, bool drops)
 {
     struct model_config config = small;
-    config.order = order;
+    config.architecture = kind;
     config.layers = layers;
     if (drops)
         config.layer_drop = (struct layer_drop){.theta = 0.2, .gamma = 1};
@@ -173,18 +173,19 @@ static void gradients_are_slopes(void **state)
     check_slopes(&small, ENTRIES);
 }
 
-static void gradients_are_slopes_in_every_order(void **state)
+static void gradients_are_slopes_in_every_architecture(void **state)
 {
     (void)state;
-    const struct model_config pre = config_of(ORDER_PRE, 2, false), large = config_of(ORDER_LARGE, 2, false);
-    check_slopes(&pre, ENTRIES / 3);
-    check_slopes(&large, ENTRIES / 3);
+    for (enum architecture_kind kind = small.architecture + 1; kind < ARCHITECTURE_KINDS; kind++) {
+        const struct model_config config = config_of(kind, 2, false);
+        check_slopes(&config, ENTRIES / 3);
+    }
 }
 
 static void gradients_are_slopes_with_layers_dropped(void **state)
 {
     (void)state;
-    const struct model_config config = config_of(ORDER_PRE, 3, true);
+    const struct model_config config = config_of(ARCHITECTURE_PRE, 3, true);
     check_slopes(&config, ENTRIES / 3);
 }
 
@@ -246,10 +247,11 @@ static double *all_of_a_pass(const struct model_config *config, int32_t recomput
 static void the_last_layer_is_computed_where_it_is_read(void **state)
 {
     (void)state;
-    for (enum norm_order order = ORDER_POST; order <= ORDER_LARGE; order++)
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
         for (int32_t layers = 1; layers <= 3; layers++)
             for (int form = 0; form < 4; form++) {
-                struct model_config config = config_of(order, layers, form == 1 && order == ORDER_PRE && layers == 3);
+                const bool drops = form == 1 && architectures[kind]->norms.pre_norm && layers == 3;
+                struct model_config config = config_of(kind, layers, drops);
                 if (form == 2)
                     config.task_heads = 1u << HEAD_MASKED;
                 size_t size;
@@ -398,16 +400,16 @@ static void gradients_that_are_final_do_not_change(void **state)
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 16), bare = batch;
     bare.heads[HEAD_MASKED].live = bare.heads[HEAD_MASKED].total = 0;
-    for (enum norm_order order = ORDER_POST; order <= ORDER_LARGE; order++) {
-        const struct model_config config = config_of(order, 3, false);
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
+        const struct model_config config = config_of(kind, 3, false);
         /* heads, three parts of three layers, embeddings; or heads, last norm, the feed-forward part of each layer with
          * the attention of the one after it, and the first attention with the embeddings */
-        const size_t ranges = order == ORDER_PRE ? 8 : 11;
+        const size_t ranges = architectures[kind]->norms.pre_norm ? 8 : 11;
         check_finals(&config, &batch, 0, ranges);
         check_finals(&config, &batch, 1, ranges);
         check_finals(&config, &bare, 0, ranges);
     }
-    const struct model_config drops = config_of(ORDER_PRE, 3, true);
+    const struct model_config drops = config_of(ARCHITECTURE_PRE, 3, true);
     check_finals(&drops, &batch, 0, 8);
     made_batch_release(&batch);
 }
@@ -475,7 +477,8 @@ static void words_that_no_input_names_are_final_early(void **state)
 static void micro_batches_change_only_rounding(void **state)
 {
     (void)state;
-    const struct model_config configs[] = {small, config_of(ORDER_PRE, 4, true), config_of(ORDER_LARGE, 2, false)};
+    const struct model_config configs[] = {small, config_of(ARCHITECTURE_PRE, 4, true),
+                                           config_of(ARCHITECTURE_LARGE, 2, false)};
     const double limits[] = {2e-6, 1e-2};
     for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
         const struct model_config *config = &configs[i / 2];
@@ -540,8 +543,9 @@ static struct ops *bf16_ops(unsigned threads)
 static void recomputation_and_threads_change_no_bit(void **state)
 {
     (void)state;
-    const struct model_config configs[] = {config_of(ORDER_POST, 5, false), config_of(ORDER_PRE, 5, false),
-                                           config_of(ORDER_LARGE, 5, false), config_of(ORDER_PRE, 5, true)};
+    const struct model_config configs[] = {
+        config_of(ARCHITECTURE_BERT, 5, false), config_of(ARCHITECTURE_PRE, 5, false),
+        config_of(ARCHITECTURE_LARGE, 5, false), config_of(ARCHITECTURE_PRE, 5, true)};
     struct ops *(*const backends[])(unsigned threads) = {fp32_ops, bf16_ops};
     for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
         const struct model_config *config = &configs[i / 2];
@@ -562,7 +566,8 @@ static void recomputation_and_threads_change_no_bit(void **state)
 static void layers_that_never_drop_change_nothing(void **state)
 {
     (void)state;
-    struct model_config plain = config_of(ORDER_PRE, 3, false), kept = plain, drops = config_of(ORDER_PRE, 3, true);
+    struct model_config plain = config_of(ARCHITECTURE_PRE, 3, false), kept = plain,
+                        drops = config_of(ARCHITECTURE_PRE, 3, true);
     kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
     size_t size;
     float *a = gradients_recomputed(fp32_ops(1), &plain, 0, &size);
@@ -924,7 +929,7 @@ int main(void)
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(gradients_of_heads_are_slopes),
         cmocka_unit_test(gradients_are_slopes_without_next_head_and_with_erf_gelu),
-        cmocka_unit_test(gradients_are_slopes_in_every_order),
+        cmocka_unit_test(gradients_are_slopes_in_every_architecture),
         cmocka_unit_test(gradients_are_slopes_with_layers_dropped),
         cmocka_unit_test(recomputation_and_threads_change_no_bit),
         cmocka_unit_test(layers_that_never_drop_change_nothing),

@@ -64,7 +64,7 @@ static void take_config(struct golden *golden)
         .positions = numbers[5],
         .types = 2,
         .gelu = (enum gelu)numbers[6],
-        .order = (enum norm_order)numbers[7],
+        .architecture = (enum architecture_kind)numbers[7],
         .layer_drop = {(double)drop[0], (double)drop[1], numbers[8] != 0},
         .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
         .norm_epsilon = 1e-12,

@@ -161,9 +161,9 @@ static void the_orders_have_their_tensors(void **state)
     assert_int_equal(model_config_named("tiny", &config), 0);
     struct params post, pre, large;
     params_init(&post, &config);
-    config.order = ORDER_PRE;
+    config.architecture = ARCHITECTURE_PRE;
     params_init(&pre, &config);
-    config.order = ORDER_LARGE;
+    config.architecture = ARCHITECTURE_LARGE;
     params_init(&large, &config);
     assert_true(pre.total == post.total + 2 * 128 && large.total == post.total);
     assert_string_equal(params_final(&pre)->name, "bert.encoder.FinalLayerNorm.weight");
@@ -228,7 +228,7 @@ static void layer_drop_is_checked(void **state)
     assert_int_equal(model_config_check(&config, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.hint, "pre_layer_norm"));
-    config.order = ORDER_PRE;
+    config.architecture = ARCHITECTURE_PRE;
     assert_int_equal(model_config_check(&config, &err), 0);
     const struct layer_drop bad[] = {{1.1, 0, false}, {-0.1, 0, false}, {0.5, -1, false}, {(double)NAN, 0, false}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

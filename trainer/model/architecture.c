@@ -1,0 +1,5 @@
+#include "trainer/model/architecture.h"
+
+#define ROW(number, row) [number] = &row,
+const struct architecture *const architectures[] = {ARCHITECTURES(ROW)};
+#undef ROW
