@@ -60,14 +60,41 @@ table_write(language_words.c "#include \"pipeline/text/words/languages.h\"
 const struct language language_tables[] = {\n${tables}};
 const size_t language_count = sizeof language_tables / sizeof *language_tables;\n")
 
-# data/words/NAME.txt: one list each.
+# data/words/NAME.txt: a list each; data/common_words/CODE.txt: a list for each language that is guessed.
+function(words_of file out)
+    table_text(${file} "# " words)
+    string(REGEX REPLACE "\n([^\n]+)" "\n\"\\1\"," words "${words}")
+    string(REGEX REPLACE "^\n" "" words "${words}")
+    set(${out} "\n${line}\nWORDS(${words}\n)" PARENT_SCOPE)
+endfunction()
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/words/*.txt)
 set(tables "")
 foreach(file ${files})
     get_filename_component(name ${file} NAME_WE)
-    table_text(${file} "# " words)
-    string(REGEX REPLACE "\n([^\n]+)" "\n\"\\1\"," words "${words}")
-    string(REGEX REPLACE "^\n" "" words "${words}")
-    string(APPEND tables "const struct words ${name} =\n${line}\nWORDS(${words}\n);\n")
+    words_of(${file} words)
+    string(APPEND tables "const struct words ${name} =${words};\n")
 endforeach()
 table_write(word_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")
+
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/common_words/*.txt)
+set(tables "")
+foreach(file ${files})
+    get_filename_component(code ${file} NAME_WE)
+    words_of(${file} words)
+    string(APPEND tables "{\"${code}\",${words}},\n")
+endforeach()
+table_write(common_words.c "#include \"pipeline/text/words/guess.h\"
+const struct common_words common_words[] = {\n${tables}};
+const size_t common_words_count = sizeof common_words / sizeof *common_words;\n")
+
+# data/names/NAME.txt: "code = name".
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/names/*.txt)
+set(tables "")
+foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    table_text(${file} "#" rows)
+    string(REGEX REPLACE "\n([^\n=]+) = ([^\n]+)" "\n{\"\\1\", \"\\2\"}," rows "${rows}")
+    string(APPEND tables "static const struct code_name ${name}_items[] = {\n${line}${rows}\n};
+const struct names ${name} = {${name}_items, sizeof ${name}_items / sizeof *${name}_items};\n")
+endforeach()
+table_write(name_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")

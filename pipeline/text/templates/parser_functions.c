@@ -596,23 +596,6 @@ static bool render_content_language(struct call *call)
     return true;
 }
 
-// clang-format off
-static const char *const own_names[][2] = {
-    {"af", "Afrikaans"}, {"ar", "العربية"}, {"az", "azərbaycanca"}, {"be", "беларуская"}, {"bg", "български"},
-    {"bn", "বাংলা"}, {"bs", "bosanski"}, {"ca", "català"}, {"cs", "čeština"}, {"cy", "Cymraeg"}, {"da", "dansk"},
-    {"de", "Deutsch"}, {"el", "Ελληνικά"}, {"en", "English"}, {"eo", "Esperanto"}, {"es", "español"}, {"et", "eesti"},
-    {"eu", "euskara"}, {"fa", "فارسی"}, {"fi", "suomi"}, {"fr", "français"}, {"ga", "Gaeilge"}, {"gl", "galego"},
-    {"he", "עברית"}, {"hi", "हिन्दी"}, {"hr", "hrvatski"}, {"hu", "magyar"}, {"hy", "հայերեն"},
-    {"id", "Bahasa Indonesia"}, {"is", "íslenska"}, {"it", "italiano"}, {"ja", "日本語"}, {"ka", "ქართული"},
-    {"kk", "қазақша"}, {"ko", "한국어"}, {"la", "Latina"}, {"lt", "lietuvių"}, {"lv", "latviešu"},
-    {"mk", "македонски"}, {"ms", "Bahasa Melayu"}, {"nb", "norsk bokmål"}, {"nl", "Nederlands"},
-    {"nn", "norsk nynorsk"}, {"no", "norsk"}, {"pl", "polski"}, {"pt", "português"}, {"ro", "română"},
-    {"ru", "русский"}, {"sk", "slovenčina"}, {"sl", "slovenščina"}, {"sq", "shqip"}, {"sv", "svenska"},
-    {"ta", "தமிழ்"}, {"te", "తెలుగు"}, {"th", "ไทย"}, {"tr", "Türkçe"}, {"uk", "українська"}, {"ur", "اردو"},
-    {"vi", "Tiếng Việt"}, {"zh", "中文"},
-};
-// clang-format on
-
 /* {{#language:fr}} → français, {{#language:fr|en}} → French: a language's name in itself, as MediaWiki has it, or in
  * English. Its names in other languages are left out. */
 static bool render_language(struct call *call)
@@ -626,12 +609,10 @@ static bool render_language(struct call *call)
     }
     if (in.size > 0 && !str_equal(in, code))
         return false;
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
-        if (str_equal(code, str_of(own_names[i][0]))) {
-            show_text(call, own_names[i][1]);
-            return true;
-        }
-    return false;
+    const char *name = names_find(languages_own, code);
+    if (name)
+        show_text(call, name);
+    return name;
 }
 
 /* Names with a colon are functions, the others variables. Sorted bytewise; the parameter is the renderer's. */

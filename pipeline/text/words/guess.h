@@ -2,14 +2,22 @@
 #ifndef PIPELINE_TEXT_WORDS_GUESS_H
 #define PIPELINE_TEXT_WORDS_GUESS_H
 
-#include "base/str.h"
+#include "pipeline/text/words/word_lists.h"
 
 #include <stdbool.h>
 
 /* The code of the language ("fi"), or NULL if none is clear: too few words, or two languages that are too similar.
  * `text` must be well-formed UTF-8; the first 64 KiB are enough. */
 const char *language_guess(struct str text);
-/* Can language_guess tell this language from others? */
-bool language_is_guessed(struct str code);
+bool language_is_guessed(struct str code); /* language_guess can tell this language from others */
+
+/* The most frequent words of a language, in small letters, the most frequent first; all in one script. Neighbours of
+ * the languages that have tables are among them, so that these are not confused with them. */
+struct common_words {
+    const char *code;
+    struct words words;
+};
+extern const struct common_words common_words[]; /* data/common_words, made by cmake/tables.cmake */
+extern const size_t common_words_count;
 
 #endif

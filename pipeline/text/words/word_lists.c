@@ -95,6 +95,22 @@ bool words_have(struct words words, struct str word)
     return false;
 }
 
+const char *names_find(struct names names, struct str code)
+{
+    size_t low = 0, high = names.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare(names.items[middle].code, code);
+        if (order == 0)
+            return names.items[middle].name;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
 struct name_slot {
     struct str name; /* data NULL: the slot is free */
     uint32_t number;

@@ -39,6 +39,19 @@ extern const struct words note_name_parts;                      /* of templates 
 /* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sayings.c). */
 extern const struct words sayings, sayings_inside, sayings_at_end, sayings_that, sayings_nobody;
 
+/* Codes of languages and countries, sorted bytewise, with names: data/names. */
+struct code_name {
+    const char *code, *name;
+};
+struct names {
+    const struct code_name *items;
+    size_t count;
+};
+extern const struct names languages_en, languages_own; /* in English; each in itself, as MediaWiki has it */
+extern const struct names countries_en;                /* by ISO 3166 and other codes, in small letters */
+extern const struct names labels_ja, labels_pl, labels_ru, labels_uk; /* before a word of another language */
+const char *names_find(struct names names, struct str code);          /* NULL: it has no such code */
+
 /* A hash table from names to numbers, for lists too long to search. Of equal names the first one counts. The names must
  * outlive the table. A zeroed table is empty. */
 struct name_table {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"
+#include "pipeline/text/words/guess.h"
 #include "pipeline/text/words/magic_words.h"
 
 #include <setjmp.h>
@@ -12,24 +13,24 @@
 #include <limits.h>
 
 /* What is wrong with a line of a list, or NULL. */
-static const char *word_mistake(struct str word, struct str before, bool is_stop)
+static const char *word_mistake(struct str word, struct str before, bool is_mark)
 {
     char folded[NAME_BYTES_MAX];
-    if (!is_stop && !str_equal(name_fold(word, folded), word))
+    if (!is_mark && !str_equal(name_fold(word, folded), word))
         return "it is not folded: in small letters, without blanks around it";
     return before.size > 0 && str_compare(before, word) >= 0 ? "it does not stand after the word before it" : NULL;
 }
 
 /* Every line of a file of data/: words are in order below their list's name, a comment or an empty line. Returns the
  * number of words. */
-static size_t check_words(const char *folder, const char *name)
+static size_t check_words(const char *folder, const char *name, bool is_sorted)
 {
     char path[PATH_MAX];
     struct buf file = {0};
     struct error err = {0};
     struct str before = STR("");
     size_t count = 0;
-    bool is_stop = false;
+    bool is_mark = false;
     snprintf(path, sizeof path, SOURCE_DIR "/data/%s/%s.txt", folder, name);
     assert_int_equal(file_read_all(path, 1 << 20, &file, &err), 0);
     struct str rest = buf_str(&file);
@@ -40,15 +41,15 @@ static size_t check_words(const char *folder, const char *name)
         rest = str_range(end + 1, rest.data + rest.size);
         const bool is_name = str_starts(line, STR("[")), is_key = str_find(line, STR(" = ")) != SIZE_MAX;
         if (is_name)
-            is_stop = str_equal(line, STR("[typed_stops]"));
+            is_mark = str_equal(line, STR("[typed_stops]"));
         if (line.size == 0 || is_name || is_key || str_starts(line, STR("# "))) {
             before = STR("");
             continue;
         }
-        const char *mistake = word_mistake(line, before, is_stop);
+        const char *mistake = word_mistake(line, before, is_mark);
         if (mistake)
             fail_msg("%s:%u: %.*s: %s", path, number, (int)line.size, line.data, mistake);
-        before = line;
+        before = is_sorted ? line : STR("");
         count++;
     }
     buf_release(&file);
@@ -68,22 +69,46 @@ static void every_line_of_the_files_is_a_word(void **state)
         size_t count = 0;
         for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
             count += lists[k].count;
-        assert_int_equal(check_words("languages", each->code), count);
+        assert_int_equal(check_words("languages", each->code, true), count);
         assert_true(each->typed_stops.count <= TYPED_STOPS_MAX);
         for (size_t k = 0; k < each->disambiguation_magic.count; k++)
             assert_true(words_have(each->magic, str_of(each->disambiguation_magic.items[k])));
         assert_ptr_equal(language_find(str_of(each->code)), each);
     }
-    assert_int_equal(check_words("words", "category_namespaces"), category_namespaces.count);
-    assert_int_equal(check_words("words", "file_namespaces"), file_namespaces.count);
-    assert_int_equal(check_words("words", "note_name_parts"), note_name_parts.count);
-    assert_int_equal(check_words("words", "sayings"), sayings.count);
-    assert_int_equal(check_words("words", "sayings_at_end"), sayings_at_end.count);
-    assert_int_equal(check_words("words", "sayings_inside"), sayings_inside.count);
-    assert_int_equal(check_words("words", "sayings_nobody"), sayings_nobody.count);
-    assert_int_equal(check_words("words", "sayings_that"), sayings_that.count);
-    assert_int_equal(check_words("words", "silent_templates"), silent_templates.count);
-    assert_int_equal(check_words("words", "wikipedia_codes"), wikipedia_codes.count);
+    assert_int_equal(check_words("words", "category_namespaces", true), category_namespaces.count);
+    assert_int_equal(check_words("words", "file_namespaces", true), file_namespaces.count);
+    assert_int_equal(check_words("words", "note_name_parts", true), note_name_parts.count);
+    assert_int_equal(check_words("words", "sayings", true), sayings.count);
+    assert_int_equal(check_words("words", "sayings_at_end", true), sayings_at_end.count);
+    assert_int_equal(check_words("words", "sayings_inside", true), sayings_inside.count);
+    assert_int_equal(check_words("words", "sayings_nobody", true), sayings_nobody.count);
+    assert_int_equal(check_words("words", "sayings_that", true), sayings_that.count);
+    assert_int_equal(check_words("words", "silent_templates", true), silent_templates.count);
+    assert_int_equal(check_words("words", "wikipedia_codes", true), wikipedia_codes.count);
+    for (size_t i = 0; i < common_words_count; i++)
+        assert_int_equal(check_words("common_words", common_words[i].code, false), common_words[i].words.count);
+}
+
+/* Every line of data/names is in order, so that its name is found. */
+static void every_code_has_its_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *file;
+        struct names names;
+    } lists[] = {{"countries_en", countries_en},  {"labels_ja", labels_ja}, {"labels_pl", labels_pl},
+                 {"labels_ru", labels_ru},        {"labels_uk", labels_uk}, {"languages_en", languages_en},
+                 {"languages_own", languages_own}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (size_t k = 0; k < lists[i].names.count; k++) {
+            const struct code_name *row = &lists[i].names.items[k];
+            if (k > 0 && strcmp(row[-1].code, row->code) >= 0)
+                fail_msg("data/names/%s.txt:%zu: %s does not stand after %s", lists[i].file, k + 1, row->code,
+                         row[-1].code);
+            assert_ptr_equal(names_find(lists[i].names, str_of(row->code)), row->name);
+        }
+    assert_null(names_find(languages_en, STR("zzz")));
+    assert_string_equal(names_find(languages_own, STR("fr")), "français");
 }
 
 /* The generated rows are in order. */
@@ -431,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_line_of_the_files_is_a_word),
+        cmocka_unit_test(every_code_has_its_name),
         cmocka_unit_test(magic_words_are_sorted),
         cmocka_unit_test(magic_words_are_those_of_mediawiki),
         cmocka_unit_test(languages_are_found_by_any_of_their_names),

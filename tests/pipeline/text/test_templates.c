@@ -33,6 +33,8 @@ static const char *row_mistake(struct str line, const struct row *row, const str
         return "the build made another row of it";
     if (before && str_compare(str_of(before->name), name) >= 0)
         return "the name does not stand after the one before it";
+    if (str_trim(line).size != line.size)
+        return "a blank at an end; write = @text \"…\"";
     if (str_starts(shown, STR("@")))
         return row->render || str_starts(shown, STR("@text \"")) ? NULL : "its renderer is missing";
     if (shown.size == 0 || row->render || !str_equal(str_of(row->pattern), shown))
