@@ -2,7 +2,7 @@
  * ({{xyz|5|km}}), a word of another language ({{xyz|fr|mot}}, {{xyz-fr|mot}}), a number ({{xyz|12345}}), a country (its
  * name alone). They show only at a place where words can be, after a blank or an opening bracket, because {{xyz|5}}
  * right after a word is the sign of a note. */
-#include "pipeline/text/templates/convert.h"
+#include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/numbers.h"
 #include "pipeline/text/words/languages.h"
 

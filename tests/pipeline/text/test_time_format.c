@@ -1,5 +1,5 @@
 /* Results of {{#time:}} and of numbers in words. */
-#include "pipeline/text/templates/number_words.h"
+#include "pipeline/text/templates/numbers.h"
 #include "pipeline/text/templates/time_format.h"
 
 #include <setjmp.h>
