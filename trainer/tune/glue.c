@@ -1,6 +1,8 @@
-/* In: a task's files and a model. Out: samples, then predictions and scores (glue.h). */
-#include "trainer/tune/glue.h"
-
+/* One fine-tuning on a task of GLUE: what train_run trains on (setup.h), and what it leaves in its directory,
+ *
+ *     predictions/TASK.tsv    of the test file, where there is one, else of the dev file
+ *     eval_results.txt        key = value
+ *     scores.json             the same and how they came about; written last */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,12 +10,28 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/tune/glue_scores.h"
+#include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
+#include "trainer/tune/tune_kinds.h"
+
+struct glue {
+    const struct glue_task *task;
+    const char *data; /* the folder of all tasks */
+    bool answers;     /* nothing is trained on: only the dev files are read */
+    const char *dev;  /* a file to score instead of the task's dev files, or NULL; needs no `data` */
+
+    struct text text;
+    uint32_t length;
+    uint64_t seed;
+    struct glue_set train, devs[GLUE_DEVS_MAX], tests[GLUE_DEVS_MAX]; /* tests: empty where there is no file */
+    struct samples_reading run, split_train, split_valid;
+};
 
 /* ---- what is trained on ---- */
 
@@ -37,31 +55,6 @@ static int read_file(struct glue *g, const char *name, bool labelled, struct glu
     char *path = file_of(g, name);
     const int result = glue_read(g->task, path, labelled, &g->text, g->length, set, err);
     mem_free(path);
-    return result;
-}
-
-static int check_file(const char *folder, const char *name, struct error *err)
-{
-    char *path = path_join(folder, name);
-    const int result =
-        path_exists(path) ? 0 : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not there: a file of the task");
-    mem_free(path);
-    return result;
-}
-
-int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err)
-{
-    char *folder = path_join(data, task->folder);
-    int result = 0;
-    if (!path_is_directory(folder)) {
-        fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
-        result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
-    }
-    if (result == 0 && trains)
-        result = check_file(folder, "train.tsv", err);
-    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev && result == 0; i++)
-        result = check_file(folder, task->devs[i].dev, err);
-    mem_free(folder);
     return result;
 }
 
@@ -123,8 +116,8 @@ static int choose_head(const struct glue_task *task, const struct origin *origin
     return 0;
 }
 
-int glue_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
-              struct material *material, struct error *err)
+static int glue_open(void *context, const struct settings *settings, const struct origin *origin,
+                     struct model_config *config, struct material *material, struct error *err)
 {
     struct glue *g = context;
     g->length = (uint32_t)settings->seq;
@@ -150,19 +143,21 @@ int glue_open(void *context, const struct settings *settings, const struct origi
     return choose_head(g->task, origin, &material->head, err);
 }
 
-const struct text *glue_text(void *context)
+static const struct text *glue_text(void *context)
 {
     return &((struct glue *)context)->text;
 }
 
-void glue_release(struct glue *g)
+static void glue_release(void *context)
 {
+    struct glue *g = context;
     text_close(&g->text);
     glue_set_release(&g->train);
     for (int i = 0; i < GLUE_DEVS_MAX; i++) {
         glue_set_release(&g->devs[i]);
         glue_set_release(&g->tests[i]);
     }
+    mem_free(g);
 }
 
 /* ---- what is made of the model ---- */
@@ -256,8 +251,9 @@ static json_t *scores_json(const struct glue *g, const struct results *r)
     return json;
 }
 
-int glue_evaluate(struct glue *g, const struct evaluation_work *work, json_t **scores, struct error *err)
+static int glue_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
 {
+    const struct glue *g = context;
     struct results r = results_make();
     int result = 0;
     for (int i = 0; i < dev_count(g) && result == 0; i++)
@@ -326,7 +322,7 @@ static int finish(const struct evaluation_work *work, const char *directory, str
     return result;
 }
 
-struct task glue_task_of(void *context, const struct recipe *recipe)
+static struct task glue_task_of(void *context, const struct recipe *recipe)
 {
     struct glue *g = context;
     g->run = (struct samples_reading){samples_of(g), recipe->shuffled, recipe->seed};
@@ -345,3 +341,77 @@ struct task glue_task_of(void *context, const struct recipe *recipe)
     task.splits[SPLIT_VALID] = samples_source(&g->split_valid, g->length);
     return task;
 }
+
+/* ---- the row ---- */
+
+static const char *find(const char *name)
+{
+    const struct glue_task *task = glue_task_named(name);
+    return task ? task->name : NULL;
+}
+
+static size_t fits(const json_t *config, const char *data, const char **names)
+{
+    const struct glue_task *tasks[GLUE_TASKS];
+    const size_t count = labels_tasks(config, tasks);
+    size_t there = 0;
+    for (size_t i = 0; i < count && data && count > 1; i++)
+        if (glue_has_folder(tasks[i], data))
+            names[there++] = tasks[i]->name;
+    for (size_t i = 0; i < count && there == 0; i++)
+        names[i] = tasks[i]->name;
+    return there > 0 ? there : count;
+}
+
+static bool trains(const struct settings *settings)
+{
+    return settings->glue;
+}
+
+static bool scores(const struct settings *settings)
+{
+    (void)settings;
+    return true;
+}
+
+static void *make(const char *task, const struct settings *settings, enum tune_use use)
+{
+    struct glue *g = mem_clear(1, sizeof *g);
+    g->task = glue_task_named(task);
+    g->data = settings->glue;
+    g->answers = use == TUNE_SCORE;
+    g->dev = use == TUNE_SCORE ? settings->dev : NULL;
+    return g;
+}
+
+static void say_scores(console_line line, const char *task, const json_t *values)
+{
+    glue_say_scores(line, glue_task_named(task), values);
+}
+
+static char *command(const char *task, const char *model)
+{
+    return command_text("dstrain glue %s --init %s --data DIR --out DIR", task, model);
+}
+
+const struct tune_kind tune_glue = {
+    .verb = "glue",
+    .tasks = "cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli",
+    .head = HEAD_CLASS,
+    .seq = GLUE_SEQ,
+    .batch = GLUE_BATCH,
+    .data = "data",
+    .data_is = "folder of the tasks",
+    .data_hint = "--data DIR has a folder for each task, as DIR/MRPC; or --dev FILE is the task's file",
+    .options = (const char *const[]){NULL},
+    .tuning = {.open = glue_open, .text = glue_text, .task = glue_task_of},
+    .find = find,
+    .fits = fits,
+    .trains = trains,
+    .scores = scores,
+    .make = make,
+    .evaluate = glue_evaluate,
+    .release = glue_release,
+    .say_scores = say_scores,
+    .command = command,
+};

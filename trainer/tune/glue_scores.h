@@ -8,8 +8,6 @@
 
 #include <jansson.h>
 
-#define SCORES_NAME       "scores.json"
-#define SCORES_BYTES_MAX  (16u << 20)
 #define EVAL_RESULTS_NAME "eval_results.txt"
 #define GLUE_COMMONEST    "commonest" /* key of the scores of always giving the commonest label */
 

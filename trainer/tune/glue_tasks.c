@@ -52,6 +52,41 @@ const struct glue_task *glue_task_named(const char *name)
     return NULL;
 }
 
+/* ---- folders ---- */
+
+bool glue_has_folder(const struct glue_task *task, const char *data)
+{
+    char *folder = path_join(data, task->folder);
+    const bool there = path_is_directory(folder);
+    mem_free(folder);
+    return there;
+}
+
+static int check_file(const char *folder, const char *name, struct error *err)
+{
+    char *path = path_join(folder, name);
+    const int result =
+        path_exists(path) ? 0 : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is not there: a file of the task");
+    mem_free(path);
+    return result;
+}
+
+int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err)
+{
+    char *folder = path_join(data, task->folder);
+    int result = 0;
+    if (!path_is_directory(folder)) {
+        fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
+        result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
+    }
+    if (result == 0 && trains)
+        result = check_file(folder, "train.tsv", err);
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev && result == 0; i++)
+        result = check_file(folder, task->devs[i].dev, err);
+    mem_free(folder);
+    return result;
+}
+
 /* ---- a row ---- */
 
 /* The state of reading a file. */

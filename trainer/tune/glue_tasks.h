@@ -50,6 +50,10 @@ struct glue_task {
 extern const struct glue_task glue_tasks[GLUE_TASKS];
 const struct glue_task *glue_task_named(const char *name); /* NULL: no such task */
 
+bool glue_has_folder(const struct glue_task *task, const char *data); /* whether the task's folder is in `data` */
+/* Checks that it is and has the dev files, and train.tsv if it `trains`. */
+int glue_check_folder(const struct glue_task *task, const char *data, bool trains, struct error *err);
+
 /* The samples of a task's file, for HEAD_CLASS. */
 struct glue_set {
     struct samples samples; /* labels: class, or the bits of a float */

@@ -1,4 +1,3 @@
-/* In: a config.json and a task. Out: what becomes of the head. */
 #include "trainer/tune/labels.h"
 
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "base/json_write.h"
 
 int labels_read(const char *files, json_t **config, struct error *err)
@@ -197,7 +197,7 @@ void labels_choose(const json_t *config, const char *recorded, const struct glue
     char theirs[160], ours[160];
     uint8_t rows[LABELS_MAX];
     *choice = (struct head_choice){0};
-    if (d.architecture && !architecture_ends(&d, "ForSequenceClassification"))
+    if (d.architecture && !architecture_ends(&d, head_kinds[HEAD_CLASS]->class_end))
         return draw(choice, fits, "it is a %.60s", d.architecture);
     const char *kind = other_kind(&d, task);
     if (kind)
@@ -216,11 +216,11 @@ void labels_choose(const json_t *config, const char *recorded, const struct glue
          task->name, labels_of(task, ours));
 }
 
-void labels_choose_spans(const json_t *config, struct head_choice *choice)
+void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice)
 {
     const struct described d = describe(config);
     *choice = (struct head_choice){0};
-    if (d.architecture && !architecture_ends(&d, "ForQuestionAnswering"))
+    if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
         draw(choice, false, "it is a %.60s", d.architecture);
 }
 

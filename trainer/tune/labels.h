@@ -23,8 +23,8 @@ int labels_read(const char *files, json_t **config, struct error *err);
  * and choice->why says why. */
 void labels_choose(const json_t *config, const char *recorded, const struct glue_task *task,
                    struct head_choice *choice);
-/* For the head of squad: kept where `architectures` is absent or names a …ForQuestionAnswering. */
-void labels_choose_spans(const json_t *config, struct head_choice *choice);
+/* For a head without labels of a task: kept where `architectures` is absent or names the head's class. */
+void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice);
 
 /* The tasks of GLUE that a config.json fits, for a model whose task nobody named: the one of `finetuning_task`, else
  * all whose labels it has. Writes at most GLUE_TASKS to `out`; returns their number. */

@@ -1,6 +1,13 @@
-/* In: files of questions, and a model. Out: windows, then answers and scores (squad.h). */
-#include "trainer/tune/squad.h"
-
+/* One fine-tuning on questions in SQuAD's form: what train_run trains on (setup.h), and what it leaves in its
+ * directory,
+ *
+ *     predictions.json         id: text
+ *     nbest_predictions.json   id: [{"text", "probability", "start_logit", "end_logit"}]
+ *     null_odds.json           id: number (version 2)
+ *     scores.json              exact_match, f1 in per cent; written last. In version 2 `no_answer` is
+ *                              what never giving an answer would score, both ways
+ *
+ * Without questions to be answered (`dev` NULL) none of them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,30 +15,34 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
+#include "trainer/tune/answers.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad_scores.h"
+#include "trainer/tune/squad_windows.h"
+#include "trainer/tune/tune_kinds.h"
 
 static const struct metric metrics[] = {
     {"span_loss", "span", METRIC_LOSS, HEAD_SPAN, NULL},
     {"span_accuracy", "span", METRIC_ACCURACY, HEAD_SPAN, NULL},
 };
 
-struct squad squad_asked(const struct settings *settings)
-{
-    return (struct squad){
-        .train = settings->train,
-        .dev = settings->dev,
-        .logits = settings->logits,
-        .limits = {(uint32_t)settings->seq, (uint32_t)settings->doc_stride, (uint32_t)settings->max_query},
-        .rules = {.n_best = (uint32_t)settings->n_best,
-                  .longest = (uint32_t)settings->max_answer,
-                  .null_threshold = settings->null_threshold},
-    };
-}
+struct squad {
+    const char *train, *dev; /* files */
+    const char *logits;      /* a file of logits instead of the model's; NULL: the model's */
+    struct squad_limits limits;
+    struct answer_rules rules;
+
+    struct text text;
+    struct squad_file train_file, dev_file;
+    struct squad_features train_features, dev_features;
+    struct squad_features valid_features; /* of `dev` with labels: the held-out loss during training */
+    struct samples_reading run, split_train, split_valid;
+};
 
 /* ---- what is trained on ---- */
 
@@ -87,8 +98,8 @@ static int check_limits(const struct squad *s, const struct model_config *config
     return 0;
 }
 
-int squad_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
-               struct material *material, struct error *err)
+static int squad_open(void *context, const struct settings *settings, const struct origin *origin,
+                      struct model_config *config, struct material *material, struct error *err)
 {
     struct squad *s = context;
     TRY(check_limits(s, config, err));
@@ -107,24 +118,26 @@ int squad_open(void *context, const struct settings *settings, const struct orig
     };
     json_t *json = NULL;
     TRY(labels_read(origin->files, &json, err));
-    labels_choose_spans(json, &material->head);
+    labels_choose_head(json, HEAD_SPAN, &material->head);
     json_decref(json);
     return 0;
 }
 
-const struct text *squad_text(void *context)
+static const struct text *squad_text(void *context)
 {
     return &((struct squad *)context)->text;
 }
 
-void squad_close(struct squad *s)
+static void release(void *context)
 {
+    struct squad *s = context;
     text_close(&s->text);
     squad_features_release(&s->train_features);
     squad_features_release(&s->dev_features);
     squad_features_release(&s->valid_features);
     squad_release(&s->train_file);
     squad_release(&s->dev_file);
+    mem_free(s);
 }
 
 /* ---- answers ---- */
@@ -218,8 +231,10 @@ static int write_all(const struct squad *s, const struct answered *a, const json
     return write_object(directory, "scores.json", scores, err);
 }
 
-int squad_answer(struct squad *s, const struct logits_source *logits, const char *directory, json_t **scores,
-                 struct error *err)
+/* Answers the questions of `dev` with those logits, and writes the files to the directory; NULL: nowhere. *scores
+ * becomes what scores.json has, unless `scores` is NULL; the caller json_decref's it. */
+static int answer(struct squad *s, const struct logits_source *logits, const char *directory, json_t **scores,
+                  struct error *err)
 {
     struct answered a = {.best = json_object(), .odds = json_object()};
     answer_all(s, logits, &a);
@@ -234,8 +249,10 @@ int squad_answer(struct squad *s, const struct logits_source *logits, const char
     return result;
 }
 
-void squad_say_scores(console_line line, const json_t *scores)
+/* "EM 81.2, F1 88.5   10,570 questions" */
+static void say_scores(console_line line, const char *task, const json_t *scores)
 {
+    (void)task;
     const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
     const json_t *no_answer = json_object_get(scores, "no_answer");
     char questions[56], never[48] = "";
@@ -290,7 +307,7 @@ static int answer_from_file(struct squad *s, const char *directory, struct error
     if (result == 0 && end_columns != logits.columns)
         result = fail_at(err, ERR_MISMATCH, s->logits, ERROR_NO_OFFSET, "start_logits and end_logits differ in size");
     if (result == 0)
-        result = squad_answer(s, &(struct logits_source){logits_of_file, &logits}, directory, NULL, err);
+        result = answer(s, &(struct logits_source){logits_of_file, &logits}, directory, NULL, err);
     mem_free(logits.begin);
     mem_free(logits.end);
     safetensors_close(&file);
@@ -306,14 +323,14 @@ static int answer_by_model(struct squad *s, const struct evaluation_work *work, 
     const void *context[] = {samples, logits};
     int result = samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0;
     if (result == 0)
-        result = squad_answer(s, &(struct logits_source){window_logits, context}, directory, scores, err);
+        result = answer(s, &(struct logits_source){window_logits, context}, directory, scores, err);
     mem_free(logits);
     return result;
 }
 
-int squad_evaluate(struct squad *s, const struct evaluation_work *work, json_t **scores, struct error *err)
+static int evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
 {
-    return answer_by_model(s, work, NULL, scores, err);
+    return answer_by_model(context, work, NULL, scores, err);
 }
 
 static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
@@ -322,7 +339,7 @@ static int finish(const struct evaluation_work *work, const char *directory, str
     return s->logits ? answer_from_file(s, directory, err) : answer_by_model(s, work, directory, NULL, err);
 }
 
-struct task squad_task_of(void *context, const struct recipe *recipe)
+static struct task squad_task_of(void *context, const struct recipe *recipe)
 {
     struct squad *s = context;
     const struct samples *train = s->train ? &s->train_features.samples : &s->dev_features.samples;
@@ -342,3 +359,72 @@ struct task squad_task_of(void *context, const struct recipe *recipe)
         task.splits[SPLIT_VALID] = samples_source(&s->split_valid, s->limits.length);
     return task;
 }
+
+/* ---- the row ---- */
+
+static const char *find(const char *name)
+{
+    return strcmp(name, "squad") == 0 ? "squad" : NULL;
+}
+
+static size_t fits(const json_t *config, const char *data, const char **names)
+{
+    (void)config;
+    (void)data;
+    names[0] = "squad";
+    return 1;
+}
+
+static bool trains(const struct settings *settings)
+{
+    return settings->train;
+}
+
+static bool scores(const struct settings *settings)
+{
+    return settings->dev;
+}
+
+static void *make(const char *task, const struct settings *settings, enum tune_use use)
+{
+    struct squad *s = mem_alloc(sizeof *s);
+    (void)task;
+    *s = (struct squad){
+        .train = use == TUNE_SCORE ? NULL : settings->train,
+        .dev = use == TUNE_REPLAY ? NULL : settings->dev,
+        .logits = use == TUNE_TRAIN ? settings->logits : NULL,
+        .limits = {(uint32_t)settings->seq, (uint32_t)settings->doc_stride, (uint32_t)settings->max_query},
+        .rules = {.n_best = (uint32_t)settings->n_best,
+                  .longest = (uint32_t)settings->max_answer,
+                  .null_threshold = settings->null_threshold},
+    };
+    return s;
+}
+
+static char *command(const char *task, const char *model)
+{
+    (void)task;
+    return command_text("dstrain squad --init %s --train FILE --out DIR", model);
+}
+
+const struct tune_kind tune_squad = {
+    .verb = "squad",
+    .tasks = "squad",
+    .head = HEAD_SPAN,
+    .seq = SQUAD_SEQ,
+    .batch = SQUAD_BATCH,
+    .data = "dev",
+    .data_is = "questions",
+    .data_hint = "--dev FILE: questions in SQuAD's form, as dev-v1.1.json",
+    .options = (const char *const[]){"doc-stride", "max-query", "max-answer", "n-best", "null-threshold", NULL},
+    .tuning = {.open = squad_open, .text = squad_text, .task = squad_task_of},
+    .find = find,
+    .fits = fits,
+    .trains = trains,
+    .scores = scores,
+    .make = make,
+    .evaluate = evaluate,
+    .release = release,
+    .say_scores = say_scores,
+    .command = command,
+};

@@ -14,6 +14,7 @@
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/guesses.h"
+#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/dstrain_eval.h"
 #include "trainer/verbs/eval_tuned.h"
@@ -214,7 +215,7 @@ int dstrain_eval(void *context, struct opt_paths bare, struct error *err)
     stop_on_signals();
     if (eval_tuned_asked(context, bare.items[0]))
         return eval_tuned(context, bare.items[0], err);
-    TRY(eval_tuned_not_squad(context, err));
+    TRY(tune_refuse_options(NULL, context, err));
     if (((const struct settings *)context)->eval_samples == 0)
         return fail(err, ERR_USAGE, "--eval-samples: 0 is too small, the least is 1"); /* in a run 0 is no evaluation */
     int result = evaluating_open(&e, context, bare.items[0], err);

@@ -17,8 +17,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/run/record.h"
 #include "trainer/run/training.h"
-#include "trainer/tune/glue.h"
-#include "trainer/tune/squad.h"
+#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/stretch.h"
 
 #define NEVER UINT64_MAX
@@ -32,9 +31,8 @@ struct replay {
     struct opt_program program;
     struct opt_result parsed;
     struct settings settings; /* the recorded command's */
-    struct tuning tuning;     /* for a fine-tuning, with one of the next two */
-    struct squad squad;
-    struct glue glue;
+    struct tune_task task;    /* of a fine-tuning */
+    struct tuning tuning;
     struct training_again again;
     char *checkpoint; /* to start from */
     struct training training;
@@ -104,20 +102,15 @@ static int take_task(struct replay *r, struct error *err)
 {
     const struct opt_verb *verb = r->parsed.verb;
     const char *task = json_string_value(json_object_get(r->plan, "task"));
-    const struct glue_task *glue = task && strncmp(task, "glue ", 5) == 0 ? glue_task_named(task + 5) : NULL;
     if (verb && verb->run == dstrain_train && !task)
         return 0;
-    if (verb && verb->run == dstrain_squad && task && strcmp(task, "squad") == 0 && r->settings.train) {
-        r->squad = squad_asked(&r->settings);
-        r->squad.dev = NULL;
-        r->tuning = (struct tuning)SQUAD_TUNING(&r->squad);
-    } else if (verb && verb->run == dstrain_glue && glue && r->settings.glue) {
-        r->glue = (struct glue){.task = glue, .data = r->settings.glue};
-        r->tuning = (struct tuning)GLUE_TUNING(&r->glue);
-        r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
-    } else {
+    r->task = tune_task_recorded(task);
+    const struct tune_kind *kind = r->task.kind;
+    if (!verb || !kind || strcmp(verb->name, kind->verb) != 0 || !kind->trains(&r->settings))
         return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
-    }
+    r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
+    r->tuning = kind->tuning;
+    r->tuning.context = kind->make(r->task.name, &r->settings, TUNE_REPLAY);
     r->settings.tuning = &r->tuning;
     return 0;
 }
@@ -311,8 +304,8 @@ static int replay(struct replay *r, struct process_group *processes, const struc
 
 static void replay_release(struct replay *r)
 {
-    squad_close(&r->squad);
-    glue_release(&r->glue);
+    if (r->tuning.context)
+        r->task.kind->release(r->tuning.context);
     if (r->parsed.verb)
         opts_release(&r->program, &r->settings, &r->parsed);
     json_decref(r->beside);

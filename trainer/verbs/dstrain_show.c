@@ -20,8 +20,7 @@
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/recipe/settings.h"
-#include "trainer/tune/glue_scores.h"
-#include "trainer/tune/squad.h"
+#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/use.h"
 
@@ -401,11 +400,9 @@ static void say_scores(const json_t *facts)
 {
     const char *task = json_string_value(json_object_get(json_object_get(facts, "identity"), "task"));
     const json_t *scores = json_object_get(facts, "scores");
-    const struct glue_task *glue = task && strncmp(task, "glue ", 5) == 0 ? glue_task_named(task + 5) : NULL;
-    if (scores && glue)
-        glue_say_scores(output_line, glue, scores);
-    else if (scores)
-        squad_say_scores(output_line, scores);
+    const struct tune_task of = tune_task_recorded(task);
+    if (scores && of.kind)
+        of.kind->say_scores(output_line, of.name, scores);
 }
 
 /* The facts of --json in about twelve lines of text. */

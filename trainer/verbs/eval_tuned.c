@@ -1,4 +1,4 @@
-/* In: a model with the head of a task, and the task's dev data. Out: its scores.
+/* The scores of a fine-tuned model:
  *
  *     look (records beside the model) → choose the task → take settings → open data and model → predict → score */
 #include "trainer/verbs/eval_tuned.h"
@@ -14,27 +14,25 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/model/config.h"
+#include "trainer/model/head.h"
 #include "trainer/run/engine.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
-#include "trainer/tune/glue.h"
-#include "trainer/tune/glue_scores.h"
 #include "trainer/tune/labels.h"
-#include "trainer/tune/squad.h"
+#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
 
 struct tuned {
     const char *directory;
     json_t *record; /* the run's run.json, or NULL */
     json_t *config; /* config.json */
-    char *task;     /* as the run or checkpoint records it: "glue mrpc"; NULL: not recorded */
+    char *recorded; /* the task as the run or checkpoint records it: "glue mrpc"; NULL: not recorded */
     bool is_run;    /* a run or checkpoint of ours */
 
     struct settings settings;
+    struct tune_task task;
     struct tuning tuning;
-    struct glue glue; /* if glue.task is set, else */
-    struct squad squad;
     struct setup setup;
     struct origin origin;
     struct engine engine;
@@ -62,7 +60,7 @@ static int look(struct tuned *t, const char *directory, struct error *err)
     json_t *state = about_read(files, STATE_NAME, STATE_BYTES_MAX);
     const char *task = json_string_value(json_object_get(json_object_get(state, "run"), "task"));
     t->is_run = source != SOURCE_HUGGING_FACE;
-    t->task = task ? mem_copy_text(task) : NULL;
+    t->recorded = task ? mem_copy_text(task) : NULL;
     t->record = record_of(directory, source, files);
     json_decref(state);
     const int result = labels_read(files, &t->config, err);
@@ -74,18 +72,14 @@ static void forget(struct tuned *t)
 {
     json_decref(t->record);
     json_decref(t->config);
-    mem_free(t->task);
+    mem_free(t->recorded);
 }
 
-static bool architecture_ends(const struct tuned *t, const char *end)
+/* Whether the model's class is that of a head. */
+static bool is_class_of(const struct tuned *t, enum head_kind head)
 {
     const char *name = json_string_value(json_array_get(json_object_get(t->config, "architectures"), 0));
-    return name && str_ends(str_of(name), str_of(end));
-}
-
-static bool is_for_questions(const struct tuned *t)
-{
-    return architecture_ends(t, "ForQuestionAnswering");
+    return name && str_ends(str_of(name), str_of(head_kinds[head]->class_end));
 }
 
 bool eval_tuned_asked(const struct settings *settings, const char *directory)
@@ -97,72 +91,67 @@ bool eval_tuned_asked(const struct settings *settings, const char *directory)
     if (settings->shards.count > 0)
         return false;
     const bool there = look(&t, directory, &ignored) == 0;
-    const bool tuned = there && (t.task || is_for_questions(&t) || architecture_ends(&t, "ForSequenceClassification"));
+    bool tuned = there && t.recorded;
+    for (size_t i = 0; there && tune_kinds[i]; i++)
+        tuned = tuned || is_class_of(&t, tune_kinds[i]->head);
     forget(&t);
     return tuned;
 }
 
 /* ---- the task ---- */
 
-static int task_named(struct tuned *t, const char *name, struct error *err)
+/* The names of all tasks: "a, b or c" or "a, b, c". */
+static const char *all_tasks(const char *last, struct buf *names)
 {
-    if (strcmp(name, "squad") == 0)
-        return 0;
-    t->glue.task = glue_task_named(name);
-    if (t->glue.task)
-        return 0;
+    for (size_t i = 0; tune_kinds[i]; i++)
+        buf_addf(names, "%s%s", i == 0 ? "" : tune_kinds[i + 1] ? ", " : last, tune_kinds[i]->tasks);
+    return buf_text(names);
+}
+
+static int no_such_task(const char *name, struct error *err)
+{
+    struct buf names = {0};
     fail(err, ERR_USAGE, "%.40s is not a task that models are fine-tuned for here", name);
-    return hint(err, "--task: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli or squad");
+    hint(err, "--task: %s", all_tasks(" or ", &names));
+    buf_release(&names);
+    return -1;
 }
 
-/* Leaves those of several tasks whose folders are there. */
-static size_t with_folders(const char *data, const struct glue_task *tasks[GLUE_TASKS], size_t count)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
-        char *folder = path_join(data, tasks[i]->folder);
-        if (path_is_directory(folder))
-            tasks[left++] = tasks[i];
-        mem_free(folder);
-    }
-    return left;
-}
-
-static int no_task(const struct tuned *t, const struct glue_task *const tasks[GLUE_TASKS], size_t count,
-                   struct error *err)
+static int no_task(const struct tuned *t, const char *const *tasks, size_t count, struct error *err)
 {
     struct buf names = {0};
     for (size_t i = 0; i < count; i++)
-        buf_addf(&names, "%s%s", i > 0 ? ", " : "", tasks[i]->name);
+        buf_addf(&names, "%s%s", i > 0 ? ", " : "", tasks[i]);
     if (count > 0)
         fail_at(err, ERR_USAGE, t->directory, ERROR_NO_OFFSET, "its labels are those of several tasks: %s",
                 buf_text(&names));
     else
         fail_at(err, ERR_USAGE, t->directory, ERROR_NO_OFFSET, "does not say which task it was fine-tuned for");
+    buf_reset(&names);
+    hint(err, "--task NAME says it (%s); a model that was only pre-trained is evaluated with --shards DATASET",
+         all_tasks(", ", &names));
     buf_release(&names);
-    return hint(err, "--task NAME says it (cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, squad); a model that "
-                     "was only pre-trained is evaluated with --shards DATASET");
+    return -1;
 }
 
+/* The task is that of --task, else of the run's record, else the only one that config.json fits. */
 static int choose_task(struct tuned *t, struct error *err)
 {
     const struct settings *settings = &t->settings;
-    const struct glue_task *tasks[GLUE_TASKS];
-    if (settings->task)
-        return task_named(t, settings->task, err);
-    if (t->task)
-        return task_named(t, strncmp(t->task, "glue ", 5) == 0 ? t->task + 5 : t->task, err);
-    if (is_for_questions(t))
-        return 0;
-    size_t count = architecture_ends(t, "ForSequenceClassification") ? labels_tasks(t->config, tasks) : 0;
-    if (count > 1 && settings->glue) {
-        const size_t there = with_folders(settings->glue, tasks, count);
-        count = there > 0 ? there : labels_tasks(t->config, tasks);
+    const char *names[TUNE_KIND_COUNT * TUNE_TASKS_MAX];
+    size_t count = 0;
+    if (settings->task || t->recorded) {
+        t->task = settings->task ? tune_task_named(settings->task) : tune_task_recorded(t->recorded);
+        return t->task.kind ? 0 : no_such_task(t->task.name, err);
     }
-    if (count != 1)
-        return no_task(t, tasks, count, err);
-    t->glue.task = tasks[0];
-    return 0;
+    for (size_t i = 0; tune_kinds[i]; i++)
+        if (is_class_of(t, tune_kinds[i]->head)) {
+            const size_t more = tune_kinds[i]->fits(t->config, settings->glue, names + count);
+            if (more > 0)
+                t->task = (struct tune_task){tune_kinds[i], names[count]};
+            count += more;
+        }
+    return count == 1 ? 0 : no_task(t, names, count, err);
 }
 
 /* ---- settings ---- */
@@ -185,7 +174,7 @@ static void take_count(const struct tuned *t, const char *option, uint64_t *valu
 /* Settings on which bits depend: the run's, else the defaults of its verb. */
 static void take_settings(struct tuned *t)
 {
-    const bool squad = !t->glue.task;
+    const struct tune_kind *kind = t->task.kind;
     const char *batch = recorded(t, "batch"), *threshold = recorded(t, "null-threshold");
     const char *samples = strrchr(batch ? batch : "", ':'); /* the last of a batch that grew */
     const uint64_t positions = (uint64_t)json_integer_value(json_object_get(t->config, "max_position_embeddings"));
@@ -193,11 +182,11 @@ static void take_settings(struct tuned *t)
     t->settings.tuning = &t->tuning;
     take_count(t, "seq", &t->settings.seq);
     if (t->settings.seq == 0) {
-        t->settings.seq = strtoull(squad ? SQUAD_SEQ : GLUE_SEQ, NULL, 10);
+        t->settings.seq = strtoull(kind->seq, NULL, 10);
         if (positions > 0 && positions < t->settings.seq)
             t->settings.seq = positions;
     }
-    batch = samples ? samples + 1 : batch ? batch : squad ? SQUAD_BATCH : GLUE_BATCH;
+    batch = samples ? samples + 1 : batch ? batch : kind->batch;
     t->settings.batch[0] = t->settings.batch[1] = strtoull(batch, NULL, 10);
     take_count(t, "micro-batch", &t->settings.micro_batch);
     take_count(t, "doc-stride", &t->settings.doc_stride);
@@ -209,61 +198,59 @@ static void take_settings(struct tuned *t)
 }
 
 /* The recorded path of the data, which this command does not give. */
-static int recorded_data(const struct tuned *t, const char *option, const char **path, struct error *err)
+static int recorded_data(const struct tuned *t, const char **path, struct error *err)
 {
-    *path = recorded(t, option);
+    const struct tune_kind *kind = t->task.kind;
+    *path = recorded(t, kind->data);
     if (!*path) {
-        fail(err, ERR_USAGE, "--%s is missing: the %s to score the model on", option,
-             strcmp(option, "dev") == 0 ? "questions" : "folder of the tasks");
-        return strcmp(option, "dev") == 0
-                   ? hint(err, "--dev FILE: questions in SQuAD's form, as dev-v1.1.json")
-                   : hint(err, "--data DIR has a folder for each task, as DIR/MRPC; or --dev FILE is the task's file");
+        fail(err, ERR_USAGE, "--%s is missing: the %s to score the model on", kind->data, kind->data_is);
+        return hint(err, "%s", kind->data_hint);
     }
     if (path_exists(*path))
         return 0;
     fail_at(err, ERR_USAGE, *path, ERROR_NO_OFFSET, "is not there: the data that the run was scored on");
     return hint(err, "run.json names that path, seen from where the run was started; --%s says where it is now",
-                option);
+                kind->data);
 }
 
 static int take_data(struct tuned *t, struct error *err)
 {
     const struct settings *settings = &t->settings;
+    const bool in_file = strcmp(t->task.kind->data, "dev") == 0;
     if (settings->dev && settings->glue)
         return fail(err, ERR_USAGE, "--dev FILE and --data DIR both say what to score on: give one of them");
-    if (!t->glue.task && settings->glue) {
-        fail(err, ERR_USAGE, "--data is for tasks of GLUE, the task of %s is squad", t->directory);
-        return hint(err, "--dev FILE has the questions");
+    if (in_file && settings->glue) {
+        fail(err, ERR_USAGE, "--data is for tasks of GLUE, the task of %s is %s", t->directory, t->task.name);
+        return hint(err, "--dev FILE has the %s", t->task.kind->data_is);
     }
-    if (!t->glue.task && !settings->dev)
-        return recorded_data(t, "dev", &t->settings.dev, err);
-    if (t->glue.task && !settings->dev && !settings->glue)
-        return recorded_data(t, "data", &t->settings.glue, err);
-    return 0;
+    if (settings->dev || settings->glue)
+        return 0;
+    return recorded_data(t, in_file ? &t->settings.dev : &t->settings.glue, err);
 }
 
 static int take_task(struct tuned *t, struct error *err)
 {
     take_settings(t);
     TRY(take_data(t, err));
-    if (t->glue.task) {
-        t->glue.answers = true;
-        t->glue.data = t->settings.glue;
-        t->glue.dev = t->settings.dev;
-        t->tuning = (struct tuning)GLUE_TUNING(&t->glue);
-    } else {
-        t->settings.train = t->settings.logits = NULL;
-        t->squad = squad_asked(&t->settings);
-        t->tuning = (struct tuning)SQUAD_TUNING(&t->squad);
-    }
+    t->tuning = t->task.kind->tuning;
+    t->tuning.context = t->task.kind->make(t->task.name, &t->settings, TUNE_SCORE);
     return 0;
 }
 
 /* ---- the model ---- */
 
-static const char *task_name(const struct tuned *t)
+/* The hint is the command that trains the head. */
+static int hint_training(const struct tuned *t, struct error *err)
 {
-    return t->glue.task ? t->glue.task->name : "squad";
+    static const char after[] = " trains one";
+    char *command = t->task.kind->command(t->task.name, t->directory);
+    if (strlen(command) + sizeof after > sizeof err->hint) { /* no command is cut off */
+        mem_free(command);
+        command = t->task.kind->command(t->task.name, "FILE");
+    }
+    hint(err, "%s%s", command, after);
+    mem_free(command);
+    return -1;
 }
 
 /* A head that is drawn would score like chance, and mean nothing. */
@@ -273,7 +260,7 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
     if (!choice->drawn && report->drawn.size == 0)
         return 0;
     const bool lacks = !choice->drawn && report->misshapen.size == 0;
-    fail_at(err, ERR_MISMATCH, t->directory, ERROR_NO_OFFSET, "has no head for %s: %s%.300s", task_name(t),
+    fail_at(err, ERR_MISMATCH, t->directory, ERROR_NO_OFFSET, "has no head for %s: %s%.300s", t->task.name,
             lacks ? "it lacks " : "",
             lacks           ? buf_text(&report->drawn)
             : choice->drawn ? choice->why
@@ -282,10 +269,8 @@ static int check_head(const struct tuned *t, struct names_report *report, struct
         return hint(err,
                     "if the head is one of %s, write the task's labels into id2label of config.json, in the order of "
                     "the head's rows",
-                    task_name(t));
-    return t->glue.task ? hint_command(err, "dstrain glue %s --init %s --data DIR --out DIR trains one", task_name(t),
-                                       t->directory)
-                        : hint_command(err, "dstrain squad --init %s --train FILE --out DIR trains one", t->directory);
+                    t->task.name);
+    return hint_training(t, err);
 }
 
 static int read_model(struct tuned *t, struct error *err)
@@ -312,8 +297,8 @@ static bool close_all(struct tuned *t, int result, struct error *err)
     engine_close(&t->engine);
     setup_close(&t->setup);
     origin_release(&t->origin);
-    glue_release(&t->glue);
-    squad_close(&t->squad);
+    if (t->tuning.context)
+        t->task.kind->release(t->tuning.context);
     forget(t);
     return process_group_leave(&t->processes, result, err);
 }
@@ -328,20 +313,17 @@ static bool halted(void *processes)
 static void report(const struct tuned *t, json_t *scores, double seconds)
 {
     if (t->settings.json) {
-        json_t *facts = json_pack("{s:o, s:s, s:i, s:f}", "model", json_name(t->directory), "task", task_name(t), "seq",
+        json_t *facts = json_pack("{s:o, s:s, s:i, s:f}", "model", json_name(t->directory), "task", t->task.name, "seq",
                                   (int)t->setup.recipe.seq, "seconds", seconds);
         if (t->is_run)
             json_object_set_new(facts, "step", json_integer((json_int_t)t->origin.state.step));
         json_object_update(facts, scores);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    } else if (t->glue.task) {
-        glue_say_scores(output_line, t->glue.task, scores);
     } else {
-        squad_say_scores(output_line, scores);
+        t->task.kind->say_scores(output_line, t->task.name, scores);
     }
-    say_next(t->is_run      ? command_text("dstrain export %s --out DIR", t->directory)
-             : t->glue.task ? command_text("dstrain glue %s --init %s --data DIR --out DIR", task_name(t), t->directory)
-                            : command_text("dstrain squad --init %s --train FILE --out DIR", t->directory));
+    say_next(t->is_run ? command_text("dstrain export %s --out DIR", t->directory)
+                       : t->task.kind->command(t->task.name, t->directory));
 }
 
 static int score(struct tuned *t, struct error *err)
@@ -357,7 +339,7 @@ static int score(struct tuned *t, struct error *err)
         .weights = t->origin.weights,
     };
     json_t *scores = NULL;
-    TRY(t->glue.task ? glue_evaluate(&t->glue, &work, &scores, err) : squad_evaluate(&t->squad, &work, &scores, err));
+    TRY(t->task.kind->evaluate(t->tuning.context, &work, &scores, err));
     if (process_group_is_leader(&t->processes))
         report(t, scores, clock_now() - from);
     json_decref(scores);
@@ -373,16 +355,7 @@ static int check_options(const struct tuned *t, struct error *err)
             fail(err, ERR_USAGE, "--%s is for models that are evaluated on a dataset, not on a task", others[i]);
             return hint(err, "--dev FILE or --data DIR says what a fine-tuned model is scored on");
         }
-    return t->glue.task ? eval_tuned_not_squad(&t->settings, err) : 0;
-}
-
-int eval_tuned_not_squad(const struct settings *settings, struct error *err)
-{
-    static const char *const names[] = {"doc-stride", "max-query", "max-answer", "n-best", "null-threshold"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (settings_given(settings, names[i]))
-            return fail(err, ERR_USAGE, "--%s is for squad alone", names[i]);
-    return 0;
+    return tune_refuse_options(t->task.kind, &t->settings, err);
 }
 
 static int open_all(struct tuned *t, const char *directory, struct error *err)

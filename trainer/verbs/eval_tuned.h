@@ -12,7 +12,5 @@ bool eval_tuned_asked(const struct settings *settings, const char *directory);
  * the task; ERR_NUMERIC: its numbers are not finite. Settings that a run records (length, batch, precision) are those
  * of the run unless they are given, so that the scores are equal to the bit. */
 int eval_tuned(struct settings *settings, const char *directory, struct error *err);
-/* ERR_USAGE: an option of squad is given. */
-int eval_tuned_not_squad(const struct settings *settings, struct error *err);
 
 #endif

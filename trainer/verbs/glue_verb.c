@@ -1,6 +1,5 @@
-/* dstrain glue. In: a task of GLUE, or all of them, and a model. Out: for each seed a fine-tuned model and its scores.
- * glue.h describes one run; train_run trains. Scores are read from the runs' own scores.json, so a repeated command
- * continues where it stopped, and prints what is there. */
+/* dstrain glue: for each seed a fine-tuned model and its scores. tune/glue.c describes one run. Scores are read from
+ * the runs' own scores.json, so a repeated command continues where it stopped, and prints what is there. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,36 +12,19 @@
 #include "base/target.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
-#include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"
+#include "trainer/verbs/tune_run.h"
 
 /* ---- one run ---- */
 
-static int read_scores(const char *out, json_t **scores, struct error *err)
-{
-    char *path = path_join(out, SCORES_NAME);
-    const int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, scores, err);
-    mem_free(path);
-    return result;
-}
-
 /* *scores becomes the content of the run's scores.json, in the process that writes. */
-static int run_one(struct settings *all, const struct glue_task *task, uint64_t seed, const char *out, json_t **scores,
-                   struct error *err)
+static int run_one(struct settings *settings, const struct glue_task *task, uint64_t seed, const char *out,
+                   json_t **scores, struct error *err)
 {
-    struct glue glue = {.task = task, .data = all->glue};
-    const struct tuning tuning = GLUE_TUNING(&glue);
-    struct settings settings = *all;
-    settings.tuning = &tuning;
-    settings.seed = seed;
-    settings.out = out;
-    settings.json = false; /* one object for the whole command */
-    int result = train_run(&settings, err);
-    all->mute = settings.mute;
-    glue_release(&glue);
-    if (result < 0 || all->launch->rank > 0)
-        return result;
-    TRY(read_scores(out, scores, err));
+    TRY(tune_run(&tune_glue, task->name, settings, seed, out, err));
+    if (settings->launch->rank > 0)
+        return 0;
+    TRY(tune_read_scores(out, scores, err));
     glue_say_scores(log_say, task, *scores);
     return 0;
 }
@@ -88,14 +70,6 @@ static void say_spread(const struct glue_task *task, const json_t *spread, const
         task->name, key, json_number_value(json_object_get(value, "mean")),
         json_number_value(json_object_get(value, "deviation")), json_number_value(json_object_get(value, "median")),
         json_number_value(json_object_get(value, "best")), runs, json_number_value(json_object_get(commonest, key)));
-}
-
-static int write_object(const char *out, const json_t *object, struct error *err)
-{
-    char *path = path_join(out, SCORES_NAME);
-    const int result = json_file_write(path, object, err);
-    mem_free(path);
-    return result;
 }
 
 static bool is_seed(const char *name)
@@ -176,7 +150,7 @@ static int run_seeds(struct settings *settings, const struct glue_task *task, co
         json_object_foreach(spread, key, value) json_object_set(*scores, key, json_object_get(value, "mean"));
         json_object_set(*scores, GLUE_COMMONEST, commonest);
         json_decref(spread);
-        result = write_object(out, *scores, err);
+        result = tune_write_scores(out, *scores, err);
     }
     json_decref(runs);
     json_decref(seeds);
@@ -253,25 +227,17 @@ static void print_table(const json_t *tasks, double average, double commonest)
     buf_release(&titles);
 }
 
-static bool has_folder(const struct settings *settings, const struct glue_task *task)
-{
-    char *path = path_join(settings->glue, task->folder);
-    const bool there = path_is_directory(path);
-    mem_free(path);
-    return there;
-}
-
 static int run_all(struct settings *settings, json_t **scores, struct error *err)
 {
     json_t *tasks = json_object();
     double sum = 0, commonest = 0;
     int result = check_several(settings, settings->out, is_task, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++)
-        if (has_folder(settings, &glue_tasks[i]))
+        if (glue_has_folder(&glue_tasks[i], settings->glue))
             result = glue_check_folder(&glue_tasks[i], settings->glue, true, err);
     for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
         json_t *one = NULL;
-        if (!has_folder(settings, &glue_tasks[i])) {
+        if (!glue_has_folder(&glue_tasks[i], settings->glue)) {
             log_say("note       %s is left out: %s holds no folder %s", glue_tasks[i].name, settings->glue,
                     glue_tasks[i].folder);
             continue;
@@ -293,7 +259,7 @@ static int run_all(struct settings *settings, json_t **scores, struct error *err
         if (!settings->json)
             print_table(tasks, sum / (double)count, commonest / (double)count);
         *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
-        result = write_object(settings->out, *scores, err);
+        result = tune_write_scores(settings->out, *scores, err);
     }
     json_decref(tasks);
     return result;
@@ -306,7 +272,7 @@ static int check(const struct settings *settings, const char *name, struct error
     const bool all = strcmp(name, "all") == 0;
     if (!all && !glue_task_named(name)) {
         fail(err, ERR_USAGE, "%.40s is not a task of GLUE", name);
-        return hint(err, "tasks: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli; or all");
+        return hint(err, "tasks: %s; or all", tune_glue.tasks);
     }
     if (!settings->glue)
         return fail(err, ERR_USAGE, "--data DIR is missing: the folder of GLUE's tasks");
@@ -337,9 +303,7 @@ static void say_commands(const char *out, const json_t *scores)
         mem_free(run);
         run = seed;
     }
-    say_next(command_text("dstrain eval %s --dev FILE", run));
-    say_next_too(command_text("dstrain report %s", run));
-    say_next_too(command_text("dstrain export %s --out DIR", run));
+    tune_say_next(run, true);
     mem_free(run);
 }
 

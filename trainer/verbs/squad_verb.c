@@ -1,5 +1,5 @@
-/* dstrain squad. In: questions with answers to train on, questions to answer, and a model. Out: a fine-tuned model, its
- * answers and their scores. squad.h describes one run; train_run trains. Without --train the model answers as it is. */
+/* dstrain squad: a fine-tuned model, its answers and their scores. tune/squad.c describes one run. Without --train the
+ * model answers as it is. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +15,7 @@
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
 #include "trainer/tune/predict.h"
-#include "trainer/tune/squad.h"
-
-#define SCORES_BYTES_MAX (1u << 20)
+#include "trainer/verbs/tune_run.h"
 
 /* ---- without training ---- */
 
@@ -65,19 +63,25 @@ static int answer_all(struct setup *setup, struct process_group *processes, cons
     return result;
 }
 
-static int answer_only(const struct settings *settings, struct error *err)
+static int answer_only(const struct settings *asked, struct error *err)
 {
+    struct settings settings = *asked;
+    struct tuning tuning = tune_squad.tuning;
     struct setup setup = {0};
     struct origin origin = {0};
     struct process_group processes;
     stop_on_signals();
     TRY(process_group_single(&processes, err));
-    int result = setup_open(&setup, settings, &origin, err);
+    settings.tuning = &tuning;
+    settings.json = false; /* there is one object: the scores */
+    tuning.context = tune_squad.make("squad", &settings, TUNE_TRAIN);
+    int result = setup_open(&setup, &settings, &origin, err);
     if (result == 0)
         result = answer_all(&setup, &processes, &origin, err);
     origin_release(&origin);
     setup_close(&setup);
     process_group_close(&processes);
+    tune_squad.release(tuning.context);
     return result;
 }
 
@@ -192,38 +196,24 @@ static void warn_of_others(const struct settings *settings)
 static int say_scores(const struct settings *settings, struct error *err)
 {
     json_t *scores = NULL;
-    char *path = path_join(settings->out, "scores.json");
-    int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, &scores, err);
-    mem_free(path);
-    if (result < 0)
+    if (tune_read_scores(settings->out, &scores, err) < 0)
         return hint_command(err, "the run is finished; dstrain squad --init %s --dev FILE --out DIR answers questions",
                             settings->out);
     warn_of_others(settings);
-    squad_say_scores(log_say, scores);
+    tune_squad.say_scores(log_say, NULL, scores);
     if (settings->json)
         output_json(json_incref(scores), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    const char *model = settings->train ? settings->out : settings->init;
-    say_next(command_text("dstrain eval %s --dev FILE", model));
-    if (settings->train)
-        say_next_too(command_text("dstrain report %s", model));
-    say_next_too(command_text("dstrain export %s --out DIR", model));
+    tune_say_next(settings->train ? settings->out : settings->init, settings->train);
     json_decref(scores);
     return 0;
 }
 
 int dstrain_squad(void *context, struct opt_paths bare, struct error *err)
 {
-    struct settings *all = context;
+    struct settings *settings = context;
     (void)bare;
-    TRY(check(all, err));
-    struct squad squad = squad_asked(all);
-    struct tuning tuning = SQUAD_TUNING(&squad);
-    tuning.scored = all->dev;
-    struct settings settings = *all;
-    settings.tuning = &tuning;
-    settings.json = all->json && !all->dev; /* otherwise there is one object: the scores */
-    const int result = all->train ? train_run(&settings, err) : answer_only(&settings, err);
-    all->mute = settings.mute;
-    squad_close(&squad);
-    return result == 0 && all->dev && all->launch->rank == 0 ? say_scores(all, err) : result;
+    TRY(check(settings, err));
+    TRY(settings->train ? tune_run(&tune_squad, "squad", settings, settings->seed, settings->out, err)
+                        : answer_only(settings, err));
+    return settings->dev && settings->launch->rank == 0 ? say_scores(settings, err) : 0;
 }

@@ -1,0 +1,18 @@
+/* The road of the verbs that fine-tune, for any kind (tune/tune_kinds.h):
+ *
+ *     tune_run → tune_read_scores → kind->say_scores → tune_say_next */
+#ifndef TRAINER_VERBS_TUNE_RUN_H
+#define TRAINER_VERBS_TUNE_RUN_H
+
+#include "trainer/tune/tune_kinds.h"
+
+/* Trains one run, or continues it, in `out` with `seed`. Its --json is printed only where it makes no scores. */
+int tune_run(const struct tune_kind *kind, const char *task, struct settings *settings, uint64_t seed, const char *out,
+             struct error *err);
+/* The scores.json of a run; the caller json_decref's it. */
+int tune_read_scores(const char *out, json_t **scores, struct error *err);
+int tune_write_scores(const char *out, const json_t *scores, struct error *err);
+/* Names what may be done with a model: with a run also its report. */
+void tune_say_next(const char *model, bool is_run);
+
+#endif
