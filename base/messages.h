@@ -22,9 +22,9 @@ struct messages {
     /* Orderly shutdown: every process must call it. A process that leaves in any other way just exits. */
     void (*close)(void);
     /* Called by all processes: 0, or -1 if it failed or was given up. values[i] becomes the sum over all. */
-    int (*sum)(uint64_t *values, size_t count, struct patience patience);
+    int (*all_reduce)(uint64_t *values, size_t count, struct patience patience);
     /* Sends the bytes of process `from` to all. */
-    int (*give)(uint32_t from, void *bytes, size_t size, struct patience patience);
+    int (*broadcast)(uint32_t from, void *bytes, size_t size, struct patience patience);
 };
 
 /* NULL if this program was built without MPI. */

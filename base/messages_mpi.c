@@ -44,7 +44,7 @@ static int wait_for(MPI_Request *request, struct patience patience)
     }
 }
 
-static int mpi_sum(uint64_t *values, size_t count, struct patience patience)
+static int mpi_all_reduce(uint64_t *values, size_t count, struct patience patience)
 {
     MPI_Request request;
     assert(count <= INT_MAX);
@@ -54,7 +54,7 @@ static int mpi_sum(uint64_t *values, size_t count, struct patience patience)
     return wait_for(&request, patience);
 }
 
-static int mpi_give(uint32_t from, void *bytes, size_t size, struct patience patience)
+static int mpi_broadcast(uint32_t from, void *bytes, size_t size, struct patience patience)
 {
     MPI_Request request;
     assert(size <= INT_MAX);
@@ -66,7 +66,7 @@ static int mpi_give(uint32_t from, void *bytes, size_t size, struct patience pat
 const struct messages *messages_mpi(void)
 {
     static const struct messages mpi = {
-        .name = "MPI", .open = mpi_open, .close = mpi_close, .sum = mpi_sum, .give = mpi_give};
+        .name = "MPI", .open = mpi_open, .close = mpi_close, .all_reduce = mpi_all_reduce, .broadcast = mpi_broadcast};
     return &mpi;
 }
 

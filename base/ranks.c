@@ -216,7 +216,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
         return 0;
     assert(!ranks->directory); /* one directory for each job */
     int result = ranks->rank == 0 ? lock_admit(lock, err) : 0;
-    TRY(ranks_agree(ranks, result, err));
+    TRY(ranks_barrier(ranks, result, err));
     if (ranks->rank > 0) {
         result = lock_enter(lock, directory, err);
         if (result == 0)
@@ -224,7 +224,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
     }
     if (result == 0)
         result = lock_hold(lock, GOES_ON + ranks->rank, err);
-    TRY(ranks_agree(ranks, result, err));
+    TRY(ranks_barrier(ranks, result, err));
     ranks->lock = lock;
     ranks->pulses = mem_clear(ranks->count, sizeof *ranks->pulses);
     ranks->directory = mem_copy_text(directory);
@@ -249,17 +249,18 @@ static bool is_late(void *context)
     return clock_now() - ranks->waiting > CLOSE_SECONDS;
 }
 
-int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error *err)
+int ranks_all_reduce(struct ranks *ranks, uint64_t *values, size_t count, struct error *err)
 {
     if (!ranks)
         return 0;
     assert(!ranks->ending);
     ranks->waiting = clock_now();
-    return ranks->messages->sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
+    return ranks->messages->all_reduce(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err)
+                                                                                             : 0;
 }
 
 /* Chooses among several errors: a failure before a stop, then the lowest rank. */
-int ranks_agree(struct ranks *ranks, int result, struct error *err)
+int ranks_barrier(struct ranks *ranks, int result, struct error *err)
 {
     assert(result <= 0);
     if (!ranks)
@@ -270,7 +271,7 @@ int ranks_agree(struct ranks *ranks, int result, struct error *err)
         stop_all(ranks);
     uint64_t *ends = mem_clear(ranks->count, sizeof *ends);
     ends[ranks->rank] = result == 0 ? WELL : err->kind == ERR_STOPPED ? STOPPED : FAILED;
-    int sum = ranks_sum(ranks, ends, ranks->count, err);
+    int sum = ranks_all_reduce(ranks, ends, ranks->count, err);
     uint32_t worst = 0;
     for (uint32_t i = 1; i < ranks->count; i++)
         if (ends[i] > ends[worst])
@@ -281,24 +282,24 @@ int ranks_agree(struct ranks *ranks, int result, struct error *err)
     if (well)
         return 0;
     ranks->waiting = clock_now();
-    if (ranks->messages->give(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
+    if (ranks->messages->broadcast(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return -1;
 }
 
-int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err)
+int ranks_broadcast(struct ranks *ranks, struct buf *bytes, struct error *err)
 {
     if (!ranks)
         return 0;
     uint64_t size = ranks->rank == 0 ? bytes->size : 0;
-    TRY(ranks_sum(ranks, &size, 1, err));
+    TRY(ranks_all_reduce(ranks, &size, 1, err));
     if (ranks->rank > 0) {
         buf_reset(bytes);
         buf_reserve(bytes, size);
         bytes->size = size;
     }
     ranks->waiting = clock_now();
-    if (size > 0 && ranks->messages->give(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
+    if (size > 0 && ranks->messages->broadcast(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return 0;
 }
@@ -315,7 +316,8 @@ void ranks_close(struct ranks *ranks, struct lock *lock)
     /* A process that holds no lock looks dead, so wait until all have stopped watching. */
     uint64_t nothing = 0;
     ranks->waiting = clock_now();
-    const bool all = ranks->lost == NOBODY && ranks->messages->sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
+    const bool all =
+        ranks->lost == NOBODY && ranks->messages->all_reduce(&nothing, 1, (struct patience){is_late, ranks}) == 0;
     if (!all) { /* keep the file: others may still hold it */
         mem_free(lock->path);
         lock->path = NULL;

@@ -31,11 +31,11 @@ uint32_t ranks_here(const struct ranks *ranks);  /* on this machine */
 int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, struct error *err);
 
 /* Takes every process's result (< 0 with *err). Returns the same to all: 0, or < 0 with the error of one of them. */
-int ranks_agree(struct ranks *ranks, int result, struct error *err);
+int ranks_barrier(struct ranks *ranks, int result, struct error *err);
 /* Sends the bytes of rank 0 to all. */
-int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err);
+int ranks_broadcast(struct ranks *ranks, struct buf *bytes, struct error *err);
 /* values[i] becomes the sum over all processes. */
-int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error *err);
+int ranks_all_reduce(struct ranks *ranks, uint64_t *values, size_t count, struct error *err);
 
 /* Should this process report an error to the user? Exactly one does. */
 bool ranks_speaks(const struct ranks *ranks);

@@ -203,12 +203,12 @@ static int find_duplicates(struct build *build, struct error *err)
     if (build_is_first(build))
         log_say("looking for documents of equal text; then the inputs are read again");
     TRY(read_inputs(build, true, err));
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? end_hashing(build, err) : 0, err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? end_hashing(build, err) : 0, err));
     if (!build_is_first(build)) {
         journal_release(&build->journal);
         build->journal = (struct journal){0};
     }
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? 0 : take_journal(build, err), err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? 0 : take_journal(build, err), err));
     return settle_sets(build, err);
 }
 
@@ -225,10 +225,10 @@ static int know_windows(const struct build *build, struct error *err)
 static int run(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? prepare(build, err) : 0, err));
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? 0 : take_over(build, err), err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? prepare(build, err) : 0, err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? 0 : take_over(build, err), err));
     TRY(settle_sets(build, err));
-    TRY(ranks_agree(build->ranks, know_windows(build, err), err));
+    TRY(ranks_barrier(build->ranks, know_windows(build, err), err));
 
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
@@ -239,9 +239,9 @@ static int run(struct build *build, struct error *err)
         if (journal->stage == JOURNAL_HASHING)
             TRY(find_duplicates(build, err));
         if (build->recipe.drop_duplicates)
-            TRY(ranks_agree(build->ranks, duplicates_open(&build->duplicates, build->site, err), err));
+            TRY(ranks_barrier(build->ranks, duplicates_open(&build->duplicates, build->site, err), err));
         TRY(read_inputs(build, false, err));
-        TRY(ranks_agree(build->ranks, build_is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
+        TRY(ranks_barrier(build->ranks, build_is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
     }
     return build_finish(build, err);
 }
@@ -299,10 +299,10 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
 {
     build->directory = build->settings->out ? mem_copy_text(build->settings->out) : inputs_stem(build->settings, bare);
     build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
-    TRY(ranks_agree(build->ranks, build_open(build, bare, err), err));
-    TRY(ranks_agree(build->ranks, build_plan(build, err), err));
-    TRY(ranks_agree(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
+    TRY(ranks_barrier(build->ranks, build_open(build, bare, err), err));
+    TRY(ranks_barrier(build->ranks, build_plan(build, err), err));
+    TRY(ranks_barrier(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
     struct error tried = {0};
     const bool tries = build->settings->dry_run && build_is_first(build);
     const int result = tries ? rehearse(&build->inputs, &build->recipe, build->vocab, &build->plan, &tried) : 0;
@@ -310,21 +310,21 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
         summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
     if (result < 0) /* after the warnings, as for the build itself */
         *err = tried;
-    TRY(ranks_agree(build->ranks, result, err));
+    TRY(ranks_barrier(build->ranks, result, err));
     TRY(build_templates(build, err));
-    TRY(ranks_agree(build->ranks, build_identify(build, err), err));
+    TRY(ranks_barrier(build->ranks, build_identify(build, err), err));
     TRY(build_compare(build, err));
     if (build->settings->dry_run)
         return build_is_first(build) ? summary_dry_run(build->settings, &build->plan, &build->recipe) : 0;
 
     uint64_t state = 0;
     const int claimed = build_is_first(build) ? build_claim(build, err) : 0;
-    TRY(ranks_agree(build->ranks, claimed < 0 ? -1 : 0, err));
+    TRY(ranks_barrier(build->ranks, claimed < 0 ? -1 : 0, err));
     state = (uint64_t)claimed;
-    TRY(ranks_sum(build->ranks, &state, 1, err));
+    TRY(ranks_all_reduce(build->ranks, &state, 1, err));
     TRY(ranks_watch(build->ranks, build->directory, &build->lock, err));
     if (state == DIRECTORY_FINISHED)
-        return ranks_agree(build->ranks, build_is_first(build) ? already_finished(build, err) : 0, err);
+        return ranks_barrier(build->ranks, build_is_first(build) ? already_finished(build, err) : 0, err);
     build->extents = (struct extents){.directory = build->site, .inputs = &build->inputs, .limit = build->recipe.limit};
     return run(build, err);
 }

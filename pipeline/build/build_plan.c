@@ -140,8 +140,8 @@ static int make_templates(struct build *build, struct error *err)
 
 int build_templates(struct build *build, struct error *err)
 {
-    TRY(ranks_agree(build->ranks, make_templates(build, err), err));
-    TRY(ranks_give(build->ranks, &build->templates, err));
+    TRY(ranks_barrier(build->ranks, make_templates(build, err), err));
+    TRY(ranks_broadcast(build->ranks, &build->templates, err));
     return template_pass_use(&build->inputs, buf_str(&build->templates), TEMPLATES_NAME, err);
 }
 
@@ -190,13 +190,13 @@ int build_compare(struct build *build, struct error *err)
     char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
     if (build_is_first(build))
         buf_add_text(&first, own);
-    int result = ranks_give(build->ranks, &first, err);
+    int result = ranks_broadcast(build->ranks, &first, err);
     if (result == 0 && !str_equal(buf_str(&first), str_of(own)))
         result = fail(err, ERR_MISMATCH, "process %u has other inputs, vocabulary or options than the first one",
                       ranks_rank(build->ranks));
     free(own);
     buf_release(&first);
-    return ranks_agree(build->ranks, result, err);
+    return ranks_barrier(build->ranks, result, err);
 }
 
 static int check_disk(const struct build *build, struct error *err)

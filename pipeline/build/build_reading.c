@@ -175,12 +175,12 @@ static int read_round(struct reading *reading, bool first_time, struct error *er
     struct ranks *ranks = reading->options->ranks;
     struct buf tasks = {0};
     int result = ranks_rank(ranks) == 0 ? share_out(reading, first_time, &tasks, err) : 0;
-    result = ranks_agree(ranks, result, err);
+    result = ranks_barrier(ranks, result, err);
     if (result == 0)
-        result = ranks_give(ranks, &tasks, err);
+        result = ranks_broadcast(ranks, &tasks, err);
     const int some = tasks.size > 0;
     if (result == 0 && some)
-        result = ranks_agree(ranks, read_tasks(reading, &tasks, err), err);
+        result = ranks_barrier(ranks, read_tasks(reading, &tasks, err), err);
     buf_release(&tasks);
     return result < 0 ? -1 : some;
 }

@@ -139,10 +139,10 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
     progress_open(&build->progress);
     progress_begin(&build->progress, 0);
     build->progress.guess = summary_seal_seconds(&build->facts, &build->plan, build->facts.read_share);
-    int result = ranks_agree(build->ranks, seal(&options, err), err);
+    int result = ranks_barrier(build->ranks, seal(&options, err), err);
     progress_close(&build->progress);
     for (size_t i = 0; result == 0 && i < manifest->length_count; i++)
-        result = ranks_sum(build->ranks, manifest->lengths[i].hashes, manifest->lengths[i].shards, err);
+        result = ranks_all_reduce(build->ranks, manifest->lengths[i].hashes, manifest->lengths[i].shards, err);
     mem_free(extents);
     return result;
 }
@@ -179,18 +179,18 @@ static int refuse_nothing(const struct build *build, struct error *err)
 int build_finish(struct build *build, struct error *err)
 {
     const double begun = clock_now();
-    TRY(ranks_agree(build->ranks, inputs_measure(&build->inputs, err), err)); /* if an earlier start read them */
-    TRY(ranks_agree(build->ranks, extents_read(&build->extents, err), err));
+    TRY(ranks_barrier(build->ranks, inputs_measure(&build->inputs, err), err)); /* if an earlier start read them */
+    TRY(ranks_barrier(build->ranks, extents_read(&build->extents, err), err));
     extents_sum(&build->extents, &build->whole);
     if (build->whole.counts.documents == 0)
-        return ranks_agree(build->ranks, refuse_nothing(build, err), err);
+        return ranks_barrier(build->ranks, refuse_nothing(build, err), err);
     struct manifest manifest;
     fill_manifest(build, &manifest);
     int result = seal_share(build, &manifest, err);
     build->facts.seal_seconds = clock_now() - begun;
     build->facts.seconds = build->facts.earlier_seconds + clock_now() - build->started;
     if (result == 0)
-        result = ranks_agree(build->ranks, build_is_first(build) ? complete(build, &manifest, err) : 0, err);
+        result = ranks_barrier(build->ranks, build_is_first(build) ? complete(build, &manifest, err) : 0, err);
     manifest_release(&manifest);
     return result;
 }
