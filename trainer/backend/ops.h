@@ -77,7 +77,7 @@ struct ops_facts {
  *
  * which is CALL(ops, adam, .memory = memory, .work = work, .step = &step).
  *
- * This list generates the members of struct ops, enum op and its names, and the tables of all backends and decorators;
+ * This list generates the members of struct ops, enum op and its names, and the tables of all backends and wrappers;
  * one that lacks an op does not compile. */
 #define OPS_COMPUTING(OP)                                                                                              \
     OP(clear)                                                                                                          \

@@ -9,7 +9,7 @@
 #include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/optim/onebit.h"
-#include "trainer/backend/decorator.h"
+#include "trainer/backend/wrapper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@
 #define ROWS_MAX 96 /* of the table; ops that do not fit are counted in "the rest" */
 
 struct timings {
-    struct decorator decorator; /* first */
-    double from;                /* clock_now at the beginning of the current op */
-    double pairs;               /* pairs of query and key tokens in the batch that was uploaded last */
-    double read_pairs;          /* the same, counting only queries in rows that heads read */
+    struct wrapper wrapper; /* first */
+    double from;            /* clock_now at the beginning of the current op */
+    double pairs;           /* pairs of query and key tokens in the batch that was uploaded last */
+    double read_pairs;      /* the same, counting only queries in rows that heads read */
     struct timings_row {
         enum op op;
         int32_t out, in; /* of a linear layer; 0, 0: not one */
@@ -41,12 +41,12 @@ struct work {
 
 static double real_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->decorator.ops.real_size;
+    return count * (double)timings->wrapper.ops.real_size;
 }
 
 static double stored_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->decorator.ops.storage_size;
+    return count * (double)timings->wrapper.ops.storage_size;
 }
 
 static struct work clear_work(const struct timings *timings, const struct clear_args *args)
@@ -296,7 +296,7 @@ static struct work fixed_take_work(const struct timings *timings, const struct f
 static void end(struct device *device, enum op op, struct work work)
 {
     struct timings *timings = (struct timings *)device;
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->wait(inner->device);
     size_t i = 0;
     while (i < timings->count &&
@@ -319,7 +319,7 @@ static void end(struct device *device, enum op op, struct work work)
 #define TIMED(op)                                                                                                      \
     static void timed_##op(struct device *device, const struct op##_args *args)                                        \
     {                                                                                                                  \
-        const struct ops *inner = decorator_inner(device);                                                             \
+        const struct ops *inner = wrapper_inner(device);                                                               \
         struct timings *timings = (struct timings *)device;                                                            \
         timings->from = clock_now();                                                                                   \
         parallel_least();                                                                                              \
@@ -332,7 +332,7 @@ OPS_COMPUTING(TIMED)
 /* Also counts the pairs of query and key, from which attention's work is computed. */
 static const struct batch *upload(struct device *device, const struct batch *batch)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     struct timings *timings = (struct timings *)device;
     const struct batch *read = batch_read(batch);
     timings->pairs = timings->read_pairs = 0;
@@ -347,8 +347,8 @@ static const struct batch *upload(struct device *device, const struct batch *bat
 struct ops *timings_open(struct ops *inner)
 {
     struct timings *timings = mem_clear(1, sizeof *timings);
-    struct ops *ops = &timings->decorator.ops;
-    decorator_init(&timings->decorator, inner);
+    struct ops *ops = &timings->wrapper.ops;
+    wrapper_init(&timings->wrapper, inner);
     ops->late = false; /* timings wait for every op */
     ops->upload = upload;
     OPS_COMPUTING(SET_TIMED)
@@ -357,7 +357,7 @@ struct ops *timings_open(struct ops *inner)
 
 struct ops *timings_end(struct ops *timed)
 {
-    return decorator_end(timed);
+    return wrapper_end(timed);
 }
 
 void timings_clear(struct ops *timed)

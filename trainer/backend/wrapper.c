@@ -1,86 +1,86 @@
 /* In: calls that do not compute. Out: the same calls to the inner backend. */
-#include "trainer/backend/decorator.h"
+#include "trainer/backend/wrapper.h"
 
 #include "base/mem.h"
 
 static void close_both(struct ops *ops)
 {
-    struct ops *inner = decorator_end(ops);
+    struct ops *inner = wrapper_end(ops);
     inner->close(inner);
 }
 
 static void *allocate(struct device *device, size_t bytes)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     return inner->allocate(inner->device, bytes);
 }
 
 static void release(struct device *device, void *memory)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->release(inner->device, memory);
 }
 
 static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     return inner->map(inner->device, memory, bytes, mode);
 }
 
 static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->unmap(inner->device, memory, host, bytes, mode);
 }
 
 static void wait_all(struct device *device)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->wait(inner->device);
 }
 
 static void begin_step(struct device *device, uint64_t step)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     if (inner->begin_step)
         inner->begin_step(inner->device, step);
 }
 
 static void send(struct device *device, int slot, const void *memory, size_t bytes)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->send(inner->device, slot, memory, bytes);
 }
 
 static void receive(struct device *device, int slot, void *host, size_t bytes)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     inner->receive(inner->device, slot, host, bytes);
 }
 
 static void *mark(struct device *device, size_t n)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     return inner->mark(inner->device, n);
 }
 
 static const struct batch *upload(struct device *device, const struct batch *batch)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     return inner->upload(inner->device, batch);
 }
 
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
-    const struct ops *inner = decorator_inner(device);
+    const struct ops *inner = wrapper_inner(device);
     return inner->scratch_bytes(inner->device, limits);
 }
 
-void decorator_init(struct decorator *decorator, struct ops *inner)
+void wrapper_init(struct wrapper *wrapper, struct ops *inner)
 {
-    decorator->inner = inner;
-    decorator->ops = (struct ops){
-        .device = (struct device *)decorator,
+    wrapper->inner = inner;
+    wrapper->ops = (struct ops){
+        .device = (struct device *)wrapper,
         .precision = inner->precision,
         .storage_size = inner->storage_size,
         .real_size = inner->real_size,
@@ -102,12 +102,12 @@ void decorator_init(struct decorator *decorator, struct ops *inner)
         .upload = upload,
         .scratch_bytes = scratch_bytes,
     };
-    ops_describe(&decorator->ops);
+    ops_describe(&wrapper->ops);
 }
 
-struct ops *decorator_end(struct ops *ops)
+struct ops *wrapper_end(struct ops *ops)
 {
-    struct ops *inner = ((struct decorator *)ops)->inner;
+    struct ops *inner = ((struct wrapper *)ops)->inner;
     mem_free(ops);
     return inner;
 }
