@@ -20,7 +20,7 @@ struct gradient_exchange {
 
     /* Each NULL where the way does without. */
     struct gradient_sum *sum;
-    struct gradient_pieces *own; /* gradients of the own pieces */
+    struct zero2 *zero2; /* gradients of the own slices */
     struct zero *zero;
     struct onebit *onebit;
     struct freeze_state freeze;

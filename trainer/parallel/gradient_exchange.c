@@ -10,7 +10,7 @@
 static const struct exchange_kind *kind_of(const struct exchange_options *options)
 {
     const struct recipe *recipe = options->recipe;
-    if (options->pieces->size > 0)
+    if (options->partition->size > 0)
         return recipe->zero > 1 ? &exchange_zero2 : &exchange_zero1;
     if (optimizer_kinds[recipe->optimizer.kind].compresses)
         return &exchange_onebit;
@@ -26,7 +26,7 @@ struct exchange_bytes exchange_bytes(const struct exchange_options *options)
 {
     struct exchange_bytes bytes = {0};
     const struct exchange_kind *kind = kind_of(options);
-    if (options->pieces->size == 0)
+    if (options->partition->size == 0)
         bytes.moments = 2 * (uint64_t)options->params->size * sizeof(float);
     if (kind->bytes)
         kind->bytes(options, &bytes);
@@ -51,7 +51,7 @@ void exchange_close(struct gradient_exchange *x)
     if (!x)
         return;
     zero_close(x->zero);
-    gradient_pieces_close(x->own);
+    zero2_close(x->zero2);
     gradient_sum_close(x->sum);
     onebit_close(x->onebit);
     loss_sum_close(&x->losses);
@@ -85,7 +85,7 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendez
                              .tokens = x->options.tokens,
                              .overlap = recipe->overlap,
                              .bucket = recipe->bucket,
-                             .pieces = x->zero ? x->options.pieces : NULL,
+                             .partition = x->zero ? x->options.partition : NULL,
                          });
 }
 
@@ -163,19 +163,19 @@ int exchange_update(struct gradient_exchange *x, const struct optimizer *optimiz
 const struct gradient_listener *exchange_pass_alone(struct gradient_exchange *x, const struct batch *batch,
                                                     const struct gradient_look *look)
 {
-    return x && x->own ? gradient_pieces_alone(x->own, batch, look) : NULL;
+    return x && x->zero2 ? zero2_alone(x->zero2, batch, look) : NULL;
 }
 
 /* ---- what a step took ---- */
 
 double exchange_waited(const struct gradient_exchange *x)
 {
-    return x->own ? gradient_pieces_waited(x->own) : x->sum && !x->onebit ? gradient_sum_waited(x->sum) : 0;
+    return x->zero2 ? zero2_waited(x->zero2) : x->sum && !x->onebit ? gradient_sum_waited(x->sum) : 0;
 }
 
 uint64_t exchange_wire_bytes(const struct gradient_exchange *x)
 {
-    const uint64_t sums = x->own                 ? gradient_pieces_wire_bytes(x->own)
+    const uint64_t sums = x->zero2               ? zero2_wire_bytes(x->zero2)
                           : x->sum && !x->onebit ? gradient_sum_wire_bytes(x->sum)
                                                  : 0;
     return sums + (x->zero ? zero_wire_bytes(x->zero) : 0) + (x->onebit ? onebit_wire_bytes(x->onebit) : 0);
@@ -184,9 +184,7 @@ uint64_t exchange_wire_bytes(const struct gradient_exchange *x)
 const struct bucket_times *exchange_times(const struct gradient_exchange *x, size_t *count)
 {
     *count = 0;
-    return x->own                 ? gradient_pieces_times(x->own, count)
-           : x->sum && !x->onebit ? gradient_sum_times(x->sum, count)
-                                  : NULL;
+    return x->zero2 ? zero2_times(x->zero2, count) : x->sum && !x->onebit ? gradient_sum_times(x->sum, count) : NULL;
 }
 
 bool exchange_sums(const struct gradient_exchange *x)

@@ -7,12 +7,12 @@
  *
  *     alone        the model's own gradients
  *     all_reduce   sums over the processes, or over parts with --same-bits (gradient_sum.h)
- *     zero1        the same for the own pieces only; each process updates those (zero.h)
- *     zero2        the same, and other gradients are not kept (gradient_pieces.h)
+ *     zero1        the same for the own slices only; each process updates those (zero.h)
+ *     zero2        the same, and other gradients are not kept (zero2.h)
  *     onebit       all_reduce until second moments are frozen, then one bit per parameter (onebit_exchange.h)
  *
  * A way is a struct exchange_kind (exchange_kinds.h) in a file of its own. Gradients belong to the model, except with
- * zero2, which owns those of its pieces; moments belong to the caller, except with zero1 and zero2. "Collective": all
+ * zero2, which owns those of its slices; moments belong to the caller, except with zero1 and zero2. "Collective": all
  * processes call it in the same order. On errors (of comm) gradients are undefined, and the process can only leave. One
  * thread. */
 #ifndef TRAINER_PARALLEL_GRADIENT_EXCHANGE_H
@@ -22,12 +22,12 @@
 #include "trainer/parallel/buckets.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
-#include "trainer/parallel/gradient_pieces.h"
+#include "trainer/parallel/zero2.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/parallel/pieces.h"
+#include "trainer/parallel/partition.h"
 #include "trainer/recipe/recipe.h"
 
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct exchange_options {
     const struct recipe *recipe;
     const struct params *params;
     const struct ops *ops;
-    const struct pieces *pieces; /* size 0: nothing is divided */
+    const struct partition *partition; /* size 0: nothing is divided */
     uint32_t rank, size;
     size_t tokens; /* maximum of a pass */
 };

@@ -17,7 +17,7 @@ struct gradient_sum {
     struct buckets buckets;
     struct range {
         size_t from, to;
-    } * ranges;         /* [range_count] elements summed in this step, in order; with pieces the buckets */
+    } * ranges;         /* [range_count] elements summed in this step, in order; with slices the buckets */
     size_t range_count; /* the number of buckets, or one more if rows were moved */
     struct gradient_listener listener;
     uint64_t *numbers;          /* [range_count] of operations */
@@ -72,7 +72,7 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     sum->numbers = mem_array(sum->buckets.count + 1, sizeof *sum->numbers);
     sum->times = mem_clear(sum->buckets.count + 1, sizeof *sum->times);
     assert(sum->buckets.count + 4 < COMM_QUEUE);
-    if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->pieces)
+    if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->partition)
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
     sum->listener =
         (struct gradient_listener){.final = final, .words = sum->words ? words_final : NULL, .context = sum};
@@ -190,24 +190,24 @@ int64_t fixed_refused(const struct ops *ops, int64_t *refused)
 }
 
 /* Whether sums are made on a copy in host memory after the last pass: the device has its own memory, and either comm
- * cannot sum there, as with pieces, or the host has to round. */
+ * cannot sum there, as with slices, or the host has to round. */
 static bool is_staged(const struct gradient_sum *sum)
 {
     const struct gradient_sum_options *options = &sum->options;
     return options->ops->memory > 0 &&
-           (carried(sum) == COMM_BF16 || options->pieces || !comm_takes_device(options->comm));
+           (carried(sum) == COMM_BF16 || options->partition || !comm_takes_device(options->comm));
 }
 
-/* The part of range `i` whose sums this process gets: all of it, or with pieces, where ranges are buckets, its
- * piece. */
+/* The part of range `i` whose sums this process gets: all of it, or with slices, where ranges are buckets, its
+ * slice. */
 static struct range own_range(const struct gradient_sum *sum, size_t i)
 {
-    const struct pieces *pieces = sum->options.pieces;
-    if (!pieces)
+    const struct partition *partition = sum->options.partition;
+    if (!partition)
         return sum->ranges[i];
-    const struct piece *piece = piece_of(pieces, i, comm_rank(sum->options.comm));
-    assert(sum->ranges[i].from <= piece->from && piece->to <= sum->ranges[i].to);
-    return (struct range){piece->from, piece->to};
+    const struct slice *slice = partition_slice(partition, i, comm_rank(sum->options.comm));
+    assert(sum->ranges[i].from <= slice->from && slice->to <= sum->ranges[i].to);
+    return (struct range){slice->from, slice->to};
 }
 
 /* Starts the sum of the next range. `memory` holds floats or integers where comm, or the host if it rounds, has access
@@ -230,12 +230,12 @@ static void start_range(struct gradient_sum *sum, void *memory)
         .out = array + range->from * comm_type_bytes(type),
         .count = range->to - range->from,
     };
-    if (sum->options.pieces)
+    if (sum->options.partition)
         work = (struct comm_work){
             .operation = COMM_REDUCE_SCATTER,
             .type = type,
             .in = array + range->from * comm_type_bytes(type),
-            .in_counts = sum->options.pieces->counts + sum->started * sum->options.pieces->size,
+            .in_counts = sum->options.partition->counts + sum->started * sum->options.partition->size,
             .out = array + own_range(sum, sum->started).from * comm_type_bytes(type),
         };
     sum->numbers[sum->started++] = start(sum, &work);

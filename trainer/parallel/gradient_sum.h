@@ -15,7 +15,7 @@
  * of the word table that are not inputs of any process's last pass are summed right after the heads (word_rows.h); the
  * processes exchange which rows these are when the last pass begins.
  *
- * With `pieces` each process gets the sums of its own pieces only, added in rank order; its other gradients are then
+ * With `partition` each process gets the sums of its own slices only, added in rank order; its other gradients are then
  * undefined.
  * With `wire` COMM_BF16 every process rounds its gradients once, and the sums are rounded once. One thread calls. */
 #ifndef TRAINER_PARALLEL_GRADIENT_SUM_H
@@ -26,7 +26,7 @@
 #include "trainer/comm/rendezvous.h"
 #include "trainer/parallel/buckets.h"
 #include "trainer/model/model.h"
-#include "trainer/parallel/pieces.h"
+#include "trainer/parallel/partition.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,13 +40,14 @@ struct gradient_sum_options {
     struct comm *comm;
     struct rendezvous *rendezvous; /* is told which bucket comes next; NULL: one process */
     bool same_bits;
-    enum comm_type wire;         /* type in which gradients are sent without same_bits: COMM_FLOAT or COMM_BF16 */
-    uint64_t parts;              /* of a batch, each of which is a pass; for same_bits */
-    bool on_hosts;               /* every process has its gradients in host memory */
-    size_t tokens;               /* maximum of a pass */
-    bool overlap;                /* sums are made during the last pass, else after it */
-    uint64_t bucket;             /* maximum of elements per bucket, as in buckets_init */
-    const struct pieces *pieces; /* --zero: each process gets only the sums of its own pieces; NULL: all get all */
+    enum comm_type wire; /* type in which gradients are sent without same_bits: COMM_FLOAT or COMM_BF16 */
+    uint64_t parts;      /* of a batch, each of which is a pass; for same_bits */
+    bool on_hosts;       /* every process has its gradients in host memory */
+    size_t tokens;       /* maximum of a pass */
+    bool overlap;        /* sums are made during the last pass, else after it */
+    uint64_t bucket;     /* maximum of elements per bucket, as in buckets_init */
+    const struct partition
+        *partition; /* --zero: each process gets only the sums of its own slices; NULL: all get all */
 };
 
 struct gradient_sum;

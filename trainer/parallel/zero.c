@@ -1,4 +1,4 @@
-/* In: summed gradients of the own pieces. Out: all parameters, in all processes. */
+/* In: summed gradients of the own slices. Out: all parameters, in all processes. */
 #include "trainer/parallel/zero.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ struct zero {
     struct model *model;
     const struct ops *ops;
     const struct params *table;
-    const struct pieces *pieces;
+    const struct partition *partition;
     uint32_t rank;
     struct comm *comm;
 
@@ -33,10 +33,10 @@ static bool is_whole(const struct zero *z)
     return z->ops->storage_size == z->ops->real_size;
 }
 
-uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops)
+uint64_t zero_bytes(const struct partition *partition, uint32_t rank, const struct ops *ops)
 {
     const uint64_t arrays = ops->storage_size == ops->real_size ? 2 : 3;
-    return arrays * pieces->held[rank] * ops->real_size;
+    return arrays * partition->held[rank] * ops->real_size;
 }
 
 static bool is_vector(const struct zero *z, size_t chunk)
@@ -48,8 +48,8 @@ static bool is_vector(const struct zero *z, size_t chunk)
 static size_t vectors_of(const struct zero *z, uint32_t rank)
 {
     size_t count = 0;
-    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
-        const struct chunk_range chunks = piece_of(z->pieces, b, rank)->chunks;
+    for (size_t b = 0; b < z->partition->buckets.count; b++) {
+        const struct chunk_range chunks = partition_slice(z->partition, b, rank)->chunks;
         for (size_t chunk = chunks.from; chunk < chunks.to; chunk++)
             count += is_vector(z, chunk) ? (size_t)z->table->chunks[chunk].count : 0;
     }
@@ -64,22 +64,22 @@ static void round_vectors(const struct zero *z)
         CALL(z->ops, convert, .y = z->rounded, .x = model_params(z->model), .count = z->table->vector_size);
 }
 
-struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_t rank)
+struct zero *zero_open(struct model *model, const struct partition *partition, uint32_t rank)
 {
     struct zero *z = mem_clear(1, sizeof *z);
     const struct ops *ops = model_ops(model);
     const struct params *table = model_table(model);
-    const uint32_t size = pieces->size;
+    const uint32_t size = partition->size;
     assert(rank < size);
-    const size_t bytes = pieces->held[rank] * ops->real_size;
+    const size_t bytes = partition->held[rank] * ops->real_size;
     size_t vectors = 0;
     *z = (struct zero){
         .model = model,
         .ops = ops,
         .table = table,
-        .pieces = pieces,
+        .partition = partition,
         .rank = rank,
-        .numbers = mem_array(pieces->buckets.count, sizeof *z->numbers),
+        .numbers = mem_array(partition->buckets.count, sizeof *z->numbers),
         .sums = mem_array(table->chunk_count * SUMS, sizeof *z->sums),
         .sum_counts = mem_array(size, sizeof *z->sum_counts),
         .in = mem_array(size, sizeof *z->in),
@@ -119,7 +119,7 @@ void zero_close(struct zero *z)
 
 void zero_join(struct zero *z, struct comm *comm)
 {
-    assert(comm_size(comm) == z->pieces->size && comm_rank(comm) == z->rank);
+    assert(comm_size(comm) == z->partition->size && comm_rank(comm) == z->rank);
     z->comm = comm;
 }
 
@@ -129,8 +129,8 @@ void zero_join(struct zero *z, struct comm *comm)
  * of the table. */
 static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double *own, double *all, bool to_all)
 {
-    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
-        const struct chunk_range chunks = piece_of(z->pieces, b, rank)->chunks;
+    for (size_t b = 0; b < z->partition->buckets.count; b++) {
+        const struct chunk_range chunks = partition_slice(z->partition, b, rank)->chunks;
         const size_t count = (chunks.to - chunks.from) * each;
         double *there = all + chunks.from * each;
         memcpy(to_all ? there : own, to_all ? own : there, count * sizeof *own);
@@ -145,10 +145,10 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
     const size_t bytes = z->table->chunk_count * each * sizeof *memory;
     size_t before = 0;
     assert(each <= SUMS);
-    for (uint32_t r = 0; r < z->pieces->size; r++) {
+    for (uint32_t r = 0; r < z->partition->size; r++) {
         z->sum_counts[r] = 0;
-        for (size_t b = 0; b < z->pieces->buckets.count; b++) {
-            const struct chunk_range chunks = piece_of(z->pieces, b, r)->chunks;
+        for (size_t b = 0; b < z->partition->buckets.count; b++) {
+            const struct chunk_range chunks = partition_slice(z->partition, b, r)->chunks;
             z->sum_counts[r] += (chunks.to - chunks.from) * each;
         }
         before += r < z->rank ? z->sum_counts[r] : 0;
@@ -161,7 +161,7 @@ static int gather_sums(struct zero *z, double *memory, size_t each, struct error
                      .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = z->sums, .out_counts = z->sum_counts},
                  err);
     double *from = z->sums;
-    for (uint32_t r = 0; result == 0 && r < z->pieces->size; r++) {
+    for (uint32_t r = 0; result == 0 && r < z->partition->size; r++) {
         carry_sums(z, r, each, from, all, true);
         from += z->sum_counts[r];
     }
@@ -177,29 +177,29 @@ static void *at(void *memory, size_t element, size_t each)
     return memory ? (char *)memory + element * each : NULL;
 }
 
-static struct update_memory memory_of(const struct zero *z, const struct piece *piece, const void *sums)
+static struct update_memory memory_of(const struct zero *z, const struct slice *slice, const void *sums)
 {
     const size_t real = z->ops->real_size;
     void *const *arrays = z->arrays;
     return (struct update_memory){
-        .params = is_whole(z) ? model_params(z->model) : at(arrays[CHECKPOINT_WEIGHTS], piece->place, real),
-        .params_from = is_whole(z) ? 0 : piece->held_from,
-        .first = at(arrays[CHECKPOINT_FIRST], piece->place, real),
-        .second = at(arrays[CHECKPOINT_SECOND], piece->place, real),
-        .gradients = sums ? (const char *)sums + piece->place * real : model_gradients(z->model),
-        .held_from = piece->held_from,
-        .gradients_from = sums ? piece->held_from : 0,
+        .params = is_whole(z) ? model_params(z->model) : at(arrays[CHECKPOINT_WEIGHTS], slice->place, real),
+        .params_from = is_whole(z) ? 0 : slice->held_from,
+        .first = at(arrays[CHECKPOINT_FIRST], slice->place, real),
+        .second = at(arrays[CHECKPOINT_SECOND], slice->place, real),
+        .gradients = sums ? (const char *)sums + slice->place * real : model_gradients(z->model),
+        .held_from = slice->held_from,
+        .gradients_from = sums ? slice->held_from : 0,
     };
 }
 
-/* Converts an own piece of the master copy to the weights that the model computes with. */
-static void store(const struct zero *z, const struct piece *piece)
+/* Converts an own slice of the master copy to the weights that the model computes with. */
+static void store(const struct zero *z, const struct slice *slice)
 {
-    const size_t from = piece->place + piece->from - piece->held_from;
-    assert(piece->to == piece->from || from + (piece->to - piece->from) <= z->pieces->held[z->rank]);
-    if (!is_whole(z) && piece->to > piece->from)
-        CALL(z->ops, convert, .y = at(model_weights(z->model), piece->from, z->ops->storage_size),
-             .x = at(z->arrays[CHECKPOINT_WEIGHTS], from, z->ops->real_size), .count = piece->to - piece->from);
+    const size_t from = slice->place + slice->from - slice->held_from;
+    assert(slice->to == slice->from || from + (slice->to - slice->from) <= z->partition->held[z->rank]);
+    if (!is_whole(z) && slice->to > slice->from)
+        CALL(z->ops, convert, .y = at(model_weights(z->model), slice->from, z->ops->storage_size),
+             .x = at(z->arrays[CHECKPOINT_WEIGHTS], from, z->ops->real_size), .count = slice->to - slice->from);
 }
 
 static struct comm_work gather_work(const struct zero *z, size_t bucket, void *weights)
@@ -207,8 +207,8 @@ static struct comm_work gather_work(const struct zero *z, size_t bucket, void *w
     return (struct comm_work){
         .operation = COMM_ALL_GATHER,
         .type = is_whole(z) ? COMM_FLOAT : COMM_BF16, /* for fp16 too: only the size of 2 bytes matters */
-        .out = at(weights, z->pieces->buckets.items[bucket].from, z->ops->storage_size),
-        .out_counts = z->pieces->counts + bucket * z->pieces->size,
+        .out = at(weights, z->partition->buckets.items[bucket].from, z->ops->storage_size),
+        .out_counts = z->partition->counts + bucket * z->partition->size,
     };
 }
 
@@ -222,16 +222,16 @@ static struct comm_work vectors_work(const struct zero *z)
  * the memory that the model reads. Returns the end of its vectors. */
 static float *carry_vectors(const struct zero *z, uint32_t rank, float *vectors, const float *packed, float *read)
 {
-    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
-        const struct piece *piece = piece_of(z->pieces, b, rank);
-        for (size_t i = piece->chunks.from; i < piece->chunks.to; i++) {
+    for (size_t b = 0; b < z->partition->buckets.count; b++) {
+        const struct slice *slice = partition_slice(z->partition, b, rank);
+        for (size_t i = slice->chunks.from; i < slice->chunks.to; i++) {
             const struct param_chunk *chunk = &z->table->chunks[i];
             const struct param *param = &z->table->items[chunk->tensor];
             const size_t bytes = (size_t)chunk->count * sizeof *vectors;
             if (!is_vector(z, i))
                 continue;
             if (packed)
-                memcpy(vectors, packed + piece->place + chunk->offset - piece->held_from, bytes);
+                memcpy(vectors, packed + slice->place + chunk->offset - slice->held_from, bytes);
             else
                 memcpy(read + param->vector + (chunk->offset - param->offset), vectors, bytes);
             vectors += chunk->count;
@@ -243,7 +243,7 @@ static float *carry_vectors(const struct zero *z, uint32_t rank, float *vectors,
 static int gather_vectors(struct zero *z, struct error *err)
 {
     const struct ops *ops = z->ops;
-    const size_t held = z->pieces->held[z->rank] * sizeof(float), bytes = z->table->vector_size * sizeof(float);
+    const size_t held = z->partition->held[z->rank] * sizeof(float), bytes = z->table->vector_size * sizeof(float);
     float *own = z->vectors, *from = z->vectors;
     if (is_whole(z))
         return 0;
@@ -255,33 +255,33 @@ static int gather_vectors(struct zero *z, struct error *err)
     ops->unmap(ops->device, z->arrays[CHECKPOINT_WEIGHTS], (void *)packed, held, MAP_READ);
     TRY(comm_run(z->comm, vectors_work(z), err));
     float *read = ops->map(ops->device, model_params(z->model), bytes, MAP_CHANGE);
-    for (uint32_t r = 0; r < z->pieces->size; r++)
+    for (uint32_t r = 0; r < z->partition->size; r++)
         from = carry_vectors(z, r, from, NULL, read);
     ops->unmap(ops->device, model_params(z->model), read, bytes, MAP_CHANGE);
     round_vectors(z);
     return 0;
 }
 
-/* How gather_params makes parameters: `apply` updates each own piece, which is then stored, and its bucket is gathered
- * over all processes. On a device with its own memory all pieces are made first, because a copy in host memory is
+/* How gather_params makes parameters: `apply` updates each own slice, which is then stored, and its bucket is gathered
+ * over all processes. On a device with its own memory all slices are made first, because a copy in host memory is
  * sent. */
 struct making {
-    void (*apply)(const struct zero *zero, const struct piece *piece, const void *arguments);
+    void (*apply)(const struct zero *zero, const struct slice *slice, const void *arguments);
     const void *arguments;
 };
 
 static int gather_params(struct zero *z, const struct making *making, struct error *err)
 {
     const struct ops *ops = z->ops;
-    const size_t count = z->pieces->buckets.count, bytes = z->table->size * ops->storage_size;
+    const size_t count = z->partition->buckets.count, bytes = z->table->size * ops->storage_size;
     const bool staged = ops->memory > 0;
     void *memory = model_weights(z->model);
     int result = 0;
     for (size_t b = 0; b < count; b++) {
-        const struct piece *piece = piece_of(z->pieces, b, z->rank);
-        if (piece->to > piece->from)
-            making->apply(z, piece, making->arguments);
-        store(z, piece);
+        const struct slice *slice = partition_slice(z->partition, b, z->rank);
+        if (slice->to > slice->from)
+            making->apply(z, slice, making->arguments);
+        store(z, slice);
         if (!staged)
             z->numbers[b] = comm_start(z->comm, gather_work(z, b, memory));
     }
@@ -298,9 +298,9 @@ static int gather_params(struct zero *z, const struct making *making, struct err
 
 uint64_t zero_wire_bytes(const struct zero *z)
 {
-    const uint32_t size = z->pieces->size;
+    const uint32_t size = z->partition->size;
     uint64_t bytes = 0;
-    for (size_t b = 0; b < z->pieces->buckets.count; b++) {
+    for (size_t b = 0; b < z->partition->buckets.count; b++) {
         const struct comm_work work = gather_work(z, b, NULL);
         bytes += comm_wire_bytes(&work, z->rank, size);
     }
@@ -317,31 +317,31 @@ struct apply_arguments {
     const struct update *update;
 };
 
-static void apply(const struct zero *z, const struct piece *piece, const void *arguments)
+static void apply(const struct zero *z, const struct slice *slice, const void *arguments)
 {
     const struct apply_arguments *a = arguments;
-    const struct update_memory memory = memory_of(z, piece, a->sums);
-    optimizer_apply(a->optimizer, z->ops, &memory, a->work, a->update, piece->chunks);
+    const struct update_memory memory = memory_of(z, slice, a->sums);
+    optimizer_apply(a->optimizer, z->ops, &memory, a->work, a->update, slice->chunks);
 }
 
 int zero_update(struct zero *z, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err)
 {
     const struct apply_arguments arguments = {optimizer, sums, work, update};
-    const size_t count = z->pieces->buckets.count;
+    const size_t count = z->partition->buckets.count;
     for (size_t b = 0; b < count; b++) {
-        const struct piece *piece = piece_of(z->pieces, b, z->rank);
-        const struct update_memory memory = memory_of(z, piece, sums);
-        if (piece->to > piece->from)
-            optimizer_squares(z->ops, &memory, work, piece->chunks);
+        const struct slice *slice = partition_slice(z->partition, b, z->rank);
+        const struct update_memory memory = memory_of(z, slice, sums);
+        if (slice->to > slice->from)
+            optimizer_squares(z->ops, &memory, work, slice->chunks);
     }
     TRY(gather_sums(z, work->squares, 1, err));
     optimizer_factors(optimizer, z->ops, work, update);
     for (size_t b = 0; b < count; b++) {
-        const struct piece *piece = piece_of(z->pieces, b, z->rank);
-        const struct update_memory memory = memory_of(z, piece, sums);
-        if (piece->to > piece->from)
-            optimizer_moments(optimizer, z->ops, &memory, work, update, piece->chunks);
+        const struct slice *slice = partition_slice(z->partition, b, z->rank);
+        const struct update_memory memory = memory_of(z, slice, sums);
+        if (slice->to > slice->from)
+            optimizer_moments(optimizer, z->ops, &memory, work, update, slice->chunks);
     }
     if (optimizer_kinds[optimizer->kind].by_tensor)
         TRY(gather_sums(z, work->sums, SUMS, err));
@@ -350,28 +350,29 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
 
 /* ---- whole arrays, at rank 0 ---- */
 
-static void leave(const struct zero *z, const struct piece *piece, const void *arguments)
+static void leave(const struct zero *z, const struct slice *slice, const void *arguments)
 {
-    (void)z, (void)piece, (void)arguments;
+    (void)z, (void)slice, (void)arguments;
 }
 
 static int scatter(struct zero *z, enum checkpoint_array array, const float *flat, struct error *err)
 {
     const struct ops *ops = z->ops;
-    const size_t bytes = z->pieces->held[z->rank] * sizeof *flat;
+    const size_t bytes = z->partition->held[z->rank] * sizeof *flat;
     int result = 0;
     float *packed = ops->map(ops->device, z->arrays[array], bytes, MAP_FILL);
-    for (size_t b = 0; result == 0 && b < z->pieces->buckets.count; b++) {
-        const struct piece *own = piece_of(z->pieces, b, z->rank);
-        for (uint32_t r = 0; r < z->pieces->size; r++) {
-            z->in[r] = z->rank == 0 ? z->pieces->counts[b * z->pieces->size + r] : 0;
+    for (size_t b = 0; result == 0 && b < z->partition->buckets.count; b++) {
+        const struct slice *own = partition_slice(z->partition, b, z->rank);
+        for (uint32_t r = 0; r < z->partition->size; r++) {
+            z->in[r] = z->rank == 0 ? z->partition->counts[b * z->partition->size + r] : 0;
             z->out[r] = r == 0 ? own->to - own->from : 0;
         }
-        assert(z->pieces->counts[b * z->pieces->size + z->rank] == own->to - own->from); /* what rank 0 sends here */
+        assert(z->partition->counts[b * z->partition->size + z->rank] ==
+               own->to - own->from); /* what rank 0 sends here */
         result = comm_run(z->comm,
                           (struct comm_work){.operation = COMM_ALL_TO_ALL,
                                              .type = COMM_FLOAT,
-                                             .in = z->rank == 0 ? flat + z->pieces->buckets.items[b].from : NULL,
+                                             .in = z->rank == 0 ? flat + z->partition->buckets.items[b].from : NULL,
                                              .in_counts = z->in,
                                              .out = packed + own->place + (own->from - own->held_from),
                                              .out_counts = z->out},
@@ -405,21 +406,21 @@ int zero_scatter(struct zero *z, const float *params, const float *first, const 
 /* The number of elements of a tensor that process `rank` holds in bucket `b`; *from becomes the first. */
 static size_t overlap(const struct zero *z, const struct param *param, size_t b, uint32_t rank, size_t *from)
 {
-    const struct piece *piece = piece_of(z->pieces, b, rank);
-    const size_t end = param->offset + param->count, to = piece->to < end ? piece->to : end;
-    *from = piece->from > param->offset ? piece->from : param->offset;
+    const struct slice *slice = partition_slice(z->partition, b, rank);
+    const size_t end = param->offset + param->count, to = slice->to < end ? slice->to : end;
+    *from = slice->from > param->offset ? slice->from : param->offset;
     return to > *from ? to - *from : 0;
 }
 
-/* Collective: sends the part of a tensor in bucket `b` to rank 0. The pieces of a bucket are consecutive, so their
+/* Collective: sends the part of a tensor in bucket `b` to rank 0. The slices of a bucket are consecutive, so their
  * parts of a tensor are too. */
 static int collect_bucket(struct zero *z, enum checkpoint_array array, const struct param *param, size_t b, float *out,
                           struct error *err)
 {
     const struct ops *ops = z->ops;
-    const struct piece *own = piece_of(z->pieces, b, z->rank);
+    const struct slice *own = partition_slice(z->partition, b, z->rank);
     size_t from, first = param->offset + param->count, all = 0;
-    for (uint32_t r = 0; r < z->pieces->size; r++) {
+    for (uint32_t r = 0; r < z->partition->size; r++) {
         const size_t count = overlap(z, param, b, r, &from);
         z->out[r] = z->rank == 0 ? count : 0;
         z->in[r] = 0;
@@ -459,7 +460,7 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
         ops->unmap(ops->device, memory, whole, bytes, MAP_READ);
         return 0;
     }
-    for (size_t b = z->pieces->buckets.count; b-- > 0;)
+    for (size_t b = z->partition->buckets.count; b-- > 0;)
         TRY(collect_bucket(z, array, param, b, out, err));
     return 0;
 }

@@ -1,9 +1,9 @@
-/* ZeRO (Rajbhandari et al. 2020), stages 1 and 2: every process has moments and master copies only for its own pieces
- * (pieces.h), with stage 2 also gradients (gradient_pieces.h), and updates only those.
+/* ZeRO (Rajbhandari et al. 2020), stages 1 and 2: every process has moments and master copies only for its own slices
+ * (partition.h), with stage 2 also gradients (zero2.h), and updates only those.
  *
  *     gradients, summed to their holders (gradient_sum.h) → zero_update:
  *       sums of squares of the own chunks → those of all, gathered → factors → moments
- *         → sums of whole tensors, gathered (LAMB, NVLAMB, LANS) → each piece applied, while the one before is gathered
+ *         → sums of whole tensors, gathered (LAMB, NVLAMB, LANS) → each slice applied, while the one before is gathered
  *
  * Norms are those of whole tensors: the doubles of all chunks are gathered and added in the order of the table, as a
  * single process does, so the update has the bits of stage 0 if the sums of gradients have. Parameters are sent in
@@ -17,30 +17,30 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/parallel/pieces.h"
+#include "trainer/parallel/partition.h"
 
 #include <stdint.h>
 
 struct zero;
 
-/* Allocates the memory of this process's pieces. `model` must have been opened with `divided` in its budget. The
+/* Allocates the memory of this process's slices. `model` must have been opened with `divided` in its budget. The
  * arguments are borrowed. */
-struct zero *zero_open(struct model *model, const struct pieces *pieces, uint32_t rank);
+struct zero *zero_open(struct model *model, const struct partition *partition, uint32_t rank);
 void zero_close(struct zero *zero); /* NULL is fine */
 /* Sets how to communicate with the other processes; before any collective call. */
 void zero_join(struct zero *zero, struct comm *comm);
 
 /* Bytes of the device's memory that zero_open allocates at `rank`, without a copy of the vectors in storage. */
-uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops);
+uint64_t zero_bytes(const struct partition *partition, uint32_t rank, const struct ops *ops);
 
 /* Collective: makes the update, after which every process has all updated parameters. `sums`: gradients of the own
- * pieces, packed; NULL: the model has them, with all others. */
+ * slices, packed; NULL: the model has them, with all others. */
 int zero_update(struct zero *zero, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err);
 /* Bytes of parameters that this process sends in an update, computed (comm_wire_bytes). */
 uint64_t zero_wire_bytes(const struct zero *zero);
 
-/* Collective: distributes rank 0's flat arrays, [size] floats in host memory, to the holders of the pieces. The
+/* Collective: distributes rank 0's flat arrays, [size] floats in host memory, to the holders of the slices. The
  * arguments of other ranks are ignored. */
 int zero_scatter(struct zero *zero, const float *params, const float *first, const float *second, struct error *err);
 

@@ -47,11 +47,11 @@ static int check_onebit(const struct engine *e, struct error *err)
                : 0;
 }
 
-void engine_pieces(const struct engine *e, const struct params *params, uint32_t size, struct pieces *pieces)
+void engine_partition(const struct engine *e, const struct params *params, uint32_t size, struct partition *partition)
 {
     const bool gradients = e->recipe->zero > 1;
-    pieces_init(pieces, params, e->recipe->bucket > 0 || !gradients ? e->recipe->bucket : PIECES_BUCKET, gradients,
-                size);
+    partition_init(partition, params, e->recipe->bucket > 0 || !gradients ? e->recipe->bucket : ZERO2_BUCKET, gradients,
+                   size);
 }
 
 int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
@@ -80,7 +80,7 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
         return hint(err, "the norms are the same with --zero 0");
     }
     params_init(&params, &recipe->config);
-    engine_pieces(e, &params, size, &e->pieces);
+    engine_partition(e, &params, size, &e->partition);
     params_release(&params);
     return 0;
 }
@@ -96,7 +96,7 @@ static struct model_budget budget_of(const struct engine *e, const struct pack_l
         .recompute_every = groups == 0       ? 0
                            : groups < layers ? (int32_t)((layers + groups - 1) / groups)
                                              : 1,
-        .divided = e->pieces.size > 0,
+        .divided = e->partition.size > 0,
         .placed = engine_divides_gradients(e),
     };
     memcpy(budget.head_rows_max, limits->marks, sizeof budget.head_rows_max);
@@ -114,7 +114,7 @@ static struct exchange_options exchange_options(const struct engine *e, const st
     return (struct exchange_options){.recipe = e->recipe,
                                      .params = params,
                                      .ops = e->ops,
-                                     .pieces = &e->pieces,
+                                     .partition = &e->partition,
                                      .rank = e->rank,
                                      .size = e->size,
                                      .tokens = (size_t)limits->tokens};
@@ -297,7 +297,7 @@ void engine_close(struct engine *e)
     exchange_close(e->exchange);
     if (e->model)
         model_close(e->model);
-    pieces_release(&e->pieces);
+    partition_release(&e->partition);
     if (e->ops) {
         e->ops->release(e->ops->device, e->first);
         e->ops->release(e->ops->device, e->second);
@@ -312,7 +312,7 @@ void engine_close(struct engine *e)
 
 void engine_join(struct engine *e, const struct process_group *processes, const uint64_t *borders, bool on_hosts)
 {
-    assert(!e->processes && (!engine_divides(e) || e->pieces.size == processes->size));
+    assert(!e->processes && (!engine_divides(e) || e->partition.size == processes->size));
     e->processes = processes;
     exchange_join(e->exchange, processes->comm, processes->rendezvous, borders, on_hosts);
 }

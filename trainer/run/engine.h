@@ -38,7 +38,7 @@ struct engine {
     const struct process_group *processes; /* from engine_join, or NULL */
     uint64_t number;                       /* of the current step */
     uint32_t rank, size;                   /* from engine_divide; size 0: one process */
-    struct pieces pieces;                  /* the same; size 0: nothing is divided */
+    struct partition partition;            /* the same; size 0: nothing is divided */
     struct gradient_exchange *exchange;    /* for a training */
 
     bool products_given; /* the run had or was given a table of product algorithms */
@@ -57,17 +57,18 @@ int engine_choose(struct engine *engine, const struct settings *settings, const 
 /* Divides moments and master copies among `size` processes, as the recipe's `zero` says. If it is not called, or with
  * stage 0 or one process, nothing is divided. ERR_USAGE: the optimizer or an option needs them undivided. */
 int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
-/* Sets the pieces of `size` processes, as the recipe's `zero` says. With divided gradients buckets are smaller than
+/* Sets the slices of `size` processes, as the recipe's `zero` says. With divided gradients buckets are smaller than
  * otherwise, because their memory counts: a part of a layer, at most the recipe's number of elements or else
- * PIECES_BUCKET (10 MiB). */
-#define PIECES_BUCKET ((uint64_t)10 << 18)
-void engine_pieces(const struct engine *engine, const struct params *params, uint32_t size, struct pieces *pieces);
-/* Whether moments are divided: this process has those of its own pieces only. */
+ * ZERO2_BUCKET (10 MiB). */
+#define ZERO2_BUCKET ((uint64_t)10 << 18)
+void engine_partition(const struct engine *engine, const struct params *params, uint32_t size,
+                      struct partition *partition);
+/* Whether moments are divided: this process has those of its own slices only. */
 static inline bool engine_divides(const struct engine *engine)
 {
-    return engine->pieces.size > 0;
+    return engine->partition.size > 0;
 }
-/* Whether this process keeps only the gradients of its own pieces. */
+/* Whether this process keeps only the gradients of its own slices. */
 static inline bool engine_divides_gradients(const struct engine *engine)
 {
     return engine_divides(engine) && engine->recipe->zero > 1;

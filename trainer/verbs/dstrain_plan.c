@@ -94,16 +94,16 @@ static void count_cards(const struct engine *engine, const struct params *params
 {
     struct engine one = *engine;
     for (uint32_t size = 1, missing = CARDS; size <= CARDS_MOST && missing > 0; size *= 2) {
-        one.pieces = (struct pieces){0};
+        one.partition = (struct partition){0};
         if (size > 1)
-            engine_pieces(engine, params, size, &one.pieces);
+            engine_partition(engine, params, size, &one.partition);
         const double bytes = (double)engine_bytes(&one, ENGINE_TRAINING);
         for (int i = 0; i < CARDS; i++)
             if (cards[i] == 0 && bytes <= CARD_FILLED * 1e9 * card_sizes[i]) {
                 cards[i] = size;
                 missing--;
             }
-        pieces_release(&one.pieces);
+        partition_release(&one.partition);
     }
 }
 

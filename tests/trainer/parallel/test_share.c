@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "trainer/run/adapt.h"
 #include "trainer/comm/comm.h"
-#include "trainer/parallel/pieces.h"
+#include "trainer/parallel/partition.h"
 #include "trainer/parallel/share.h"
 #include "trainer/parallel/word_rows.h"
 
@@ -156,50 +156,50 @@ static void buckets_cover_flat_memory(void **state)
     check_buckets("1.5b", 0, true);
 }
 
-/* The pieces of a bucket are contiguous, begin at a chunk, and are as equal as chunks allow; packed, they are
+/* The slices of a bucket are contiguous, begin at a chunk, and are as equal as chunks allow; packed, they are
  * contiguous too. */
 static void check_pieces(const char *name, uint32_t size)
 {
     struct model_config config;
     struct params params;
-    struct pieces pieces;
+    struct partition partition;
     size_t *held = mem_clear(size, sizeof *held), all = 0;
     assert_int_equal(model_config_named(name, &config), 0);
     params_init(&params, &config);
-    pieces_init(&pieces, &params, 0, true, size);
-    for (size_t b = 0; b < pieces.buckets.count; b++) {
-        const struct bucket *bucket = &pieces.buckets.items[b];
+    partition_init(&partition, &params, 0, true, size);
+    for (size_t b = 0; b < partition.buckets.count; b++) {
+        const struct bucket *bucket = &partition.buckets.items[b];
         size_t at = bucket->from, chunk = bucket->chunk_from;
         for (uint32_t r = 0; r < size; r++) {
-            const struct piece *piece = piece_of(&pieces, b, r);
+            const struct slice *slice = partition_slice(&partition, b, r);
             const double equal = (double)(bucket->to - bucket->from) / size;
-            assert_true(piece->from == at && piece->chunks.from == chunk && piece->to >= at);
-            assert_true(piece->chunks.to == bucket->chunk_to || params.chunks[piece->chunks.to].offset == piece->to);
-            assert_true(fabs((double)(piece->to - at) - equal) <= PARAM_CHUNK + size);
-            assert_true(pieces.counts[b * size + r] == piece->to - piece->from);
-            assert_true(piece->place % PIECE_ALIGN == 0 && piece->held_from % PIECE_ALIGN == 0);
-            assert_true(piece->place >= held[r]);
-            held[r] = piece->place + (piece->to > piece->from ? piece->to - piece->held_from : 0);
-            all += piece->to - piece->from;
-            at = piece->to;
-            chunk = piece->chunks.to;
+            assert_true(slice->from == at && slice->chunks.from == chunk && slice->to >= at);
+            assert_true(slice->chunks.to == bucket->chunk_to || params.chunks[slice->chunks.to].offset == slice->to);
+            assert_true(fabs((double)(slice->to - at) - equal) <= PARAM_CHUNK + size);
+            assert_true(partition.counts[b * size + r] == slice->to - slice->from);
+            assert_true(slice->place % SLICE_ALIGN == 0 && slice->held_from % SLICE_ALIGN == 0);
+            assert_true(slice->place >= held[r]);
+            held[r] = slice->place + (slice->to > slice->from ? slice->to - slice->held_from : 0);
+            all += slice->to - slice->from;
+            at = slice->to;
+            chunk = slice->chunks.to;
         }
         assert_true(at == bucket->to && chunk == bucket->chunk_to);
     }
     for (uint32_t r = 0; r < size; r++)
-        assert_true(held[r] <= pieces.held[r] && pieces.held[r] < held[r] + PIECE_ALIGN);
+        assert_true(held[r] <= partition.held[r] && partition.held[r] < held[r] + SLICE_ALIGN);
     assert_true(all == params.size);
-    pieces_release(&pieces);
+    partition_release(&partition);
     params_release(&params);
     mem_free(held);
 }
 
-static void pieces_cover_every_bucket(void **state)
+static void slices_cover_every_bucket(void **state)
 {
     (void)state;
     for (uint32_t size = 1; size <= 5; size++)
         check_pieces("tiny", size);
-    check_pieces("tiny", 40); /* some pieces are empty */
+    check_pieces("tiny", 40); /* some slices are empty */
     check_pieces("base", 7);
     check_pieces("1.5b", 64);
 }
@@ -310,7 +310,7 @@ int main(void)
         cmocka_unit_test(shares_follow_speeds),      cmocka_unit_test(speeds_are_medians),
         cmocka_unit_test(shares_are_known_ones),     cmocka_unit_test(no_share_is_off_by_one),
         cmocka_unit_test(buckets_cover_flat_memory), cmocka_unit_test(small_models_have_a_bucket_a_group),
-        cmocka_unit_test(pieces_cover_every_bucket), cmocka_unit_test(marked_rows_move_last_and_back),
+        cmocka_unit_test(slices_cover_every_bucket), cmocka_unit_test(marked_rows_move_last_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

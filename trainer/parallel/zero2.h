@@ -1,10 +1,10 @@
-/* Gradients with ZeRO stage 2 (Rajbhandari et al. 2020): a process keeps the sums of its own pieces (pieces.h), and
+/* Gradients with ZeRO stage 2 (Rajbhandari et al. 2020): a process keeps the sums of its own slices (partition.h), and
  * otherwise only the gradients that a pass is computing. In every pass each group of gradients (struct bucket) is
- * summed over all processes as soon as it is final, and each process adds the pieces that it holds to its sums.
+ * summed over all processes as soon as it is final, and each process adds the slices that it holds to its sums.
  *
  *     a pass   words ─► heads ─► layer 11 ─► … ─► embeddings ─► words     slots: the embeddings', a few for the others
  *                └─ sum ──┴─ sum ───┴─ sum             └─ sum     └─ sum  each bucket: to its holders
- *     sums     own pieces, packed  +=
+ *     sums     own slices, packed  +=
  *
  * The word table is the decoder's too, so the heads write its gradient first and the embeddings add to it last. In host
  * memory (`tokens`) it never exists as a whole: the decoder computes blocks of rows, each of which is summed to its
@@ -18,8 +18,8 @@
  * sent as often in a step as the process with the most micro-batches has passes. With same_bits passes are added as
  * integers, and the sums are bit for bit those of gradient_sum.h. Sums over processes are made in host memory. One
  * thread calls; collective calls are made by all processes in the same order. */
-#ifndef TRAINER_PARALLEL_GRADIENT_PIECES_H
-#define TRAINER_PARALLEL_GRADIENT_PIECES_H
+#ifndef TRAINER_PARALLEL_ZERO2_H
+#define TRAINER_PARALLEL_ZERO2_H
 
 #include "base/error.h"
 #include "trainer/comm/comm.h"
@@ -30,27 +30,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gradient_pieces;
+struct zero2;
 
-/* Allocates the memory. `options` are those of gradient_sum_open, with `pieces` and without `gradients`. */
-struct gradient_pieces *gradient_pieces_open(const struct gradient_sum_options *options);
-void gradient_pieces_close(struct gradient_pieces *own); /* NULL is fine */
+/* Allocates the memory. `options` are those of gradient_sum_open, with `partition` and without `gradients`. */
+struct zero2 *zero2_open(const struct gradient_sum_options *options);
+void zero2_close(struct zero2 *zero2); /* NULL is fine */
 
-/* Bytes of the device's memory that gradient_pieces_open allocates at `rank`. `tokens`: maximum of a pass if every
+/* Bytes of the device's memory that zero2_open allocates at `rank`. `tokens`: maximum of a pass if every
  * process has its gradients in host memory, otherwise 0. */
-uint64_t gradient_pieces_bytes(const struct params *params, const struct pieces *pieces, uint32_t rank, bool same_bits,
-                               bool overlap, size_t tokens);
+uint64_t zero2_bytes(const struct params *params, const struct partition *partition, uint32_t rank, bool same_bits,
+                     bool overlap, size_t tokens);
 
 /* As in gradient_sum.h. */
-void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double loss_scale);
+void zero2_begin(struct zero2 *zero2, uint64_t number, double loss_scale);
 /* Collective, before every pass: begins a round and returns the listener for this pass over `batch`. `last`: this
  * process has no more passes in this step. */
-const struct gradient_listener *gradient_pieces_pass(struct gradient_pieces *own, const struct batch *batch, bool last);
-/* Collective, after the last pass, if there was one: completes the sums of the own pieces; *refused as in
+const struct gradient_listener *zero2_pass(struct zero2 *zero2, const struct batch *batch, bool last);
+/* Collective, after the last pass, if there was one: completes the sums of the own slices; *refused as in
  * gradient_sum_finish. Returns earlier errors too. */
-int gradient_pieces_finish(struct gradient_pieces *own, int64_t *refused, struct error *err);
-/* The sums of the own pieces: packed floats (struct piece). */
-const void *gradient_pieces_sums(const struct gradient_pieces *own);
+int zero2_finish(struct zero2 *zero2, int64_t *refused, struct error *err);
+/* The sums of the own slices: packed floats (struct slice). */
+const void *zero2_sums(const struct zero2 *zero2);
 
 /* The listener for a pass over `batch` between steps whose gradients are not summed. `look` (may be NULL) is called
  * for all gradients while they exist, perhaps several times for one chunk, with different parts of it and zeros for
@@ -59,12 +59,12 @@ struct gradient_look {
     void (*group)(void *context, const void *values, size_t from, struct chunk_range chunks);
     void *context;
 };
-const struct gradient_listener *gradient_pieces_alone(struct gradient_pieces *own, const struct batch *batch,
-                                                      const struct gradient_look *look);
+const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct batch *batch,
+                                            const struct gradient_look *look);
 
 /* As in gradient_sum.h. */
-double gradient_pieces_waited(const struct gradient_pieces *own);
-uint64_t gradient_pieces_wire_bytes(const struct gradient_pieces *own);
-const struct bucket_times *gradient_pieces_times(const struct gradient_pieces *own, size_t *count);
+double zero2_waited(const struct zero2 *zero2);
+uint64_t zero2_wire_bytes(const struct zero2 *zero2);
+const struct bucket_times *zero2_times(const struct zero2 *zero2, size_t *count);
 
 #endif

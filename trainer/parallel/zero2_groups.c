@@ -1,5 +1,5 @@
-/* In: a model's parameters and the pieces that each process holds. Out: groups, their parts, sizes of slots. */
-#include "trainer/parallel/gradient_groups.h"
+/* In: a model's parameters and the slices that each process holds. Out: groups, their ranges, sizes of slots. */
+#include "trainer/parallel/zero2_groups.h"
 
 #include <assert.h>
 
@@ -16,18 +16,18 @@ size_t word_table_end(const struct params *params)
     return params_embedding(params, PARAM_WORD)[1].offset;
 }
 
-size_t piece_overlap(const struct pieces *pieces, size_t bucket, uint32_t rank, size_t from, size_t to)
+size_t slice_overlap(const struct partition *partition, size_t bucket, uint32_t rank, size_t from, size_t to)
 {
-    const struct piece *piece = piece_of(pieces, bucket, rank);
-    const size_t first = piece->from > from ? piece->from : from, end = smaller(piece->to, to);
+    const struct slice *slice = partition_slice(partition, bucket, rank);
+    const size_t first = slice->from > from ? slice->from : from, end = smaller(slice->to, to);
     return end > first ? end - first : 0;
 }
 
-size_t part_elements(const struct gradient_part *part, uint32_t ranks)
+size_t range_elements(const struct gradient_range *range, uint32_t ranks)
 {
     size_t elements = 0;
     for (uint32_t r = 0; r < ranks; r++)
-        elements += part->counts[r];
+        elements += range->counts[r];
     return elements;
 }
 
@@ -48,7 +48,7 @@ struct gradient_span group_span(const struct gradient_groups *groups, const stru
 
 static size_t rounded_up(size_t elements)
 {
-    return (elements + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+    return (elements + SLICE_ALIGN - 1) / SLICE_ALIGN * SLICE_ALIGN;
 }
 
 /* In a pre-LN model norms are written after the tensors around them, so two groups are open at a time; so are the heads
@@ -77,13 +77,13 @@ static size_t slot_size(const struct params *params, const struct buckets *bucke
     return rounded_up(most);
 }
 
-size_t gradient_groups_window(const struct params *params, const struct pieces *pieces, bool overlap, bool by_rows)
+size_t zero2_groups_window(const struct params *params, const struct partition *partition, bool overlap, bool by_rows)
 {
     return embeddings_size(params, by_rows) +
-           slots_of(params, overlap, by_rows) * slot_size(params, &pieces->buckets, by_rows);
+           slots_of(params, overlap, by_rows) * slot_size(params, &partition->buckets, by_rows);
 }
 
-size_t gradient_groups_slot(const struct gradient_groups *groups, size_t slot)
+size_t zero2_groups_slot(const struct gradient_groups *groups, size_t slot)
 {
     assert(slot < groups->slots);
     return groups->embeddings + slot * groups->slot_size;
@@ -93,32 +93,32 @@ size_t gradient_groups_slot(const struct gradient_groups *groups, size_t slot)
 
 static struct gradient_group *add_group(struct gradient_groups *groups, enum group_kind kind, size_t from, size_t to)
 {
-    const struct pieces *pieces = groups->pieces;
+    const struct partition *partition = groups->partition;
     struct gradient_group *group = &groups->items[groups->count++];
     *group = (struct gradient_group){.kind = kind, .from = from, .to = to, .count = to - from};
-    group->parts = groups->parts + groups->part_count;
+    group->ranges = groups->ranges + groups->range_count;
     size_t all = 0;
-    for (size_t b = 0; b < pieces->buckets.count; b++) {
-        const struct bucket *bucket = &pieces->buckets.items[b];
+    for (size_t b = 0; b < partition->buckets.count; b++) {
+        const struct bucket *bucket = &partition->buckets.items[b];
         const size_t first = bucket->from > from ? bucket->from : from, end = smaller(bucket->to, to);
         if (end <= first)
             continue;
-        struct gradient_part *part = &groups->parts[groups->part_count];
-        *part = (struct gradient_part){
+        struct gradient_range *range = &groups->ranges[groups->range_count];
+        *range = (struct gradient_range){
             .from = first,
             .to = end,
             .bucket = b,
             .at = first - from,
-            .counts = groups->counts + groups->part_count * pieces->size,
+            .counts = groups->counts + groups->range_count * partition->size,
         };
-        for (uint32_t r = 0; r < pieces->size; r++)
-            part->counts[r] = piece_overlap(pieces, b, r, first, end);
-        assert(part_elements(part, pieces->size) == end - first); /* each element has one holder */
+        for (uint32_t r = 0; r < partition->size; r++)
+            range->counts[r] = slice_overlap(partition, b, r, first, end);
+        assert(range_elements(range, partition->size) == end - first); /* each element has one holder */
         all += end - first;
-        groups->part_count++;
+        groups->range_count++;
     }
     assert(all == group->count);
-    group->parts_end = groups->parts + groups->part_count;
+    group->ranges_end = groups->ranges + groups->range_count;
     return group;
 }
 
@@ -138,7 +138,7 @@ static void add_blocks(struct gradient_groups *groups, enum group_kind kind)
 static void add_wholes(struct gradient_groups *groups)
 {
     const struct params *params = groups->params;
-    const struct buckets *buckets = &groups->pieces->buckets;
+    const struct buckets *buckets = &groups->partition->buckets;
     for (size_t first = 0, b = 0; b < buckets->count; b++) {
         if (b + 1 < buckets->count && buckets->items[b + 1].group == buckets->items[b].group)
             continue;
@@ -153,24 +153,24 @@ static void add_wholes(struct gradient_groups *groups)
     }
 }
 
-void gradient_groups_init(struct gradient_groups *groups, const struct params *params, const struct pieces *pieces,
-                          bool overlap, bool by_rows)
+void zero2_groups_init(struct gradient_groups *groups, const struct params *params, const struct partition *partition,
+                       bool overlap, bool by_rows)
 {
     *groups = (struct gradient_groups){
         .params = params,
-        .pieces = pieces,
+        .partition = partition,
         .hidden = hidden_of(params),
         .by_rows = by_rows,
         .embeddings = embeddings_size(params, by_rows),
-        .slot_size = slot_size(params, &pieces->buckets, by_rows),
+        .slot_size = slot_size(params, &partition->buckets, by_rows),
         .slots = slots_of(params, overlap, by_rows),
     };
-    const struct buckets *buckets = &pieces->buckets;
+    const struct buckets *buckets = &partition->buckets;
     const size_t blocks = by_rows ? word_table_end(params) / (WEIGHT_BLOCK * groups->hidden) + 1 : 0;
     const size_t most = buckets->items[buckets->count - 1].group + 1 + 2 * blocks;
     groups->items = mem_clear(most, sizeof *groups->items);
-    groups->parts = mem_clear(2 * buckets->count + most, sizeof *groups->parts);
-    groups->counts = mem_array((2 * buckets->count + most) * pieces->size, sizeof *groups->counts);
+    groups->ranges = mem_clear(2 * buckets->count + most, sizeof *groups->ranges);
+    groups->counts = mem_array((2 * buckets->count + most) * partition->size, sizeof *groups->counts);
     if (by_rows) {
         groups->rows = mem_array(word_table_end(params) / groups->hidden, sizeof *groups->rows);
         add_blocks(groups, GROUP_BLOCK);
@@ -181,10 +181,10 @@ void gradient_groups_init(struct gradient_groups *groups, const struct params *p
         add_blocks(groups, GROUP_ROWS);
 }
 
-void gradient_groups_free(struct gradient_groups *groups)
+void zero2_groups_free(struct gradient_groups *groups)
 {
     mem_free(groups->items);
-    mem_free(groups->parts);
+    mem_free(groups->ranges);
     mem_free(groups->counts);
     mem_free(groups->rows);
 }
