@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Computes the time of a step with N processes from its buckets (trainer/parallel/buckets.h), which are summed one
+"""Computes the time of a step with N processes from its buckets (trainer/parallel/partition.h), which are summed one
 after another, each as soon as the backward pass of the last micro-batch has finished it. A sum of b bytes round a ring
 of N takes
 

@@ -89,10 +89,10 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendez
                          });
 }
 
-void exchange_recut(struct gradient_exchange *x, const uint64_t *borders)
+void exchange_redivide(struct gradient_exchange *x, const uint64_t *borders)
 {
     if (x->sums)
-        loss_sum_recut(&x->losses, borders);
+        loss_sum_redivide(&x->losses, borders);
 }
 
 /* ---- a step ---- */

@@ -19,7 +19,6 @@
 #define TRAINER_PARALLEL_GRADIENT_EXCHANGE_H
 
 #include "base/error.h"
-#include "trainer/parallel/buckets.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/parallel/zero2.h"
@@ -62,7 +61,7 @@ void exchange_close(struct gradient_exchange *exchange); /* NULL is fine */
 void exchange_join(struct gradient_exchange *exchange, struct comm *comm, struct rendezvous *rendezvous,
                    const uint64_t *borders, bool on_hosts);
 /* Between steps: changes the borders of parts. */
-void exchange_recut(struct gradient_exchange *exchange, const uint64_t *borders);
+void exchange_redivide(struct gradient_exchange *exchange, const uint64_t *borders);
 
 /* Begins step `number`, from 1. */
 void exchange_begin(struct gradient_exchange *exchange, uint64_t number, double loss_scale);

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/progress.h"
-#include "trainer/parallel/buckets.h"
 #include "trainer/parallel/wire_bf16.h"
 #include "trainer/parallel/word_rows.h"
 

@@ -1,4 +1,4 @@
-/* Adds the gradients of a step over the processes of a run, bucket by bucket (buckets.h), while the rest of the
+/* Adds the gradients of a step over the processes of a run, bucket by bucket (partition.h), while the rest of the
  * backward pass is computed.
  *
  *     gradient_sum_open
@@ -24,7 +24,6 @@
 #include "base/error.h"
 #include "trainer/comm/comm.h"
 #include "trainer/comm/rendezvous.h"
-#include "trainer/parallel/buckets.h"
 #include "trainer/model/model.h"
 #include "trainer/parallel/partition.h"
 

@@ -16,7 +16,7 @@ void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct rendezvous
     losses->borders = mem_array(size + 1, sizeof *losses->borders);
     losses->counts = mem_array(size, sizeof *losses->counts);
     losses->of_parts = mem_clear((size_t)parts, sizeof *losses->of_parts);
-    loss_sum_recut(losses, borders);
+    loss_sum_redivide(losses, borders);
 }
 
 void loss_sum_close(struct loss_sum *losses)
@@ -27,7 +27,7 @@ void loss_sum_close(struct loss_sum *losses)
     *losses = (struct loss_sum){0};
 }
 
-void loss_sum_recut(struct loss_sum *losses, const uint64_t *borders)
+void loss_sum_redivide(struct loss_sum *losses, const uint64_t *borders)
 {
     const uint32_t size = losses->parts > 0 ? comm_size(losses->comm) : 0;
     if (size == 0)

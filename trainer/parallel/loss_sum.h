@@ -27,13 +27,13 @@ struct loss_sum {
     size_t *counts;                /* [size] doubles in of_parts from each process */
 };
 
-/* `parts`: 0: passes are not parts. `borders` as in loss_sum_recut. */
+/* `parts`: 0: passes are not parts. `borders` as in loss_sum_redivide. */
 void loss_sum_open(struct loss_sum *losses, struct comm *comm, struct rendezvous *rendezvous, uint64_t parts,
                    const uint64_t *borders);
 void loss_sum_close(struct loss_sum *losses); /* safe on a zeroed one */
 /* Between steps: changes which parts each process has: borders[size + 1], from 0 to `parts`. Copied. Without parts does
  * nothing. */
-void loss_sum_recut(struct loss_sum *losses, const uint64_t *borders);
+void loss_sum_redivide(struct loss_sum *losses, const uint64_t *borders);
 
 void loss_sum_begin(struct loss_sum *losses, uint64_t number);
 /* After a pass: adds its sums. */

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "trainer/parallel/processes.h"
 #include "trainer/parallel/run_key.h"
-#include "trainer/parallel/share.h"
+#include "trainer/parallel/division.h"
 
 #define RUN_NAME       128
 #define OPTION_BYTES   32  /* of an option with its dashes */
@@ -69,8 +69,8 @@ static int exchange_weights(struct process_group *processes, uint64_t weight, st
     uint64_t sum = 0, adapting = 0;
     TRY(rendezvous_all_gather_equal(processes->rendezvous, &weight, sizeof weight, processes->weights, err));
     for (uint32_t r = 0; r < processes->size; r++) {
-        adapting += processes->weights[r] == SHARE_AUTO;
-        sum += processes->weights[r] == SHARE_AUTO ? 1 : processes->weights[r];
+        adapting += processes->weights[r] == WEIGHT_AUTO;
+        sum += processes->weights[r] == WEIGHT_AUTO ? 1 : processes->weights[r];
     }
     processes->adapts = processes->size > 1 && adapting > 0;
     for (uint32_t r = 0; processes->adapts && r < processes->size; r++)
@@ -211,7 +211,7 @@ static int join(struct process_group *processes, const struct settings *settings
     }
     comm_backend_describe(&processes->backend, over, sizeof over);
     log_say("processes  %" PRIu32 ", %s", processes->size, over);
-    return exchange_weights(processes, weight == 0 ? SHARE_AUTO : (uint64_t)llround(weight * 1e6), err);
+    return exchange_weights(processes, weight == 0 ? WEIGHT_AUTO : (uint64_t)llround(weight * 1e6), err);
 }
 
 int process_group_single(struct process_group *processes, struct error *err)

@@ -16,7 +16,7 @@
 #include "trainer/run/limit.h"
 #include "trainer/recipe/origin.h"
 #include "trainer/run/record.h"
-#include "trainer/parallel/share.h"
+#include "trainer/parallel/division.h"
 
 #define PRODUCT_SECONDS 0.2 /* for measuring products before the first step */
 
@@ -290,20 +290,20 @@ static void set_borders(struct training *t)
 }
 
 /* Divides the batch again by the seconds per sample of all processes (--share auto), if that gains. */
-static void recut(struct training *t, const double *seconds)
+static void redivide(struct training *t, const double *seconds)
 {
     const struct recipe *recipe = &t->setup.recipe;
     const uint32_t size = t->processes->size, each = recipe->part > 0 ? recipe->part : 1;
     const uint64_t step = t->position.state.step + t->position.queued + 1;
     for (uint32_t r = 0; r <= size; r++)
         t->borders[r] = (t->borders[r] + each - 1) / each;
-    const bool gains = adapt_divide(units_of_batch(recipe), seconds, size, t->borders);
+    const bool gains = divide_by_speed(units_of_batch(recipe), seconds, size, t->borders);
     if (gains)
-        exchange_recut(t->engine.exchange, t->borders);
+        exchange_redivide(t->engine.exchange, t->borders);
     set_borders(t);
     if (!gains)
         return;
-    adapt_cut(&t->adapt);
+    speed_reset(&t->speed);
     loader_close(t->samples.loader);
     const struct loader_options samples = samples_after(t, step);
     t->samples.loader = step < recipe->schedule.steps ? loader_open(&samples) : NULL;
@@ -313,14 +313,14 @@ int training_adapt(struct training *t, struct error *err)
 {
     if (!t->processes->adapts || t->processes->size == 1)
         return 0;
-    adapt_note(&t->adapt, t->samples.computed, t->samples.sequences);
-    if (!adapt_due(&t->adapt))
+    speed_note(&t->speed, t->samples.computed, t->samples.sequences);
+    if (!speed_is_due(&t->speed))
         return 0;
     double *seconds = mem_clear(t->processes->size, sizeof *seconds);
-    seconds[t->processes->rank] = adapt_seconds(&t->adapt);
+    seconds[t->processes->rank] = speed_seconds(&t->speed);
     const int result = process_group_all_reduce(t->processes, seconds, t->processes->size, err);
     if (result == 0)
-        recut(t, seconds);
+        redivide(t, seconds);
     mem_free(seconds);
     return result;
 }
@@ -345,7 +345,7 @@ static int shares_begin(struct training *t, struct error *err)
                                             recipe->batch / size)
                                      : hint(err, "--same-bits gives a process whole samples: a larger --batch");
     }
-    share_divide(units, t->processes->weights, size, units_of);
+    divide_by_weight(units, t->processes->weights, size, units_of);
     TRY(process_group_all_reduce_counts(t->processes, &hosts, 1, err));
     engine_join(&t->engine, t->processes, units_of, hosts == size);
     set_borders(t);

@@ -5,7 +5,7 @@
 #define TRAINER_RUN_TRAINING_H
 
 #include "base/error.h"
-#include "trainer/run/adapt.h"
+#include "trainer/parallel/division.h"
 #include "trainer/data/loader.h"
 #include "trainer/run/engine.h"
 #include "trainer/run/estimate.h"
@@ -30,7 +30,7 @@ struct training {
     struct position position;        /* the progress of the run */
     struct process_group *processes; /* the processes of the run; borrowed */
     uint64_t *borders; /* [processes->size + 1] process r has the samples [borders[r], borders[r + 1]) of every batch */
-    struct adapt adapt;               /* for --share auto */
+    struct speed speed;               /* for --share auto */
     struct step_samples samples;      /* of this process's share, from the position on */
     struct checkpointer checkpointer; /* used by the process that writes: directory, metrics, checkpoints, console */
     struct norms norms;               /* zeroed in a silent process or without --norms-every */
@@ -55,7 +55,7 @@ int training_open_again(struct training *training, const struct settings *settin
                         const struct training_again *again, struct error *err);
 void training_close(struct training *training);
 /* Collective, after the gradients of a step and before the samples of the next are fetched: divides the batch again if
- * that is due and gains (adapt.h). */
+ * that is due and gains (division.h). */
 int training_adapt(struct training *training, struct error *err);
 
 /* This process's share of the samples from the position to the end of the run. */

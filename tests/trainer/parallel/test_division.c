@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "trainer/run/adapt.h"
+#include "trainer/parallel/division.h"
 #include "trainer/comm/comm.h"
 #include "trainer/parallel/partition.h"
-#include "trainer/parallel/share.h"
+#include "trainer/parallel/division.h"
 #include "trainer/parallel/word_rows.h"
 
 #define ONE 1000000 /* a weight of 1 */
@@ -36,11 +36,11 @@ static void shares_are_known_ones(void **state)
         {2, {ONE, ONE, ONE}, 3, {1, 1, 0}},          /* fewer units than ranks */
         {0, {ONE, ONE}, 2, {0, 0}},                  /* no unit at all */
         {1, {333333, 666667}, 2, {0, 1}},            /* fractions */
-        {UINT64_C(1) << 40, {SHARE_WEIGHT_MAX, SHARE_WEIGHT_MAX}, 2, {UINT64_C(1) << 39, UINT64_C(1) << 39}},
+        {UINT64_C(1) << 40, {WEIGHT_MAX, WEIGHT_MAX}, 2, {UINT64_C(1) << 39, UINT64_C(1) << 39}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t borders[5];
-        share_divide(cases[i].units, cases[i].weights, cases[i].ranks, borders);
+        divide_by_weight(cases[i].units, cases[i].weights, cases[i].ranks, borders);
         assert_int_equal(borders[0], 0);
         assert_true(borders[cases[i].ranks] == cases[i].units);
         for (uint32_t r = 0; r < cases[i].ranks; r++)
@@ -62,7 +62,7 @@ static void no_share_is_off_by_one(void **state)
             sum += weights[r];
         }
         const uint64_t units = (x >> 40) % 5000;
-        share_divide(units, weights, ranks, borders);
+        divide_by_weight(units, weights, ranks, borders);
         for (uint32_t r = 0; r < ranks; r++) {
             const double exact = (double)units * (double)weights[r] / (double)sum;
             assert_true(fabs((double)(borders[r + 1] - borders[r]) - exact) < 1);
@@ -75,13 +75,13 @@ static void shares_follow_speeds(void **state)
 {
     (void)state;
     uint64_t borders[] = {0, 10, 19, 28}, few[] = {0, 2, 4, 6, 8};
-    assert_false(adapt_divide(28, (const double[]){1, 1.01, 0.99}, 3, borders));
+    assert_false(divide_by_speed(28, (const double[]){1, 1.01, 0.99}, 3, borders));
     assert_true(borders[1] == 10 && borders[2] == 19 && borders[3] == 28);
-    assert_true(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
+    assert_true(divide_by_speed(28, (const double[]){1, 2, 4}, 3, borders));
     assert_true(borders[0] == 0 && borders[1] == 16 && borders[2] == 24 && borders[3] == 28);
-    assert_false(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
+    assert_false(divide_by_speed(28, (const double[]){1, 2, 4}, 3, borders));
     /* Slow ranks keep one unit each, taken from the fastest. */
-    assert_true(adapt_divide(8, (const double[]){100, 1, 100, 100}, 4, few));
+    assert_true(divide_by_speed(8, (const double[]){100, 1, 100, 100}, 4, few));
     assert_true(few[0] == 0 && few[1] == 1 && few[2] == 6 && few[3] == 7 && few[4] == 8);
 }
 
@@ -89,18 +89,18 @@ static void shares_follow_speeds(void **state)
 static void speeds_are_medians(void **state)
 {
     (void)state;
-    struct adapt adapt = {0};
+    struct speed speed = {0};
     for (int i = 1; i <= 10; i++) {
-        assert_false(i > 1 && adapt_due(&adapt));
-        adapt_note(&adapt, i == 5 ? 1000 : 4 * i, 2);
+        assert_false(i > 1 && speed_is_due(&speed));
+        speed_note(&speed, i == 5 ? 1000 : 4 * i, 2);
     }
-    assert_true(adapt_due(&adapt) && adapt_seconds(&adapt) == 13); /* of 2 4 6 8 12 14 16 18 20 500 */
-    adapt_cut(&adapt);
+    assert_true(speed_is_due(&speed) && speed_seconds(&speed) == 13); /* of 2 4 6 8 12 14 16 18 20 500 */
+    speed_reset(&speed);
     for (int i = 1; i <= 100; i++) {
-        assert_false(adapt_due(&adapt));
-        adapt_note(&adapt, 3, i < 100 ? 1 : 0); /* an empty share has the speed of the step before */
+        assert_false(speed_is_due(&speed));
+        speed_note(&speed, 3, i < 100 ? 1 : 0); /* an empty share has the speed of the step before */
     }
-    assert_true(adapt_due(&adapt) && adapt_seconds(&adapt) == 3);
+    assert_true(speed_is_due(&speed) && speed_seconds(&speed) == 3);
 }
 
 /* `parts`: layers, which exceed the maximum, are split into three groups each. */

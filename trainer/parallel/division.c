@@ -1,0 +1,118 @@
+#include "trainer/parallel/division.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Integers only, so that every process computes the same borders. */
+void divide_by_weight(uint64_t units, const uint64_t *weights, uint32_t ranks, uint64_t *borders)
+{
+    __extension__ typedef unsigned __int128 wide; /* a product has up to 64 + 40 bits */
+    uint64_t *rest = mem_array(ranks, sizeof *rest), sum = 0, left = units;
+    for (uint32_t r = 0; r < ranks; r++) {
+        assert(weights[r] <= WEIGHT_MAX);
+        sum += weights[r];
+    }
+    assert(sum > 0);
+    for (uint32_t r = 0; r < ranks; r++) {
+        const wide product = (wide)units * weights[r];
+        borders[r + 1] = (uint64_t)(product / sum);
+        rest[r] = (uint64_t)(product % sum);
+        left -= borders[r + 1];
+    }
+    assert(left < ranks);
+    for (; left > 0; left--) { /* fewer units than ranks are left */
+        uint32_t most = 0;
+        for (uint32_t r = 1; r < ranks; r++)
+            if (rest[r] > rest[most])
+                most = r;
+        borders[most + 1]++;
+        rest[most] = 0;
+    }
+    borders[0] = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        borders[r + 1] += borders[r];
+    assert(borders[ranks] == units);
+    mem_free(rest);
+}
+
+/* ---- --share auto ---- */
+
+void speed_note(struct speed *speed, double seconds, int64_t samples)
+{
+    const double last = speed->seconds[(speed->noted + SPEED_STEPS - 1) % SPEED_STEPS];
+    speed->seconds[speed->noted++ % SPEED_STEPS] = samples > 0 ? seconds / (double)samples : last;
+}
+
+bool speed_is_due(const struct speed *speed)
+{
+    return speed->noted % SPEED_STEPS == 0 && speed->noted >= (speed->divisions > 0 ? SPEED_REST : SPEED_STEPS);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double speed_seconds(const struct speed *speed)
+{
+    double sorted[SPEED_STEPS];
+    memcpy(sorted, speed->seconds, sizeof sorted);
+    qsort(sorted, SPEED_STEPS, sizeof *sorted, by_size);
+    return (sorted[(SPEED_STEPS - 1) / 2] + sorted[SPEED_STEPS / 2]) / 2;
+}
+
+void speed_reset(struct speed *speed)
+{
+    speed->noted = 0;
+    speed->divisions++;
+}
+
+/* Seconds that the slowest process takes for a step. */
+static double slowest(const double *seconds, uint32_t ranks, const uint64_t *borders)
+{
+    double most = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        most = fmax(most, seconds[r] * (double)(borders[r + 1] - borders[r]));
+    return most;
+}
+
+/* Gives every process without a unit one from the largest share. */
+static void give_each_one(uint64_t *borders, uint32_t ranks)
+{
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t largest = 0;
+        if (borders[r + 1] > borders[r])
+            continue;
+        for (uint32_t i = 0; i < ranks; i++)
+            if (borders[i + 1] - borders[i] > borders[largest + 1] - borders[largest])
+                largest = i;
+        for (uint32_t i = 1; i <= ranks; i++)
+            borders[i] = borders[i] + (i >= r + 1) - (i >= largest + 1);
+    }
+}
+
+bool divide_by_speed(uint64_t units, const double *seconds, uint32_t ranks, uint64_t *borders)
+{
+    uint64_t *weights = mem_array(ranks, sizeof *weights), *cut = mem_array(ranks + 1, sizeof *cut);
+    double fastest = HUGE_VAL;
+    for (uint32_t r = 0; r < ranks; r++)
+        fastest = fmin(fastest, seconds[r]);
+    bool gains = fastest > 0;
+    for (uint32_t r = 0; gains && r < ranks; r++)
+        weights[r] = (uint64_t)llround(1e9 * fastest / seconds[r]);
+    if (gains) {
+        divide_by_weight(units, weights, ranks, cut);
+        give_each_one(cut, ranks);
+        gains = slowest(seconds, ranks, cut) <= (1 - SPEED_GAIN) * slowest(seconds, ranks, borders);
+    }
+    if (gains)
+        memcpy(borders, cut, (ranks + 1) * sizeof *cut);
+    mem_free(weights);
+    mem_free(cut);
+    return gains;
+}
