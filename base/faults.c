@@ -289,3 +289,8 @@ double fault_progress_seconds(double otherwise)
 {
     return number_of("DS_PROGRESS_SECONDS", otherwise);
 }
+
+double fault_wait(double seconds)
+{
+    return seconds * number_of("DS_WAITS", 1);
+}

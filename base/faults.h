@@ -10,6 +10,7 @@
  *   DS_SLOW=SECONDS,SECONDS,…                         by how much longer each sequence takes in each rank
  *   DS_JOURNAL_EVERY=window                           a build writes its journal after every window
  *   DS_RESTART_SECONDS, DS_PROGRESS_SECONDS           the wait before the first restart; between lines of progress
+ *   DS_WAITS=FACTOR                                   by which waits for processes that are lost, or false, are shorter
  *   DS_TRACE_FILE=PATH                                every change of a file is recorded there: see trace_begin
  *   DS_COUNT_CALLS=PATH                               at the end, how many there were: "CHANGES READS ALLOCATIONS" */
 #ifndef BASE_FAULTS_H
@@ -79,6 +80,7 @@ void fault_slow(uint32_t rank, int64_t sequences); /* sleeps */
 bool fault_journal_every_window(void);
 double fault_restart_seconds(double otherwise);
 double fault_progress_seconds(double otherwise);
+double fault_wait(double seconds);
 
 #else
 
@@ -104,6 +106,7 @@ double fault_progress_seconds(double otherwise);
 #define fault_journal_every_window()      false
 #define fault_restart_seconds(otherwise)  (otherwise)
 #define fault_progress_seconds(otherwise) (otherwise)
+#define fault_wait(seconds)               (seconds)
 
 #endif
 #endif

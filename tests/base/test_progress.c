@@ -181,6 +181,8 @@ static void a_terminal_gets_one_line_rewritten(void **state)
 static void take_signals(void *argument)
 {
     const int *signals = argument;
+    signal(SIGINT, SIG_DFL); /* what runs in the background ignores it, and what is ignored stays so */
+    signal(SIGHUP, SIG_DFL);
     stop_on_signals();
     if (stop_requested())
         _exit(1);

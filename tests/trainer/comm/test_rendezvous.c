@@ -27,6 +27,7 @@
 #include "trainer/comm/rendezvous.h"
 #include "trainer/comm/rendezvous_parts.h"
 #include "trainer/comm/endpoint.h"
+#include "tests/needs_faults.h"
 
 #define RANKS_MAX 9
 
@@ -367,7 +368,9 @@ static void an_impostor_is_not_trusted(void **state)
     job_key_random(&key);
     assert_int_equal(listen_here(&listener, place, &err), 0);
     write_file('5', (unsigned)atoi(strrchr(place, ':') + 1));
+    setenv("DS_WAITS", "0.1", 1); /* it gives up on the impostor after half a second */
     start_with(options_of(1, 2, file_name), talk);
+    unsetenv("DS_WAITS");
     struct pollfd wait = {.fd = listener, .events = POLLIN};
     assert_int_equal(poll(&wait, 1, 5000), 1);
     line_open(&line, accept(listener, NULL, NULL), HELLO_MAX, 4096);
@@ -601,7 +604,7 @@ static int be_killed(struct rendezvous *rendezvous, uint32_t rank, struct error 
 {
     rendezvous_progress(rendezvous, 41, "bucket %u", 3u);
     TRY(exchange_some(rendezvous, rank, 0, err));
-    sleep_ms(1300); /* so that the report is sent */
+    sleep_ms(600); /* so that the report is sent */
     if (rank == victim) {
         shared->event = clock_now();
         raise(SIGKILL);
@@ -612,6 +615,7 @@ static int be_killed(struct rendezvous *rendezvous, uint32_t rank, struct error 
 static void a_killed_process_is_named(void **state)
 {
     (void)state;
+    setenv("DS_WAITS", "0.2", 1); /* reports come more often */
     for (victim = 0; victim <= 2; victim += 2) {
         char words[80];
         set_up(NULL);
@@ -629,12 +633,13 @@ static void a_killed_process_is_named(void **state)
         snprintf(words, sizeof words, "pid %d", pids[victim]);
         says(3, words);
     }
+    unsetenv("DS_WAITS");
 }
 
 static int be_stopped(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     rendezvous_progress(rendezvous, 7, "forward");
-    sleep_ms(1300);
+    sleep_ms(600);
     if (rank == victim)
         raise(SIGSTOP);
     return work(rendezvous, err);
@@ -643,6 +648,7 @@ static int be_stopped(struct rendezvous *rendezvous, uint32_t rank, struct error
 static void a_stopped_process_is_named(void **state)
 {
     (void)state;
+    setenv("DS_WAITS", "0.2", 1); /* reports come more often, and no farewell of the stopped process is waited for */
     for (victim = 0; victim <= 2; victim += 2) {
         set_up(NULL);
         for (uint32_t rank = 0; rank < 3; rank++) {
@@ -662,6 +668,7 @@ static void a_stopped_process_is_named(void **state)
         kill(pids[victim], SIGKILL);
         waitpid(pids[victim], NULL, 0);
     }
+    unsetenv("DS_WAITS");
 }
 
 static int stand_still(struct rendezvous *rendezvous, uint32_t rank, struct error *err)

@@ -309,7 +309,9 @@ static void who_fails_before_the_meeting_ends_it(void **state)
     (void)state;
     struct outcome outcome;
     const double from = clock_now();
+    setenv("DS_WAITS", "0.2", 1);
     run(ranks(3), "early", 2, &outcome);
+    unsetenv("DS_WAITS");
     assert_int_equal(outcome.code, ERR_USAGE);
     says_once(outcome.err, "program: nothing is right");
     assert_true(clock_now() - from < 20);
@@ -319,6 +321,7 @@ static void who_fails_before_the_meeting_ends_it(void **state)
 static void who_is_killed_before_the_meeting_is_named(void **state)
 {
     (void)state;
+    setenv("DS_WAITS", "0.2", 1); /* the others are asked to leave after a second */
     for (uint32_t victim = 0; victim < 3; victim += 2) {
         struct outcome outcome;
         char words[80];
@@ -327,6 +330,7 @@ static void who_is_killed_before_the_meeting_is_named(void **state)
         says_once(outcome.err, words);
         assert_int_equal(outcome.code, ERR_PEER);
     }
+    unsetenv("DS_WAITS");
 }
 
 static void await_ready(const struct parent *parent)
