@@ -11,8 +11,8 @@
 # libclang-rt-19-dev llvm-19 dpkg-dev; for musl musl-tools dpkg-dev. A leg whose compiler or emulator is missing counts
 # as skipped, as do msan and musl where scripts/libraries.sh cannot fetch the sources of the libraries that they link;
 # these two leave out MPI, gloo and HDF5. Builds in build/matrix; warnings are errors. About 5 minutes of a core for a
-# compiler, 20 for the emulator or msan. The last lines are the table of tests/README.md and the commit. Exit 1: a leg
-# failed; 77: all were skipped.
+# compiler, 20 for the emulator or msan. The last lines are the table of docs/BENCHMARKS.md and the commit. Exit 1: a
+# leg failed; 77: all were skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -5,7 +5,7 @@
     scripts/mutate.py --room shards       those of one room, or of a folder below it (trainer/data)
     scripts/mutate.py --only 17 --only 30 these
     scripts/mutate.py --check             only: is every place still there, and every test? (the ctest tidy_mutations)
-    scripts/mutate.py --table             only: the table in tests/README.md, from the results of the last run
+    scripts/mutate.py --table             only: the table in docs/BENCHMARKS.md, from the results of the last run
 
 All of them are in one build: a copy of the tree, in which each place asks the environment variable DS_MUTANT whether
 the fault is to be made. First every test that is needed runs without a fault, then for each fault the tests that reach
