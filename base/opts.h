@@ -68,6 +68,7 @@ struct opt_row {
     char letter;      /* one-letter form, or 0 */
     enum opt_type type;
     enum opt_scope scope;
+    const char *key;           /* path of the key that says the same in a configuration file, "a.b"; or NULL */
     size_t field;              /* offsetof(struct settings, ...) */
     const char *value;         /* name of the value in the help ("FILE"), NULL for a flag */
     const char *default_text;  /* parsed like a value; NULL: the field stays zero */
@@ -158,6 +159,12 @@ bool opts_typed(int argc, char **argv, const char *name);
  * takes paths is an array of strings. Texts and paths that are not set are omitted. Ill-formed UTF-8 in a text becomes
  * '?' (json_name). The caller json_decref's it. */
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
+
+/* Sets the row's field from the value of its key: true or false for a flag, a number, a choice's name, [a, b] for a
+ * ramp. False: it is none of these, and `wanted` says what it is not ("not a number from 0 to 0.99"); the field is
+ * undefined. The row is not of a text, a size, a duration or a list. */
+#define OPT_WANTED_BYTES 160
+bool opts_set_json(const struct opt_row *row, const json_t *value, void *settings, char wanted[OPT_WANTED_BYTES]);
 
 /* A command line to type after this one: `verb`, unless it may be left out, with the inputs of this command (bare
  * arguments), and with those of the given options that `verb` has too and `leave` does not list (" out limit "). -q,

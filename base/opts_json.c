@@ -1,10 +1,13 @@
-/* In: settings. Out: the options in force as JSON, each with a text that reads back as the same value. */
+/* Options and JSON: the options in force, each with a text that reads back as the same value; and the value of a
+ * configuration's key. */
 #include "base/opts_rows.h"
 
 #include "base/output.h"
 
+#include <assert.h>
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,4 +153,94 @@ json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb
             json_object_set_new(options, row->name, value_of(row, field));
     }
     return options;
+}
+
+/* ---- the value of a key ---- */
+
+static bool set_number(const json_t *value, double min, double max, bool whole, double *number, char *wanted)
+{
+    *number = json_number_value(value);
+    snprintf(wanted, OPT_WANTED_BYTES, "not a %s from %g to %g", whole ? "count" : "number", min, max);
+    return json_is_number(value) && *number >= min && *number <= max && (!whole || floor(*number) >= *number);
+}
+
+static bool set_count(const struct opt_row *row, const json_t *value, uint64_t *field, char *wanted)
+{
+    double number;
+    const double most = row->max > 0 ? (double)row->max : 1e15;
+    assert(!row->ramp);
+    if (!set_number(value, (double)row->min, most, true, &number, wanted))
+        return false;
+    *field = (uint64_t)number;
+    return true;
+}
+
+static bool set_millionths(const struct opt_row *row, const json_t *value, uint32_t *fields, char *wanted)
+{
+    const bool two = row->ramp && json_array_size(value) == 2;
+    snprintf(wanted, OPT_WANTED_BYTES, "%s",
+             row->ramp ? "neither a number above 0 and at most 1, nor two, as [0.3, 0.15]"
+                       : "not a number above 0 and at most 1");
+    for (size_t i = 0; i < (row->ramp ? 2 : 1); i++) {
+        const json_t *one = two ? json_array_get(value, i) : value;
+        const double number = json_number_value(one);
+        if (!json_is_number(one) || !(number >= 1e-6 && number <= 1))
+            return false;
+        fields[i] = (uint32_t)lround(number * OPT_MILLION);
+    }
+    return true;
+}
+
+static bool set_choice(const struct opt_row *row, const json_t *value, int *field, char *wanted)
+{
+    const struct str name = str_of(json_is_string(value) ? json_string_value(value) : "");
+    struct buf names = {0};
+    size_t count = 0;
+    while (opt_choice_name(row, count).data)
+        count++;
+    size_t i = 0;
+    while (i < count && !str_equal(opt_choice_name(row, i), name))
+        i++;
+    if (i < count) {
+        *field = opt_choice_value(row, i);
+        return true;
+    }
+    for (i = 0; i < count; i++)
+        buf_addf(&names, "%s\"%.*s\"",
+                 i == 0       ? ""
+                 : count == 2 ? " nor "
+                              : ", ",
+                 (int)opt_choice_name(row, i).size, opt_choice_name(row, i).data);
+    snprintf(wanted, OPT_WANTED_BYTES, "%s %s", count == 2 ? "neither" : "none of", buf_text(&names));
+    buf_release(&names);
+    return false;
+}
+
+bool opts_set_json(const struct opt_row *row, const json_t *value, void *settings, char wanted[OPT_WANTED_BYTES])
+{
+    void *field = opt_field(row, settings);
+    switch (row->type) {
+    case OPT_FLAG:
+        snprintf(wanted, OPT_WANTED_BYTES, "neither true nor false");
+        *(bool *)field = json_is_true(value);
+        return json_is_boolean(value);
+    case OPT_COUNT:
+        return set_count(row, value, field, wanted);
+    case OPT_REAL:
+        return set_number(value, row->real_min, row->real_max, false, field, wanted);
+    case OPT_MILLIONTHS:
+        return set_millionths(row, value, field, wanted);
+    case OPT_CHOICE:
+        return set_choice(row, value, field, wanted);
+    case OPT_SIZE:
+    case OPT_DURATION:
+    case OPT_TEXT:
+    case OPT_SET:
+    case OPT_NUMBERS:
+    case OPT_PATHS:
+    case OPT_COUNT_OR_TIME:
+        break;
+    }
+    assert(false); /* opts.h excludes these types */
+    return false;
 }

@@ -884,11 +884,74 @@ static void the_other_completions_are_valid(void **state)
     buf_release(&text);
 }
 
+/* Reads JSON into an option of the table above; returns what its field then is, or what the value is not. */
+static const char *by_json(struct run *run, const char *option, const char *json)
+{
+    static char text[OPT_WANTED_BYTES];
+    const struct opt_row *row = rows;
+    while (strcmp(row->name, option) != 0)
+        row++;
+    json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+    assert_non_null(value);
+    if (opts_set_json(row, value, &run->settings, text)) {
+        json_t *options = opts_json(&program, &verbs[1], &run->settings);
+        snprintf(text, sizeof text, "%s", json_string_value(json_object_get(options, option)));
+        json_decref(options);
+    }
+    json_decref(value);
+    return text;
+}
+
+static void a_key_sets_the_field_of_its_option(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *json, *text;
+    } cases[] = {
+        {"cased", "true", "true"},
+        {"cased", "false", "false"},
+        {"cased", "1", "neither true nor false"},
+        {"lr", "0.25", "0.25"},
+        {"lr", "-1", "-1"},
+        {"lr", "10", "1e+01"},
+        {"lr", "10.5", "not a number from -1 to 10"},
+        {"lr", "-1.5", "not a number from -1 to 10"},
+        {"lr", "\"1\"", "not a number from -1 to 10"},
+        {"lr", "null", "not a number from -1 to 10"},
+        {"threads", "1", "1"},
+        {"threads", "1024", "1024"},
+        {"threads", "8.0", "8"},
+        {"threads", "0", "not a count from 1 to 1024"},
+        {"threads", "1025", "not a count from 1 to 1024"},
+        {"threads", "1.5", "not a count from 1 to 1024"},
+        {"mask-prob", "0.25", "0.25"},
+        {"mask-prob", "0", "not a number above 0 and at most 1"},
+        {"mask-prob", "[0.25, 0.5]", "not a number above 0 and at most 1"},
+        {"share", "0.25", "0.25"},
+        {"share", "[0.25, 0.5]", "0.25:0.5"},
+        {"share", "[0.25]", "neither a number above 0 and at most 1, nor two, as [0.3, 0.15]"},
+        {"share", "[0.25, 1.5]", "neither a number above 0 and at most 1, nor two, as [0.3, 0.15]"},
+        {"pairs", "\"none\"", "none"},
+        {"pairs", "\"nsp\"", "nsp"},
+        {"pairs", "\"\"", "neither \"nsp\" nor \"none\""},
+        {"pairs", "0", "neither \"nsp\" nor \"none\""},
+        {"shape", "\"cube\"", "cube"},
+        {"shape", "\"Cube\"", "none of \"ball\", \"cube\", \"cone\""},
+    };
+    struct run run;
+    split(&run, "extract FILE");
+    assert_int_equal(opts_parse(&program, run.argc, run.argv, &run.settings, &run.result, &run.err), 0);
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_string_equal(by_json(&run, cases[i].option, cases[i].json), cases[i].text);
+    opts_release(&program, &run.settings, &run.result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_for_no_verb_is_a_bug),
         cmocka_unit_test(a_row_without_a_scope_is_a_bug),
+        cmocka_unit_test(a_key_sets_the_field_of_its_option),
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),

@@ -22,22 +22,21 @@ static const struct trial {
     {"config", {SOURCE_DIR "/samples/configs/laptop.json", SOURCE_DIR "/samples/configs/fast-mini.json"}, NULL},
     {"recipe", {"fast", NULL}, NULL},
     {"set", {"optimizer.params.eps=1e-5", "optimizer.params.eps=1e-4"}, NULL},
-    {"batch-warmup", {"5", "7"}, "--batch=8:16"},
+    {"batch-warmup", {"5", "7"}, "--set=batch_warmup.from=8"},
     {"decay", {"0.25", "0.5"}, "--schedule=wsd"},
     {"pld-compat", {NULL, NULL}, "--set=progressive_layer_drop.enabled=true"},
 };
 
 static struct opt_program program;
 
-/* The identity of the run that these arguments (NULL: none) start on a dataset and a model that are always the same. */
-static json_t *identity_of(const char *argument, const char *beside)
+/* The identity of the run that three arguments (NULL: none) start on a dataset and a model that are always the same. */
+static json_t *identity_of(const char *first, const char *second, const char *third)
 {
-    const char *argv[5] = {"dstrain", "train"};
+    const char *argv[5] = {"dstrain", "train"}, *const arguments[3] = {first, second, third};
     int argc = 2;
-    if (argument)
-        argv[argc++] = argument;
-    if (beside)
-        argv[argc++] = beside;
+    for (int i = 0; i < 3; i++)
+        if (arguments[i])
+            argv[argc++] = arguments[i];
     struct settings settings = {.program = &program};
     struct opt_result parsed;
     struct error err = {0};
@@ -92,7 +91,7 @@ static bool changes(const struct opt_row *row, const char *beside)
         const char *value = value_of(row, i);
         if (row->type == OPT_FLAG ? i == 0 : value != NULL)
             snprintf(text, sizeof text, row->type == OPT_FLAG ? "--%s" : "--%s=%s", row->name, value);
-        identities[i] = identity_of(text[0] ? text : NULL, beside);
+        identities[i] = identity_of(text[0] ? text : NULL, beside, NULL);
     }
     const bool differ = !json_equal(identities[0], identities[1]);
     json_decref(identities[0]);
@@ -137,6 +136,34 @@ static void the_identity_has_what_rows_say(void **state)
     assert_true(in > 15 && out > 30);
 }
 
+/* The key of an option gives the run that the option gives, and is overridden by it. */
+static void a_key_says_what_its_option_says(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    for (const struct opt_row *row = program.rows; row->name; row++) {
+        char option[100], other[100], key[100];
+        if (!row->key || !opt_row_is_for(row, &(struct opt_verb){.name = "train"}))
+            continue;
+        const char *beside = beside_of(row);
+        snprintf(option, sizeof option, "--%s=%s", row->name, value_of(row, 1));
+        snprintf(other, sizeof other, "--%s=%s", row->name, value_of(row, 0));
+        snprintf(key, sizeof key, "--set=%s=%s", row->key, value_of(row, 1));
+        json_t *by_option = identity_of(option, beside, NULL), *by_key = identity_of(key, beside, NULL);
+        json_t *by_other = identity_of(other, beside, NULL), *by_both = identity_of(other, key, beside);
+        if (!json_equal(by_option, by_key))
+            fail_msg("%s and %s are different runs", key, option);
+        if (!json_equal(by_other, by_both))
+            fail_msg("%s does not override %s", other, key);
+        json_decref(by_option);
+        json_decref(by_key);
+        json_decref(by_other);
+        json_decref(by_both);
+        count++;
+    }
+    assert_true(count > 4);
+}
+
 static void names_are_short(void **state)
 {
     (void)state;
@@ -147,6 +174,7 @@ static void names_are_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
+                                       cmocka_unit_test(a_key_says_what_its_option_says),
                                        cmocka_unit_test(names_are_short)};
     log_open("test", LOG_QUIET, false);
     program = options_program();

@@ -12,38 +12,47 @@
 
 struct keys {
     const char *file; /* NULL: no --config; defaults are then ours, else DeepSpeed's */
-    json_t *values;   /* file and --set merged, without values that are "auto" */
+    json_t *values;   /* file and --set merged, in one form for each meaning; a value that says "auto" is absent */
     json_t *set;      /* --set alone, so that errors can name the origin of a key */
     struct buf notes; /* ignored keys */
+
+    /* The command's settings, with the key's value where an option was not given and has a key. */
+    struct settings settings;
+
+    /* Keys that decide what others mean, or that are valid only together. 0, NULL and false: absent. */
+    uint64_t batch, micro_batch, accumulation, batch_from;
+    uint64_t zero;                     /* zero_optimization.stage */
+    const char *optimizer, *scheduler; /* types; "not a string" if they are none */
+    bool fp16, bf16, bfloat16, layer_drop;
 };
 
-/* ERR_USAGE: not JSON, a duplicate key, too deep, or --set without the form key.path=value. The caller releases *keys,
- * on errors too. */
+/* ERR_USAGE: not JSON, a duplicate key, too deep, --set without the form key.path=value, or a value that is not of its
+ * key's type. The caller releases *keys, on errors too. */
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err);
 void keys_release(struct keys *keys);
 
-/* Sets optimizer, schedule, clipping, precision, loss scaling and the rest in the recipe, whose schedule.steps must be
- * set. Command-line options take precedence. Logs the ignored keys. ERR_USAGE names the key and its origin. */
-int keys_apply(struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
-
 /* Sets only the batch, which --epochs needs to compute the steps. *warmup becomes the number of steps over which
  * batches grow from recipe->batches.first, below 1 a fraction of all steps; 0: all batches have the same size. */
-int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, double *warmup,
-               struct error *err);
+int keys_batch(const struct keys *keys, struct recipe *recipe, double *warmup, struct error *err);
+
+/* Sets optimizer, schedule, clipping, precision, loss scaling and the rest in the recipe, whose schedule.steps must be
+ * set. Command-line options take precedence. Logs the ignored keys. ERR_USAGE names the key and its origin. */
+int keys_apply(struct keys *keys, struct recipe *recipe, struct error *err);
+
+/* Adds to the identity what the recipe has for the keys whose paths begin with `prefix`. */
+void keys_identity(const struct recipe *recipe, const char *prefix, json_t *identity);
 
 /* ---- between the files of this folder ---- */
 
 /* The value at "a.b.c", or NULL. */
 const json_t *keys_get(const json_t *object, const char *path);
-const char *keys_text(const struct keys *keys, const char *path); /* NULL: absent, or not a string */
-bool keys_enabled(const struct keys *keys, const char *block);    /* BLOCK.enabled is true */
-/* keys_real: sets *out if the key is present; it must be a number within the range. keys_count: *out becomes the key's
- * value, a count of at least 1, or 0 if it is absent. */
-int keys_real(const struct keys *keys, const char *path, double min, double max, double *out, struct error *err);
-int keys_count(const struct keys *keys, const char *path, uint64_t *out, struct error *err);
+/* Whether the option was given, or else its key. The name must be that of an option with a key. */
+bool keys_told(const struct keys *keys, const char *option);
 /* ERR_USAGE "FILE: KEY: TEXT" or "--set KEY: TEXT", depending on where the key is from. */
 int keys_complain(const struct keys *keys, const char *path, const char *text, struct error *err);
+/* Sets the fields of struct keys from the values. */
+int keys_take(struct keys *keys, struct error *err);
 /* Chooses optimizer, schedule, precision and whatever else the other keys depend on. */
-int keys_choose(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
+int keys_choose(const struct keys *keys, struct recipe *recipe, struct error *err);
 
 #endif

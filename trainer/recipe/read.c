@@ -1,8 +1,7 @@
 /* In: --config and --set. Out: one JSON object, and functions that look up its keys. */
 #include "trainer/recipe/keys.h"
 
-#include <math.h>
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -39,6 +38,16 @@ static void drop_auto(json_t *object)
         else if (json_is_object(value))
             drop_auto(value);
     }
+}
+
+/* Gives DeepSpeed's values with the same meaning one form. */
+static void unify(json_t *values)
+{
+    drop_auto(values);
+    if (json_is_true(json_object_get(values, "zero_optimization")))
+        json_object_set_new(values, "zero_optimization", json_pack("{s:i}", "stage", 1));
+    if (json_is_null(json_object_get(values, "communication_data_type"))) /* its default */
+        json_object_del(values, "communication_data_type");
 }
 
 /* Sets the value at a path in `object` and takes ownership of it; anything on the path that is not an object is
@@ -79,7 +88,7 @@ static int set_one(struct keys *keys, const char *text, struct error *err)
 
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err)
 {
-    *keys = (struct keys){.file = settings->config, .set = json_object()};
+    *keys = (struct keys){.file = settings->config, .set = json_object(), .settings = *settings};
     if (settings_given(settings, "recipe")) {
         const struct named_recipe *recipe = recipe_at((size_t)settings->recipe);
         if (keys->file)
@@ -97,8 +106,8 @@ int keys_read(struct keys *keys, const struct settings *settings, struct error *
     for (size_t i = 0; i < settings->set.count; i++)
         TRY(set_one(keys, settings->set.items[i], err));
     TRY(too_deep("--set", keys->set, 0, err));
-    drop_auto(keys->values);
-    return 0;
+    unify(keys->values);
+    return keys_take(keys, err);
 }
 
 void keys_release(struct keys *keys)
@@ -125,27 +134,11 @@ int keys_complain(const struct keys *keys, const char *path, const char *text, s
     return fail_at(err, ERR_USAGE, keys->file, ERROR_NO_OFFSET, "%.200s: %s", path, text);
 }
 
-const char *keys_text(const struct keys *keys, const char *path)
+bool keys_told(const struct keys *keys, const char *option)
 {
-    return json_string_value(keys_get(keys->values, path));
-}
-
-bool keys_enabled(const struct keys *keys, const char *block)
-{
-    char path[80];
-    snprintf(path, sizeof path, "%s.enabled", block);
-    return json_is_true(keys_get(keys->values, path));
-}
-
-int keys_count(const struct keys *keys, const char *path, uint64_t *out, struct error *err)
-{
-    const json_t *value = keys_get(keys->values, path);
-    const double real = json_number_value(value);
-    *out = 0;
-    if (!value)
-        return 0;
-    if (!json_is_number(value) || !(real >= 1 && real <= 1e9) || real != floor(real))
-        return keys_complain(keys, path, "not a count of at least 1", err);
-    *out = (uint64_t)real;
-    return 0;
+    const struct opt_row *row = keys->settings.program->rows;
+    while (row->name && !(row->key && strcmp(row->name, option) == 0))
+        row++;
+    assert(row->name);
+    return settings_given(&keys->settings, option) || keys_get(keys->values, row->key);
 }

@@ -77,12 +77,12 @@ int recipe_make(const struct settings *settings, const struct material *material
      * needs the number of steps, and the schedule's keys are checked against both. */
     int result = keys_read(&keys, settings, err);
     if (result == 0)
-        result = keys_batch(&keys, settings, recipe, &warmup, err);
+        result = keys_batch(&keys, recipe, &warmup, err);
     if (result == 0)
         result = steps_of(settings, material->samples, recipe, warmup, &recipe->schedule.steps, err);
     recipe->batches.steps = (uint64_t)llround(warmup < 1 ? warmup * (double)recipe->schedule.steps : warmup);
     if (result == 0)
-        result = keys_apply(&keys, settings, recipe, err);
+        result = keys_apply(&keys, recipe, err);
     if (result == 0 && settings->same_bits)
         result = choose_part(recipe, err);
     if (result == 0 && recipe->rewarmup) /* the schedule counts updates, which are fewer than steps in fp16 */
@@ -130,7 +130,6 @@ static json_t *data_identity(const struct recipe *recipe)
 
 static json_t *model_identity(const struct model_config *config)
 {
-    const struct layer_drop *drop = &config->layer_drop;
     json_t *json =
         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:f, s:f, s:f, s:f}", "layers", config->layers,
                   "hidden", config->hidden, "heads", config->heads, "intermediate", config->intermediate, "vocabulary",
@@ -141,9 +140,6 @@ static json_t *model_identity(const struct model_config *config)
     config_add_variant(config, json);
     if (config->spare > 0)
         json_object_set_new(json, "spare_rows", json_integer(config->spare));
-    if (drop->theta > 0)
-        add_all(json, json_pack("{s:f, s:f, s:b}", "layer_drop_theta", drop->theta, "layer_drop_gamma", drop->gamma,
-                                "pld_compat", drop->compat));
     return json;
 }
 
@@ -164,9 +160,9 @@ static json_t *optimizer_identity(const struct recipe *recipe)
 {
     const struct optimizer *o = &recipe->optimizer;
     const struct optimizer_facts *kind = &optimizer_kinds[o->kind];
-    json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:f}", "optimizer", kind->name, "beta1", o->beta1, "beta2",
-                             o->beta2, "eps", o->epsilon, "weight_decay", o->weight_decay, "bias_correction",
-                             o->bias_correction, "gradient_clipping", recipe->clipping);
+    json_t *json = json_pack("{s:s, s:f, s:f}", "optimizer", kind->name, "beta1", o->beta1, "beta2", o->beta2);
+    keys_identity(recipe, "optimizer.", json);
+    keys_identity(recipe, "gradient_clipping", json);
     add_fields(json, kind->params, o);
     if (o->scaled_rate || o->decay_all || o->tensor_norm > 0)
         add_all(json, json_pack("{s:b, s:b, s:f}", "scaled_rate", o->scaled_rate, "decay_all", o->decay_all,
@@ -202,12 +198,16 @@ static void add_head(json_t *identity, const struct head_choice *head, int32_t l
 
 json_t *recipe_identity(const struct recipe *recipe)
 {
-    const struct scaler_settings *s = &recipe->scaling;
+    const struct layer_drop *drop = &recipe->config.layer_drop;
     json_t *identity = data_identity(recipe);
     if (recipe->task[0])
         json_object_set_new(identity, "task", json_string(recipe->task));
     add_head(identity, &recipe->head, recipe->config.labels);
     add_all(identity, model_identity(&recipe->config));
+    if (drop->theta > 0) {
+        keys_identity(recipe, "progressive_layer_drop.", identity);
+        json_object_set_new(identity, "pld_compat", json_boolean(drop->compat));
+    }
     add_all(identity, optimizer_identity(recipe));
     if (recipe->steps_before > 0)
         add_all(identity, json_pack("{s:I, s:I}", "resumed_step", (json_int_t)recipe->steps_before, "resumed_samples",
@@ -215,11 +215,10 @@ json_t *recipe_identity(const struct recipe *recipe)
     add_all(identity, schedule_identity(&recipe->schedule));
     if (recipe->part > 0)
         add_all(identity, json_pack("{s:b, s:i}", "same_bits", 1, "micro_batch", (int)recipe->part));
-    if (recipe->precision_given && recipe->precision == PRECISION_FP16)
-        add_all(identity, json_pack("{s:f, s:f, s:I, s:I, s:b, s:f, s:s}", "loss_scale", s->loss_scale,
-                                    "initial_scale_power", s->initial_power, "loss_scale_window", (json_int_t)s->window,
-                                    "hysteresis", (json_int_t)s->hysteresis, "consecutive_hysteresis", s->consecutive,
-                                    "min_loss_scale", s->minimum, "loss_scale_rule", s->patient ? "patient" : "plain"));
+    if (recipe->precision_given && recipe->precision == PRECISION_FP16) {
+        keys_identity(recipe, "fp16.", identity);
+        json_object_set_new(identity, "loss_scale_rule", json_string(recipe->scaling.patient ? "patient" : "plain"));
+    }
     return identity;
 }
 
