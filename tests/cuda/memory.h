@@ -18,7 +18,7 @@ void *device_take(size_t bytes); /* NULL if there is not enough; filled with NaN
 void device_give(void *memory);  /* may be NULL */
 size_t device_free_bytes(void);
 
-/* Are all these bytes in one block? */
+/* Whether all these bytes are in one block. */
 bool device_holds(const void *memory, size_t bytes);
 
 /* A recursive lock of device memory. */

@@ -241,7 +241,7 @@ static void read_gifts(const struct operation *op)
     }
 }
 
-/* Has every process written (or else read) operation n? */
+/* Whether every process has written (or else read) operation n. */
 static bool all_did(const struct operation *op, size_t n, bool wrote)
 {
     struct meeting *meeting = op->comm->meeting;

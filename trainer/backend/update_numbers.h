@@ -94,7 +94,7 @@ NUMBERS double tensor_factor(const struct update_step *step, double factor, doub
     return factor;
 }
 
-/* Does the direction have a part c? */
+/* Whether the direction has a part c. */
 NUMBERS bool has_slopes(enum optimizer_kind kind)
 {
     switch (kind) { /* no default, here and below: the compiler asks for each new kind */

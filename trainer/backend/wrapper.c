@@ -1,4 +1,3 @@
-/* In: calls that do not compute. Out: the same calls to the inner backend. */
 #include "trainer/backend/wrapper.h"
 
 #include "base/mem.h"

@@ -1,4 +1,3 @@
-/* In: steps of children. Out: the same for their parent, after they have died. */
 #include "trainer/comm/board.h"
 
 #include "base/hash.h"

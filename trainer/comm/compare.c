@@ -1,5 +1,4 @@
-/* In: the facts of each process. Out: the same error in every process, because all compare the same blocks in the
- * same order. */
+/* All processes compare the same blocks in the same order, so all of them find the same first difference. */
 #include "trainer/comm/rendezvous_parts.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: HOST:PORT or FILE. Out: sockets of rank 0 and to rank 0. */
 #include "trainer/comm/endpoint.h"
 
 #include "base/file.h"
@@ -223,7 +222,8 @@ bool endpoint_is_hidden(const struct endpoint *endpoint)
     return endpoint->path && access(endpoint->path, R_OK) < 0 && errno == EACCES;
 }
 
-/* Did the socket connect to itself? It may where nobody listens at a port of the range that the system assigns. */
+/* Whether the socket has connected to itself, as it may where nobody listens at a port of the range that the system
+ * assigns. */
 static bool is_own_end(int fd)
 {
     struct sockaddr_storage near = {0}, far = {0};

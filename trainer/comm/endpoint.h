@@ -52,7 +52,7 @@ void endpoint_withdraw(const struct endpoint *endpoint, struct str text);
 /* For the others: where rank 0 may be now; < 0 while that is unknown (no such name, no FILE yet). Each call resolves
  * the name, or reads the FILE, again. */
 int endpoint_resolve(const struct endpoint *endpoint, struct addresses *addresses, struct error *err);
-/* Is there a FILE that this user may not read? Then waiting does not help. */
+/* Whether there is a FILE that this user may not read: then waiting does not help. */
 bool endpoint_is_hidden(const struct endpoint *endpoint);
 int endpoint_read(struct str text,
                   struct addresses *addresses); /* parses what endpoint_describe wrote; < 0: malformed */
@@ -61,7 +61,7 @@ int endpoint_connect(const struct addresses *addresses, size_t i, double seconds
 
 /* Addresses of IPv4 or IPv6. address_text writes an IPv4 address mapped into IPv6 as IPv4. */
 bool address_is_loopback(const struct sockaddr *address);
-/* Does it mean the same on every machine? A link-local one needs the name of an interface. NULL is not usable. */
+/* Whether it means the same on every machine. A link-local one needs the name of an interface. NULL is not usable. */
 bool address_is_usable(const struct sockaddr *address);
 bool address_is_any(const struct sockaddr *address); /* 0.0.0.0 or :: */
 void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT]);
@@ -71,7 +71,7 @@ void socket_tune(int fd);
 void socket_address(int fd, char text[ADDRESS_TEXT]);
 /* The other end's address and port: "10.0.0.2:51234", "[::1]:51234"; "" if it is gone. */
 void socket_far_address(int fd, char text[ADDRESS_TEXT]);
-/* Do both ends have the same address, or a loopback address? Then they are on one machine. */
+/* True if both ends are on one machine: they have the same address, or a loopback address. */
 bool socket_is_here(int fd);
 
 #endif

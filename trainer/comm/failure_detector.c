@@ -1,5 +1,5 @@
-/* In: reports and when they came. Out: which process is lost, in words. A process that waits for others cannot be what
- * they wait for; so among those that do not move, the one that does not wait is the culprit. */
+/* A process that waits for others cannot be what they wait for. So among those that do not move, the one that does not
+ * wait is the culprit. */
 #include "trainer/comm/failure_detector.h"
 
 #include <inttypes.h>

@@ -38,7 +38,7 @@ char *peer_text(const struct peer *peer, char text[PEER_TEXT]);
 /* The error of a process whose line broke, by a fault ("it sent …") or, with NULL, because the process ended:
  * ERR_PEER. */
 int fail_peer_lost(const struct peer *peer, const char *fault, struct error *err);
-/* Has it sent nothing for `timeout` seconds? fail_peer_silent: the error of such a process, ERR_PEER. */
+/* Whether it has sent nothing for `timeout` seconds. fail_peer_silent: the error of such a process, ERR_PEER. */
 bool peer_is_silent(const struct peer *peer, double now, double timeout);
 int fail_peer_silent(const struct peer *peer, double now, double timeout, struct error *err);
 /* 0: nobody is lost. ERR_PEER: process *who is silent, or has not moved for `timeout` seconds while others have waited

@@ -1,4 +1,3 @@
-/* In: argv. Out: processes of this program, and how they ended. */
 #include "trainer/comm/family.h"
 
 #include "base/faults.h"

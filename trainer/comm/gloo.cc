@@ -1,5 +1,5 @@
-/* dstrain_gloo.so. In: blocking calls of library.h, and sockets to the other processes. Out: gloo's collectives over
- * those sockets (gloo 0.5 of 2022 and later). Every exception ends here and becomes an error of ours. */
+/* dstrain_gloo.so: gloo's collectives (gloo 0.5 of 2022 and later) over sockets that are connected already. Every
+ * exception ends here and becomes an error of ours. */
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoallv.h>

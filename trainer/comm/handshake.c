@@ -1,4 +1,4 @@
-/* In: the key, and messages of a stranger. Out: who it is, or why it does not belong here. Pure, but for the nonces. */
+/* Pure, but for the nonces. */
 #include "trainer/comm/handshake.h"
 
 #include <assert.h>

@@ -114,7 +114,8 @@ bool refusal_read(struct str bytes, struct refusal *refusal);
 /* The misfit of an AWAY; MISFIT_NONE: it is not one that may come without a seal. */
 enum misfit away_read(struct str bytes, struct away *away);
 
-/* For rank 0: does a worker that has the key belong to this rendezvous? Fills *refusal, but for who has the rank. */
+/* For rank 0: why a worker that has the key does not belong to this rendezvous, or MISFIT_NONE. Fills *refusal, but for
+ * who has the rank. */
 enum misfit join_check(const struct join *join, uint32_t size, const char *run, struct refusal *refusal);
 /* For rank 0's log: "it is one of 3 processes, not of 2". `join` and `refusal` count after the proof only. */
 #define MISFIT_TEXT 320

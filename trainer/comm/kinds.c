@@ -1,4 +1,3 @@
-/* In: the value of --comm. Out: an open comm, or an error that says why it cannot be used. */
 #include "trainer/comm/library.h"
 
 #include <stdio.h>

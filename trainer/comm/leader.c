@@ -136,8 +136,8 @@ static int leader_want(struct rendezvous *rendezvous, struct seat *seat, struct 
     return 0;
 }
 
-/* A process that left gives no further block, so a rank that has given its own would wait forever: ends the rendezvous.
- * */
+/* A process that left gives no further block, so a rank that has given its own would wait forever: ends the
+ * rendezvous. */
 static void check_left(struct rendezvous *rendezvous)
 {
     const struct seat *seats = rendezvous->leader->seats;

@@ -126,7 +126,7 @@ static void refuse(struct rendezvous *rendezvous, struct stranger *stranger, con
 
 /* ------------------------------------------------------------------------------------------------------ joining */
 
-/* Is the rank free, or held by an earlier connection of the same process? */
+/* Whether the rank is free, or held by an earlier connection of the same process. */
 static bool is_free(const struct rendezvous *rendezvous, const struct join *join, struct refusal *refusal)
 {
     const struct peer *there = &rendezvous->peers[join->rank];
@@ -239,8 +239,8 @@ void leader_read_strangers(struct rendezvous *rendezvous, const struct poll_set 
     }
 }
 
-/* Who has to leave first? Not one that has just come and could not be heard yet; among the others those that have not
- * said HELLO, and the one that came first. */
+/* Whether `one` has to leave before `other`. One that has just come could not be heard yet, so it stays; among the others
+ * those leave first that have not said HELLO, and the one that came first. */
 static bool leaves_before(const struct stranger *one, const struct stranger *other, double now)
 {
     const bool one_is_new = one->since >= now, other_is_new = other->since >= now;

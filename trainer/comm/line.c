@@ -1,4 +1,3 @@
-/* In: a socket. Out: whole frames, both ways, in the order and with the bytes that the other side sent. */
 #include "trainer/comm/line.h"
 
 #include <assert.h>

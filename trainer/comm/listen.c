@@ -1,4 +1,3 @@
-/* In: --rendezvous and --bind. Out: sockets that listen. */
 #include "trainer/comm/listen.h"
 
 #include "base/str.h"
@@ -61,7 +60,7 @@ static struct addrinfo *resolve(const char *host, const char *port, int flags)
     return getaddrinfo(host, port, &wanted, &found) == 0 ? found : NULL;
 }
 
-/* Is the address listed again further on? Resolvers give 127.0.0.1 twice where a table of hosts has ::1 too. */
+/* Whether the address is listed again further on. Resolvers give 127.0.0.1 twice where a table of hosts has ::1 too. */
 static bool comes_again(const struct addrinfo *one)
 {
     for (const struct addrinfo *next = one->ai_next; next; next = next->ai_next)

@@ -1,4 +1,3 @@
-/* In: ranks, an address of this machine, a secret of the run. Out: sockets whose other ends know the secret. */
 #include "trainer/comm/mesh.h"
 
 #include <assert.h>

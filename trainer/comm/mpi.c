@@ -1,5 +1,5 @@
-/* dstrain_mpi.so. In: blocking calls of library.h. Out: MPI's non-blocking collectives, polled between sleeps, so that
- * an abort and the timeout can end them. For Open MPI 4 and MPICH 4: only calls of MPI 3.
+/* dstrain_mpi.so: MPI's non-blocking collectives, polled between sleeps, so that an abort and the timeout can end them.
+ * For Open MPI 4 and MPICH 4: only calls of MPI 3.
  *
  * MPI's counts are ints, so arrays are cut into pieces of at most piece_bytes. The parts of an all-to-all are described
  * by datatypes, which hold addresses, because each process knows only its own parts: the processes could not agree on a

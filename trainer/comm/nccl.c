@@ -1,6 +1,6 @@
-/* dstrain_nccl.so. In: blocking calls of library.h. Out: NCCL's collectives on the GPU, in a stream of their own, after
- * the event that says that an array is ready. The calling thread polls between sleeps: an event, NCCL's own error, an
- * abort or the timeout ends a call, so no call of NCCL or CUDA may itself wait. NCCL 2.18 or later.
+/* dstrain_nccl.so: NCCL's collectives on the GPU, in a stream of their own, after the event that says that an array is
+ * ready. The calling thread polls between sleeps: an event, NCCL's own error, an abort or the timeout ends a call, so
+ * no call of NCCL or CUDA may itself wait. NCCL 2.18 or later.
  *
  * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather
  * or all-to-all as groups of send and receive, because the parts differ in size.

@@ -1,4 +1,3 @@
-/* In: a connected socket. Out: the user at its other end. */
 #include "trainer/comm/owner.h"
 
 #include "base/error.h"
@@ -62,7 +61,7 @@ bool owner_in(struct str table, const char *ends, uid_t *uid)
     return true;
 }
 
-/* Is it an IPv4 address in the words of an IPv6 one? */
+/* Whether it is an IPv4 address in the words of an IPv6 one. */
 static bool is_four(const struct end *end)
 {
     return end->words[0] == 0 && end->words[1] == 0 && end->words[2] == htonl(0xffff);

@@ -17,7 +17,7 @@ bool owner_in(struct str table, const char *ends, uid_t *uid);
 /* Of the socket to which `fd` is connected: the kernel is asked for it (sock_diag(7)), or the tables are read. False:
  * it is on another machine, or closed. */
 bool owner_of_peer(int fd, uid_t *uid);
-/* Is it a socket of this process's user, or of root? */
+/* True for a socket of this process's user, or of root. */
 bool owner_is_trusted(int fd);
 
 #endif

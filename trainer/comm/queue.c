@@ -1,6 +1,4 @@
-/* In: operations, one after another. Out: each done by the library in the communication thread, or the first error.
- *
- * Operations end in the order in which they were started, so two counters say who owns a slot: slot n % COMM_QUEUE
+/* Operations end in the order in which they were started, so two counters say who owns a slot: slot n % COMM_QUEUE
  * belongs to the thread while done <= n < started, and to the caller otherwise. */
 #include "trainer/comm/work.h"
 

@@ -1,6 +1,5 @@
-/* In: calls of the trainer. Out: what all processes know. This file has what rank 0 and the others share: opening, the
- * failure, places and stops. values.c has values and blocks, leader.c rank 0's thread, worker.c that of every other
- * process. */
+/* What rank 0 and the others share: opening, the failure, places and stops. values.c has values and blocks, leader.c
+ * rank 0's thread, worker.c that of every other process. */
 #include "trainer/comm/rendezvous.h"
 
 #include "base/faults.h"

@@ -126,7 +126,7 @@ void rendezvous_set_waiting(struct rendezvous *rendezvous, bool waits);
  * a move. A process that was stopped is lost all the same, because it sends no reports. */
 void rendezvous_set_working(struct rendezvous *rendezvous, bool works);
 
-/* Has a process failed or been lost? Cheap. */
+/* Whether a process has failed or been lost. Cheap. */
 bool rendezvous_has_failed(const struct rendezvous *rendezvous);
 /* 0, or < 0 with what happened, the same in all processes: ERR_PEER "rank 2 (node7, pid 123) was lost at step 41 in
  * bucket 3", the error that rank 0 gave to rendezvous_fail, or ERR_PEER "rank 2 (node7, pid 123) says: ..." after
@@ -135,7 +135,7 @@ int rendezvous_failed(struct rendezvous *rendezvous, struct error *err);
 /* This process failed: tells all others. Puts rank and host before the text. If the rendezvous has failed already, *err
  * becomes its error, unless that is only what another process says: then this process keeps its own. Returns -1. */
 int rendezvous_fail(struct rendezvous *rendezvous, struct error *err);
-/* Does this process report errors to the user? Exactly one of all does. */
+/* Whether this process reports errors to the user. Exactly one of all does. */
 bool rendezvous_reports_errors(const struct rendezvous *rendezvous);
 
 /* A stop was asked of this process: tells all others. */

@@ -2,7 +2,7 @@
  * other process has one line, to rank 0.
  *
  *     worker                    leader
- *     HELLO, JOIN    ◄─►                who is there, and has it the key? handshake.h
+ *     HELLO, JOIN    ◄─►                proves the key, says who it is (handshake.h)
  *                    ◄──  BEGIN         all are here; until then a worker says nothing but BYE
  *     REPORT         ◄─►  REPORT        once a second
  *     SET, GET       ──►
@@ -108,13 +108,13 @@ struct poll_set {
     size_t count, capacity;
 };
 void poll_add(struct poll_set *set, int fd, struct line *line);
-bool poll_is_ready(const struct poll_set *set, const struct line *line); /* is there something to read? */
+bool poll_is_ready(const struct poll_set *set, const struct line *line); /* whether there is something to read */
 void poll_release(struct poll_set *set);
 /* Sleeps without the lock until something can be read or written, or a tick has passed. The caller builds the set anew
  * each time; this adds rendezvous->wake. */
 void rendezvous_poll(struct rendezvous *rendezvous, struct poll_set *set);
 
-/* May the process at the other end take part, as far as that is known without a key? */
+/* Whether the process at the other end may take part, as far as that is known without a key. */
 bool rendezvous_trusts(const struct rendezvous *rendezvous, int fd);
 void rendezvous_wake(struct rendezvous *rendezvous);  /* wakes the thread: there is something to send */
 void rendezvous_await(struct rendezvous *rendezvous); /* sleeps in a caller until something changes, or for a tick */
@@ -133,7 +133,7 @@ const struct value *rendezvous_find_value(const struct rendezvous *rendezvous, s
 void rendezvous_take_blocks(struct rendezvous *rendezvous, struct str bytes); /* takes the result of an exchange */
 void rendezvous_stopped(struct rendezvous *rendezvous);                       /* some process asked for a stop */
 void rendezvous_take_report(struct rendezvous *rendezvous, struct peer *peer, struct str bytes);
-bool rendezvous_is_due(struct rendezvous *rendezvous); /* is it time for a report? rendezvous->report is what to send */
+bool rendezvous_is_due(struct rendezvous *rendezvous);     /* whether it is time to send rendezvous->report */
 void rendezvous_leave_late(struct rendezvous *rendezvous); /* ends a process that takes no note of a failure */
 /* values.c: sets a value of this process; decides that a step is finished although a stop was asked for. */
 void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes);

@@ -1,4 +1,3 @@
-/* In: how a start failed, and the ones before. Out: whether there is another one, and when. */
 #include "trainer/comm/restarts.h"
 
 #include "base/hash.h"

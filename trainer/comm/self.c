@@ -1,4 +1,4 @@
-/* A run of one process. In: its arrays. Out: the same. */
+/* A run of one process: a sum is the array itself. */
 #include <stdlib.h>
 #include <string.h>
 

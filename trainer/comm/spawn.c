@@ -1,4 +1,3 @@
-/* In: the number of processes. Out: one exit code and at most one error, perhaps after several starts. */
 #include "trainer/comm/spawn.h"
 
 #include "base/faults.h"

@@ -1,4 +1,4 @@
-/* In: the values and blocks of a process. Out: those of all. */
+/* Named values, and the all-gather of blocks. */
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/rendezvous_parts.h"

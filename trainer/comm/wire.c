@@ -1,5 +1,4 @@
-/* In: an operation. Out: how many bytes of arrays one process sends in it. Source: gloo 0.5, allreduce.cc (ring),
- * broadcast.cc, allgatherv.cc, alltoallv.cc. */
+/* How gloo 0.5 moves bytes: allreduce.cc (ring), broadcast.cc, allgatherv.cc, alltoallv.cc. */
 #include "trainer/comm/work.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* In: an operation with counts of elements. Out: the library's calls with bytes, and our own addition in rank order. */
+/* Turns counts of elements into calls of the library with bytes. Reduce-scatter is an all-to-all and our own addition
+ * in rank order, so its bits do not depend on the library. */
 #include "trainer/comm/work.h"
 
 #include <assert.h>

@@ -75,8 +75,8 @@ static enum attempt sent_away(const struct rendezvous *rendezvous, const struct 
     return rendezvous->key.given && !key_given ? NOT_THERE : SENT_AWAY;
 }
 
-/* Without a key: whose process answers there? That is known once it has accepted the connection, and while it holds it.
- * A rank 0 with too many connections closes connections that it takes at the next attempt. */
+/* Without a key, checks whose process answers there. That is known once it has accepted the connection, and while it
+ * holds it. A rank 0 with too many connections closes connections that it takes at the next attempt. */
 static enum attempt check_user(const struct rendezvous *rendezvous, const char *where, struct error *err)
 {
     uid_t uid;

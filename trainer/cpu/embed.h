@@ -1,6 +1,6 @@
-/* Embedding rows, the gradients of their tables, and dropout. In: a batch; out: [T, hidden]. Several tokens may add to
- * one row of a table's gradient, so that pass is cut by columns and by rows of the tables: each task adds the gradients
- * of its own columns and rows, in order. */
+/* Embedding rows [T, hidden], the gradients of their tables, and dropout. Several tokens may add to one row of a
+ * table's gradient, so that pass is cut by columns and by rows of the tables: each task adds the gradients of its own
+ * columns and rows, in order. */
 #ifndef TRAINER_CPU_EMBED_H
 #define TRAINER_CPU_EMBED_H
 

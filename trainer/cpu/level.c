@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Does the operating system save these parts of the state (XCR0)? Bits 1, 2: vectors; 5, 6, 7: AVX-512; 17, 18:
+/* Whether the operating system saves these parts of the state (XCR0). Bits 1, 2: vectors; 5, 6, 7: AVX-512; 17, 18:
  * tiles. */
 static bool state_saved(uint32_t parts)
 {

@@ -109,7 +109,7 @@ static void prefetch_rows(const struct linear_product *p, size_t row, size_t row
             __builtin_prefetch(from + (i * (size_t)p->shape.c_row + first) * size + byte);
 }
 
-/* Do the rows of A consist of whole steps of units already, so that they can be read in place? */
+/* True if the rows of A consist of whole steps of units already, so that they can be read in place. */
 static bool lies_ready(const struct product_shape *s, const void *a, size_t k)
 {
     return AS_STORED && s->a_column == 1 && k % (PER_UNIT * STEP_UNITS) == 0 && s->a_row % PER_UNIT == 0 &&
@@ -225,7 +225,7 @@ static void mirror(void *c, size_t n)
     parallel(blocks_of(n, MIRROR_ROWS), mirror_block, &args);
 }
 
-/* Is y = x x^T? Then the sums on both sides of the diagonal are the same, bit for bit, so nearly half are copied. */
+/* True for y = x x^T: the sums on both sides of the diagonal are the same, bit for bit, so nearly half are copied. */
 static bool is_square(const struct linear_args *a)
 {
     return a->x == a->w && !a->b && a->rows.live == a->out && a->rows.total == a->out;

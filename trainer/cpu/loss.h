@@ -96,7 +96,7 @@ static void square_loss(struct device *device, const struct square_loss_args *ar
 static void span_end(storage *logits, size_t count, size_t label, double factor, double result[2])
 {
     real most = LOAD(logits[0]), sum = 0;
-    bool earlier = false; /* does a token before the label have the largest logit? */
+    bool earlier = false; /* a token before the label has the largest logit */
     for (size_t i = 1; i < count; i++)
         most = LOAD(logits[2 * i]) > most ? LOAD(logits[2 * i]) : most;
     for (size_t i = 0; i < count; i++)

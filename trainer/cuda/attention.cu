@@ -1,6 +1,6 @@
-/* Attention of 16-bit numbers with head size 64, forward. In: Q, K, V side by side, sequences end to end. Out: the
- * context and, for the backward pass, the logarithms of the softmax's denominators. One pass over keys with a running
- * maximum (Dao and others 2022); scores never leave registers.
+/* Attention of 16-bit numbers with head size 64, forward. Q, K and V lie side by side, sequences end to end. It writes
+ * the context and, for the backward pass, the logarithms of the softmax's denominators. One pass over keys with a
+ * running maximum (Dao and others 2022); scores never leave registers.
  *
  *     block: 128 queries of a sequence and head       warp: 32 of them, whole rows, so a row lies in 4 lanes only
  *     keys and values: tiles of 64, one in use while the next is being loaded

@@ -51,7 +51,7 @@ static __device__ __forceinline__ attention_work work_of(const struct attention_
             a.dropout.name + (uint32_t)head};
 }
 
-/* Bit i: is column 8 * eight + i of a query's row kept? A query after the last one counts as the last. */
+/* Bit i is set if column 8 * eight + i of a query's row is kept. A query after the last one counts as the last. */
 static __device__ __forceinline__ uint32_t keep_bits(const struct attention_operands &a, const attention_work &work,
                                                      int query, int eight)
 {

@@ -1,5 +1,5 @@
-/* Attention of 16-bit numbers with head size 64, backward. In: the gradient of the context, and what the forward pass
- * left. Out: dQ, dK, dV. Probabilities are recomputed from the saved log-sums:
+/* Attention of 16-bit numbers with head size 64, backward: dQ, dK, dV from the gradient of the context. Probabilities
+ * are recomputed from the saved log-sums:
  *
  *     P = exp(scale Q K^T - log_sum)     dS = P (dP keep - delta), dP = dO V^T, delta = rowsum(dO O)
  *     dV = (P keep)^T dO                 dK = scale dS^T Q                       dQ = scale dS K
@@ -201,7 +201,7 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, own = threadIdx.x / WARP * 32;
     const char *queries = room.queries + stage * QUERY_TILE + first * TILE_BYTES;
     const char *slopes = room.slopes + stage * QUERY_TILE + first * TILE_BYTES;
-    uint32_t mine = 0; /* bit k: does query + lane keep the warp's key k? */
+    uint32_t mine = 0; /* bit k: query + lane keeps the warp's key k */
     if (drops)
 #pragma unroll
         for (int i = 0; i < 4; i++)

@@ -1,5 +1,5 @@
-/* Uploads batches to the GPU. In: a batch on the host, which its owner may change at once. Out: the same batch in
- * device memory, with the orders that kernels need for sums over tables and for even work (struct cuda_batch).
+/* Uploads batches to the GPU. The owner of a batch may change it at once. On the device it comes with the orders that
+ * kernels need for sums over tables and for even work (struct cuda_batch).
  *
  *     host batch → pinned block of a slot → (copy stream) → device block of the slot → compute stream
  *

@@ -130,7 +130,7 @@ static __device__ __host__ __forceinline__ void dropout_words(const struct dropo
     philox(eight, position, number, name, dropout.key[0], dropout.key[1], words);
 }
 
-/* Is column 8 * eight + i kept? */
+/* Whether column 8 * eight + i is kept. */
 static __device__ __host__ __forceinline__ bool dropout_keeps(const uint32_t words[4], int i, uint32_t threshold)
 {
     return (words[i / 2] >> (i % 2 * 16) & 0xffff) >= threshold;

@@ -1,4 +1,3 @@
-/* In: ops as they are queued. Out: messages that name one (doing.h). */
 #include "trainer/cuda/doing.h"
 
 #include <inttypes.h>

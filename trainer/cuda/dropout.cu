@@ -1,5 +1,5 @@
-/* Keyed dropout. In: rows of tokens. Out: the same rows, dropped and scaled; in place, dead rows are zero already. One
- * call of Philox serves 8 columns, which are one load. It moves 4 H bytes per token. */
+/* Keyed dropout of rows of tokens: dropped and scaled, in place; dead rows are zero already. One call of Philox serves
+ * 8 columns, which are one load. It moves 4 H bytes per token. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS 256

@@ -1,5 +1,4 @@
-/* Embedding rows and the gradients of their tables. In: a batch, with its live rows also ordered by id. Out: rows, or
- * gradients += in real.
+/* Embedding rows, and the gradients of their tables (+=, in real). The batch has its live rows also ordered by id.
  *
  * Forward, a warp has a row: it moves 2 H bytes per token, and 6 H more of tables that stay in the cache.
  *

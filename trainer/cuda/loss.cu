@@ -82,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
                 most = fmaxf(most, p.x[i]);
     });
     most = block_max(most, room);
-    bool earlier = false; /* does a column before the label have the largest logit? */
+    bool earlier = false; /* a column before the label has the largest logit */
     walk.each([&](int column, pack<storage, width> &p) {
 #pragma unroll
         for (int i = 0; i < width; i++)
@@ -192,7 +192,7 @@ static __device__ __forceinline__ bool span_end(storage *logits, int count, int 
 {
     const float truth = load(logits[2 * label]);
     float most = -INFINITY, sum = 0;
-    bool earlier = false; /* does a token before the label have the largest logit? */
+    bool earlier = false; /* a token before the label has the largest logit */
     for (int i = threadIdx.x; i < count; i += SPAN_THREADS)
         most = fmaxf(most, load(logits[2 * i]));
     most = block_max(most, room);

@@ -77,7 +77,7 @@ template <int width> static __device__ __forceinline__ void store_floats(float *
     }
 }
 
-/* Can rows of `columns` numbers be read as vectors? Buffers begin on 64 bytes. */
+/* True if rows of `columns` numbers can be read as vectors. Buffers begin on 64 bytes. */
 template <typename storage> static inline bool vectors_serve(size_t columns)
 {
     return columns % vector<storage>::count == 0;

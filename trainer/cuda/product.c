@@ -1,5 +1,4 @@
-/* Makes plans of products and runs them (product.h). In: a shape and pointers. Out: work on the stream, or "the library
- * cannot". */
+/* Makes plans of products and runs them (product.h). */
 #include "trainer/cuda/product.h"
 
 #include <stdlib.h>

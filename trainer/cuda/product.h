@@ -58,9 +58,9 @@ bool product_run(struct products *products, cudaStream_t stream, enum product_ki
 
 /* Copies the choices, which are the table from now on; forgets plans made before. */
 void products_choose(struct products *products, const struct product_choice *choices, size_t count);
-/* Was a product run as this choice says? False where the library refused it and something else was done. */
+/* Whether a product was run as this choice says; false where the library refused it and something else was done. */
 bool product_ran(const struct products *products, const struct product_choice *choice);
-/* Does this choice compute the product without its finish, which kernels of our own then do? */
+/* True if this choice computes the product without its finish, which kernels of our own then do. */
 bool choice_is_plain(const struct product_choice *choice);
 /* All algorithms that the library offers for a product, its first choice first; returns how many, at most `most`. Does
  * not touch the memory of `operands`. */
@@ -70,7 +70,7 @@ int product_offers(struct products *products, const struct product_choice *produ
 
 /* ---- linear.c ---- */
 
-/* Do linear layers ask the library for this finish at all, in this precision and with this GELU? */
+/* Whether linear layers ask the library for this finish at all, in this precision and with this GELU. */
 bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu);
 
 /* ---- tune.c ---- */

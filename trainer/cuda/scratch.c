@@ -1,4 +1,4 @@
-/* How much scratch the largest call of any kernel uses. In: the largest operands; out: bytes. */
+/* The scratch that the largest call of any kernel uses. */
 #include "trainer/cuda/scratch.h"
 
 #include "trainer/cuda/kernels.h"

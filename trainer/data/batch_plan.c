@@ -1,4 +1,3 @@
-/* In: a plan and a step. Out: how many samples the step takes. */
 #include "trainer/data/batch_plan.h"
 
 #include <assert.h>

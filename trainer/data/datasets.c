@@ -1,4 +1,3 @@
-/* In: the texts of --shards. Out: open datasets that can be mixed, with weights. */
 #include "trainer/data/datasets.h"
 
 #include <inttypes.h>

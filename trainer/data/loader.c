@@ -1,5 +1,5 @@
-/* In: samples of a source. Out: packed micro-batches. One background thread keeps LOADER_DEPTH of them ready. What it
- * computes depends only on the numbers of the samples, never on timing. */
+/* One background thread keeps LOADER_DEPTH micro-batches ready. What it computes depends only on the numbers of the
+ * samples, never on timing. */
 #include "trainer/data/loader.h"
 
 #include <assert.h>

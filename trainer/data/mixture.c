@@ -1,4 +1,3 @@
-/* In: weights. Out: the order in which the datasets take turns. */
 #include "trainer/data/mixture.h"
 
 #include <assert.h>

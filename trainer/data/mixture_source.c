@@ -1,4 +1,3 @@
-/* In: several sources. Out: one source, which maps a sample's number to a source and its number there. */
 #include "trainer/data/mixture_source.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: records of a mapped dataset. Out: masked sequences. */
 #include "trainer/data/shard_source.h"
 
 #include <math.h>

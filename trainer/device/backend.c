@@ -1,4 +1,3 @@
-/* In: the device. Out: an open backend, or an error that says what is missing. */
 #include "trainer/device/backend.h"
 
 #include <glob.h>

@@ -1,4 +1,3 @@
-/* In: a backend, or nothing. Out: bytes, operations per second. */
 #include "trainer/device/machine.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
-/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work returns the
- * work of a call: floating-point operations of its products (2 per multiply-add; attention's backward pass counts as
- * twice its forward pass, although it computes the probabilities again), and the bytes of its operands. TIMED defines
- * the rest. */
+/* For each op X a function X_work returns the work of a call: floating-point operations of its products (2 per
+ * multiply-add; attention's backward pass counts as twice its forward pass, although it computes the probabilities
+ * again), and the bytes of its operands. TIMED defines the rest. */
 #include "trainer/device/timings.h"
 
 #include "base/log.h"

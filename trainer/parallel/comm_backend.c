@@ -1,4 +1,3 @@
-/* In: --comm and what each process can use. Out: one kind for all. */
 #include "trainer/parallel/comm_backend.h"
 
 #include <inttypes.h>

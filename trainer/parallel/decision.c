@@ -1,4 +1,3 @@
-/* In: rules and facts. Out: what to do between two steps. */
 #include "trainer/parallel/decision.h"
 
 #define TIME_MARGIN 1.5 /* the next step, save or evaluation may take this many times the longest so far */

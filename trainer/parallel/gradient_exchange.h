@@ -88,8 +88,8 @@ double exchange_waited(const struct gradient_exchange *exchange);       /* secon
 uint64_t exchange_wire_bytes(const struct gradient_exchange *exchange); /* sent in the last step, computed */
 /* Times of each bucket, in the order in which they are summed; NULL with *count 0: none. */
 const struct bucket_times *exchange_times(const struct gradient_exchange *exchange, size_t *count);
-bool exchange_sums(const struct gradient_exchange *exchange);             /* over processes or parts? */
-bool exchange_sends_every_pass(const struct gradient_exchange *exchange); /* or only in the last one? */
+bool exchange_sums(const struct gradient_exchange *exchange);             /* whether it sums over processes or parts */
+bool exchange_sends_every_pass(const struct gradient_exchange *exchange); /* else only in the last one */
 
 /* Second moments that freeze: the state after the last update. exchange_freeze sets that of a run after `updates`
  * updates, after exchange_join in all processes. */

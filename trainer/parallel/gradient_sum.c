@@ -1,5 +1,5 @@
-/* In: ranges of final gradients, from the end of flat memory down, except for rows of words, which come early. Out:
- * their sums over processes, in the same place. */
+/* A backward pass makes gradients final from the end of flat memory down, except for rows of words, which may come
+ * early. The sums of a range start as soon as it is final, and are waited for after the pass. */
 #include "trainer/parallel/gradient_sum.h"
 
 #include <assert.h>

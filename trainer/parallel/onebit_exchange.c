@@ -1,5 +1,11 @@
-/* In: each process's own sums of gradients. Out: the same parameters in all processes, after exchanging bits and
- * scales. */
+/* The all-reduce of 1-bit Adam with error feedback (Tang et al. 2021; optim/onebit.h has the formulas). Every process
+ * is a worker for all parameters and the server of one part of them:
+ *
+ *     compress     worker: bits of momentum + its error, and a scale per unit; what the bits lose becomes the new error
+ *     all-to-all   every part of the bits, with its scales, goes to the server of the part
+ *     serve        server: the mean of what all sent + its own error, again as bits and a scale, and a new error
+ *     all-gather   the bits and scales of all parts go to everybody
+ *     decompress   the same momentum in every process, and the update */
 #include "trainer/parallel/onebit_exchange.h"
 
 #include <assert.h>

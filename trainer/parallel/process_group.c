@@ -1,4 +1,3 @@
-/* In: what the launcher set. Out: processes that are connected to each other. */
 #include "trainer/parallel/process_group.h"
 
 #include <assert.h>

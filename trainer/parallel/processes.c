@@ -1,4 +1,3 @@
-/* In: options and environment. Out: this process's rank, or an error. */
 #include "trainer/parallel/processes.h"
 
 #include "base/cores.h"

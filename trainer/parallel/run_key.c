@@ -1,4 +1,3 @@
-/* In: --key and DS_KEY. Out: the key, or why the run needs one. */
 #include "trainer/parallel/run_key.h"
 
 #include "base/log.h"
@@ -33,7 +32,8 @@ static int take_variable(struct job_key *key, bool wanted, struct error *err)
     return result;
 }
 
-/* Does the run need a key? Not where only processes of this machine meet, nor with a FILE or MPI, which have one. */
+/* Whether the run needs a key. It does not where only processes of this machine meet, nor with a FILE or MPI, which
+ * have one. */
 static int is_open(const struct settings *settings, const struct launch *launch, bool *open, struct error *err)
 {
     struct endpoint endpoint;

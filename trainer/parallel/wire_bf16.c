@@ -1,4 +1,3 @@
-/* In: floats or bf16 numbers. Out: the same numbers in the other type. */
 #include "trainer/parallel/wire_bf16.h"
 
 #include "base/parallel.h"

@@ -1,4 +1,3 @@
-/* In: the ids of a batch. Out: a table whose rows are moved temporarily, and the batch with ids changed to match. */
 #include "trainer/parallel/word_rows.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: summed gradients of the own slices. Out: all parameters, in all processes. */
 #include "trainer/parallel/zero.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: groups of gradients of a pass, from the end of flat memory down. Out: the sums of the own slices. */
 #include "trainer/parallel/zero2.h"
 
 #include <assert.h>

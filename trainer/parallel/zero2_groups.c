@@ -1,4 +1,3 @@
-/* In: a model's parameters and the slices that each process holds. Out: groups, their ranges, sizes of slots. */
 #include "trainer/parallel/zero2_groups.h"
 
 #include <assert.h>

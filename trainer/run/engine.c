@@ -1,5 +1,3 @@
-/* In: a recipe and a machine. Out: a micro-batch size that suits both, a model on the device, its passes and
- * updates. */
 #include "trainer/run/engine.h"
 
 #include <assert.h>

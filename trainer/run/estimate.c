@@ -1,5 +1,4 @@
-/* In: an engine and a source. Out: seconds. Passes are measured as FLOP/s, so that a model with few layers can stand in
- * for one with many. */
+/* Passes are measured as FLOP/s, so that a model with few layers can stand in for one with many. */
 #include "trainer/run/estimate.h"
 
 #include <math.h>

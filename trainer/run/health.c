@@ -1,4 +1,3 @@
-/* In: a run's lines of metrics and run.json. Out: what is wrong with the run, and a command that changes it. */
 #include "trainer/run/health.h"
 
 #include <inttypes.h>

@@ -1,4 +1,3 @@
-/* In: measured and estimated seconds. Out: what fits before the deadline. */
 #include "trainer/run/limit.h"
 
 #include <inttypes.h>

@@ -1,6 +1,4 @@
-/* In: a step that is not finite. Out: an error and a file that name the cause.
- *
- * Weights are checked first, because non-finite weights explain everything else. Then the gradients, from the last
+/* Weights are checked first, because non-finite weights explain everything else. Then the gradients, from the last
  * tensor of the table to the first, the order in which the backward pass reaches them. The device may be one step
  * further by now, so they are computed again; no update was applied in between, so the bits are the same. Finally each
  * sample of the step goes through a forward pass alone, without dropout. */

@@ -1,5 +1,4 @@
-/* In: parameters before and after an update, and the update's sums of squares of gradients. Out: norms of tensors. The
- * chunks of the table are added in order, so no bit depends on the number of threads. */
+/* The chunks of the table are added in order, so no bit depends on the number of threads. */
 #include "trainer/run/norms.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* In: a run's setup and engine. Out: the entry of this start in run.json, and the small files beside it. */
 #include "trainer/run/record.h"
 
 #include <inttypes.h>

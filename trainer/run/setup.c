@@ -1,5 +1,4 @@
-/* In: a command line and the files it names. Out: what is fixed for the whole run: recipe, datasets, tokenizer files,
- * identity. Mistakes in the command are found here, before anything is written. */
+/* Mistakes in the command are found here, before anything is written. */
 #include "trainer/run/setup.h"
 
 #include <inttypes.h>

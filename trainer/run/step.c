@@ -1,4 +1,3 @@
-/* In: a batch, from the loader. Out: gradients and an update on the device, and later the facts of the step. */
 #include "trainer/run/step.h"
 
 #include <assert.h>

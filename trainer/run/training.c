@@ -1,4 +1,3 @@
-/* In: a command line. Out: a struct training, positioned at the step from which the run continues. */
 #include "trainer/run/training.h"
 
 #include <assert.h>

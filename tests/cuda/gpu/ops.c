@@ -28,7 +28,7 @@ static void release_all(struct array *const *arrays, size_t count)
 #define RELEASE(...)                                                                                                   \
     release_all((struct array *const[]){__VA_ARGS__}, sizeof((struct array *const[]){__VA_ARGS__}) / sizeof(void *))
 
-/* Did the side under test write the same bits into both? */
+/* Whether the side under test wrote the same bits into both. */
 static void compare_bits(const struct array *a, const struct array *b, const char *what)
 {
     double *values[2];

@@ -73,7 +73,7 @@ static inline bool guest_next(struct guest *guest, struct frame *frame)
     return taken > 0 || line_take(&guest->line, frame) > 0;
 }
 
-/* Is the next thing that comes a frame of this kind? */
+/* True if the next thing that comes is a frame of this kind. */
 static inline bool guest_gets(struct guest *guest, uint32_t kind, struct frame *frame)
 {
     return guest_next(guest, frame) && frame->kind == kind;

@@ -47,7 +47,7 @@ static bool has_socket(int process, unsigned long inode)
     return has;
 }
 
-/* Has the process, or one that descends from it, the socket? */
+/* Whether the process, or one that descends from it, has the socket. */
 static bool family_has(int process, unsigned long inode)
 {
     char path[PATH_BYTES];
