@@ -147,7 +147,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
         walk_break_paragraph(w);
 }
 
-/* Is a computed text all that the template shows? */
+/* True if a computed text is all that the template shows. */
 static bool is_text_alone(const struct renders *renders, const struct rendering *rendering)
 {
     return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
@@ -170,7 +170,7 @@ static bool is_wide(const char *text)
     return (unsigned char)text[0] >= 0xE0 && (unsigned char)text[0] <= 0xE9;
 }
 
-/* Can words be at this place? Yes after a blank, a bracket or a quotation mark of the same sentence or, in scripts
+/* True if words can be at this place: after a blank, a bracket or a quotation mark of the same sentence or, in scripts
  * without blanks, between two letters. Directly after a word or a full stop, it is the sign of a note. */
 static bool stands_in_sentence(const struct wikitext *w, const struct span *span, struct str argument)
 {
@@ -219,7 +219,7 @@ static bool read_sentence(struct wikitext *w, const struct template_page *page, 
     return false;
 }
 
-/* Is there a <nowiki> in the name of the template? */
+/* True if there is a <nowiki> in the name of the template. */
 static bool has_literal_name(const struct wikitext *w, const struct span *span)
 {
     const struct spans *spans = &w->spans;
@@ -328,7 +328,7 @@ static void read_pre(struct wikitext *w, const struct span *span)
     walk_skip(w, span->end, FATE_MARKUP);
 }
 
-/* Is a formula alone on its line, except for a full stop or comma? Then it belongs to no sentence. */
+/* True for a formula that is alone on its line, except for a full stop or comma: it belongs to no sentence. */
 static bool is_displayed(const struct wikitext *w, const struct span *span)
 {
     uint32_t at = span->end;

@@ -186,7 +186,7 @@ static bool may_leak(struct str text, const struct rendering *rendering)
     return rendering->is_added && address_start(text) > 0;
 }
 
-/* Do the template's arguments have a '<' that is no entity? */
+/* True if the template's arguments have a '<' that is no entity. */
 static bool has_raw_tag(struct wikitext *w, uint32_t index)
 {
     const struct span *span = &w->spans.items[index];

@@ -66,7 +66,7 @@ static bool takes_stop(struct str *text)
     return takes_end(text, stops, sizeof stops / sizeof stops[0]);
 }
 
-/* Does it end like a sentence (a bracket or quotation mark may follow the mark), and have enough words? In scripts
+/* True if it ends like a sentence (a bracket or quotation mark may follow the mark) and has enough words; in scripts
  * without blanks, letters count. The share of links makes no difference: of items that end like this, those full of
  * links are sentences too. */
 static bool reads_as_sentence(struct str text)
@@ -90,7 +90,7 @@ static bool is_letter(char letter)
     return byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
 }
 
-/* Are there letters or digits of any script? Not in what is left of a line of removed templates. */
+/* True if there are letters or digits of any script. What is left of a line of removed templates has none. */
 static bool has_letters(struct str text)
 {
     for (size_t at = 0; at < text.size; at++)

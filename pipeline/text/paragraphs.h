@@ -33,9 +33,9 @@ bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
 /* Finds the beginning of the first word in `out` after `from`, and the last letter of the last word; false if there is
  * none. */
 bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last);
-/* Does the text end like a sentence? A bracket or quotation mark may follow the mark. */
+/* True if the text ends like a sentence. A bracket or quotation mark may follow the mark. */
 bool paragraph_text_stops(struct str text);
-/* Does a sentence end at `at`, without a blank after it? */
+/* True if a sentence ends at `at`, without a blank after it. */
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at);
 /* Tidies and ends the open paragraph, if any; false if --keep excludes it, so that it is not in the text. */
 bool paragraph_end(struct paragraphs *paragraphs);

@@ -12,7 +12,7 @@ struct variant_wiki;
 /* The spellings of the wiki of that language, "sr"; NULL: it has only one, and -{ is plain text there. */
 const struct variant_wiki *variant_wiki_find(struct str code);
 
-/* Is it the code of a spelling that --variant accepts: zh-tw, sr-el? */
+/* True for the code of a spelling that --variant accepts: zh-tw, sr-el. */
 bool variant_is_code(struct str code);
 /* All of them, separated by blanks. */
 const char *variant_codes(void);

@@ -70,11 +70,10 @@ struct wikitext {
     struct renders renders;  /* of the templates among the frames */
     struct unknown *unknown; /* [facts->unknown] from left to right */
     uint32_t *open;          /* [open_count] of these, those in the open paragraph and captions, as a stack */
-    size_t unknown_capacity, open_count;
+    size_t unknown_capacity;
     struct leaks leaks;
-    size_t paragraph_leaks; /* number of them when the open paragraph began */
 
-    /* Of the page that is read. */
+    /* From here on of the page that is read: zero when it begins. */
     struct wikitext_facts *facts;
     struct str title, timestamp, text;
     uint32_t at, size, span;
@@ -87,18 +86,20 @@ struct wikitext {
     unsigned dropped_section;       /* level of the heading whose section is left out, or 0 */
     size_t line_out;                /* size of the text where the line began */
     size_t break_out;               /* and after the last <br> */
-    uint64_t paragraph_bytes;       /* kept bytes of the open paragraph */
-    bool line_start;                /* the next byte begins a line */
-    bool after_hidden;              /* the line before had only hidden content */
-    bool in_stray_table;            /* rows of a table that a template opened */
-    bool stray_table_breaks;        /* and they contained a blank line */
-    bool line_hides_block;          /* the line has a hidden template or picture */
-    bool is_poem;                   /* inside <poem> */
-    unsigned poems;                 /* open {{#tag:poem}} */
-    unsigned tabs;                  /* open <tabber> */
-    uint32_t tabs_end;              /* no <tabber> closes before this */
-    bool in_tvar;                   /* inside <tvar|name>, which </> closes */
-    bool section_has_prose;         /* a paragraph of the open section has ended */
+    size_t open_count;
+    size_t paragraph_leaks;   /* number of leaks when the open paragraph began */
+    uint64_t paragraph_bytes; /* kept bytes of the open paragraph */
+    bool line_start;          /* the next byte begins a line */
+    bool after_hidden;        /* the line before had only hidden content */
+    bool in_stray_table;      /* rows of a table that a template opened */
+    bool stray_table_breaks;  /* and they contained a blank line */
+    bool line_hides_block;    /* the line has a hidden template or picture */
+    bool is_poem;             /* inside <poem> */
+    unsigned poems;           /* open {{#tag:poem}} */
+    unsigned tabs;            /* open <tabber> */
+    uint32_t tabs_end;        /* no <tabber> closes before this */
+    bool in_tvar;             /* inside <tvar|name>, which </> closes */
+    bool section_has_prose;   /* a paragraph of the open section has ended */
 };
 
 /* Every byte of the page passes through one of the first three. */
@@ -131,7 +132,7 @@ void construct_read(struct wikitext *w); /* reads spans.items[span], which begin
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);
 bool construct_skip_comment(struct wikitext *w);    /* moves past the comment that begins at `at`, if there is one */
-bool tabs_close(struct wikitext *w, uint32_t from); /* does a <tabber> whose content begins there end? */
+bool tabs_close(struct wikitext *w, uint32_t from); /* true if a <tabber> whose content begins there ends */
 void tabs_open(struct wikitext *w);                 /* after <tabber> */
 void tabs_end(struct wikitext *w);                  /* after </tabber> */
 bool tabs_read_separator(struct wikitext *w);       /* |-| with the label after it, if one begins at `at` */

@@ -44,7 +44,7 @@ static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *conte
     return end;
 }
 
-/* Is this the title of a section without prose? */
+/* True for the title of a section without prose. */
 static bool is_section_without_text(const struct wikitext *w, struct str title)
 {
     char folded[NAME_BYTES_MAX];
@@ -215,7 +215,7 @@ static bool is_table_end(const struct wikitext *w)
            str_ends(name, STR("fin"));
 }
 
-/* Does a table's line begin at `at` without a {| before it? It does after a hidden template. A "!" before a word may be
+/* True if a table's line begins at `at` without a {| before it, as after a hidden template. A "!" before a word may be
  * a letter (!Kung) or an exclamation: there the line has more cells, or the next one is a row too. */
 static bool begins_row(struct wikitext *w)
 {
@@ -252,7 +252,7 @@ static bool read_stray_table(struct wikitext *w)
     return true;
 }
 
-/* Does a span begin at `at`, such as <includeonly>, which is dropped with its content? */
+/* True if a span begins at `at` that is dropped with its content, such as <includeonly>. */
 static bool is_span_start(struct wikitext *w)
 {
     while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)

@@ -106,7 +106,7 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
 static const bool never_in_titles[256] = {
     ['<'] = true, ['>'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true};
 
-/* Could a page have this title, ignoring inner spans? */
+/* True if a page could have this title, ignoring inner spans. */
 static bool is_title(const struct wikitext *w, struct str target)
 {
     const struct spans *spans = &w->spans;

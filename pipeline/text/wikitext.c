@@ -55,6 +55,8 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
         trace_reset(w->options.trace);
     if (page->text.size == 0)
         return;
+    const size_t of_page = offsetof(struct wikitext, facts);
+    memset((char *)w + of_page, 0, sizeof *w - of_page);
     w->facts = facts;
     w->title = page->title;
     w->timestamp = page->timestamp;
@@ -80,22 +82,12 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->paragraphs.out = out;
     w->paragraphs.start = out->size;
     w->paragraphs.steps = 0;
-    w->at = w->span = 0;
-    w->quotes_line_end = 0;
+    w->leaks.watched_count = 0;
+    w->renders.read_end = 0;
     w->quotes_apostrophe = QUOTES_NONE;
-    w->bracket_from = w->bracket = w->poem_end = 0;
-    w->dropped_section = 0;
     w->line_out = out->size;
-    w->open_count = 0;
-    w->leaks.watched_count = w->paragraph_leaks = 0;
     w->break_out = SIZE_MAX;
     w->line_start = true;
-    w->line_hides_block = w->is_poem = w->after_hidden = w->in_stray_table = w->stray_table_breaks = false;
-    w->section_has_prose = false;
-    w->poems = w->tabs = 0;
-    w->tabs_end = 0;
-    w->in_tvar = false;
-    w->renders.read_end = 0;
     walk(w);
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);

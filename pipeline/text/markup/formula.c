@@ -269,7 +269,7 @@ static void add(struct reader *r, struct str shown)
     buf_add_str(r->out, shown);
 }
 
-/* Is it one letter, number or word, so that it needs no brackets beside a slash? */
+/* True for one letter, number or word, which needs no brackets beside a slash. */
 static bool is_single(struct str shown)
 {
     for (size_t i = 0; i < shown.size; i++)

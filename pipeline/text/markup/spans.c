@@ -209,7 +209,7 @@ static uint32_t run_at(const struct finder *finder, char byte)
 
 #define TABLE_MARK_BYTES 6u
 
-/* Is there a table's {| or |} at `at` whose bar, or all of it, is a template, as in the arguments of templates? */
+/* True at a table's {| or |} whose bar, or all of it, is a template, as in the arguments of templates. */
 static bool is_templated_table(const struct finder *finder, uint32_t at, bool opens)
 {
     static const char *const marks[2][2] = {{"{{!}}}", "{{!)}}"}, {"{{{!}}", "{{(!}}"}};
@@ -261,7 +261,7 @@ static void open_brackets(struct finder *finder, enum opening_kind kind, char by
     finder->at = end;
 }
 
-/* Does the '}' here belong to a "|}" that ends a table? Not before "}}" of an open template: {{name|x=\n|}}. */
+/* True for the '}' of a "|}" that ends a table, except before "}}" of an open template: {{name|x=\n|}}. */
 static bool ends_table(const struct finder *finder, uint32_t run)
 {
     const uint32_t table = finder->nearest[OPEN_TABLE], brace = finder->nearest[OPEN_BRACE];

@@ -56,7 +56,7 @@ bool saying_follows(struct str text, bool is_whole)
         return false;
     if (has_inside(first_word(text)))
         return true;
-    bool last = false, before = false; /* is the last word a verb of saying, and the one before it (an auxiliary)? */
+    bool last = false, before = false; /* that word is a verb of saying; `before`: the last one is an auxiliary */
     size_t at = 0, size;
     for (unsigned words = 0; words < CLAUSE_WORDS_MAX && at < CLAUSE_BYTES_MAX; words++) {
         const struct str rest = {text.data + at, text.size - at}, word = first_word(rest);

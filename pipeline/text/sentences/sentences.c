@@ -75,7 +75,7 @@ static void add_piece(struct splitter *splitter, struct str rest)
         sentences_add(splitter->out, rest);
 }
 
-/* Does the blank at `at` separate two clauses? Thai also writes blanks around numbers, Latin words, quotes and its
+/* True if the blank at `at` separates two clauses. Thai also writes blanks around numbers, Latin words, quotes and its
  * repetition mark; all its letters are three bytes that begin with 0xE0 or 0xE1. */
 static bool parts_clauses(struct str text, size_t at)
 {
@@ -186,8 +186,8 @@ static unsigned quote_style(uint32_t code_point)
                                                           : 0;
 }
 
-/* Does the quote at `at`, of `size` bytes, open? Decided by its context, because each of them opens in some language:
- * „…“, “…”, ”…”, »…«, « … ». */
+/* True if the quote at `at`, of `size` bytes, opens. Decided by its context, because each of them opens in some
+ * language: „…“, “…”, ”…”, »…«, « … ». */
 static bool quote_opens(const struct splitter *splitter, size_t at, size_t size, uint32_t code_point)
 {
     const struct str line = splitter->line;
@@ -248,7 +248,7 @@ static size_t quotation_close(const struct splitter *splitter)
 
 static bool may_begin(const struct splitter *splitter, size_t at);
 
-/* Does a sentence go on at `at`, after a quotation? */
+/* True if the sentence goes on at `at`, after a quotation. */
 static bool goes_on(const struct splitter *splitter, size_t at)
 {
     const struct quotation *open = &splitter->quotation;
@@ -257,8 +257,8 @@ static bool goes_on(const struct splitter *splitter, size_t at)
     return word_continues(splitter->language, rest_of(splitter, at)) || saying_follows(rest_of(splitter, at), is_whole);
 }
 
-/* Does a quotation continue the sentence at the stop? One that was opened inside the sentence does, up to its end; one
- * that begins the sentence does if the sentence continues after it: "Go. Now," she said. */
+/* True if a quotation continues the sentence at the stop. One that was opened inside the sentence does, up to its end;
+ * one that begins the sentence does if the sentence continues after it: "Go. Now," she said. */
 static bool in_quotation(struct splitter *splitter, const struct stop *stop)
 {
     struct quotation *open = &splitter->quotation;
@@ -277,7 +277,7 @@ static bool in_quotation(struct splitter *splitter, const struct stop *stop)
            (!may_begin(splitter, skip_openings(splitter, next)) || goes_on(splitter, next));
 }
 
-/* Does a quotation close at the stop while its sentence continues? For scripts without case. */
+/* True if a quotation closes at the stop while its sentence continues. For scripts without case. */
 static bool goes_on_after_quote(const struct splitter *splitter, const struct stop *stop)
 {
     return stop->after > stop->end && goes_on(splitter, stop->next);
@@ -288,7 +288,7 @@ static bool is_hiragana(uint32_t code_point)
     return code_point >= 0x3041 && code_point <= 0x309F;
 }
 
-/* Does a Japanese particle stand at `at`, and no word that begins like one? Then the mark before it is part of a name:
+/* True if a Japanese particle stands at `at`, and no word that begins like one: the mark before it is part of a name:
  * モーニング娘。は. */
 static bool is_particle(const struct splitter *splitter, size_t at)
 {
@@ -366,7 +366,7 @@ static bool may_begin(const struct splitter *splitter, size_t at)
     return !is_lower(code_point) || is_upper(code_point_at(splitter->line, at + size, &second));
 }
 
-/* Does a bracket inside the sentence, opened before `at`, continue it? A bracket that begins the sentence does not. */
+/* True if a bracket inside the sentence, opened before `at`, continues it; one that begins the sentence does not. */
 static bool in_brackets(const struct splitter *splitter, size_t at)
 {
     const char *text = splitter->line.data;
@@ -385,7 +385,7 @@ static bool in_brackets(const struct splitter *splitter, size_t at)
     return false;
 }
 
-/* Does a stop that is followed by a blank end the sentence? */
+/* True if a stop that is followed by a blank ends the sentence. */
 static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
 {
     const struct language *language = splitter->language;
@@ -418,7 +418,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
     return (closing != 0 && !bracket_closes) || dot_ends(language, &dot);
 }
 
-/* Does a sentence begin after the stop although no blank follows it? */
+/* True if a sentence begins after the stop although no blank follows it. */
 static bool is_glued(const struct splitter *splitter, const struct stop *stop)
 {
     const char *text = splitter->line.data;
@@ -457,7 +457,7 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
     return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
 }
 
-/* Does a stop of `count` marks, none of them wide, end the sentence? Sets what follows it. */
+/* True if a stop of `count` marks, none of them wide, ends the sentence. Sets what follows it. */
 static bool narrow_ends(struct splitter *splitter, struct stop *stop, size_t count)
 {
     const bool glued = stop->next == stop->after;

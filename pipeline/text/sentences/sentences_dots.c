@@ -261,7 +261,8 @@ static bool title_begins(const struct language *language, struct str text)
            words_have(language->abbreviations, name_fold((struct str){text.data, end}, folded));
 }
 
-/* Does "a.m." or "p.m." end the sentence before a title? Not in an opening phrase: "At 9 a.m. Mr. Reed left". */
+/* True if "a.m." or "p.m." ends the sentence before a title. It does not in an opening phrase: "At 9 a.m. Mr. Reed
+ * left". */
 static bool hour_ends(const struct language *language, const struct dot *dot)
 {
     const struct str before = dot->before;

@@ -1,4 +1,4 @@
-/* Does a full stop end its sentence, or does it belong to the preceding word? */
+/* Whether a full stop ends its sentence or belongs to the preceding word. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_DOTS_H
 #define PIPELINE_TEXT_SENTENCES_SENTENCES_DOTS_H
 
@@ -15,7 +15,7 @@ struct dot {
 
 bool dot_ends(const struct language *language, const struct dot *dot);
 
-/* Is the word, without its full stop, an initial or one of the abbreviations that end no sentence? */
+/* True if the word, without its full stop, is an initial or one of the abbreviations that end no sentence. */
 bool dot_is_short(const struct language *language, struct str word);
 
 /* Like dot_ends without a blank after the full stop: "the end.The next". Addresses and file names do not end there. */
@@ -25,7 +25,7 @@ bool glued_ends(const struct language *language, const struct dot *dot);
  * `strong`: beside "!" and "?", but not beside Japanese kana, because titles contain these marks. */
 bool glued_caseless(const struct dot *dot, bool strong);
 
-/* Does the sentence go on after an ellipsis, before this text? With a word that continues it or an "etc.". */
+/* True if the sentence goes on after an ellipsis, before this text: with a word that continues it or an "etc.". */
 bool ellipsis_continues(const struct language *language, struct str text);
 
 /* Digits, with dots between: "3", "1.2", "१". */
@@ -34,13 +34,13 @@ bool dot_is_number(struct str word);
 /* Does the text end in a name that contains a mark: "Yahoo!" */
 bool mark_is_name(const struct language *language, struct str text);
 
-/* Does text.data begin with a word that begins sentences? Initials do not: "A. Smith". */
+/* True if text.data begins with a word that begins sentences. Initials do not: "A. Smith". */
 bool word_starts(const struct language *language, struct str text);
 
-/* Is the first word of the text one of the words? "x*" stands for words that begin with x. */
+/* True if the first word of the text is one of the words. "x*" stands for words that begin with x. */
 bool word_is_one(struct words words, struct str text);
 
-/* Is the first word of the text one that continues a sentence after a quotation? */
+/* True if the first word of the text continues a sentence after a quotation. */
 bool word_continues(const struct language *language, struct str text);
 
 #endif

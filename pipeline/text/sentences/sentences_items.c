@@ -116,7 +116,7 @@ static size_t read_label(struct items *items, enum items_kind kind, const char *
     return 0;
 }
 
-/* Is the line a list with such labels? */
+/* True if the line is a list with such labels. */
 static bool is_list(struct items *items, const struct language *language, enum items_kind kind, const char *alphabet)
 {
     const size_t label = read_label(items, kind, alphabet);

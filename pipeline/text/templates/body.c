@@ -223,7 +223,6 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
     buf_reserve(&reader->scratch, 1);
     struct compiler c = {.text = text,
                          .spans = &reader->spans,
-                         .language = language,
                          .out = out,
                          .typed = &reader->typed,
                          .scratch = &reader->scratch,

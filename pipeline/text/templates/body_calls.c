@@ -224,7 +224,7 @@ static uint32_t skip_subst(const struct compiler *c, uint32_t index, uint32_t fr
     return from;
 }
 
-/* Is this name before a colon a function's? Otherwise it is a namespace. */
+/* True if this name before a colon is a function's. Otherwise it is a namespace. */
 static bool is_function(struct str name)
 {
     static const char *const names[] = {"formatnum", "lc", "uc", "displaytitle", "defaultsort"};

@@ -16,7 +16,6 @@
 struct compiler {
     struct str text;
     const struct spans *spans;
-    const struct language *language;
     struct buf *out;
     struct buf *typed;     /* what was taken as text, for markup_remains; MARKUP_GAP for everything else */
     struct buf *scratch;   /* attributes of a tag */
@@ -124,8 +123,8 @@ enum body_kind markup_kind_of_line(const struct compiler *c, uint32_t at, uint32
 void markup_begin_block(struct compiler *c, bool is_quotation);
 
 #define MARKUP_GAP '\x01'
-/* Does text that was taken as such hold markup? Tags, braces and brackets in pairs, the beginning of an external link,
- * a closing bracket without an opening one. */
+/* True if text that was taken as such holds markup: tags, braces and brackets in pairs, the beginning of an external
+ * link, a closing bracket without an opening one. */
 bool markup_remains(struct str typed);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_hidden_link(const struct compiler *c, struct str target, const st
     }
     if (target.size > 0 && target.data[0] != '{')
         return false;
-    for (size_t i = 1; i < count; i++) { /* a computed target; are there options of a picture? */
+    for (size_t i = 1; i < count; i++) { /* a computed target: the options tell whether it is a picture */
         const struct str option = str_trim(str_range(text + pieces[i].from, text + pieces[i].to));
         if (str_equal(option, STR("thumb")) || str_equal(option, STR("frameless")) ||
             str_starts(option, STR("link=")) || str_starts(option, STR("alt=")) ||
@@ -145,7 +145,7 @@ static void skip_address(const struct compiler *c, struct cursor *cursor, uint32
         cursor_step(c, cursor);
 }
 
-/* Does the span give an address, whatever it is called with? */
+/* True if the span gives an address, whatever it is called with. */
 static bool gives_address(const struct compiler *c, const struct span *span)
 {
     static const char *const names[] = {"fullurl:", "canonicalurl:", "filepath:", "SERVER"};

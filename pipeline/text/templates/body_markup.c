@@ -100,7 +100,7 @@ void markup_compile(struct compiler *c, struct cursor *cursor, unsigned depth)
 
 /* What is left. */
 
-/* Does the text begin with a tag: one that we know, or one with an end? */
+/* True if the text begins with a tag: one that we know, or one with an end. */
 static bool begins_tag(struct str text)
 {
     size_t at = 1;

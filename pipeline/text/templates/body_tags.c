@@ -128,7 +128,7 @@ static struct str attributes_of(const struct compiler *c, const struct body_tag 
     return buf_str(out);
 }
 
-/* Does a word that begins with one of `starts` stand in the attributes? */
+/* True if a word that begins with one of `starts` stands in the attributes. */
 static bool has_word(struct str attributes, const char *const *starts, size_t count)
 {
     for (size_t at = 0; at < attributes.size; at++) {

@@ -59,7 +59,7 @@ bool call_number(struct call *call, const char *name, long *number);
 /* A number as typed on the page's wiki, in the form that number_read takes. Valid until the rendering ends. */
 struct str call_plain_number(struct call *call, struct str typed);
 
-bool call_english(const struct call *call); /* is the page in English? The words and numbers that we make are */
+bool call_english(const struct call *call); /* the page is in English, as the words and numbers that we make are */
 
 void renders_push(struct renders *renders, struct part part);
 void show(struct call *call, struct str text);
@@ -119,7 +119,7 @@ bool render_lang_of(struct call *call, struct str code);
 const char *country_of(struct str alpha3, struct str language);
 /* Shows what stands before a word of that language on the page's wiki, "англ. ", if anything does. */
 void show_language_label(struct call *call, struct str code);
-/* Does a country have that name in a language other than English? */
+/* True if a country has that name in a language other than English. */
 bool is_country(struct str name, struct str language);
 
 #endif

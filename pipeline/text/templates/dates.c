@@ -110,7 +110,7 @@ static long years_between(const struct date *from, const struct date *to)
     return to->year - from->year - before;
 }
 
-/* Is the second argument a word? */
+/* True if the second argument is a word. */
 static bool has_month_name(struct call *call)
 {
     const struct str month = call_value(call, "2");

@@ -95,7 +95,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
     return (struct str){out, size};
 }
 
-/* Do all marks of this kind stand before groups of three digits, so that they may group? */
+/* True if all marks of this kind stand before groups of three digits, so that they may group. */
 static bool may_group(struct str text, char mark)
 {
     size_t run = 0, marks = 0;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is it a plain decimal number (a sign, digits with commas, a fraction)? *value: its value; *precision: digits after
+/* True for a plain decimal number (a sign, digits with commas, a fraction). *value: its value; *precision: digits after
  * the point, or minus the number of zeros at the end of a whole number: 1300 → −2. */
 bool number_read(struct str text, double *value, int *precision);
 

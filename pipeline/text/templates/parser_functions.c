@@ -473,7 +473,7 @@ static unsigned form_of(enum plural_rule rule, long n)
     }
 }
 
-/* Is the form typed as "12=dozen", for one number only? Then it begins after the '=' and *number is that number. */
+/* True if the form is typed as "12=dozen", for one number only: it begins after the '=' and *number is that number. */
 static bool is_explicit(const char *page, struct argument *form, long *number)
 {
     uint32_t at = form->from;

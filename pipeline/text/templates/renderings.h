@@ -22,7 +22,7 @@ struct rendering_row {
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
 
 /* The pattern of our row for that name on the wiki of that language; NULL if there is no row, or it has a renderer.
- * template_has_row: is there a row of either kind? */
+ * template_has_row: there is a row of either kind. */
 const char *template_pattern(struct str name, struct str code);
 bool template_has_row(struct str name, struct str code);
 

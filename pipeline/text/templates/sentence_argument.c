@@ -43,7 +43,7 @@ static bool is_list(struct str page, const struct argument *argument)
            page.data[argument->from - 1] == '\n';
 }
 
-/* Is it text without lists, tables, headings and pictures? With is_list: a list with items. */
+/* True for text without lists, tables, headings and pictures; with is_list: a list with items. */
 static bool is_running_text(struct call *call, const struct argument *argument, bool is_list)
 {
     const struct spans *spans = call->page->spans;

@@ -237,7 +237,7 @@ static bool template_resolve(struct call *call, uint32_t index)
     return !said && render_shape(call, index);
 }
 
-/* Do the texts shown have more {{ than }}, or fewer? */
+/* True if the texts shown have more {{ than }}, or fewer. */
 static bool has_loose_braces(const struct call *call)
 {
     const struct renders *renders = call->out;

@@ -20,8 +20,8 @@ extern const char *const month_names[12]; /* in English */
  * are the first day, or midnight. "", "now" and "today" are `now`. False: none of these. */
 bool moment_read(struct str text, const struct moment *now, struct moment *moment);
 
-/* Appends the text; false if the format contains an unknown letter. `names`: may names of days and months be shown?
- * They are English. */
+/* Appends the text; false if the format contains an unknown letter. `names`: names of days and months may be shown,
+ * which are English. */
 bool moment_format(const struct moment *moment, struct str format, bool names, struct buf *out);
 
 #endif

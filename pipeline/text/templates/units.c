@@ -310,7 +310,7 @@ const char *local_unit_shown(struct str wiki, const char *symbol)
     return NULL;
 }
 
-/* Is the text what a row shows, whichever marks stand for the Hebrew ones? */
+/* True if the text is what a row shows, whichever marks stand for the Hebrew ones. */
 static bool is_shown(const char *shown, struct str text)
 {
     static const char *const marks[][2] = {{"״", "\""}, {"׳", "'"}};

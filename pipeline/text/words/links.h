@@ -41,7 +41,7 @@ struct str link_pipe_trick(const struct namespaces *namespaces, struct str targe
 /* The size of the scheme ("https://", "//", "mailto:") at the start of an external link's address; 0: it is none. */
 size_t link_scheme(struct str address);
 
-/* Does a page's text begin with #REDIRECT [[…]], in the wiki's words? */
+/* True if a page's text begins with #REDIRECT [[…]], in the wiki's words. */
 bool link_is_redirect(struct str text, const struct magic *magic);
 
 #endif

@@ -34,7 +34,7 @@ struct magic {
 /* `code`: "de", "de-AT", "be_x_old"; "": not known. */
 struct magic magic_find(const struct language *language, struct str code);
 
-/* Is the word, as typed between the underscores, a switch? */
+/* True if the word, as typed between the underscores, is a switch. */
 bool magic_is_switch(const struct magic *magic, struct str word);
 /* Does the text, as typed after the #, begin with a word for REDIRECT? The word ends before a blank, a colon or a '['.
  * Returns its bytes, or 0. */

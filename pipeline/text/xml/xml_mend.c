@@ -23,7 +23,7 @@ static bool is_name(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
 }
 
-/* Does the tag <name or </name begin the text? */
+/* True if the tag <name or </name begins the text. */
 static bool begins(struct str text, struct str mark, struct str name)
 {
     if (!str_starts(text, mark))

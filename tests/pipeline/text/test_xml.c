@@ -331,7 +331,7 @@ static bool is_same(const struct page *a, const struct page *b)
            str_equal(a->id_text, b->id_text) && a->repairs == b->repairs;
 }
 
-/* Do the fast path and expat give the same for a fragment? */
+/* True if the fast path and expat give the same for a fragment. */
 static bool parsers_agree(struct str fragment)
 {
     static struct page_parser *expat;
