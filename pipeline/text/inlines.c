@@ -117,7 +117,7 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
     return at > end && at < limit && text[at] == '>' && text[end - 1] != '>' ? at + 1 : end;
 }
 
-/* Did a person break the tag so that it shows: <<nowiki/>ref>, <'''b'''>? */
+/* True if a person broke the tag so that it shows: <<nowiki/>ref>, <'''b'''>. */
 static bool is_broken_tag(const struct wikitext *w)
 {
     const struct spans *spans = &w->spans;

@@ -28,7 +28,7 @@ static bool matches(struct str pattern, const struct ends *ends)
     return ends->is_whole && str_equal(ends->head, pattern);
 }
 
-/* Does one of the patterns match, and none of those after a '!'? */
+/* True if one of the patterns matches, and none of those after a '!'. */
 static bool fits(struct words patterns, const struct ends *ends)
 {
     bool fits = false;

@@ -147,7 +147,7 @@ static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
         --*end;
 }
 
-/* Are these flags, as before the bar of -{A|…}-? */
+/* True for flags, as before the bar of -{A|…}-. */
 static bool are_flags(struct str flags)
 {
     for (size_t i = 0; i < flags.size; i++)

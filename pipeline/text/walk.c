@@ -104,16 +104,17 @@ void walk_end_paragraph(struct wikitext *w)
         [PARAGRAPH_HEADING] = FATE_HEADING, [PARAGRAPH_ITEM] = FATE_LIST, [PARAGRAPH_PRE] = FATE_PRE};
     const enum paragraph_kind kind = w->paragraphs.kind;
     const size_t open = w->open_count;
+    /* Holes first, because they are places in the text, which the next steps change. */
     find_holes(w, w->paragraphs.start);
     leaks_remove(w, w->paragraphs.start);
     const size_t start = w->paragraphs.start;
     const bool is_wanted = paragraph_end(&w->paragraphs);
     w->section_has_prose |= is_wanted && kind == PARAGRAPH_PROSE && w->paragraphs.out->size > start;
-    if (is_wanted)
+    /* Its bytes were counted as kept when they were read; only now it is known whether they are. */
+    if (is_wanted) {
         count_mended(w, w->paragraph_bytes);
-    else
+    } else {
         move_bytes(w, w->paragraph_bytes, fate_of[kind]);
-    if (!is_wanted) {
         forget_holes(w, open);
         leaks_forget(w, w->paragraph_leaks);
     }
@@ -189,6 +190,7 @@ void walk_pop(struct wikitext *w)
         w->quotes_line_end = frame->quotes_line_end;
         w->quotes_apostrophe = frame->quotes_apostrophe;
     }
+    /* A caption ends like a paragraph, but is put aside: the paragraph around it goes on with the bytes it had. */
     if (frame->kind == FRAME_CAPTION) {
         find_holes(w, frame->out_start);
         leaks_remove(w, frame->out_start);

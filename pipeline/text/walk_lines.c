@@ -199,7 +199,7 @@ static bool read_rule(struct wikitext *w)
     return true;
 }
 
-/* Does the template at `at` close a table: {{S-end}}, {{Chart bottom}}? */
+/* True if the template at `at` closes a table: {{S-end}}, {{Chart bottom}}. */
 static bool is_table_end(const struct wikitext *w)
 {
     char folded[NAME_BYTES_MAX];

@@ -55,6 +55,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
         trace_reset(w->options.trace);
     if (page->text.size == 0)
         return;
+    assert(w->depth == 0 && w->renders.count == 0);
     const size_t of_page = offsetof(struct wikitext, facts);
     memset((char *)w + of_page, 0, sizeof *w - of_page);
     w->facts = facts;

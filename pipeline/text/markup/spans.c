@@ -1,3 +1,6 @@
+/* One pass with a stack of openings. An opening reserves slots for the spans that it may become, so that spans come out
+ * sorted by their starts although outer ones close after inner ones. Every search for an end is made once for the page
+ * (closes, comments_close, headings, the last </ref>), so the work is linear whatever is left open. */
 #include "pipeline/text/markup/spans.h"
 
 #include "base/mem.h"
@@ -64,7 +67,7 @@ static uint32_t include_before(const struct finder *finder, uint32_t at)
     return 0;
 }
 
-/* Is there only what may precede a table (blanks, colons, a comment) between the line's start and `at`? */
+/* True if only what may precede a table (blanks, colons, a comment) stands between the line's start and `at`. */
 static bool at_line_start(const struct finder *finder, uint32_t at)
 {
     while (at > 0) {
@@ -83,7 +86,7 @@ static bool at_line_start(const struct finder *finder, uint32_t at)
     return true;
 }
 
-/* Does a line "=…=" begin at `at`? */
+/* True if a line "=…=" begins at `at`. */
 static bool is_heading(const struct finder *finder, uint32_t at)
 {
     const char *stop = memchr(finder->text + at, '\n', finder->size - at);
@@ -169,6 +172,7 @@ static void pop(struct finder *finder)
 static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
 {
     struct spans *spans = finder->spans;
+    assert(depth <= spans->depth);
     while (spans->depth > depth) {
         const struct opening *top = &spans->stack[spans->depth - 1];
         if (top->kind == OPEN_TABLE) {
@@ -186,6 +190,7 @@ static void close(struct finder *finder, uint32_t index, enum span_kind kind, ui
 {
     abandon(finder, index + 1, end - width);
     struct opening *opening = &finder->spans->stack[index];
+    assert(opening->count >= width);
     opening->count -= width;
     const uint32_t start = opening->start + opening->count;
     assert(opening->slot < opening->slot_end);
@@ -272,11 +277,13 @@ static bool ends_table(const struct finder *finder, uint32_t run)
 static void close_braces(struct finder *finder)
 {
     uint32_t run = run_at(finder, '}');
+    /* A table's end takes its brace first: in "|}}}" the other two close the template around the table. */
     if (ends_table(finder, run)) {
         close(finder, finder->nearest[OPEN_TABLE], SPAN_TABLE, 2, finder->at + 1);
         finder->at++;
         run--;
     }
+    /* As in MediaWiki, three braces that meet three are an argument, so that in {{{{{1}}}}} the inner three are. */
     while (run >= 2 && finder->nearest[OPEN_BRACE] != NONE) {
         const uint32_t index = finder->nearest[OPEN_BRACE];
         if (finder->spans->is_strict && above(finder->nearest[OPEN_LINK], index))
@@ -497,13 +504,14 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     }
     if (finder->ref_close_end > limit)
         return false;
+    /* The next </ref> may close another <ref>, if this one was left open: one that begins after a blank line, or after
+     * the end of the template, link or table around this one. */
     const uint32_t enclosing = find_enclosing_end(finder, from, finder->ref_close);
     const uint32_t before = enclosing != NONE ? enclosing : finder->ref_close;
     const char *blank = memmem(finder->text + from, before - from, "\n\n", 2);
     const uint32_t next = blank ? (uint32_t)(blank - finder->text) : before;
     finder->spans->steps += next - from;
-    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line, or after the template
-                                                              * around this one: the closing tag belongs to it */
+    for (uint32_t at = next; at < finder->ref_close; at++) {
         const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
         struct tag_found found;
         size_t looked;
@@ -640,8 +648,11 @@ static void tidy_up(struct spans *spans)
         if (spans->items[i].kind != SPAN_NONE)
             spans->items[count++] = spans->items[i];
     spans->count = count;
+    /* From the last to the first: `next` of the inner spans, which are behind, jumps over what they contain. */
     for (size_t i = count; i-- > 0;) {
         size_t next = i + 1;
+        assert(spans->items[i].start < spans->items[i].end);
+        assert(next == count || spans->items[i].start <= spans->items[next].start);
         while (next < count && spans->items[next].start < spans->items[i].end)
             next = spans->items[next].next;
         spans->items[i].next = (uint32_t)next;

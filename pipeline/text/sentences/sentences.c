@@ -1,3 +1,5 @@
+/* From stop to stop. A stop is a row of marks with the quotes and brackets that close after it; read_stop gathers it,
+ * and wide_ends (for scripts with marks of their own) or narrow_ends (". ! ? …") decides whether it ends a sentence. */
 #include "pipeline/text/sentences/sentences.h"
 
 #include "base/mem.h"
@@ -167,7 +169,7 @@ static size_t skip_openings(const struct splitter *splitter, size_t at)
     return at;
 }
 
-/* Does an opening bracket or quote precede `at`? */
+/* True if an opening bracket or quote precedes `at`. */
 static bool opens_before(const struct splitter *splitter, size_t at)
 {
     size_t start = at, size;
@@ -354,7 +356,7 @@ static bool wide_ends(struct splitter *splitter, const struct stop *stop)
     return !(is_any_digit(next) && code_point_at(splitter->line, stop->at, &size) == 0xFF0E);
 }
 
-/* Can a sentence begin with the word at `at`? Not in lower case, except for words like iPhone. */
+/* True if a sentence can begin with the word at `at`: none in lower case, except words like iPhone. */
 static bool may_begin(const struct splitter *splitter, size_t at)
 {
     size_t size, second;
@@ -404,6 +406,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
         if (bracket_closes && stop->marks & MARK_STRONG && !word_starts(language, after))
             return false; /* (why?) */
     }
+    /* "!" and "?" end a sentence unless they are part of a name or stand alone; a dot may belong to the word. */
     if (stop->marks & MARK_STRONG) {
         if (stop->at == skip_openings(splitter, splitter->start) || opens_before(splitter, stop->at))
             return false; /* "... and", "(!)", "[...]" */
@@ -432,7 +435,7 @@ static bool is_glued(const struct splitter *splitter, const struct stop *stop)
            !in_brackets(splitter, stop->at);
 }
 
-/* Is there a " ." at `at`, as in ". . .", or the second half of "། །" or "။ ။"? */
+/* True if there is a " ." at `at`, as in ". . .", or the second half of "། །" or "။ ။". */
 static bool is_spaced_dot(const struct splitter *splitter, size_t at)
 {
     const struct str rest = rest_of(splitter, at);
@@ -460,6 +463,8 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
 /* True if a stop of `count` marks, none of them wide, ends the sentence. Sets what follows it. */
 static bool narrow_ends(struct splitter *splitter, struct stop *stop, size_t count)
 {
+    /* In the order of their cost: the word after the stop, what the dot may belong to, and only then quotations, for
+     * which the text ahead is searched. */
     const bool glued = stop->next == stop->after;
     if (glued && !is_glued(splitter, stop))
         return false;
@@ -481,6 +486,7 @@ static size_t read_stop(struct splitter *splitter, size_t at)
         note_quote(splitter, at, 1, '"');
         return at + 1;
     }
+    /* All marks in a row are one stop: "?!", ". . .". */
     struct stop stop = {.at = at, .end = at};
     size_t size, count = 0;
     for (unsigned marks; (marks = stop_marks(splitter, stop.end, &size)) != 0; count++) {

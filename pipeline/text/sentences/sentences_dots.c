@@ -100,7 +100,7 @@ static bool is_roman(struct str word, const char *letters)
     return word.size > 0;
 }
 
-/* Is the number `word` an item of a list that runs on: "as 1. Lincoln; 2. Washington"? */
+/* True if the number `word` is an item of a list that runs on: "as 1. Lincoln; 2. Washington". */
 static bool is_item(struct str text, struct str word)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
@@ -110,7 +110,7 @@ static bool is_item(struct str text, struct str word)
     return start == 0 || bullet || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
 }
 
-/* Is the number `word` a part of a date: "1990. 3. 5. Seoul", "3. 5. 1990"? */
+/* True if the number `word` is a part of a date: "1990. 3. 5. Seoul", "3. 5. 1990". */
 static bool is_date(const struct dot *dot, struct str word)
 {
     size_t digits = 0;
@@ -120,7 +120,7 @@ static bool is_date(const struct dot *dot, struct str word)
     return word.size <= 4 && (number_after || dot_is_number(word_before(dot->before, word)));
 }
 
-/* Is the number `word` the last part of another: "12 34 56", "15/3"? */
+/* True if the number `word` is the last part of another: "12 34 56", "15/3". */
 static bool is_part(struct str text, struct str word)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
@@ -204,7 +204,7 @@ static bool is_numeral(struct str text)
     return is_roman((struct str){text.data, size}, "IVXLCDM") && (size > 1 || size == text.size || text.data[1] != ' ');
 }
 
-/* Does the number `word` stand after what numbers stand after: "fig. 4", "page 12"? Then it is no ordinal. */
+/* True if the number `word` stands after what numbers stand after: "fig. 4", "page 12". It is no ordinal. */
 static bool is_counted(const struct language *language, struct str text, struct str word)
 {
     char folded[NAME_BYTES_MAX];
@@ -219,7 +219,7 @@ static bool is_counted(const struct language *language, struct str text, struct 
 static const struct words symbols = WORDS("cm", "cm²", "dm", "g", "h", "ha", "hl", "kg", "km", "km²", "kw", "l", "m",
                                           "mg", "ml", "mm", "mw", "m²", "m³", "s");
 
-/* Does `word` name a unit of the number before it: "5 km", "5 тыс. руб"? A letter after a year is not one. */
+/* True if `word` names a unit of the number before it: "5 km", "5 тыс. руб". A letter after a year is not one. */
 static bool is_unit(const struct language *language, struct str text, struct str word, struct str name)
 {
     const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
@@ -242,7 +242,7 @@ static bool is_unit(const struct language *language, struct str text, struct str
     return is_digit(before.data[0]) && !(size == word.size && before.size == YEAR_DIGITS && dot_is_number(before));
 }
 
-/* Does the text begin with two equal capitals and a full stop, which stand for a plural: EE. UU., FF. AA.? Roman
+/* True if the text begins with two equal capitals and a full stop, which stand for a plural: EE. UU., FF. AA. Roman
  * numbers are not among them. */
 static bool is_doubled(struct str text)
 {
@@ -250,7 +250,7 @@ static bool is_doubled(struct str text)
            is_upper((unsigned char)text.data[0]) && !memchr("IVXLCDM", text.data[0], 7);
 }
 
-/* Does the text begin with a title: "Mr. Reed"? */
+/* True if the text begins with a title: "Mr. Reed". */
 static bool title_begins(const struct language *language, struct str text)
 {
     char folded[NAME_BYTES_MAX];

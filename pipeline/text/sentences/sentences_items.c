@@ -34,7 +34,7 @@ static struct str label_write(const struct items *items, char out[LABEL_BYTES_MA
     return (struct str){out, (size_t)size};
 }
 
-/* Is there text after the label, at `at`? */
+/* True if there is text after the label, at `at`. */
 static bool has_text(const struct items *items, struct str text, size_t at)
 {
     const size_t blank = blank_at(text, at);

@@ -188,7 +188,8 @@ static bool compile_variable(struct compiler *c, struct str name)
     return false;
 }
 
-/* Is the argument at the beginning of a name one that only a substitution gives: {{{|safesubst:}}}, {{{subst|}}}? */
+/* True if the argument at the beginning of a name is one that only a substitution gives: {{{|safesubst:}}},
+ * {{{subst|}}}. */
 static bool is_subst_argument(const struct compiler *c, const struct span *span)
 {
     const struct str inner = str_range(c->text.data + span->inner_start, c->text.data + span->inner_end);

@@ -3,7 +3,7 @@
 #include "pipeline/text/templates/pattern.h"
 #include "pipeline/text/words/links.h"
 
-/* Does a link show a picture or nothing: [[File:{{{1}}}.svg|20px]], [[{{#if:{{{1|}}}|File:{{{1}}}}}|20px]]? */
+/* True if a link shows a picture or nothing: [[File:{{{1}}}.svg|20px]], [[{{#if:{{{1|}}}|File:{{{1}}}}}|20px]]. */
 static bool is_hidden_link(const struct compiler *c, struct str target, const struct body_piece *pieces, size_t count)
 {
     const char *const text = c->text.data;

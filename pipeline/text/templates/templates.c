@@ -182,6 +182,7 @@ static bool is_capital_code(const struct call *call, struct str name)
 
 static bool show_row(struct call *call, uint32_t index, const struct row *row, uint32_t colon)
 {
+    assert(call->count == 0); /* arguments are read once */
     call_read(call, index, colon);
     call->has_pattern |= !row->render;
     call->parameter = str_of(row->pattern);

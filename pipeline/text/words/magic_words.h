@@ -36,8 +36,8 @@ struct magic magic_find(const struct language *language, struct str code);
 
 /* True if the word, as typed between the underscores, is a switch. */
 bool magic_is_switch(const struct magic *magic, struct str word);
-/* Does the text, as typed after the #, begin with a word for REDIRECT? The word ends before a blank, a colon or a '['.
- * Returns its bytes, or 0. */
+/* The bytes of the word for REDIRECT with which the text, as typed after the #, begins; 0: none. It ends before a
+ * blank, a colon or a '['. */
 size_t magic_redirect(const struct magic *magic, struct str text);
 
 /* In lower case, letter by letter; empty if it does not fit. */

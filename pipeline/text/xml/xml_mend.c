@@ -177,7 +177,7 @@ static struct str take_field(struct mending *m, struct str name)
     return str_range(m->xml.data + from, m->xml.data + end);
 }
 
-/* Does an element of the export, or the end of one, follow the end tag at `at`? Then it is no text about XML. */
+/* True if an element of the export, or the end of one, follows the end tag at `at`: it is no text about XML. */
 static bool is_followed(const struct mending *m, size_t at)
 {
     static const struct str names[] = {{"sha1", 4}, {"model", 5}, {"format", 6}, {"content", 7}, {"text", 4}};
