@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/batch.h"
+#include "trainer/model/head.h"
 #include "trainer/model/model.h"
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MADE_LABELS 3 /* of HEAD_CLASS */
+#define MADE_LABELS 3 /* of heads whose labels a task names */
 
 struct made_source {
     uint64_t seed;
@@ -26,6 +27,21 @@ static inline int32_t made_rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
+/* Appends the label of a sequence that begins at `row`, for a head that has one for each sequence. */
+static inline void made_label(struct head_batch *to, enum head_kind head, const struct random_stream *stream,
+                              uint32_t number, int32_t row, uint32_t length)
+{
+    if (head_kinds[head]->reads == READS_FIRST) {
+        to->index[to->live] = row;
+        to->labels[to->live++] = (int32_t)(head == HEAD_NEXT ? random_at(stream, number, 9999999) & 1
+                                                             : random_at(stream, number, 9999998) % MADE_LABELS);
+    } else if (head_kinds[head]->reads == READS_ALL) { /* a span: where it begins and ends */
+        const uint32_t end = random_at(stream, number, 9999997) % length;
+        to->index[to->live] = row + (int32_t)(random_at(stream, number, 9999996) % (end + 1));
+        to->labels[to->live++] = (int32_t)end;
+    }
+}
+
 /* A batch of sequences first … first + count - 1 of an endless synthetic text; sequence n is the same in every batch.
  * lengths[i] is the length of sequence first + i. Freed by made_batch_release. */
 static inline struct batch made_batch(const struct made_source *source, const int32_t *lengths, int32_t first,
@@ -36,11 +52,11 @@ static inline struct batch made_batch(const struct made_source *source, const in
     for (int32_t i = 0; i < count; i++)
         batch.tokens += lengths[i];
     batch.token_rows = made_rounded(batch.tokens);
-    struct head_batch *masked = &batch.heads[HEAD_MASKED], *next = &batch.heads[HEAD_NEXT];
-    struct head_batch *class = &batch.heads[HEAD_CLASS], *span = &batch.heads[HEAD_SPAN];
-    int32_t **columns[] = {&batch.ids,     &batch.segments, &batch.positions, &batch.sequence_of,
-                           &masked->index, &masked->labels, &next->index,     &next->labels,
-                           &class->index,  &class->labels,  &span->index,     &span->labels};
+    int32_t **columns[4 + 2 * HEAD_KINDS] = {&batch.ids, &batch.segments, &batch.positions, &batch.sequence_of};
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        columns[4 + 2 * h] = &batch.heads[h].index;
+        columns[5 + 2 * h] = &batch.heads[h].labels;
+    }
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         *columns[i] = mem_array((size_t)batch.token_rows, sizeof **columns[i]);
         memset(*columns[i], 0xff, (size_t)batch.token_rows * sizeof **columns[i]);
@@ -51,28 +67,26 @@ static inline struct batch made_batch(const struct made_source *source, const in
     for (int32_t i = 0; i < count; i++) {
         batch.starts[i] = row;
         batch.numbers[i] = (uint32_t)(first + i);
-        next->index[next->live] = row;
-        next->labels[next->live++] = random_at(&stream, batch.numbers[i], 9999999) & 1;
-        class->index[class->live] = row;
-        class->labels[class->live++] = (int32_t)(random_at(&stream, batch.numbers[i], 9999998) % MADE_LABELS);
-        const uint32_t end = random_at(&stream, batch.numbers[i], 9999997) % (uint32_t)lengths[i];
-        span->index[span->live] = row + (int32_t)(random_at(&stream, batch.numbers[i], 9999996) % (end + 1));
-        span->labels[span->live++] = (int32_t)end;
+        for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+            made_label(&batch.heads[h], h, &stream, batch.numbers[i], row, (uint32_t)lengths[i]);
         for (int32_t j = 0; j < lengths[i]; j++, row++) {
             const uint32_t draw = random_at(&stream, batch.numbers[i], (uint32_t)j);
             batch.ids[row] = (int32_t)(draw % (uint32_t)source->vocabulary);
             batch.segments[row] = j >= lengths[i] / 2;
             batch.positions[row] = j;
             batch.sequence_of[row] = i;
-            if (source->masked_every && j > 0 && (j + first + i) % source->masked_every == 0) {
-                masked->index[masked->live] = row;
-                masked->labels[masked->live++] = (int32_t)(draw / 7 % (uint32_t)source->vocabulary);
-            }
+            const bool marked = source->masked_every && j > 0 && (j + first + i) % source->masked_every == 0;
+            for (enum head_kind h = 0; marked && h < HEAD_KINDS; h++)
+                if (head_kinds[h]->reads == READS_MARKED) {
+                    const uint32_t labels = h == HEAD_MASKED ? (uint32_t)source->vocabulary : MADE_LABELS;
+                    batch.heads[h].index[batch.heads[h].live] = row;
+                    batch.heads[h].labels[batch.heads[h].live++] = (int32_t)(draw / 7 % labels);
+                }
         }
     }
     batch.starts[count] = row;
-    masked->total = made_rounded(masked->live);
-    next->total = class->total = span->total = made_rounded(count);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        batch.heads[h].total = made_rounded(batch.heads[h].live);
     return batch;
 }
 

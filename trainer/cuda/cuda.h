@@ -34,8 +34,8 @@ struct tune_sizes {
 
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file, so that a module of another version is
  * refused. */
-#define CUDA_INTERFACE 14
-#define SHARED_BYTES   2996 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
+#define CUDA_INTERFACE (14 + 0x1000 * HEAD_KINDS) /* which is a size in struct batch */
+#define SHARED_BYTES   2900 /* sizes of what is shared, summed below: if it changes, so must CUDA_INTERFACE */
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE; the first member in every version */
@@ -52,7 +52,8 @@ struct cuda_module {
 #ifndef __cplusplus
 #define ADD_SIZE(op) +sizeof(struct op##_args)
 _Static_assert(sizeof(struct cuda_module) + sizeof(struct cuda_facts) + sizeof(struct tune_sizes) + sizeof(struct ops) +
-                       sizeof(struct batch) + sizeof(struct update_step) OPS_COMPUTING(ADD_SIZE) ==
+                       sizeof(struct batch) - HEAD_KINDS * sizeof(struct head_batch) +
+                       sizeof(struct update_step) OPS_COMPUTING(ADD_SIZE) ==
                    SHARED_BYTES,
                "what the module shares has changed: raise CUDA_INTERFACE");
 #undef ADD_SIZE

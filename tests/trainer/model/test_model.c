@@ -199,18 +199,20 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
     check_slopes(&config, ENTRIES);
 }
 
-/* Every head of fine-tuned models; of labels also with one, which may be a number. */
+/* Every head of fine-tuned models; with one label too where that is a number. */
 static void gradients_of_heads_are_slopes(void **state)
 {
     (void)state;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         struct model_config config = small;
+        if (!head_kinds[h]->tuned)
+            continue;
         config.task_heads = 1u << h;
-        for (config.labels = MADE_LABELS; head_kinds[h]->tuned && config.labels > 0; config.labels -= MADE_LABELS - 1) {
+        config.labels = MADE_LABELS;
+        check_slopes(&config, ENTRIES / 3);
+        config.labels = 1;
+        if (head_kinds[h]->problem && strcmp(head_kinds[h]->problem(&config), "regression") == 0)
             check_slopes(&config, ENTRIES / 3);
-            if (!model_names_labels(&config))
-                break;
-        }
     }
 }
 
