@@ -160,14 +160,14 @@ static void finish(struct belt *belt, struct task task, int result, const struct
     const bool ordered = is_ordered(belt, task.step);
     assert(slot->state == SLOT_RUNNING && slot->step == task.step); /* nobody else took the slot meanwhile */
     slot->pending &= (uint8_t)~bit;
-    if (result < 0) {
+    if (result < 0) { /* earlier jobs still pass all steps: one of them may fail too, and counts more */
         assert(err->kind != ERR_NONE);
         fail_at_job(belt, task.number, err);
-    } else if (result == BELT_END && task.step == 0) {
+    } else if (result == BELT_END && task.step == 0) { /* the source made no job */
         slot->state = SLOT_FREE;
         end_at(belt, task.number);
         return;
-    } else if (result == BELT_END) {
+    } else if (result == BELT_END) { /* this job is the last */
         assert(ordered);
         slot->pending = 0;
         end_at(belt, task.number + 1);

@@ -10,8 +10,8 @@ unsigned cores_allowed(void);
 /* Warns if threads are more than four times as many. For mains. */
 void cores_warn(uint64_t threads);
 
-/* May threads be pinned to a core each? Yes if the process has as many threads as the machine has cores, and no
- * affinity or quota is set. Not on a few cores: there, load of other programs costs more than migration does. */
+/* True if each thread may be pinned to a core: the process has as many threads as the machine has cores, and no
+ * affinity or quota is set. False on a few cores, where load of other programs costs more than migration does. */
 bool cores_are_ours(unsigned threads);
 /* Pins the calling thread to core `which` of those that it may use, counted from 0. */
 void cores_keep(unsigned which);

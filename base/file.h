@@ -72,7 +72,7 @@ bool path_is_directory(const char *path);
 /* The kind of the name itself: a symbolic link is PATH_OTHER, whatever its target. */
 enum path_kind { PATH_ABSENT, PATH_FILE, PATH_FOLDER, PATH_OTHER };
 enum path_kind path_kind(const char *path);
-bool path_same(const char *a, const char *b); /* do both lead to one file or directory, by device and inode? */
+bool path_same(const char *a, const char *b); /* both lead to one file or directory, by device and inode */
 int path_make_directory(const char *path, struct error *err);         /* with its parents; existing is fine */
 int path_remove(const char *path, struct error *err);                 /* a file or an empty directory; absent is fine */
 int path_remove_empty(const char *path, struct error *err);           /* a directory, if it is empty; else nothing */
@@ -107,8 +107,8 @@ struct lock {
     char *path; /* NULL: another process removes the file */
 };
 int lock_take(struct lock *lock, const char *directory, struct error *err);
-/* Is the directory locked by a process, which may be on another machine? Then who: "process 12 on host". Takes
- * nothing. */
+/* True if a process, which may be on another machine, has locked the directory; `who` is then "process 12 on host".
+ * Takes nothing. */
 #define LOCK_WHO_BYTES 320
 bool lock_look(const char *directory, char who[LOCK_WHO_BYTES]);
 void lock_release(struct lock *lock); /* safe on a lock that was not taken or is zeroed */

@@ -1,4 +1,4 @@
-/* In: a key and a message. Out: their code. The names are those of RFC 2104, section 2. */
+/* The names are those of RFC 2104, section 2. */
 #include "base/hmac.h"
 
 #define BLOCK_BYTES 64 /* B: what SHA-256 hashes at a time */

@@ -1,4 +1,4 @@
-/* In: random bits, a text or a file. Out: a key of one length. */
+/* Makes keys of one length from random bits, a text or a file. */
 #include "base/job_key.h"
 
 #include "base/file.h"

@@ -190,7 +190,7 @@ static int place_of_torchrun(struct launch *launch, struct environment environme
     return place_at(launch, host, port, err);
 }
 
-/* Does Slurm agree with PMI about rank and size? Then srun started us with its own PMI, and the step says where to
+/* True if Slurm agrees with PMI about rank and size. Then srun started us with its own PMI, and the step says where to
  * meet. Otherwise MPI itself carries the address. */
 static bool is_step_of(const struct launch *launch, struct environment environment)
 {

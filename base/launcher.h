@@ -64,7 +64,7 @@ int launch_find(struct launch *launch, const struct launch_flags *flags, struct 
                 struct error *err);
 /* For the screen: "mpirun", "srun". */
 const char *launch_name(enum launch_kind kind);
-/* Did MPI start us, so that MPI can carry our messages? */
+/* True if MPI started us, so that MPI can carry our messages. */
 bool launch_is_mpi(enum launch_kind kind);
 /* How many of `threads` this process gets: an equal share of what one command has for its processes, at least one. */
 uint64_t launch_threads(const struct launch *launch, uint64_t threads);

@@ -38,6 +38,6 @@ void log_status_left(void);
 /* Copies text, replacing control characters (C0, C1, DEL), bidirectional overrides and ill-formed UTF-8 by '?'. Writes
  * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
 char *log_safe(const char *text, char *out, unsigned long out_size);
-bool log_is_harmful(uint32_t code_point); /* is it one of those characters? */
+bool log_is_harmful(uint32_t code_point); /* it is one of those characters */
 
 #endif

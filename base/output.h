@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Is standard output a terminal that shows colours? (NO_COLOR is unset or empty, TERM is not dumb.) */
+/* True if standard output is a terminal that shows colours: NO_COLOR is unset or empty, TERM is not dumb. */
 bool output_colours(void);
 
 /* For a write to standard output that failed: fills *err from errno (0: not known) and returns -1. ERR_PIPE if the

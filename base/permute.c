@@ -36,6 +36,7 @@ static uint32_t round_bits(const struct network *net, uint32_t round, uint32_t h
     return out[0] & net->half_mask;
 }
 
+/* A round maps (left, right) to (right, left ^ f(right)). Its inverse needs f, but no inverse of f. */
 static uint64_t forward(const struct network *net, uint64_t x)
 {
     uint32_t left = (uint32_t)(x >> net->half_bits), right = (uint32_t)x & net->half_mask;
@@ -58,7 +59,8 @@ static uint64_t backward(const struct network *net, uint64_t x)
     return (uint64_t)left << net->half_bits | right;
 }
 
-/* Terminates, because the cycle that starts at i < n comes back to i. On average it takes fewer than four steps. */
+/* The network permutes [0, 4^half_bits), which may reach beyond n. What falls there is mapped again (cycle walking).
+ * That ends, because the cycle that starts at i < n comes back to i, and takes fewer than four steps on average. */
 uint64_t permute(uint64_t i, uint64_t n, uint64_t key)
 {
     assert(i < n);

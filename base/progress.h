@@ -22,7 +22,7 @@ void progress_open(struct progress *progress);
 /* The stage begins now, at this share of its work; a resumed stage begins above 0. Without this call it begins at the
  * first share that is reported. */
 void progress_begin(struct progress *progress, double share);
-/* Is it time for a line? Cheap; ask before making the text. */
+/* True if it is time for a line. Cheap; ask before making the text. */
 bool progress_due(struct progress *progress);
 /* Shows `text` and the time left computed from `share` (of the stage, 0 to 1); a negative share omits the time. */
 __attribute__((format(printf, 3, 4))) void progress_show(struct progress *progress, double share, const char *format,

@@ -37,7 +37,7 @@ int ranks_broadcast(struct ranks *ranks, struct buf *bytes, struct error *err);
 /* values[i] becomes the sum over all processes. */
 int ranks_all_reduce(struct ranks *ranks, uint64_t *values, size_t count, struct error *err);
 
-/* Should this process report an error to the user? Exactly one does. */
+/* True in the one process that reports an error to the user. */
 bool ranks_speaks(const struct ranks *ranks);
 
 #endif

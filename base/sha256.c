@@ -1,4 +1,4 @@
-/* In: bytes. Out: their SHA-256. Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
+/* Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
 #include "base/sha256.h"
 
 #include "base/cpu.h"

@@ -1,6 +1,6 @@
-/* In: blocks of 64 bytes. Out: the state after them (FIPS 180-4, 6.2.2), by SHA256RNDS2, SHA256MSG1 and SHA256MSG2
- * (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2), four rounds at a time. The instructions
- * want the state as two vectors, (a, b, e, f) and (c, d, g, h) with the first letter highest. */
+/* Adds blocks of 64 bytes to the state (FIPS 180-4, 6.2.2) with SHA256RNDS2, SHA256MSG1 and SHA256MSG2 (Intel 64 and
+ * IA-32 Architectures Software Developer's Manual, volume 2), four rounds at a time. The instructions want the state as
+ * two vectors, (a, b, e, f) and (c, d, g, h) with the first letter highest. */
 #include "base/sha256_blocks.h"
 
 #include <assert.h>

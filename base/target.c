@@ -1,4 +1,4 @@
-/* In: where a command is to write. Out: an error where that would fail or destroy something. */
+/* Finds, before the work begins, where writing would fail or destroy something. */
 #include "base/target.h"
 
 #include "base/file.h"

@@ -23,7 +23,7 @@ struct target_form {
 struct target {
     const char *option; /* "out", for messages */
     const char *path;   /* NULL: none; "-": standard output */
-    bool streams;       /* is "-" allowed? */
+    bool streams;       /* "-" is allowed */
     bool force;
     const struct target_form *forms; /* what the command writes: [form_count]; none: it recognises nothing */
     size_t form_count;
@@ -31,14 +31,14 @@ struct target {
     size_t read_count;
 };
 
-/* May the file be created or replaced? ERR_USAGE: by the rule above it may not; it is a directory or a device; its
- * folder does not exist or cannot be written. */
+/* Fails unless the file may be created or replaced. ERR_USAGE: by the rule above it may not; it is a directory or a
+ * device; its folder does not exist or cannot be written. */
 int target_check(const struct target *target, struct error *err);
 
-/* Has the file one of these forms? 1, 0, or < 0 if it cannot be read. */
+/* 1 if the file has one of these forms, 0 if not, < 0 if it cannot be read. */
 int target_has_form(const char *path, const struct target_form *forms, size_t form_count, struct error *err);
 
-/* Is it one of the names that files of datasets, runs and models have? For tests: this table is the only one. */
+/* True for the names that files of datasets, runs and models have. For tests: this table is the only one. */
 bool target_is_owned_name(const char *name);
 
 /* A folder that a command fills with several files, of names that `ours` knows. While they are written, the folder

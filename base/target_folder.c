@@ -55,7 +55,7 @@ static int refuse(const struct target_folder *folder, const char *other, struct 
     return hint(err, "give another --out: everything in the folder counts as part of what is written there");
 }
 
-/* Is all that it holds ours? Marked, by name; not marked, by content too. */
+/* Refuses a folder that holds what is not ours: in a marked one the name decides, in others the content too. */
 static int check_files(const struct target_folder *folder, const struct path_list *list, struct error *err)
 {
     const int marked = is_marked(folder, err);

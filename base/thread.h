@@ -1,5 +1,5 @@
 /* Threads whose stack does not depend on the shell: pthread_create's default is `ulimit -s`, and 64 KiB, as some
- * servers set it, are too few. */
+ * servers set it, is too little. */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 

@@ -141,7 +141,7 @@ void manifest_release(struct manifest *manifest);
 
 /* The rule of all sources, "mixed" if they have different ones, "" if it is not known. */
 const char *manifest_valid_by(const struct manifest *manifest);
-/* Are all sources dumps of wikis, whose documents are called pages? */
+/* True if all sources are dumps of wikis, whose documents are called pages. */
 bool manifest_of_pages(const struct manifest *manifest);
 /* The value of an option that changes bytes, or NULL. Lives as long as the manifest. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
@@ -170,8 +170,8 @@ uint32_t manifest_filled(const struct manifest_length *length);       /* share o
 /* Writes DIR/manifest.json (atomically, synced) and sets root_hash. ERR_USAGE: the value of an option is not UTF-8. */
 int manifest_write(struct manifest *manifest, const char *directory, struct error *err);
 
-/* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one whose build was
- * interrupted; ERR_LOCKED: a process is building it. */
+/* Fails without a DIR/manifest.json. ERR_USAGE: no such directory, not a dataset, or one whose build was interrupted;
+ * ERR_LOCKED: a process is building it. */
 int manifest_present(const char *directory, struct error *err);
 
 /* Reads DIR/manifest.json. Errors: those of manifest_present; ERR_MISMATCH: newer format_version; ERR_VERIFY: damaged
@@ -181,6 +181,6 @@ int manifest_read(struct manifest *manifest, const char *directory, struct error
 /* The same to and from text, for verify and tests; *out is replaced, `path` is named in errors. */
 int manifest_print(struct manifest *manifest, struct buf *out, struct error *err);
 int manifest_parse(struct manifest *manifest, struct str text, const char *path, struct error *err);
-bool manifest_intact(struct str text); /* does root_hash match the text? */
+bool manifest_intact(struct str text); /* root_hash matches the text */
 
 #endif

@@ -220,7 +220,9 @@ void mask_anew(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t seq, cons
 
 void mask_restore(struct sample *sample)
 {
-    for (uint32_t i = 0; i < sample->masked; i++)
+    for (uint32_t i = 0; i < sample->masked; i++) {
+        assert(sample->positions[i] < sample->length);
         sample->ids[sample->positions[i]] = sample->labels[i];
+    }
     sample->masked = 0;
 }

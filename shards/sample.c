@@ -55,7 +55,7 @@ static uint32_t get(const uint8_t *bytes_in, uint32_t used, uint32_t bytes, uint
     return largest;
 }
 
-/* Is each position larger than the one before, and the last below `end`? */
+/* True if each position is larger than the one before, and the last below `end`. */
 static bool rising(const uint32_t *positions, uint32_t count, uint32_t end)
 {
     bool good = count == 0 || positions[count - 1] < end;

@@ -23,8 +23,9 @@ int writer_open(struct shard_writer *writer, const char *path, const struct shar
     return 0;
 }
 
-int writer_place(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err)
+int writer_put_block(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err)
 {
+    assert(block < shard_block_count(&writer->header));
     const size_t bytes = shard_block_bytes(&writer->header, block);
     writer->table[block] = hash64(data, bytes);
     return file_write_at(&writer->file, data, bytes, SHARD_HEADER_BYTES + block * SHARD_BLOCK_BYTES, err);
@@ -43,14 +44,15 @@ int writer_add(struct shard_writer *writer, const uint8_t *data, size_t bytes, s
         data += part;
         bytes -= part;
         if (part == room)
-            TRY(writer_place(writer, block, writer->block, err));
+            TRY(writer_put_block(writer, block, writer->block, err));
     }
     return 0;
 }
 
-void writer_pass(struct shard_writer *writer, uint64_t blocks)
+void writer_skip(struct shard_writer *writer, uint64_t blocks)
 {
     assert(blocks == 0 || writer->at % SHARD_BLOCK_BYTES == 0);
+    assert(writer->at / SHARD_BLOCK_BYTES + blocks <= shard_block_count(&writer->header));
     const uint64_t area = shard_area_bytes(&writer->header), to = writer->at + blocks * SHARD_BLOCK_BYTES;
     writer->at = to < area ? to : area;
 }

@@ -1,9 +1,9 @@
 /* Writes one shard. Errors are those of base/file.h: a file that cannot be created or written.
  *
- *     writer_open → { writer_add | writer_pass } … → writer_commit, or writer_close to drop it
+ *     writer_open → { writer_add | writer_skip } … → writer_commit, or writer_close to drop it
  *
  * A cursor moves over the records from front to back. A thread that has a whole block may write it before the cursor
- * gets there, with writer_place; the cursor then passes over it. The file appears under its final name only when it is
+ * gets there, with writer_put_block; the cursor then skips it. The file appears under its final name only when it is
  * complete and synced (base/file.h). */
 #ifndef SHARDS_WRITER_H
 #define SHARDS_WRITER_H
@@ -27,10 +27,10 @@ int writer_open(struct shard_writer *writer, const char *path, const struct shar
 /* Adds the next bytes of the records, as made by record_encode; they may end inside a record. */
 int writer_add(struct shard_writer *writer, const uint8_t *data, size_t bytes, struct error *err);
 /* Writes a whole block (the last may be short: shard_block_bytes). Call it at most once for each block. */
-int writer_place(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err);
+int writer_put_block(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err);
 /* Moves the cursor, which must be at the start of a block, over blocks that are placed. */
-void writer_pass(struct shard_writer *writer, uint64_t blocks);
-/* Is the cursor at the end of the records? */
+void writer_skip(struct shard_writer *writer, uint64_t blocks);
+/* True if the cursor is at the end of the records. */
 bool writer_full(const struct shard_writer *writer);
 /* Completes the shard, which must be full (asserted). Gives its hash and the file's size; both may be NULL. Closes
  * it. */

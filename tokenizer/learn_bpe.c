@@ -117,6 +117,7 @@ static void remove_piece(struct merger *merger, uint32_t place)
 static void merge_at(struct merger *merger, uint32_t place, uint32_t merged)
 {
     const uint32_t right = place_after(merger, place), left = place_before(merger, place);
+    /* Three pairs hold one of the two pieces, and are counted by them: remove them before the pieces change. */
     if (left != PAIR_NONE)
         remove_pair(merger, left);
     remove_pair(merger, place);
@@ -169,6 +170,8 @@ static void merge(struct merger *merger, uint32_t number)
     const bool inside = pair.first != merger->lexicon->start[merger->places[pair.first].word];
     const uint32_t merged =
         piece_number(merger, (struct learned_piece){pair.count, pair.first, (uint8_t)letters, inside});
+    /* Each merge removes its place, and perhaps others, from the list, so the list is read from its head. In a run
+     * "aaaa" the pairs overlap: from the left they give "aa aa", from the middle "a aa a". */
     for (uint32_t place; (place = merger->queue.pairs[number].first) != PAIR_NONE;)
         merge_at(merger, pair.left == pair.right ? row_start(merger, place) : place, merged);
     assert(merger->queue.pairs[number].count == 0); /* every place of the pair was found */
@@ -247,6 +250,7 @@ void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_freque
         merge(&merger, pair_queue_take(&merger.queue));
         if (merger.made_count < look_at)
             continue;
+        /* Counting is linear in the pieces: the next time after as many merges as pieces are missing. */
         const size_t useful = count_useful(&merger, learned->threshold);
         if (useful >= wanted)
             break;

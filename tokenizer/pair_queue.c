@@ -66,6 +66,7 @@ static void heap_remove(struct pair_queue *queue, uint32_t number)
 {
     const uint32_t rank = queue->pairs[number].rank;
     assert(rank < queue->count && queue->heap[rank] == number);
+    /* The last pair fills the gap. It may belong above or below it, so one of the two moves does nothing. */
     const uint32_t last = queue->heap[--queue->count];
     queue->pairs[number].rank = PAIR_NONE;
     if (last == number)

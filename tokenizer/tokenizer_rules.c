@@ -1,6 +1,6 @@
-/* In: the small files of a tokenizer's directory. Out: its settings, and messages about what is not as it seems.
- * Names and defaults are those of transformers' BertTokenizer; the classes are those that AutoTokenizer of transformers
- * 5.24 makes with its settings. */
+/* Makes the settings of a tokenizer from the small files of its directory, and warns where these do not say what they
+ * seem to. Names and defaults are those of transformers' BertTokenizer; the classes are those that AutoTokenizer of
+ * transformers 5.24 makes with its settings. */
 #include "tokenizer/tokenizer_rules.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static bool is_bert_model(const char *type)
     return is_one_of(str_of(type), types);
 }
 
-/* Does a class of BERT's kind read the directory? `config`: its tokenizer_config.json, or NULL. */
+/* True if a class of BERT's kind reads the directory. `config`: its tokenizer_config.json, or NULL. */
 static bool is_bert(const char *directory, const json_t *config)
 {
     struct error ignored = {0}; /* who needs config.json reports that it is damaged */

@@ -102,7 +102,7 @@ static bool is_plain(struct str piece)
     return plain == piece.size;
 }
 
-/* Is it judged? Not an empty piece, and not one in square brackets. Takes "##" off. */
+/* False for pieces that are not judged: empty ones, and those in square brackets. Takes "##" off. */
 static bool judged(struct str *piece)
 {
     if (piece->size == 0 || (piece->size > 2 && piece->data[0] == '[' && piece->data[piece->size - 1] == ']'))

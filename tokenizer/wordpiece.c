@@ -155,6 +155,7 @@ static struct node *build_trie(struct entry *entries, size_t count)
     while (waiting) {
         struct range range = stack[--waiting];
         const uint32_t depth = range.depth;
+        /* Entries that end here come first, then those of each child together. */
         sort_entries(entries + range.from, range.to - range.from, depth, scratch);
         for (; range.from < range.to && entries[range.from].size == depth; range.from++)
             building.nodes[range.node].piece = entries[range.from].id & NO_PIECE; /* of equal pieces the last one

@@ -28,7 +28,7 @@ const struct block_stages *block_stages(enum vector_level level)
 #endif
 }
 
-/* The bytes end in the block or right after it. Is what there is damaged anyway? */
+/* For bytes that end in the block or right after it: true if what there is would be damaged whatever follows. */
 static bool is_damaged(const struct block_space *space, size_t size_max, bool whole)
 {
     uint64_t size = 0;
@@ -55,18 +55,23 @@ enum bzip2_result block_decode(struct block_space *space, const struct block_sta
     enum bzip2_result result = block_head(space, &in);
     if (result != BZIP2_DONE)
         return result;
+    /* Huffman codes, move-to-front and run lengths: bits to runs of the last column. A block does not say how long it
+     * is; only its end symbol, and the magic behind it, show that the bits were read as they were written. */
     result = stages->symbols(space, &in);
     assert(space->run_count <= RUNS_MAX && bits_place(&in) > bit);
     const bool whole = result == BZIP2_DONE;
     *end = bits_place(&in);
     if (whole)
         result = check_end(bytes, size, *end);
+    /* More bytes would not help a block that is wrong already: the caller need not wait for them. */
     if (result == BZIP2_SHORT && is_damaged(space, size_max, whole))
         result = BZIP2_DAMAGED;
+    /* Undo the sorting of rotations (BWT), then the runs of four and more that the encoder shortened before it. */
     if (result == BZIP2_DONE)
         result = stages->rows(space, size_max);
     if (result == BZIP2_DONE)
         result = stages->unroll(space, text_max, text);
+    /* The CRC is of the text, so it covers every stage above. */
     if (result == BZIP2_DONE &&
         stages->crc(&space->crcs, (const uint8_t *)text->data + before, text->size - before) != space->crc)
         result = BZIP2_DAMAGED;

@@ -16,6 +16,8 @@
 
 #include "base/bz/block.h"
 
+#include <assert.h>
+
 #define MARK  (1u << 31)
 #define CAME  (MARK >> 8) /* the mark, as it appears in a lane's row */
 #define WIDTH 16          /* rows written at once */
@@ -143,13 +145,16 @@ static enum bzip2_result decode_rows(struct block_space *space, size_t size_max)
 {
     if (!fill_rows(space, size_max) || !follow(space))
         return BZIP2_DAMAGED;
+    /* The rows form cycles, and origin's is the text, or one period of it. Stretch 0 begins at origin. */
     size_t period = 0;
     uint32_t i = 0;
     do {
         period += space->stretches[i].size;
         i = space->stretches[i].next;
     } while (i != 0);
+    /* Each stretch was followed backwards from its row, so the first one is the end of the text. */
     for (size_t left = period; left > 0; i = space->stretches[i].next) {
+        assert(space->stretches[i].size <= left);
         left -= space->stretches[i].size;
         memcpy(space->text + left, space->stretches[i].bytes, space->stretches[i].size);
     }

@@ -87,6 +87,7 @@ static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths
     }
     for (unsigned i = 0; i < symbols; i++)
         code->by_code[place[lengths[i]]++] = (uint8_t)i;
+    /* Beyond that (Kraft's inequality) two codes would begin with the same bits. */
     return next <= 1u << CODE_BITS_MAX;
 }
 
@@ -107,7 +108,7 @@ static void make_pairs(struct code *code, unsigned symbols)
                 single[at + j] = entry;
         }
     }
-    for (; at < 1u << PAIR_BITS; at++)
+    for (; at < 1u << PAIR_BITS; at++) /* longer codes, and what is no code */
         single[at] = 0;
     for (at = 0; at < 1u << PAIR_BITS; at++) {
         const uint32_t first = single[at], bits = first & 63;

@@ -15,7 +15,7 @@
 
 #define BZIP2_TEXT_MAX (48u << 20) /* of a block: 900,000 bytes, of which each 5 become up to 259 */
 
-bool bzip2_begins(struct str bytes); /* does it begin like a bzip2 file? */
+bool bzip2_begins(struct str bytes); /* they begin like a bzip2 file */
 
 /* `begun`: the first bytes of the file (copied); `file` (borrowed) gives the others; NULL: there are no others. `name`:
  * the file, for messages. */

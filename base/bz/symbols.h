@@ -117,6 +117,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
     const unsigned end = space->symbols - 1;
     bool more = true;
     for (uint32_t group = 0; more; group++) {
+        /* No selector is left, but no end symbol came; or the bits are zeros from beyond the end. */
         if (group == space->selector_count || in.next > in.size + 8) {
             result = group == space->selector_count ? BZIP2_DAMAGED : BZIP2_SHORT;
             break;
@@ -135,6 +136,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
     }                                                                                                                  \
     take_pair(&list, &running, before);                                                                                \
     before += 2
+        /* Look-ups that cannot pass the end of this group, each beside two moves of the group before. */
         for (unsigned looked_up = 0; looked_up < SURE_LOOKUPS; looked_up += LOOKUPS_A_FILL) {
             uint32_t took = 0;
             bits_fill(&in);
@@ -145,6 +147,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
             in.have -= took & 63;
         }
 #undef LOOK_UP_AND_TAKE
+        /* The last of this group one by one, then the moves that the look-ups did not reach. */
         while (more && to <= last) {
             bits_fill(&in);
             if (RARE(!look_up_last(pairs, &in, &to, to == last)))
@@ -156,6 +159,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
             running = (struct running){.run = space->runs, .length = 0 - RUN_UNIT};
             *running.run = 0;
         }
+        /* After the end symbol no group follows, so this one's moves have no look-ups to hide behind. */
         for (const uint8_t *rest = groups[group & 1]; !more && rest < to; rest++) {
             run_step(&running, *rest, list_step(&list, *rest));
             running.over |= running.weight;

@@ -16,7 +16,7 @@
 
 typedef int8_t byte_vector __attribute__((vector_size(WIDE), aligned(1), may_alias));
 
-/* Do four equal bytes begin anywhere in text[0..WIDE)? */
+/* True if four equal bytes begin anywhere in text[0..WIDE). */
 static inline bool has_equals(const uint8_t *text)
 {
     const byte_vector *first = (const byte_vector *)text;

@@ -287,7 +287,7 @@ static int place(void *context, void *slot, uint64_t number, struct error *err)
             size = piece_at(sealer, job, at, to, &bytes);
             memcpy(job->block + (at - from), bytes, size);
         }
-        TRY(writer_place(&job->shard->writer, block, job->block, err));
+        TRY(writer_put_block(&job->shard->writer, block, job->block, err));
     }
     return BELT_NEXT;
 }
@@ -313,7 +313,7 @@ static int join(void *context, void *slot, uint64_t number, struct error *err)
     const struct stretch stretch = stretch_of(job);
     const uint64_t placed = stretch.block * SHARD_BLOCK_BYTES;
     TRY(add(sealer, job, stretch.from, placed < stretch.to ? placed : stretch.to, err));
-    writer_pass(writer, stretch.block_end - stretch.block);
+    writer_skip(writer, stretch.block_end - stretch.block);
     TRY(add(sealer, job, stretch.block_end * SHARD_BLOCK_BYTES, stretch.to, err));
     assert(!job->fills); /* the shard that an earlier round of the job filled was committed */
     job->fills = writer_full(writer);
