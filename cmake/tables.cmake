@@ -98,3 +98,23 @@ foreach(file ${files})
 const struct names ${name} = {${name}_items, sizeof ${name}_items / sizeof *${name}_items};\n")
 endforeach()
 table_write(name_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")
+
+# data/tags.txt: "name = KIND FATE" or "name = KIND FATE block".
+table_text(${CMAKE_SOURCE_DIR}/data/tags.txt "#" rows)
+string(REGEX REPLACE "\n([^\n=]+) = ([A-Z]+) ([A-Z]+) block" "\n{\"\\1\", TAG_\\2, FATE_\\3, true}," rows "${rows}")
+string(REGEX REPLACE "\n([^\n{=]+) = ([A-Z]+) ([A-Z]+)" "\n{\"\\1\", TAG_\\2, FATE_\\3, false}," rows "${rows}")
+table_write(tag_table.c "#include \"pipeline/text/markup/tags.h\"
+const struct tag tags[] = {\n${line}${rows}\n};
+const unsigned tag_count = sizeof tags / sizeof *tags;
+_Static_assert(sizeof tags / sizeof *tags <= TAGS_MAX, \"TAGS_MAX is too small\");\n")
+
+# data/units.txt: eight columns.
+table_text(${CMAKE_SOURCE_DIR}/data/units.txt "#" rows)
+set(column "([^\n|]+)")
+set(bar " [|] ")
+string(REGEX REPLACE
+    "\n${column}${bar}${column}${bar}${column}${bar}${column}${bar}${column}${bar}([A-Z])${bar}${column}${bar}${column}"
+    "\n{\"\\1\", \"\\2\", \"\\3\", \"\\4\", \"\\5\", '\\6', \\7, \\8}," rows "${rows}")
+table_write(unit_table.c "#include \"pipeline/text/templates/units.h\"
+const struct unit units[] = {\n${line}${rows}\n};
+const size_t unit_count = sizeof units / sizeof *units;\n")

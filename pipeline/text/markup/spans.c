@@ -35,7 +35,7 @@ struct finder {
     uint32_t heading_from, heading;      /* cache of next_heading: from the first position on, the next heading is at
                                           * the second */
     bool comments_close;                 /* a --> may still follow */
-    bool closes[TAG_COUNT];              /* the same for a closing tag */
+    bool closes[TAGS_MAX];               /* the same for a closing tag */
     bool ref_was_cut;                    /* the last <ref> ended early, so its </ref> may follow */
     unsigned ref_tag;                    /* tag of the last </ref> found */
     uint32_t ref_close, ref_close_end;   /* its position */
@@ -692,7 +692,7 @@ void spans_find(struct spans *spans, const struct magic *magic, bool has_variant
                             .comments_close = true};
     /* Only a search that found no end says that none follows. It is made once for each tag, so the time stays linear in
      * the text whatever is left open. */
-    for (unsigned i = 0; i < TAG_COUNT; i++)
+    for (unsigned i = 0; i < tag_count; i++)
         finder.closes[i] = true;
     find_signs(spans, magic, has_variants, text);
     while ((finder.at = signs_next(&spans->signs, finder.at, finder.size)) < finder.size) {

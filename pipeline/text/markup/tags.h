@@ -31,8 +31,9 @@ struct tag {
     bool ends_paragraph;
 };
 
-#define TAG_COUNT 214u
-extern const struct tag tags[TAG_COUNT]; /* sorted bytewise */
+#define TAGS_MAX 512u
+extern const struct tag tags[]; /* data/tags.txt, sorted bytewise; made by cmake/tables.cmake */
+extern const unsigned tag_count;
 
 /* The tag of that name, in any letters; NULL: neither MediaWiki nor an extension knows it. */
 const struct tag *tag_find(struct str name);

@@ -10,9 +10,9 @@ struct taker {
     struct str page;
     struct buf *out;
     size_t at;
-    size_t tags_end;        /* after the last '>' */
-    bool has_only;          /* <onlyinclude> is in use */
-    bool closes[TAG_COUNT]; /* an end tag may still follow */
+    size_t tags_end;       /* after the last '>' */
+    bool has_only;         /* <onlyinclude> is in use */
+    bool closes[TAGS_MAX]; /* an end tag may still follow */
     bool noinclude_closes;
     size_t comment_end; /* of the last comment; SIZE_MAX: there was none, or text before it on its line */
 };
@@ -152,7 +152,7 @@ void transclusion_take(struct str page, struct buf *out)
     t.at = t.has_only ? only + ONLY.size : 0;
     const char *last = page.size > 0 ? memrchr(page.data, '>', page.size) : NULL;
     t.tags_end = last ? (size_t)(last - page.data) + 1 : 0;
-    for (unsigned i = 0; i < TAG_COUNT; i++)
+    for (unsigned i = 0; i < tag_count; i++)
         t.closes[i] = true;
     buf_reset(out);
     buf_reserve(out, 1); /* so that an empty text has an address */

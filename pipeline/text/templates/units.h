@@ -11,6 +11,8 @@ struct unit {
     double offset;
 };
 
+extern const struct unit units[]; /* data/units.txt, sorted bytewise by code; made by cmake/tables.cmake */
+extern const size_t unit_count;
 const struct unit *unit_find(struct str code);
 
 /* A unit as a language with letters of its own writes it. */
@@ -22,7 +24,5 @@ struct local_unit {
 const char *local_unit_shown(struct str wiki, const char *symbol);
 const struct unit *local_unit_find(struct str wiki, struct str shown);
 const struct local_unit *local_unit_table(size_t *count); /* units_local.c */
-/* All of them, for the test. */
-const struct unit *unit_table(size_t *count);
 
 #endif
