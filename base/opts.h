@@ -63,6 +63,13 @@ struct opt_choice {
     int value;        /* what the field gets */
 };
 
+/* Defines a function for the choices of an option: the names of an enum, by number. */
+#define OPT_CHOICES(function, names, count)                                                                            \
+    static struct opt_choice function(size_t i)                                                                        \
+    {                                                                                                                  \
+        return i < (size_t)(count) ? (struct opt_choice){(names)[i], NULL, (int)i} : (struct opt_choice){0};           \
+    }
+
 struct opt_row {
     const char *name; /* without dashes */
     char letter;      /* one-letter form, or 0 */

@@ -2,7 +2,10 @@
  * settings (dsdata_settings.h). */
 #include "pipeline/dsdata_options.h"
 
+#include "pipeline/build/dataset_recipe.h"
+#include "pipeline/input/look.h"
 #include "pipeline/parts/dsdata_settings.h"
+#include "shards/format.h"
 
 #include <bzlib.h>
 #include <expat.h>
@@ -15,6 +18,14 @@
 #include <zstd.h>
 
 #define FIELD(name) offsetof(struct dsdata_settings, name)
+
+OPT_CHOICES(text_form_choice, text_form_names, TEXT_FORMS)
+OPT_CHOICES(algo_choice, learn_names, LEARN_ALGORITHMS)
+OPT_CHOICES(pairs_choice, pair_names, PAIR_KINDS)
+OPT_CHOICES(masking_choice, mask_names, MASK_KINDS)
+OPT_CHOICES(split_choice, split_names, SPLITS)
+OPT_CHOICES(keep_choice, keep_names, KEEP_NAMES)
+OPT_CHOICES(drop_choice, drop_names, DROP_NAMES)
 
 #define VOCAB_HELP                                                                                                     \
     "vocab.txt with one piece per line; or a Hugging Face directory or tokenizer.json, which also sets case and "      \
@@ -42,7 +53,7 @@ static const struct opt_row rows[] = {
      .help = "Encoding of the inputs, as in windows-1251, latin1, utf-16, shift_jis. utf-8-lossy: UTF-8, with U+FFFD "
              "in the place of ill-formed bytes, which otherwise stop plain text."},
     {.name = "text-form", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(text_form),
-     .default_text = "auto", .choices = "auto|sentences|paragraphs|lines|wrapped|file|sections",
+     .default_text = "auto", .choice = text_form_choice,
      .verbs = " build vocab extract ",
      .help = "What a line of plain text is: a sentence, a paragraph, a whole document (lines), or part of a paragraph "
              "(wrapped); except with lines, empty lines separate documents. file: each file is one document, of at "
@@ -72,7 +83,7 @@ static const struct opt_row rows[] = {
      .default_text = "30522", .min = 200, .max = 1u << 20, .verbs = " build vocab ",
      .help = "Size of a learned vocabulary, in WordPieces."},
     {.name = "algo", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(algo), .default_text = "greedy",
-     .choices = "greedy|bpe", .verbs = " build vocab ",
+     .choice = algo_choice, .verbs = " build vocab ",
      .help = "Algorithm that learns a vocabulary. greedy: top-down, as in TensorFlow Text; bpe: merges pairs, as "
              "Hugging Face's trainer does."},
     {.name = "unused", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(unused), .value = "N",
@@ -103,10 +114,10 @@ static const struct opt_row rows[] = {
      .default_text = "0.15", .verbs = " build ",
      .help = "Fraction of tokens to predict (80 % become [MASK], 10 % stay, 10 % become random)."},
     {.name = "masking", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(masking), .default_text = "token",
-     .choices = "token|whole-word", .verbs = " build ",
+     .choice = masking_choice, .verbs = " build ",
      .help = "Mask single tokens, or all tokens of a word together; each token gets its own 80/10/10 choice."},
     {.name = "pairs", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(pairs), .default_text = "nsp",
-     .choices = "nsp|sop|none", .verbs = " build ",
+     .choice = pairs_choice, .verbs = " build ",
      .help = "How segments are paired. nsp: next sentence; sop: sentence order; none: one segment that fills the "
              "length."},
     {.name = "pack", .type = OPT_FLAG, .scope = SCOPE_IDENTITY, .field = FIELD(pack), .verbs = " build ",
@@ -140,16 +151,16 @@ static const struct opt_row rows[] = {
      .default_help = "the wiki's own", .verbs = " build vocab extract ",
      .help = "Spelling to take where a page offers several, as in -{zh-hans:…; zh-hant:…}-; for example zh-tw, sr-el."},
     {.name = "keep", .type = OPT_SET, .scope = SCOPE_IDENTITY, .field = FIELD(keep), .value = "LIST",
-     .default_text = "prose-lists", .choices = "headings|lists|prose-lists|pre|captions", .verbs = " build vocab ",
+     .default_text = "prose-lists", .choice = keep_choice, .verbs = " build vocab ",
      .help = "What to keep besides paragraphs (prose-lists: only list items that are sentences)."},
     {.name = "keep", .type = OPT_SET, .scope = SCOPE_PROCESS, .field = FIELD(keep), .value = "LIST",
-     .default_text = "headings,lists,pre", .choices = "headings|lists|prose-lists|pre|captions", .verbs = " extract ",
+     .default_text = "headings,lists,pre", .choice = keep_choice, .verbs = " extract ",
      .help = "What to keep besides paragraphs (prose-lists: only list items that are sentences)."},
     {.name = "drop", .type = OPT_SET, .scope = SCOPE_IDENTITY, .field = FIELD(drop), .value = "LIST",
-     .default_text = "disambiguation", .choices = "disambiguation|lists|stubs", .verbs = " build vocab ",
+     .default_text = "disambiguation", .choice = drop_choice, .verbs = " build vocab ",
      .help = "Kinds of pages to leave out."},
     {.name = "drop", .type = OPT_SET, .scope = SCOPE_PROCESS, .field = FIELD(drop), .value = "LIST",
-     .default_text = "none", .choices = "disambiguation|lists|stubs", .verbs = " extract ",
+     .default_text = "none", .choice = drop_choice, .verbs = " extract ",
      .help = "Kinds of pages to leave out."},
     {.name = "min-words", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(min_words), .value = "N",
      .default_text = "0", .verbs = " build vocab extract ",
@@ -219,7 +230,7 @@ static const struct opt_row rows[] = {
     {.name = "seq", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(seq_one), .value = "N", .min = 16,
      .max = 4096, .default_help = "the shortest", .verbs = " show export ", .help = "Sequence length of the samples."},
     {.name = "split", .type = OPT_CHOICE, .scope = SCOPE_PROCESS, .field = FIELD(split), .default_text = "train",
-     .choices = "train|valid", .verbs = " show export ", .help = "Training or held-out (valid) samples."},
+     .choice = split_choice, .verbs = " show export ", .help = "Training or held-out (valid) samples."},
     {.name = "sha256", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(sha256), .value = "FILE",
      .verbs = " verify ", .default_help = "none",
      .help = "Check against the SHA-256 sums in FILE; if FILE does not exist, write them to it."},

@@ -34,8 +34,8 @@
 #define LEARN_COUNT_MIN   2u /* a row that occurs once becomes no piece */
 #define LEARN_LETTERS_MAX ALPHABET_MAX
 
-enum learn_algorithm { LEARN_GREEDY, LEARN_BPE };
-extern const char *const learn_names[]; /* by enum learn_algorithm */
+enum learn_algorithm { LEARN_GREEDY, LEARN_BPE, LEARN_ALGORITHMS };
+extern const char *const learn_names[]; /* [LEARN_ALGORITHMS] */
 
 struct learn_options {
     enum learn_algorithm algorithm;

@@ -3,6 +3,7 @@
 #include "trainer/options.h"
 
 #include "base/launcher.h"
+#include "shards/format.h"
 #include "trainer/device/backend.h"
 #include "trainer/comm/comm.h"
 #include "trainer/cpu/cpu_backend.h"
@@ -52,9 +53,15 @@ static struct opt_choice level_choice(size_t i)
                           : (struct opt_choice){0};
 }
 
-static struct opt_choice masks_choice(size_t i)
+OPT_CHOICES(masks_choice, mask_policies, MASK_POLICIES)
+OPT_CHOICES(split_choice, split_names, SPLITS)
+
+static struct opt_choice comm_choice(size_t i)
 {
-    return i < MASK_POLICIES ? (struct opt_choice){mask_policies[i], NULL, (int)i} : (struct opt_choice){0};
+    if (i == 0)
+        return (struct opt_choice){"auto", NULL, COMM_AUTO};
+    return i < COMM_KINDS ? (struct opt_choice){comm_kind_name((enum comm_kind)i), NULL, (int)i}
+                          : (struct opt_choice){0};
 }
 
 /* clang-format off */
@@ -304,8 +311,8 @@ static const struct opt_row rows[] = {
     {.name = "price", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(price), .value = "X/h",
      .verbs = " plan ",
      .help = "Price per hour of all machines used, for example 2.50/h; the plan then gives the total cost."},
-    {.name = "split", .type = OPT_CHOICE, .scope = SCOPE_RUN, .field = FIELD(split), .value = "train|valid",
-     .choices = "train|valid", .default_text = "valid", .verbs = " eval ",
+    {.name = "split", .type = OPT_CHOICE, .scope = SCOPE_RUN, .field = FIELD(split),
+     .choice = split_choice, .default_text = "valid", .verbs = " eval ",
      .help = "Training or held-out (valid) samples."},
     {.name = "top", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(top), .value = "K", .default_text = "5",
      .min = 1, .max = 1000, .verbs = " fill-mask ", .help = "Number of guesses for each [MASK]."},
@@ -363,7 +370,7 @@ static const struct opt_row rows[] = {
      .verbs = " train squad glue eval verify ", .default_help = "that of HOST; with a FILE or mpirun, all",
      .help = "The address on which rank 0 listens for the others; '*' means all addresses of its machine."},
     {.name = "comm", .type = OPT_CHOICE, .scope = SCOPE_RUN, .field = FIELD(comm), .value = "NAME",
-     .choices = "auto|gloo|mpi|nccl", .default_text = "auto", .verbs = " train squad glue eval verify ",
+     .choice = comm_choice, .default_text = "auto", .verbs = " train squad glue eval verify ",
      .help = "Library that sums gradients (auto: nccl on CUDA, mpi if started by MPI alone, else gloo)."},
     {.name = "wire", .type = OPT_CHOICE, .scope = SCOPE_RUN, .key = "communication_data_type", .field = FIELD(wire),
      .value = "TYPE", .choices = "fp32|bf16", .default_text = "fp32", .verbs = " train squad glue plan ",

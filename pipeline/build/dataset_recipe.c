@@ -180,18 +180,21 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     return object;
 }
 
-/* Options whose JSON values are whole millionths or bits, and how the table of options spells them. */
+const char *const keep_names[] = {"headings", "lists", "prose-lists", "pre", "captions"};
+const char *const drop_names[] = {"disambiguation", "lists", "stubs"};
+
+/* Options whose JSON values are whole millionths or bits. */
 static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid"};
 static const struct {
-    const char *option, *names[5]; /* in the order of the bits */
-} sets[] = {{"keep", {"headings", "lists", "prose-lists", "pre", "captions"}},
-            {"drop", {"disambiguation", "lists", "stubs"}}};
+    const char *option, *const *names;
+    size_t count;
+} sets[] = {{"keep", keep_names, KEEP_NAMES}, {"drop", drop_names, DROP_NAMES}};
 
-static void add_names(const char *const names[5], uint64_t bits, struct buf *out)
+static void add_names(const char *const *names, size_t count, uint64_t bits, struct buf *out)
 {
     const size_t before = out->size;
-    for (size_t i = 0; i < 5; i++)
-        if (names[i] && bits >> i & 1)
+    for (size_t i = 0; i < count; i++)
+        if (bits >> i & 1)
             buf_addf(out, "%s%s", out->size > before ? "," : "", names[i]);
     if (out->size == before)
         buf_add_text(out, "nothing");
@@ -209,7 +212,7 @@ void dataset_recipe_value_text(const char *name, const json_t *value, struct buf
         }
     for (size_t i = 0; is_number && i < sizeof sets / sizeof *sets; i++)
         if (strcmp(name, sets[i].option) == 0) {
-            add_names(sets[i].names, number, out);
+            add_names(sets[i].names, sets[i].count, number, out);
             return;
         }
     size_t i;

@@ -66,6 +66,11 @@ struct tokenizer_options dataset_recipe_words(const struct dataset_recipe *recip
 
 /* The recipe as an object of names and values, in the spelling of the options; the caller owns the reference. */
 json_t *dataset_recipe_json(const struct dataset_recipe *recipe);
+#define KEEP_NAMES 5
+#define DROP_NAMES 3
+extern const char *const keep_names[KEEP_NAMES]; /* of the bits of recipe.keep, in their order */
+extern const char *const drop_names[DROP_NAMES]; /* of recipe.drop */
+
 /* A value of that object, or of a manifest's options, as users type it, with names for bits. NULL: "none". */
 void dataset_recipe_value_text(const char *name, const json_t *value, struct buf *out);
 

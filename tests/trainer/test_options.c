@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "tests/option_values.h"
 #include "trainer/options.h"
 #include "trainer/recipe/recipe.h"
 
@@ -53,33 +54,14 @@ static json_t *identity_of(const char *first, const char *second, const char *th
     return recipe_identity(&recipe);
 }
 
+/* Value 0 or 1 of an option that is not a flag; NULL: without the option. */
 static const char *value_of(const struct opt_row *row, int i)
 {
+    static char values[2][40];
     for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
         if (strcmp(trials[t].option, row->name) == 0)
             return trials[t].values[i];
-    static char first[2][40];
-    switch (row->type) {
-    case OPT_REAL:
-    case OPT_MILLIONTHS:
-        return i == 0 ? "0.25" : "0.5";
-    case OPT_COUNT:
-    case OPT_COUNT_OR_TIME:
-        return i == 0 ? "48" : "96";
-    case OPT_DURATION:
-        return i == 0 ? "48s" : "96s";
-    case OPT_CHOICE:
-        if (row->choice)
-            snprintf(first[i], sizeof first[i], "%s", row->choice((size_t)i).name);
-        else if (i == 0)
-            snprintf(first[i], sizeof first[i], "%.*s", (int)strcspn(row->choices, "|"), row->choices);
-        else
-            snprintf(first[i], sizeof first[i], "%.*s", (int)strcspn(strchr(row->choices, '|') + 1, "|"),
-                     strchr(row->choices, '|') + 1);
-        return first[i];
-    default:
-        return i == 0 ? "a" : "b";
-    }
+    return option_value(row, i, values[i]);
 }
 
 /* Whether the option changes the identity: two values, or a flag and none. */

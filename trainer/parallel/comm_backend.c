@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "trainer/device/backend.h"
 
-enum { COMM_AUTO }; /* the first of --comm's choices; the others are as enum comm_kind */
-
 /* ---- one process ---- */
 
 static int look(struct comm_backend *backend, const struct settings *settings, struct error *err)

@@ -77,7 +77,7 @@ struct settings {
     const char *rendezvous;    /* NULL: set by the launcher */
     const char *key;           /* a file, or "none"; NULL: DS_KEY */
     const char *bind;          /* NULL: the address of the rendezvous */
-    int comm;                  /* auto, gloo, mpi, nccl */
+    int comm;                  /* enum comm_kind, or COMM_AUTO */
     int wire;                  /* 0: fp32, 1: bf16 */
     const char *share;         /* "equal", or a weight */
     uint64_t peer_timeout;     /* seconds; 0: never */

@@ -1,0 +1,94 @@
+/* What an option's row says about the identity of a dataset is true. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pipeline/build/dataset_recipe.h"
+#include "pipeline/dsdata_options.h"
+#include "tests/option_values.h"
+
+/* build.c adds these to the recipe when it has seen the inputs. */
+static const char *const by_inputs[] = {"lang", "encoding", "text-form"};
+
+/* Two values where those of the type are of no use, and what an option needs beside it. */
+static const struct trial {
+    const char *option, *values[2], *beside;
+} trials[] = {
+    {"accents", {"strip", "keep"}, NULL},
+    {"max-predictions", {"5", "6"}, "--seq=128"},
+    {"pack", {NULL, NULL}, "--pairs=none"},
+};
+
+static struct opt_program program;
+
+static json_t *identity_of(const char *argument, const char *beside)
+{
+    const char *argv[4] = {"dsdata", "build"};
+    int argc = 2;
+    if (argument)
+        argv[argc++] = argument;
+    if (beside)
+        argv[argc++] = beside;
+    struct dsdata_settings settings = {.program = &program};
+    struct opt_result parsed;
+    struct error err = {0};
+    struct dataset_recipe recipe;
+    if (opts_parse(&program, argc, (char **)(uintptr_t)argv, &settings, &parsed, &err) < 0 ||
+        dataset_recipe_make(&settings, true, &recipe, &err) < 0)
+        fail_msg("%s %s: %s", argv[2], argv[3], err.text);
+    json_t *identity = dataset_recipe_json(&recipe);
+    opts_release(&program, &settings, &parsed);
+    return identity;
+}
+
+static bool changes(const struct opt_row *row)
+{
+    const struct trial *trial = NULL;
+    json_t *identities[2];
+    for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
+        if (strcmp(trials[t].option, row->name) == 0)
+            trial = &trials[t];
+    for (int i = 0; i < 2; i++) {
+        char value[40], text[200];
+        if (row->type == OPT_FLAG)
+            snprintf(text, sizeof text, "--%s", row->name);
+        else
+            snprintf(text, sizeof text, "--%s=%s", row->name,
+                     trial && trial->values[i] ? trial->values[i] : option_value(row, i, value));
+        identities[i] = identity_of(row->type == OPT_FLAG && i == 1 ? NULL : text, trial ? trial->beside : NULL);
+    }
+    const bool differ = !json_equal(identities[0], identities[1]);
+    json_decref(identities[0]);
+    json_decref(identities[1]);
+    return differ;
+}
+
+static void the_identity_has_what_rows_say(void **state)
+{
+    (void)state;
+    size_t in = 0, out = 0;
+    for (const struct opt_row *row = program.rows; row->name; row++) {
+        bool later = !opt_row_is_for(row, &(struct opt_verb){.name = "build"});
+        for (size_t i = 0; i < sizeof by_inputs / sizeof *by_inputs; i++)
+            later |= strcmp(by_inputs[i], row->name) == 0;
+        if (later)
+            continue;
+        if (changes(row) != (row->scope == SCOPE_IDENTITY))
+            fail_msg("--%s %s", row->name,
+                     row->scope == SCOPE_IDENTITY ? "is not in the identity, as its .scope says"
+                                                  : "is in the identity: its .scope must be SCOPE_IDENTITY");
+        in += row->scope == SCOPE_IDENTITY;
+        out += row->scope != SCOPE_IDENTITY;
+    }
+    assert_true(in > 25 && out > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say)};
+    program = dsdata_program();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
