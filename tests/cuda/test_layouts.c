@@ -805,9 +805,9 @@ static void updates(void)
                                .rate = 1e-2,
                                .beta1 = 0.9,
                                .beta2 = 0.98,
-                               .share = 0.1,
-                               .lead = 1.7,
-                               .root = 1.3,
+                               .weight1 = 0.1,
+                               .correction1 = 1.7,
+                               .correction2 = 1.3,
                                .epsilon = 1e-6,
                                .weight_decay = 0.05,
                                .vector_decay = 0.01,
@@ -828,7 +828,7 @@ static void updates(void)
     step.vector_decay = 0;
     update_of(&step);
     step.kind = OPTIMIZER_LANS;
-    step.share = 1;
+    step.weight1 = 1;
     update_of(&step);
 }
 

@@ -29,11 +29,11 @@ enum optimizer_kind {
 
 /* One update; optimizer.c sets it. With g the gradient times its tensor's factor (plus decay * p where decay is not
  * decoupled):
- *     m = beta1 m + share g;  v = beta2 v + (1 - beta2) g^2;  d = root sqrt(v) + epsilon
- *     u = lead m / d + decay p;  c = g / d + decay p, for LANS only */
+ *     m = beta1 m + weight1 g;  v = beta2 v + (1 - beta2) g^2;  d = correction2 sqrt(v) + epsilon
+ *     u = correction1 m / d + decay p;  c = g / d + decay p, for LANS only */
 struct update_step {
     enum optimizer_kind kind;
-    double loss_scale;   /* carried by the gradients and the losses' slopes; 1 except in fp16 */
+    double loss_scale;   /* carried by the gradients and the losses; 1 except in fp16 */
     double norm_max;     /* the run's clip; 0: none */
     double own_norm_max; /* NVLAMB's and LANS's own, after it; 0: none */
     double tensor_norm;  /* BertAdam's, of each tensor; 0: none */
@@ -41,9 +41,9 @@ struct update_step {
 
     double rate; /* learning rate of this update */
     double beta1, beta2;
-    double share; /* 1 - beta1, or 1 */
-    double lead;  /* 1 / (1 - beta1^t) with bias correction */
-    double root;  /* 1 / sqrt(1 - beta2^t) with bias correction */
+    double weight1; /* 1 - beta1, or 1 */
+    double correction1;  /* 1 / (1 - beta1^t) with bias correction */
+    double correction2;  /* 1 / sqrt(1 - beta2^t) with bias correction */
     double epsilon;
     double weight_decay; /* for chunks with decay */
     double vector_decay; /* for the others */
@@ -95,7 +95,7 @@ NUMBERS double tensor_factor(const struct update_step *step, double factor, doub
 }
 
 /* Whether the direction has a part c. */
-NUMBERS bool has_slopes(enum optimizer_kind kind)
+NUMBERS bool has_gradient_term(enum optimizer_kind kind)
 {
     switch (kind) { /* no default, here and below: the compiler asks for each new kind */
     case OPTIMIZER_LANS:
@@ -136,7 +136,7 @@ NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool 
         break;
     case OPTIMIZER_LANS:
         shares.u = step->rate * step->beta1 * trust_ratio(weight, u);
-        shares.c = step->rate * step->share * trust_ratio(weight, c);
+        shares.c = step->rate * step->weight1 * trust_ratio(weight, c);
         break;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_MUON:

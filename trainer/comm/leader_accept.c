@@ -239,8 +239,8 @@ void leader_read_strangers(struct rendezvous *rendezvous, const struct poll_set 
     }
 }
 
-/* Whether `one` has to leave before `other`. One that has just come could not be heard yet, so it stays; among the others
- * those leave first that have not said HELLO, and the one that came first. */
+/* Whether `one` has to leave before `other`. A connection that has just come could not be heard yet, so it stays. Of
+ * the others those leave first that have not said HELLO, and the one that came first. */
 static bool leaves_before(const struct stranger *one, const struct stranger *other, double now)
 {
     const bool one_is_new = one->since >= now, other_is_new = other->since >= now;

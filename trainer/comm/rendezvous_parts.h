@@ -101,7 +101,7 @@ struct rendezvous {
     struct leader *leader; /* rank 0 only */
 };
 
-/* rendezvous.c, values.c. All are called with the lock held. */
+/* rendezvous.c, liveness.c, values.c, stop_protocol.c. All are called with the lock held. */
 struct poll_set {
     struct pollfd *fds;
     struct line **lines; /* [count], of each fd; NULL: not a line */
@@ -135,9 +135,10 @@ void rendezvous_stopped(struct rendezvous *rendezvous);                       /*
 void rendezvous_take_report(struct rendezvous *rendezvous, struct peer *peer, struct str bytes);
 bool rendezvous_is_due(struct rendezvous *rendezvous);     /* whether it is time to send rendezvous->report */
 void rendezvous_leave_late(struct rendezvous *rendezvous); /* ends a process that takes no note of a failure */
-/* values.c: sets a value of this process; decides that a step is finished although a stop was asked for. */
+/* values.c: sets a value of this process. rendezvous_check_line fails if the rendezvous has failed, or if rank 0 has
+ * left: then no answer will come. */
+int rendezvous_check_line(struct rendezvous *rendezvous, struct error *err);
 void value_put(struct rendezvous *rendezvous, struct str key, struct str bytes);
-void value_go_on(struct rendezvous *rendezvous, uint64_t step);
 /* Key and bytes of a SET or VALUE; < 0: malformed. */
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 int value_read(struct str frame, struct str *key, struct str *bytes)
@@ -90,8 +89,7 @@ int rendezvous_set(struct rendezvous *rendezvous, const char *key, struct str va
     return result;
 }
 
-/* Fails if the rendezvous has failed, or if rank 0 has left: then no answer will come. */
-static int check_line(struct rendezvous *rendezvous, struct error *err)
+int rendezvous_check_line(struct rendezvous *rendezvous, struct error *err)
 {
     if (rendezvous->failed)
         return rendezvous_report_failure(rendezvous, err);
@@ -118,7 +116,7 @@ int rendezvous_get(struct rendezvous *rendezvous, const char *key, double second
         rendezvous_wake(rendezvous);
     }
     while (!found && result == 0) {
-        result = check_line(rendezvous, err);
+        result = rendezvous_check_line(rendezvous, err);
         if (result == 0 && clock_now() - from > seconds)
             result = fail(err, ERR_PEER, "%s was not set within %.0f s", key, seconds);
         if (result == 0)
@@ -189,7 +187,7 @@ int rendezvous_all_gather(struct rendezvous *rendezvous, struct str block, struc
         line_put(&rendezvous->line, FRAME_BLOCK, block.data, block.size);
     rendezvous_wake(rendezvous);
     while (rendezvous->exchanges == before && result == 0) {
-        result = check_line(rendezvous, err);
+        result = rendezvous_check_line(rendezvous, err);
         if (result == 0)
             rendezvous_await(rendezvous);
     }
@@ -226,86 +224,5 @@ int rendezvous_all_gather_equal(struct rendezvous *rendezvous, const void *mine,
             result = fail(err, ERR_PEER, "rank %" PRIu32 " gave %zu bytes instead of %zu", i, blocks.of[i].size, size);
     }
     rendezvous_blocks_release(&blocks);
-    return result;
-}
-
-/* ------------------------------------------------------------------------------------------- a stop inside a step */
-
-/* One value per step says what becomes of it. The first that is set counts. Both cannot be set: a process has either
- * begun or halted. */
-#define DISCARD STR("discard")
-#define GO_ON   STR("go on")
-
-static struct str step_key(uint64_t step, char key[40])
-{
-    snprintf(key, 40, "step/%" PRIu64, step);
-    return str_of(key);
-}
-
-static struct str halted_key(uint64_t step, uint32_t rank, char key[40])
-{
-    snprintf(key, 40, "halted/%" PRIu64 "/%" PRIu32, step, rank);
-    return str_of(key);
-}
-
-void value_go_on(struct rendezvous *rendezvous, uint64_t step)
-{
-    char key[40];
-    value_put(rendezvous, step_key(step, key), GO_ON);
-}
-
-void rendezvous_begin(struct rendezvous *rendezvous, uint64_t step)
-{
-    if (!rendezvous)
-        return;
-    pthread_mutex_lock(&rendezvous->lock);
-    if (rendezvous->stop && rendezvous->begun_step != step)
-        value_go_on(rendezvous, step);
-    rendezvous->begun_step = step;
-    pthread_mutex_unlock(&rendezvous->lock);
-}
-
-bool rendezvous_has_begun(struct rendezvous *rendezvous, uint64_t step)
-{
-    pthread_mutex_lock(&rendezvous->lock);
-    const bool begun = rendezvous->begun_step == step;
-    pthread_mutex_unlock(&rendezvous->lock);
-    return begun;
-}
-
-/* On rank 0: waits until all have halted, or one has begun. */
-static int count_halted(struct rendezvous *rendezvous, uint64_t step, struct error *err)
-{
-    char key[40];
-    int result = 0;
-    pthread_mutex_lock(&rendezvous->lock);
-    rendezvous->waits++;
-    while (result == 0 && !rendezvous_find_value(rendezvous, step_key(step, key))) {
-        uint32_t halted = 0;
-        while (halted < rendezvous->options.size && rendezvous_find_value(rendezvous, halted_key(step, halted, key)))
-            halted++;
-        if (halted == rendezvous->options.size)
-            value_put(rendezvous, step_key(step, key), DISCARD);
-        else if ((result = check_line(rendezvous, err)) == 0)
-            rendezvous_await(rendezvous);
-    }
-    rendezvous->waits--;
-    rendezvous->report.moves++;
-    pthread_mutex_unlock(&rendezvous->lock);
-    return result;
-}
-
-int rendezvous_halt(struct rendezvous *rendezvous, uint64_t step, bool *discard, struct error *err)
-{
-    char key[40];
-    struct buf value = {0};
-    halted_key(step, rendezvous->options.rank, key);
-    TRY(rendezvous_set(rendezvous, key, STR(""), err));
-    if (rendezvous->leader)
-        TRY(count_halted(rendezvous, step, err));
-    step_key(step, key);
-    const int result = rendezvous_get(rendezvous, key, HUGE_VAL, &value, err);
-    *discard = result == 0 && str_equal(buf_str(&value), DISCARD);
-    buf_release(&value);
     return result;
 }

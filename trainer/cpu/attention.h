@@ -51,9 +51,9 @@ static size_t split_units(size_t k)
     return padded(k, STEP_UNITS);
 }
 
-/* Packs the other operand of such products: X [k, columns], as lay_steps does (product.h), but with one step per
+/* Packs the other operand of such products: X [k, columns], as pack_panels does (product.h), but with one step per
  * unit. */
-static void lay_split(unit *out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
+static void pack_split(unit *out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
 {
     const size_t units = split_units(k);
     for (size_t first = 0; first < columns; first += width) {
@@ -147,10 +147,10 @@ static void store_rows(storage *x, size_t stride, const real *in, size_t rows, s
 /* Multiplies a row of probabilities, or of their gradients, by its dropout. */
 static void drop_scores(real *row, const struct dropout *dropout, const struct attention_head *h, size_t query)
 {
-    real keep[KEEP_PIECE];
-    for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
-        const size_t count = smaller(KEEP_PIECE, h->length - first);
-        keep_piece(keep, dropout, h->name, h->number, (uint32_t)h->positions[query], (int32_t)first, (int32_t)count);
+    real keep[KEEP_COLUMNS];
+    for (size_t first = 0; first < h->length; first += KEEP_COLUMNS) {
+        const size_t count = smaller(KEEP_COLUMNS, h->length - first);
+        keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[query], (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
@@ -197,11 +197,11 @@ static void attention_head(const void *args, size_t task, int thread)
     if (h.queries == 0)
         return;
     tiles_open();
-    lay_steps(keys, PANEL, k, 1, kv_stride, h.size, h.length);
-    lay_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
+    pack_panels(keys, PANEL, k, 1, kv_stride, h.size, h.length);
+    pack_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
     for (size_t first = 0; first < h.queries; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.queries - first);
-        lay_rows(queries, q + first * stride, stride, rows, h.size);
+        pack_rows(queries, q + first * stride, stride, rows, h.size);
         small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys, rows, h.wide_length,
                       h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
@@ -229,32 +229,33 @@ static void attention(struct device *device, const struct attention_args *args)
         memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
-/* For one block of queries, turns scores = Q K^T into `kept` and slopes = dO V^T into `dscore`:
- *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
-static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
+/* For one block of queries, turns `scores` = Q K^T into P * keep, and `dscores` = dO V^T into the gradient of the scores:
+ *     P = exp(scale * score - log_sum);  dP = dO V^T * keep;  dscore = P * (dP - delta)
+ * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys. */
+static void backward_scores(real *scores, real *dscores, const real *log_sums, const real *deltas, size_t first,
                             size_t rows, const struct dropout *dropout, const struct attention_head *h)
 {
     const size_t beside = h->wide_length - h->length;
     for (size_t i = 0; i < rows; i++) {
-        real *score = scores + i * h->wide_length, *slope = slopes + i * h->wide_length;
+        real *score = scores + i * h->wide_length, *dscore = dscores + i * h->wide_length;
         const real log_sum = log_sums[i], delta = deltas[i];
-        real keep[KEEP_PIECE];
-        for (size_t j = 0; j < KEEP_PIECE && !dropout->threshold; j++)
+        real keep[KEEP_COLUMNS];
+        for (size_t j = 0; j < KEEP_COLUMNS && !dropout->threshold; j++)
             keep[j] = 1;
-        for (size_t from = 0; from < h->length; from += KEEP_PIECE) {
-            const size_t count = smaller(KEEP_PIECE, h->length - from);
+        for (size_t from = 0; from < h->length; from += KEEP_COLUMNS) {
+            const size_t count = smaller(KEEP_COLUMNS, h->length - from);
             if (dropout->threshold)
-                keep_piece(keep, dropout, h->name, h->number, (uint32_t)h->positions[first + i], (int32_t)from,
-                           (int32_t)count);
+                keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[first + i], (int32_t)from,
+                             (int32_t)count);
 #pragma omp simd
             for (size_t j = 0; j < count; j++) {
                 const real p = exponential(score[from + j] * h->scale - log_sum);
-                slope[from + j] = p * (slope[from + j] * keep[j] - delta);
+                dscore[from + j] = p * (dscore[from + j] * keep[j] - delta);
                 score[from + j] = p * keep[j];
             }
         }
         memset(score + h->length, 0, beside * sizeof *score);
-        memset(slope + h->length, 0, beside * sizeof *slope);
+        memset(dscore + h->length, 0, beside * sizeof *dscore);
     }
 }
 
@@ -269,7 +270,7 @@ static struct strips scores_across(const struct attention_head *h, unit *across,
 struct backward_work {
     real *dkeys, *dvalues;             /* [length, wide_size] */
     real *dqueries;                    /* [QUERIES, wide_size] */
-    real *scores, *slopes;             /* [QUERIES, wide_length] */
+    real *scores, *dscores;            /* [QUERIES, wide_length] */
     unit *keys;                        /* [length, wide_size] */
     unit *keys_across, *values_across; /* [size, wide_length] */
     unit *queries, *dresult;           /* [QUERIES, size] */
@@ -284,8 +285,8 @@ static struct backward_work backward_work(const struct attention_head *h, real *
     w.dvalues = w.dkeys + matrix;
     w.dqueries = w.dvalues + matrix;
     w.scores = w.dqueries + QUERIES * h->wide_size;
-    w.slopes = w.scores + block;
-    w.keys = (unit *)(w.slopes + block);
+    w.dscores = w.scores + block;
+    w.keys = (unit *)(w.dscores + block);
     w.keys_across = w.keys + h->length_units * h->wide_size;
     w.values_across = w.keys_across + h->size_units * h->wide_length;
     w.queries = w.values_across + h->size_units * h->wide_length;
@@ -307,8 +308,8 @@ static void backward_block(const struct attention_backward_args *a, const struct
     const real *log_sums =
         (const real *)a->log_sums + h->head * (size_t)a->queries->token_rows + h->first_query + first;
     real deltas[QUERIES];
-    lay_rows(w->queries, q, stride, rows, h->size);
-    lay_rows(w->dresult, dcontext, h->hidden, rows, h->size);
+    pack_rows(w->queries, q, stride, rows, h->size);
+    pack_rows(w->dresult, dcontext, h->hidden, rows, h->size);
     for (size_t i = 0; i < rows; i++) {
         real delta = 0;
 #pragma omp simd reduction(+ : delta)
@@ -318,18 +319,18 @@ static void backward_block(const struct attention_backward_args *a, const struct
     }
     small_product(w->scores, h->wide_length, strips_of_rows(w->queries, h->size_units), w->keys_across, rows,
                   h->wide_length, h->size_units, false);
-    small_product(w->slopes, h->wide_length, strips_of_rows(w->dresult, h->size_units), w->values_across, rows,
+    small_product(w->dscores, h->wide_length, strips_of_rows(w->dresult, h->size_units), w->values_across, rows,
                   h->wide_length, h->size_units, false);
-    backward_scores(w->scores, w->slopes, log_sums, deltas, first, rows, &a->shape->dropout, h);
+    backward_scores(w->scores, w->dscores, log_sums, deltas, first, rows, &a->shape->dropout, h);
     split(w->scores, rows * h->wide_length);
-    split(w->slopes, rows * h->wide_length);
-    lay_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
+    split(w->dscores, rows * h->wide_length);
+    pack_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
     small_product(w->dvalues, h->wide_size, scores_across(h, w->across, w->scores, rows), w->panels, h->length,
                   h->wide_size, split_units(rows), first > 0);
-    lay_split(w->panels, PANEL, q, stride, rows, h->size);
-    small_product(w->dkeys, h->wide_size, scores_across(h, w->across, w->slopes, rows), w->panels, h->length,
+    pack_split(w->panels, PANEL, q, stride, rows, h->size);
+    small_product(w->dkeys, h->wide_size, scores_across(h, w->across, w->dscores, rows), w->panels, h->length,
                   h->wide_size, split_units(rows), first > 0);
-    small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->slopes, h->wide_length), w->keys, rows,
+    small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->dscores, h->wide_length), w->keys, rows,
                   h->wide_size, h->length_units, false);
     store_rows((storage *)a->dq + q_at, stride, w->dqueries, rows, h->size, h->wide_size, h->scale);
 }
@@ -345,9 +346,9 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     if (h.queries == 0)
         memset(w.dkeys, 0, 2 * h.length * h.wide_size * sizeof *w.dkeys);
     tiles_open();
-    lay_split(w.keys, PANEL, k, stride, h.length, h.size);
-    lay_steps(w.keys_across, PANEL, k, 1, stride, h.size, h.length);
-    lay_steps(w.values_across, PANEL, k + h.hidden, 1, stride, h.size, h.length);
+    pack_split(w.keys, PANEL, k, stride, h.length, h.size);
+    pack_panels(w.keys_across, PANEL, k, 1, stride, h.size, h.length);
+    pack_panels(w.values_across, PANEL, k + h.hidden, 1, stride, h.size, h.length);
     for (size_t first = 0; first < h.queries; first += QUERIES)
         backward_block(a, &h, &w, first);
     tiles_close();

@@ -14,12 +14,12 @@
 #include "trainer/backend/fp16.h"
 #include "trainer/backend/ops.h"
 
-#define BLOCK_ROWS  64  /* rows of one partial sum over rows; rows of one row-wise task, at most */
-#define SLICE_LEAST 16  /* columns of a task that sums over rows, at least */
-#define TASKS_EACH  4   /* tasks of a parallel region per thread, at least, where the shape allows */
-#define KEEP_PIECE  256 /* columns whose dropout is computed at once (keep.h) */
-#define PANEL_MAX   64  /* columns of B that a product processes at once, at most */
-#define AHEAD       8   /* prefetch distance while a matrix is packed, in units */
+#define BLOCK_ROWS   64  /* rows of one partial sum over rows; rows of one row-wise task, at most */
+#define SLICE_LEAST  16  /* columns of a task that sums over rows, at least */
+#define TASKS_EACH   4   /* tasks of a parallel region per thread, at least, where the shape allows */
+#define KEEP_COLUMNS 256 /* columns whose dropout is computed at once (keep.h) */
+#define PANEL_MAX    64  /* columns of B that a product processes at once, at most */
+#define AHEAD        8   /* prefetch distance while a matrix is packed, in units */
 
 struct device {
     int threads;        /* of the process when the backend was opened; scratch is sized for them */

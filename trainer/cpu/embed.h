@@ -76,15 +76,15 @@ static void dropout_rows(const void *args, size_t begin, size_t end)
     const struct dropout_args *a = args;
     const struct batch *batch = a->batch;
     const size_t hidden = (size_t)a->hidden, live = (size_t)a->rows.live, dead = live > begin ? live : begin;
-    real keep[KEEP_PIECE];
+    real keep[KEEP_COLUMNS];
     for (size_t row = begin; row < smaller(end, live); row++) {
         const int32_t token = a->index ? a->index[row] : (int32_t)row;
-        for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
+        for (size_t first = 0; first < hidden; first += KEEP_COLUMNS) {
             const storage *x = (const storage *)a->x + row * hidden + first;
             storage *y = (storage *)a->y + row * hidden + first;
-            const size_t count = smaller(KEEP_PIECE, hidden - first);
-            keep_piece(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[token]],
-                       (uint32_t)batch->positions[token], (int32_t)first, (int32_t)count);
+            const size_t count = smaller(KEEP_COLUMNS, hidden - first);
+            keep_columns(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[token]],
+                         (uint32_t)batch->positions[token], (int32_t)first, (int32_t)count);
             for (size_t i = 0; i < count; i++)
                 y[i] = STORE(LOAD(x[i]) * keep[i]);
         }

@@ -6,11 +6,11 @@
 #include "trainer/cpu/real.h"
 
 /* Sets keep[0 .. columns) to 0 or to the scale (of dropout and of layer drop), for columns first … first + columns - 1
- * of one row; first is a multiple of 8, columns at most KEEP_PIECE. It may write all of keep. */
-static void keep_piece(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
-                       uint32_t position, int32_t first, int32_t columns)
+ * of one row; first is a multiple of 8, columns at most KEEP_COLUMNS. It may write all of keep. */
+static void keep_columns(real keep[KEEP_COLUMNS], const struct dropout *dropout, uint32_t name, uint32_t number,
+                         uint32_t position, int32_t first, int32_t columns)
 {
-    uint32_t words[KEEP_PIECE / 2];
+    uint32_t words[KEEP_COLUMNS / 2];
     const int32_t calls = (columns + 127) / 128 * 16; /* 8 columns each */
 #pragma omp simd
     for (int32_t i = 0; i < calls; i++)

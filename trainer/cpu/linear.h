@@ -110,7 +110,7 @@ static void prefetch_rows(const struct linear_product *p, size_t row, size_t row
 }
 
 /* True if the rows of A consist of whole steps of units already, so that they can be read in place. */
-static bool lies_ready(const struct product_shape *s, const void *a, size_t k)
+static bool is_packed(const struct product_shape *s, const void *a, size_t k)
 {
     return AS_STORED && s->a_column == 1 && k % (PER_UNIT * STEP_UNITS) == 0 && s->a_row % PER_UNIT == 0 &&
            (uintptr_t)a % sizeof(unit) == 0;
@@ -122,10 +122,10 @@ static struct strips rows_of(const struct product_shape *s, const storage *a, un
 {
     const size_t units = units_of(k), a_row = (size_t)s->a_row / PER_UNIT;
     if (s->a_column != 1)
-        return lay_columns(left, a, (size_t)s->a_column, k, rows);
-    if (lies_ready(s, a, k))
+        return pack_columns(left, a, (size_t)s->a_column, k, rows);
+    if (is_packed(s, a, k))
         return strips_of_rows((const unit *)(const void *)a, a_row);
-    lay_rows(left, a, (size_t)s->a_row, rows, k);
+    pack_rows(left, a, (size_t)s->a_row, rows, k);
     return strips_of_rows(left, units);
 }
 
@@ -140,7 +140,7 @@ static void product_block(const struct linear_product *p, size_t i0, size_t j0, 
         const storage *b = (const storage *)p->b + k0 * (size_t)s->b_row + j0 * (size_t)s->b_column;
         const storage *a = (const storage *)p->a + k0 * (size_t)s->a_column + i0 * (size_t)s->a_row;
         struct strips left = {0};
-        lay_steps(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
+        pack_panels(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
         for (size_t i = 0; i < m; i += STRIP) {
             const size_t rows = smaller(STRIP, m - i);
             if (i % PACKED_ROWS == 0)
@@ -182,7 +182,7 @@ static void multiply(struct device *device, struct linear_product *p)
 {
     const size_t own = (size_t)p->shape.m, m = p->whole ? p->whole : own, n = (size_t)p->shape.n,
                  wanted = TASKS * (size_t)device->threads;
-    const bool tall = !TILES && lies_ready(&p->shape, p->a, (size_t)p->shape.k);
+    const bool tall = !TILES && is_packed(&p->shape, p->a, (size_t)p->shape.k);
     size_t rows = tall ? TALL_ROWS : ROWS, columns = tall ? TALL_COLUMNS : COLUMNS;
     while (rows > PACKED_ROWS && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         rows /= 2;

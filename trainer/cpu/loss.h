@@ -44,8 +44,8 @@ static void loss_row(const struct loss_args *a, size_t row)
     const real scale = (real)(a->factor / (double)sum);
 #pragma omp simd
     for (size_t i = 0; i < vocabulary; i++) {
-        const real slope = scale * exponential(LOAD(logits[i]) - most);
-        logits[i] = STORE(i == label ? slope - (real)a->factor : slope);
+        const real gradient = scale * exponential(LOAD(logits[i]) - most);
+        logits[i] = STORE(i == label ? gradient - (real)a->factor : gradient);
     }
     memset(logits + vocabulary, 0, (columns - vocabulary) * sizeof *logits);
 }
@@ -109,8 +109,8 @@ static void span_end(storage *logits, size_t count, size_t label, double factor,
         return;
     const real scale = (real)(factor / (double)sum);
     for (size_t i = 0; i < count; i++) {
-        const real slope = scale * exponential(LOAD(logits[2 * i]) - most);
-        logits[2 * i] = STORE(i == label ? slope - (real)factor : slope);
+        const real gradient = scale * exponential(LOAD(logits[2 * i]) - most);
+        logits[2 * i] = STORE(i == label ? gradient - (real)factor : gradient);
     }
 }
 

@@ -13,14 +13,14 @@ static void add_row(storage *z, const storage *x, const storage *residual, const
 {
     const size_t hidden = (size_t)a->hidden;
     const bool drops = dropout_acts(a->dropout);
-    real keep[KEEP_PIECE];
-    for (size_t i = 0; i < KEEP_PIECE; i++)
+    real keep[KEEP_COLUMNS];
+    for (size_t i = 0; i < KEEP_COLUMNS; i++)
         keep[i] = 1;
-    for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
-        const size_t count = smaller(KEEP_PIECE, hidden - first);
+    for (size_t first = 0; first < hidden; first += KEEP_COLUMNS) {
+        const size_t count = smaller(KEEP_COLUMNS, hidden - first);
         if (drops)
-            keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
-                       (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_columns(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+                         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
         if (residual)
 #pragma omp simd
             for (size_t i = 0; i < count; i++)
@@ -92,41 +92,41 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
     real sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
     for (size_t i = 0; i < hidden; i++) {
-        const real normal = (LOAD(z[i]) - mean) * scale, slope = LOAD(dy[i]);
-        dgain[i] += slope * normal;
-        dbias[i] += slope;
-        sum += slope * gain[i];
-        product += slope * gain[i] * normal;
+        const real normal = (LOAD(z[i]) - mean) * scale, dout = LOAD(dy[i]);
+        dgain[i] += dout * normal;
+        dbias[i] += dout;
+        sum += dout * gain[i];
+        product += dout * gain[i] * normal;
     }
     sum /= (real)hidden;
     product /= (real)hidden;
     /* The means need the whole row, so it is read a second time. Piece by piece, so that several short loops, each of
      * which is vectorized, share what is still in the cache. */
-    real keep[KEEP_PIECE], slopes[KEEP_PIECE];
-    for (size_t i = 0; i < KEEP_PIECE; i++)
+    real keep[KEEP_COLUMNS], dsum[KEEP_COLUMNS];
+    for (size_t i = 0; i < KEEP_COLUMNS; i++)
         keep[i] = 1;
-    for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
-        const size_t count = smaller(KEEP_PIECE, hidden - first);
+    for (size_t first = 0; first < hidden; first += KEEP_COLUMNS) {
+        const size_t count = smaller(KEEP_COLUMNS, hidden - first);
 #pragma omp simd
         for (size_t i = 0; i < count; i++) {
             const real normal = (LOAD(z[first + i]) - mean) * scale;
-            slopes[i] = scale * (LOAD(dy[first + i]) * gain[first + i] - sum - normal * product);
+            dsum[i] = scale * (LOAD(dy[first + i]) * gain[first + i] - sum - normal * product);
         }
         if (a->adds)
 #pragma omp simd
             for (size_t i = 0; i < count; i++)
-                slopes[i] += LOAD(dz[first + i]);
+                dsum[i] += LOAD(dz[first + i]);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            dz[first + i] = STORE(slopes[i]);
+            dz[first + i] = STORE(dsum[i]);
         if (!dx)
             continue;
         if (drops)
-            keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
-                       (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_columns(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+                         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            dx[first + i] = STORE(slopes[i] * keep[i]);
+            dx[first + i] = STORE(dsum[i] * keep[i]);
     }
 }
 
@@ -181,9 +181,9 @@ static void norm_sums_task(const void *args, size_t task, int thread)
         const real mean = statistics[0], scale = statistics[1];
 #pragma omp simd
         for (size_t i = 0; i < count; i++) {
-            const real normal = (LOAD(z[i]) - mean) * scale, slope = LOAD(dy[i]);
-            dgain[i] += slope * normal;
-            dbias[i] += slope;
+            const real normal = (LOAD(z[i]) - mean) * scale, dout = LOAD(dy[i]);
+            dgain[i] += dout * normal;
+            dbias[i] += dout;
         }
     }
 }

@@ -90,9 +90,9 @@ static void tiles_close(void)
 #endif
 
 /* C [rows, PANEL] (+)= A [rows, units] times a panel; A(i, l) = a[i * a_row + l * a_step]. */
-static inline __attribute__((always_inline)) void vectors(real *c, size_t c_row, const unit *a, size_t a_row,
-                                                          size_t a_step, const unit *panel, size_t units,
-                                                          const int rows, bool add)
+static inline __attribute__((always_inline)) void micro_kernel(real *c, size_t c_row, const unit *a, size_t a_row,
+                                                               size_t a_step, const unit *panel, size_t units,
+                                                               const int rows, bool add)
 {
     vector sum[STRIP][PANEL_VECTORS];
 #pragma GCC unroll 6
@@ -131,22 +131,22 @@ static void strip(real *c, size_t c_row, struct strips a, const unit *panel, siz
 {
     switch (rows) {
     case 1:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, 1, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, 1, add);
         break;
     case 2:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, 2, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, 2, add);
         break;
     case 3:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, 3, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, 3, add);
         break;
     case 4:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, 4, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, 4, add);
         break;
     case 5:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, 5, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, 5, add);
         break;
     default:
-        vectors(c, c_row, a.at, a.row, a.step, panel, units, STRIP, add);
+        micro_kernel(c, c_row, a.at, a.row, a.step, panel, units, STRIP, add);
     }
 }
 
@@ -154,7 +154,7 @@ static void strip(real *c, size_t c_row, struct strips a, const unit *panel, siz
 
 #if LEVEL >= LEVEL_AVX512 && AS_STORED
 /* Transposes 16 rows of 16 units in registers, and stores the columns, `column` units apart. */
-static inline __attribute__((always_inline)) void turn_rows(unit *out, size_t column, __m512i a[16])
+static inline __attribute__((always_inline)) void transpose_rows(unit *out, size_t column, __m512i a[16])
 {
     __m512i b[16];
 #pragma GCC unroll 8
@@ -183,19 +183,19 @@ static inline __attribute__((always_inline)) void turn_rows(unit *out, size_t co
 }
 
 /* Transposes 16 rows of 16 units: rows are `row` numbers apart in `in`, columns `column` units apart in `out`. */
-static inline void turn_square(unit *out, size_t column, const storage *in, size_t row)
+static inline void transpose_square(unit *out, size_t column, const storage *in, size_t row)
 {
     __m512i a[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++)
         a[i] = _mm512_loadu_si512(in + (size_t)i * row);
-    turn_rows(out, column, a);
+    transpose_rows(out, column, a);
 }
 #endif
 
-/* Packs a rectangle as lay_steps does, number by number. */
-static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
-                       size_t first_unit, size_t first_column, size_t columns)
+/* Packs a rectangle as pack_panels does, number by number. */
+static void pack_corner(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                        size_t first_unit, size_t first_column, size_t columns)
 {
     operand *to = (operand *)out;
     for (size_t l = first_unit * PER_UNIT; l < units_of(k) * PER_UNIT; l++)
@@ -204,8 +204,8 @@ static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step,
                 l < k ? TO_OPERAND(x[l * x_step + j * x_column]) : 0;
 }
 
-/* Packs a unit of each of `count` adjacent columns; x_step as in lay_steps. */
-static inline __attribute__((always_inline)) void lay_unit(unit *to, const storage *from, size_t x_step, size_t count)
+/* Packs a unit of each of `count` adjacent columns; x_step as in pack_panels. */
+static inline __attribute__((always_inline)) void pack_unit(unit *to, const storage *from, size_t x_step, size_t count)
 {
     (void)x_step; /* used with DOT only */
 #pragma omp simd
@@ -220,8 +220,8 @@ static inline __attribute__((always_inline)) void lay_unit(unit *to, const stora
 /* Packs X [k, columns] so that the numbers of a step of k are adjacent, PER_UNIT steps to a unit, `width` columns at a
  * time: out [columns / width][units][width], padded with zeros. X(l, j) = x[l * x_step + j * x_column]; one of the
  * strides is 1. */
-static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
-                      size_t columns)
+static void pack_panels(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                        size_t columns)
 {
     const size_t whole = k / PER_UNIT, units = units_of(k);
     size_t done = 0; /* units */
@@ -233,31 +233,32 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
         for (size_t first = 0; first < columns; first += width) {
             unit *to = out + first * units + done * width;
             if (width == STRIP && columns - first >= STRIP) /* a constant count needs no loop */
-                lay_unit(to, from + first, x_step, STRIP);
+                pack_unit(to, from + first, x_step, STRIP);
             else
-                lay_unit(to, from + first, x_step, smaller(width, columns - first));
+                pack_unit(to, from + first, x_step, smaller(width, columns - first));
         }
     }
     for (size_t first = 0; first < columns; first += width) {
         const storage *from = x + first * x_column;
         unit *to = out + first * units;
         const size_t count = smaller(width, columns - first);
-        size_t turned = done;
+        size_t transposed = done;
 #if LEVEL >= LEVEL_AVX512 && AS_STORED
         const size_t squares = count / 16 * 16;
-        for (; turned + 16 <= whole && x_column != 1; turned += 16)
+        for (; transposed + 16 <= whole && x_column != 1; transposed += 16)
             for (size_t j = 0; j < squares; j += 16)
-                turn_square(to + turned * width + j, width, from + turned * PER_UNIT + j * x_column, x_column);
-        lay_corner(to, width, from, x_step, x_column, turned * PER_UNIT, done, squares, count);
+                transpose_square(to + transposed * width + j, width, from + transposed * PER_UNIT + j * x_column,
+                                 x_column);
+        pack_corner(to, width, from, x_step, x_column, transposed * PER_UNIT, done, squares, count);
 #endif
-        lay_corner(to, width, from, x_step, x_column, k, turned, 0, count);
+        pack_corner(to, width, from, x_step, x_column, k, transposed, 0, count);
         for (size_t l = 0; l < units && count < width; l++)
             memset(to + l * width + count, 0, (width - count) * sizeof *to);
     }
 }
 
 /* out [rows, units] = X [rows, k], padded with zeros; rows of x are x_row apart. */
-static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
+static void pack_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
 {
     const size_t wide = units_of(k) * PER_UNIT;
     for (size_t i = 0; i < rows; i++) {
@@ -272,7 +273,7 @@ static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, siz
 
 #if TILES
 /* 32 rows of 16 columns of X, the numbers of a column in pairs, as a tile of A; `step`: from one row to the next. */
-static inline void lay_tile(unit *out, const storage *x, size_t step)
+static inline void pack_tile(unit *out, const storage *x, size_t step)
 {
     __m512i pairs[TILE_ROWS];
 #pragma GCC unroll 16
@@ -281,13 +282,13 @@ static inline void lay_tile(unit *out, const storage *x, size_t step)
         const __m512i second = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(x + (2 * i + 1) * step)));
         pairs[i] = _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
     }
-    turn_rows(out, STEP_UNITS, pairs);
+    transpose_rows(out, STEP_UNITS, pairs);
 }
 #endif
 
 /* Packs the columns of X [k, columns], whose rows are `step` apart, as rows of A. `out` has the whole strips of them
  * times units_of(k) units. */
-static struct strips lay_columns(unit *out, const storage *x, size_t step, size_t k, size_t columns)
+static struct strips pack_columns(unit *out, const storage *x, size_t step, size_t k, size_t columns)
 {
     const size_t units = units_of(k);
 #if TILES
@@ -298,7 +299,7 @@ static struct strips lay_columns(unit *out, const storage *x, size_t step, size_
             const size_t rows = smaller(STEP_UNITS * PER_UNIT, k - l * PER_UNIT);
             const size_t count = smaller(TILE_ROWS, columns - j);
             if (rows == STEP_UNITS * PER_UNIT && count == TILE_ROWS) {
-                lay_tile(to, from, step);
+                pack_tile(to, from, step);
                 continue;
             }
             memset(to, 0, TILE_ROWS * STEP_UNITS * sizeof *to);
@@ -308,21 +309,21 @@ static struct strips lay_columns(unit *out, const storage *x, size_t step, size_
         }
     return (struct strips){out, STEP_UNITS, STRIP * STEP_UNITS, STRIP * units};
 #else
-    lay_steps(out, STRIP, x, step, 1, k, columns);
+    pack_panels(out, STRIP, x, step, 1, k, columns);
     return (struct strips){out, 1, STRIP, STRIP * units};
 #endif
 }
 
 /* The columns of X [k, columns], whose numbers are whole units and whose rows are `row` units apart, as rows of A: in
- * place, or packed in `out` as by lay_columns. For tiles X has k padded to STEP_UNITS, and columns to STRIP. */
+ * place, or packed in `out` as by pack_columns. For tiles X has k padded to STEP_UNITS, and columns to STRIP. */
 static struct strips strips_of_columns(unit *out, const unit *x, size_t row, size_t k, size_t columns)
 {
 #if TILES
     const size_t units = padded(k, STEP_UNITS);
     for (size_t l = 0; l < units; l += STEP_UNITS)
         for (size_t j = 0; j < columns; j += TILE_ROWS)
-            turn_square(out + j / STRIP * STRIP * units + l * STRIP + j % STRIP * STEP_UNITS, STEP_UNITS,
-                        (const storage *)(x + l * row + j), row * PER_UNIT);
+            transpose_square(out + j / STRIP * STRIP * units + l * STRIP + j % STRIP * STEP_UNITS, STEP_UNITS,
+                             (const storage *)(x + l * row + j), row * PER_UNIT);
     return (struct strips){out, STEP_UNITS, STRIP * STEP_UNITS, STRIP * units};
 #else
     (void)out, (void)k, (void)columns;

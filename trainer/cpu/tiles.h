@@ -1,7 +1,7 @@
 /* strip() on the tiles of AMX (Intel SDM, volume 1, chapter 18): eight registers of 16 rows of 64 bytes. A strip is 32
  * rows and a panel 32 columns: four tiles of sums, two of A, two of B. A step of k is 16 units, one TDPBF16PS per tile
  * of sums, which adds the pairs of a row one after the other. A tile of A has 16 rows of 16 units; one of B has 16
- * units of 16 columns, as lay_steps packs them.
+ * units of 16 columns, as pack_panels packs them.
  *
  * A thread's tiles have a shape only between tiles_open and tiles_close: every task that multiplies calls both, so that
  * the kernel does not save 8 KiB of tiles at each change of threads later. The kernel's permission to use tiles is

@@ -96,7 +96,7 @@ struct operands {
     real *p, *m, *v;
     const real *gradients;
     size_t count;
-    real factor, beta1, beta2, share1, share2, lead, root, epsilon;
+    real factor, beta1, beta2, weight1, weight2, correction1, correction2, epsilon;
     real decay, added; /* decoupled weight decay, or that added to the gradient: one of them is 0 */
 };
 
@@ -113,10 +113,10 @@ static struct operands operands_of(const struct update_args *a, const struct par
         .factor = (real)a->work->factors[chunk->tensor],
         .beta1 = (real)step->beta1,
         .beta2 = (real)step->beta2,
-        .share1 = (real)step->share,
-        .share2 = (real)(1 - step->beta2),
-        .lead = (real)step->lead,
-        .root = (real)step->root,
+        .weight1 = (real)step->weight1,
+        .weight2 = (real)(1 - step->beta2),
+        .correction1 = (real)step->correction1,
+        .correction2 = (real)step->correction2,
         .epsilon = (real)step->epsilon,
         .decay = (real)(step->decoupled ? decay : 0),
         .added = (real)(step->decoupled ? 0 : decay),
@@ -130,13 +130,13 @@ static void adam_block(const void *args, size_t task, int thread)
     const struct chunk_range chunks = task_chunks(a->range, task);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
-        const real rate = (real)(a->step->rate * a->step->lead), shrink = (real)a->step->rate * o.decay;
+        const real rate = (real)(a->step->rate * a->step->correction1), shrink = (real)a->step->rate * o.decay;
 #pragma omp simd
         for (size_t i = 0; i < o.count; i++) {
             const real g = o.gradients[i] * o.factor + o.added * o.p[i];
-            o.m[i] = o.beta1 * o.m[i] + o.share1 * g;
-            o.v[i] = o.beta2 * o.v[i] + o.share2 * g * g;
-            o.p[i] -= rate * o.m[i] / (SQRT(o.v[i]) * o.root + o.epsilon) + shrink * o.p[i];
+            o.m[i] = o.beta1 * o.m[i] + o.weight1 * g;
+            o.v[i] = o.beta2 * o.v[i] + o.weight2 * g * g;
+            o.p[i] -= rate * o.m[i] / (SQRT(o.v[i]) * o.correction2 + o.epsilon) + shrink * o.p[i];
         }
     }
 }
@@ -146,17 +146,17 @@ static void moments_block(const void *args, size_t task, int thread)
     (void)thread;
     const struct update_args *a = args;
     const struct chunk_range chunks = task_chunks(a->range, task);
-    const real slopes = has_slopes(a->step->kind);
+    const real gradient_term = has_gradient_term(a->step->kind);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         double pp = 0, uu = 0, cc = 0;
 #pragma omp simd reduction(+ : pp, uu, cc)
         for (size_t i = 0; i < o.count; i++) {
             const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
-            o.m[i] = o.beta1 * o.m[i] + o.share1 * g;
-            o.v[i] = o.beta2 * o.v[i] + o.share2 * g * g;
-            const real d = SQRT(o.v[i]) * o.root + o.epsilon;
-            const real u = o.lead * o.m[i] / d + o.decay * p, c = slopes * (g / d + o.decay * p);
+            o.m[i] = o.beta1 * o.m[i] + o.weight1 * g;
+            o.v[i] = o.beta2 * o.v[i] + o.weight2 * g * g;
+            const real d = SQRT(o.v[i]) * o.correction2 + o.epsilon;
+            const real u = o.correction1 * o.m[i] / d + o.decay * p, c = gradient_term * (g / d + o.decay * p);
             pp += (double)p * (double)p;
             uu += (double)u * (double)u;
             cc += (double)c * (double)c;
@@ -179,8 +179,8 @@ static void apply_block(const void *args, size_t task, int thread)
 #pragma omp simd
         for (size_t i = 0; i < o.count; i++) {
             const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
-            const real d = SQRT(o.v[i]) * o.root + o.epsilon;
-            const real u = o.lead * o.m[i] / d + o.decay * p, c = g / d + o.decay * p;
+            const real d = SQRT(o.v[i]) * o.correction2 + o.epsilon;
+            const real u = o.correction1 * o.m[i] / d + o.decay * p, c = g / d + o.decay * p;
             o.p[i] = p - (share_u * u + share_c * c);
         }
     }

@@ -30,7 +30,7 @@
 /* Shared memory of a block. */
 struct backward_room {
     char *keys, *values;
-    char *queries, *slopes; /* two tiles each, Q and dO */
+    char *queries, *dcontext; /* two tiles each, Q and dO */
     char *dscores;          /* dS^T, one row per key */
     float *log_sums;        /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
     float *deltas;
@@ -48,8 +48,8 @@ static __device__ __forceinline__ backward_room room_of(int length)
     room.keys = memory;
     room.values = room.keys + KEY_TILE;
     room.queries = room.values + KEY_TILE;
-    room.slopes = room.queries + 2 * QUERY_TILE;
-    room.dscores = room.slopes + 2 * QUERY_TILE;
+    room.dcontext = room.queries + 2 * QUERY_TILE;
+    room.dscores = room.dcontext + 2 * QUERY_TILE;
     room.log_sums = (float *)(room.dscores + KEY_TILE);
     room.deltas = room.log_sums + padded_length(length);
     return room;
@@ -130,7 +130,7 @@ static __device__ __forceinline__ void load_queries(const backward_room &room, i
 {
     load_tile<QUERIES, THREADS>(room.queries + stage * QUERY_TILE, rows.q + (size_t)query * rows.q_stride,
                                 rows.q_stride, queries - query);
-    load_tile<QUERIES, THREADS>(room.slopes + stage * QUERY_TILE, rows.dcontext + (size_t)query * rows.hidden,
+    load_tile<QUERIES, THREADS>(room.dcontext + stage * QUERY_TILE, rows.dcontext + (size_t)query * rows.hidden,
                                 rows.hidden, queries - query);
 }
 
@@ -145,7 +145,7 @@ static __device__ __forceinline__ void load_keys(const backward_room &room, cons
     load_queries(room, 0, rows, 0, work.queries);
 }
 
-/* x = L R^T for the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
+/* x = L R^T for the warp's 32 rows of L (keys or values) and 32 rows of R (queries or dO). */
 template <typename storage>
 static __device__ __forceinline__ void multiply_rows(float x[2][4][4], const char *left, const char *right)
 {
@@ -200,7 +200,7 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, own = threadIdx.x / WARP * 32;
     const char *queries = room.queries + stage * QUERY_TILE + first * TILE_BYTES;
-    const char *slopes = room.slopes + stage * QUERY_TILE + first * TILE_BYTES;
+    const char *dcontext = room.dcontext + stage * QUERY_TILE + first * TILE_BYTES;
     uint32_t mine = 0; /* bit k: query + lane keeps the warp's key k */
     if (drops)
 #pragma unroll
@@ -209,9 +209,9 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 
     float p[2][4][4] = {}, dp[2][4][4] = {};
     multiply_rows<storage>(p, room.keys + own * TILE_BYTES, queries);
-    multiply_rows<storage>(dp, room.values + own * TILE_BYTES, slopes);
+    multiply_rows<storage>(dp, room.values + own * TILE_BYTES, dcontext);
     const bool whole = key + 32 <= work.length;
-    uint32_t kept_words[2][4][2], slope_words[2][4][2];
+    uint32_t kept_words[2][4][2], dscore_words[2][4][2];
 #pragma unroll
     for (int n = 0; n < 4; n++) {
         const int column = 8 * n + 2 * c;
@@ -225,23 +225,23 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
         for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                float kept[2], slope[2];
+                float kept[2], dscore[2];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     float x = power_of_two(p[m][n][2 * h + i] * (a.scale * LOG2_E) - (i ? log_sum.y : log_sum.x));
                     x = whole || key + 16 * m + 8 * h + g < work.length ? x : 0;
                     const bool keeps = !drops || (bits[i] >> (16 * m + 8 * h) & 1);
                     kept[i] = keeps ? x : 0;
-                    slope[i] = x * ((keeps ? dp[m][n][2 * h + i] * a.keep_scale : 0) - (i ? delta.y : delta.x));
+                    dscore[i] = x * ((keeps ? dp[m][n][2 * h + i] * a.keep_scale : 0) - (i ? delta.y : delta.x));
                 }
                 kept_words[m][n][h] = pair_of<storage>(kept[0], kept[1]);
-                slope_words[m][n][h] = pair_of<storage>(slope[0], slope[1]);
+                dscore_words[m][n][h] = pair_of<storage>(dscore[0], dscore[1]);
                 *reinterpret_cast<uint32_t *>(room.dscores + tile_place(own + 16 * m + 8 * h + g, first / CHUNK + n) +
-                                              4 * c) = slope_words[m][n][h];
+                                              4 * c) = dscore_words[m][n][h];
             }
     }
-    add_product<storage>(dvalues, kept_words, slopes);
-    add_product<storage>(dkeys, slope_words, queries);
+    add_product<storage>(dvalues, kept_words, dcontext);
+    add_product<storage>(dkeys, dscore_words, queries);
 }
 
 /* Adds dQ of the warp's 16 queries from one tile of keys to what earlier tiles left; the last tile stores it. Parts of

@@ -139,8 +139,8 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
     const size_t stride = a.kv_stride;
     const float *k_rows = (const float *)a.kv + (size_t)work.first * stride + head;
     const own_row own = half_of((const float *)a.q + row * a.q_stride + head, live);
-    const own_row slope = half_of((const float *)a.dcontext + row * hidden + head, live);
-    const float delta = product(slope, half_of((const float *)a.context + row * hidden + head, live));
+    const own_row dcontext_row = half_of((const float *)a.dcontext + row * hidden + head, live);
+    const float delta = product(dcontext_row, half_of((const float *)a.context + row * hidden + head, live));
     const float log_sum = live ? a.log_sums[sums_row] : INFINITY;
     own_row dquery = {};
     for (int key = 0; key < work.length; key += TILE) {
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
         for (int i = 0; i < TILE; i++) {
             const own_row k = half_of(keys + i * HEAD_SIZE, true);
             const float p = key + i < work.length ? expf(product(own, k) * a.scale - log_sum) : 0;
-            const float dp = product(slope, half_of(values + i * HEAD_SIZE, true)) * a.keep_scale;
+            const float dp = product(dcontext_row, half_of(values + i * HEAD_SIZE, true)) * a.keep_scale;
             add(dquery, k, p * ((bits >> i & 1 ? dp : 0) - delta));
         }
     }
@@ -166,8 +166,8 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
 
 static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_operands a)
 {
-    __shared__ float4 queries_room[TILE * HEAD_SIZE / 4], slopes_room[TILE * HEAD_SIZE / 4];
-    float *queries = (float *)queries_room, *slopes = (float *)slopes_room;
+    __shared__ float4 queries_room[TILE * HEAD_SIZE / 4], dcontext_room[TILE * HEAD_SIZE / 4];
+    float *queries = (float *)queries_room, *dcontext_tile = (float *)dcontext_room;
     const attention_work work = work_of(a);
     const int lane = threadIdx.x % WARP, key = work.piece * ROWS + threadIdx.x / 2;
     if (work.piece * ROWS >= work.length)
@@ -184,7 +184,7 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
     for (int query = 0; query < work.queries; query += TILE) {
         __syncthreads();
         load_rows(queries, q + query * stride, stride, work.queries - query);
-        load_rows(slopes, dcontext + query * hidden, hidden, work.queries - query);
+        load_rows(dcontext_tile, dcontext + query * hidden, hidden, work.queries - query);
         __syncthreads();
         uint32_t mine = 0; /* byte b: query 16 b + lane mod 16, the warp's keys 8 (lane / 16) … + 7 */
         if (a.dropout.threshold)
@@ -198,10 +198,10 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
             const float log_sum = there ? a.log_sums[sums_first + query + i] : INFINITY;
             const float delta = there ? a.scratch[sums_first + query + i] : 0;
             const own_row query_row = half_of(queries + i * HEAD_SIZE, true);
-            const own_row slope_row = half_of(slopes + i * HEAD_SIZE, true);
+            const own_row dcontext_row = half_of(dcontext_tile + i * HEAD_SIZE, true);
             const float p = expf(product(query_row, k) * a.scale - log_sum);
-            const float dp = product(slope_row, v) * a.keep_scale;
-            add(dvalue, slope_row, keeps ? p : 0);
+            const float dp = product(dcontext_row, v) * a.keep_scale;
+            add(dvalue, dcontext_row, keeps ? p : 0);
             add(dkey, query_row, p * ((keeps ? dp : 0) - delta));
         }
     }

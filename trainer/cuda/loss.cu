@@ -205,8 +205,8 @@ static __device__ __forceinline__ bool span_end(storage *logits, int count, int 
     *loss += (log((double)sum) + (double)most - (double)truth) / 2;
     if (factor != 0)
         for (int i = threadIdx.x; i < count; i += SPAN_THREADS) {
-            const float slope = factor / sum * __expf(load(logits[2 * i]) - most);
-            logits[2 * i] = store<storage>(slope - (i == label ? factor : 0));
+            const float gradient = factor / sum * __expf(load(logits[2 * i]) - most);
+            logits[2 * i] = store<storage>(gradient - (i == label ? factor : 0));
         }
     return truth == most && !earlier;
 }

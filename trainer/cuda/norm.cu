@@ -135,7 +135,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
 /* A pack of dz, and of dx, from the pack's z and the row's two means. */
 template <typename storage, int width>
 static __device__ __forceinline__ void
-slope_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy, const pack<storage, width> &z,
+dz_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy, const pack<storage, width> &z,
            int row, const row_name &name, int column, float mean, float scale, float sum, float product)
 {
     const size_t at = (size_t)row * a.hidden + column;
@@ -155,7 +155,7 @@ slope_pack(const norm_backward_operands<storage> &a, const pack<storage, width> 
 }
 
 template <typename storage, int width>
-static __device__ __forceinline__ void clear_slopes(const norm_backward_operands<storage> &a, int row, int lane)
+static __device__ __forceinline__ void clear_gradients(const norm_backward_operands<storage> &a, int row, int lane)
 {
     for (int column = lane * width; column < a.hidden; column += WARP * width) {
         clear_pack<storage, width>(a.dz + (size_t)row * a.hidden + column);
@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
     float dgain[packs][width] = {}, dbias[packs][width] = {};
     for (int row = first; row < a.total; row += gridDim.x * BACKWARD_WARPS) {
         if (row >= a.live) { /* dead rows are zero in every buffer */
-            clear_slopes<storage, width>(a, row, lane);
+            clear_gradients<storage, width>(a, row, lane);
             continue;
         }
         const float mean = a.statistics[2 * (size_t)row], scale = a.statistics[2 * (size_t)row + 1];
@@ -216,11 +216,11 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
                 load_floats<width>(gain, a.gain + column);
 #pragma unroll
                 for (int n = 0; n < width; n++) {
-                    const float normal = (z.x[n] - mean) * scale, slope = dy.x[n];
-                    dgain[k][n] += slope * normal;
-                    dbias[k][n] += slope;
-                    sum += slope * gain[n];
-                    product += slope * gain[n] * normal;
+                    const float normal = (z.x[n] - mean) * scale, dout = dy.x[n];
+                    dgain[k][n] += dout * normal;
+                    dbias[k][n] += dout;
+                    sum += dout * gain[n];
+                    product += dout * gain[n] * normal;
                 }
             }
         }
@@ -231,7 +231,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
             if ((k * WARP + lane) * width < a.hidden) {
                 forget(dy_bytes[k]);
                 forget(z_bytes[k]);
-                slope_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, name,
+                dz_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, name,
                            (k * WARP + lane) * width, mean, scale, sum, product);
             }
     }
@@ -278,9 +278,9 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP)
         float dgain = 0, dbias = 0;
         for (int row = first; row < last; row++) {
             const size_t at = (size_t)row * a.hidden + column;
-            const float slope = load(a.dy[at]);
-            dgain += slope * (load(a.z[at]) - a.statistics[2 * (size_t)row]) * a.statistics[2 * (size_t)row + 1];
-            dbias += slope;
+            const float dout = load(a.dy[at]);
+            dgain += dout * (load(a.z[at]) - a.statistics[2 * (size_t)row]) * a.statistics[2 * (size_t)row + 1];
+            dbias += dout;
         }
         part[column] = dgain;
         part[a.hidden + column] = dbias;
@@ -294,7 +294,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
     if (row >= a.total)
         return;
     if (row >= a.live) {
-        clear_slopes<storage, 1>(a, row, lane);
+        clear_gradients<storage, 1>(a, row, lane);
         return;
     }
     const storage *dy = a.dy + (size_t)row * a.hidden, *z = a.z + (size_t)row * a.hidden;
@@ -302,14 +302,14 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
     const row_name name = name_of(a.drop, row);
     float sum = 0, product = 0;
     for (int column = lane; column < a.hidden; column += WARP) {
-        const float slope = load(dy[column]) * a.gain[column];
-        sum += slope;
-        product += slope * (load(z[column]) - mean) * scale;
+        const float dout = load(dy[column]) * a.gain[column];
+        sum += dout;
+        product += dout * (load(z[column]) - mean) * scale;
     }
     sum = warp_sum(sum) / (float)a.hidden;
     product = warp_sum(product) / (float)a.hidden;
     for (int column = lane; column < a.hidden; column += WARP)
-        slope_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, name, column, mean,
+        dz_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, name, column, mean,
                    scale, sum, product);
 }
 

@@ -12,10 +12,10 @@
 
 /* The operands of one chunk, as in cpu/update.h. */
 struct update_numbers {
-    float beta1, beta2, share1, share2, lead, root, epsilon;
-    float rate, shrink_rate;          /* of adam: rate * lead, rate */
+    float beta1, beta2, weight1, weight2, correction1, correction2, epsilon;
+    float rate, shrink_rate;          /* of adam: rate * correction1, rate */
     float weight_decay, vector_decay; /* decoupled, or added to the gradient */
-    bool decoupled, slopes;
+    bool decoupled, gradient_term;
     update_work work; /* of a range: block 0 has its first chunk */
 };
 
@@ -50,10 +50,10 @@ static update_numbers numbers_of(const struct update_step *step, const struct up
                                  struct chunk_range range)
 {
     return {
-        (float)step->beta1,     (float)step->beta2,        (float)step->share,        (float)(1 - step->beta2),
-        (float)step->lead,      (float)step->root,         (float)step->epsilon,      (float)(step->rate * step->lead),
+        (float)step->beta1,     (float)step->beta2,        (float)step->weight1,        (float)(1 - step->beta2),
+        (float)step->correction1,      (float)step->correction2,         (float)step->epsilon,      (float)(step->rate * step->correction1),
         (float)step->rate,      (float)step->weight_decay, (float)step->vector_decay, step->decoupled,
-        has_slopes(step->kind), of_range(work, range)};
+        has_gradient_term(step->kind), of_range(work, range)};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)
@@ -195,8 +195,8 @@ static __device__ __forceinline__ float take_gradient(const update_place &x, con
 }
 static __device__ __forceinline__ void update_moments(update_place &x, float g, const update_numbers &u)
 {
-    x.m = u.beta1 * x.m + u.share1 * g;
-    x.v = u.beta2 * x.v + u.share2 * g * g;
+    x.m = u.beta1 * x.m + u.weight1 * g;
+    x.v = u.beta2 * x.v + u.weight2 * g * g;
 }
 
 static __global__ void __launch_bounds__(THREADS) adam_kernel(const update_memory memory, const update_numbers u)
@@ -208,7 +208,7 @@ static __global__ void __launch_bounds__(THREADS) adam_kernel(const update_memor
     const float shrink = u.shrink_rate * c.decay;
     each_number<READS_GRADIENTS | STORES_MOMENTS | STORES_PARAMS>(memory, chunk, [&](update_place &x) {
         update_moments(x, take_gradient(x, c), u);
-        x.p -= u.rate * x.m / (sqrtf(x.v) * u.root + u.epsilon) + shrink * x.p;
+        x.p -= u.rate * x.m / (sqrtf(x.v) * u.correction2 + u.epsilon) + shrink * x.p;
     });
 }
 
@@ -223,12 +223,12 @@ static __global__ void __launch_bounds__(THREADS) moments_kernel(const update_me
     each_number<READS_GRADIENTS | STORES_MOMENTS>(memory, chunk, [&](update_place &x) {
         const float g = take_gradient(x, c);
         update_moments(x, g, u);
-        const float d = sqrtf(x.v) * u.root + u.epsilon;
-        const float direction = u.lead * x.m / d + c.decay * x.p;
-        const float slope = u.slopes ? g / d + c.decay * x.p : 0;
+        const float d = sqrtf(x.v) * u.correction2 + u.epsilon;
+        const float direction = u.correction1 * x.m / d + c.decay * x.p;
+        const float gradient_part = u.gradient_term ? g / d + c.decay * x.p : 0;
         pp += (double)x.p * (double)x.p;
         uu += (double)direction * (double)direction;
-        cc += (double)slope * (double)slope;
+        cc += (double)gradient_part * (double)gradient_part;
     });
     pp = block_sum(pp, room);
     uu = block_sum(uu, room);
@@ -237,8 +237,8 @@ static __global__ void __launch_bounds__(THREADS) moments_kernel(const update_me
         u.work.sums[3 * (size_t)blockIdx.x + threadIdx.x] = threadIdx.x == 0 ? pp : threadIdx.x == 1 ? uu : cc;
 }
 
-/* Only LANS reads gradients: without slopes, c has no share. */
-template <bool slopes>
+/* Only LANS reads gradients: without that term, c is zero. */
+template <bool gradient_term>
 static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memory memory, const update_numbers u)
 {
     if (u.work.record->skipped)
@@ -246,11 +246,11 @@ static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memo
     const param_chunk chunk = u.work.chunks[blockIdx.x];
     const chunk_numbers c = chunk_of(u, chunk);
     const float share_u = (float)u.work.shares[2 * (size_t)chunk.tensor];
-    const float share_c = slopes ? (float)u.work.shares[2 * (size_t)chunk.tensor + 1] : 0;
-    each_number<(slopes ? READS_GRADIENTS : 0) | STORES_PARAMS>(memory, chunk, [&](update_place &x) {
-        const float d = sqrtf(x.v) * u.root + u.epsilon;
-        float change = share_u * (u.lead * x.m / d + c.decay * x.p);
-        if (slopes)
+    const float share_c = gradient_term ? (float)u.work.shares[2 * (size_t)chunk.tensor + 1] : 0;
+    each_number<(gradient_term ? READS_GRADIENTS : 0) | STORES_PARAMS>(memory, chunk, [&](update_place &x) {
+        const float d = sqrtf(x.v) * u.correction2 + u.epsilon;
+        float change = share_u * (u.correction1 * x.m / d + c.decay * x.p);
+        if (gradient_term)
             change += share_c * (take_gradient(x, c) / d + c.decay * x.p);
         x.p -= change;
     });
@@ -295,6 +295,6 @@ void kernel_shares(cudaStream_t stream, const struct shares_args *args)
 
 void kernel_apply(cudaStream_t stream, const struct apply_args *args)
 {
-    launch_chunks(has_slopes(args->step->kind) ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
+    launch_chunks(has_gradient_term(args->step->kind) ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
                   as_whole(args->memory), numbers_of(args->step, args->work, args->range));
 }

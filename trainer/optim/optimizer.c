@@ -178,9 +178,9 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         .rate = update->rate,
         .beta1 = o->beta1,
         .beta2 = o->beta2,
-        .share = o->gradient_average ? 1 - o->beta1 : 1,
-        .lead = 1 / rest1,
-        .root = 1 / sqrt(rest2),
+        .weight1 = o->gradient_average ? 1 - o->beta1 : 1,
+        .correction1 = 1 / rest1,
+        .correction2 = 1 / sqrt(rest2),
         .epsilon = o->epsilon,
         .weight_decay = o->weight_decay,
         .vector_decay = o->decay_all ? o->weight_decay : 0,
@@ -192,13 +192,13 @@ static struct update_step step_of(const struct optimizer *o, const struct update
     switch (o->kind) { /* no default: the compiler asks for each new kind */
     case OPTIMIZER_LAMB:
         step.rate = update->rate * sqrt(rest2) / rest1; /* the correction scales the whole step, decay included */
-        step.lead = step.root = 1;
+        step.correction1 = step.correction2 = 1;
         break;
     case OPTIMIZER_ADAM:
         if (!o->scaled_rate)
             break;
-        step.lead = sqrt(rest2) / rest1; /* scales Adam's part only */
-        step.root = 1;
+        step.correction1 = sqrt(rest2) / rest1; /* scales Adam's part only */
+        step.correction2 = 1;
         break;
     case OPTIMIZER_MUON:
         step.rate = update->rate * o->other_rate;
