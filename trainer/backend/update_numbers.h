@@ -41,9 +41,9 @@ struct update_step {
 
     double rate; /* learning rate of this update */
     double beta1, beta2;
-    double weight1; /* 1 - beta1, or 1 */
-    double correction1;  /* 1 / (1 - beta1^t) with bias correction */
-    double correction2;  /* 1 / sqrt(1 - beta2^t) with bias correction */
+    double weight1;     /* 1 - beta1, or 1 */
+    double correction1; /* 1 / (1 - beta1^t) with bias correction */
+    double correction2; /* 1 / sqrt(1 - beta2^t) with bias correction */
     double epsilon;
     double weight_decay; /* for chunks with decay */
     double vector_decay; /* for the others */

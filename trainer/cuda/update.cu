@@ -49,11 +49,20 @@ static update_work of_range(const struct update_work *work, struct chunk_range r
 static update_numbers numbers_of(const struct update_step *step, const struct update_work *work,
                                  struct chunk_range range)
 {
-    return {
-        (float)step->beta1,     (float)step->beta2,        (float)step->weight1,        (float)(1 - step->beta2),
-        (float)step->correction1,      (float)step->correction2,         (float)step->epsilon,      (float)(step->rate * step->correction1),
-        (float)step->rate,      (float)step->weight_decay, (float)step->vector_decay, step->decoupled,
-        has_gradient_term(step->kind), of_range(work, range)};
+    return {(float)step->beta1,
+            (float)step->beta2,
+            (float)step->weight1,
+            (float)(1 - step->beta2),
+            (float)step->correction1,
+            (float)step->correction2,
+            (float)step->epsilon,
+            (float)(step->rate * step->correction1),
+            (float)step->rate,
+            (float)step->weight_decay,
+            (float)step->vector_decay,
+            step->decoupled,
+            has_gradient_term(step->kind),
+            of_range(work, range)};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)

@@ -122,8 +122,13 @@ double machine_update_rate(const struct ops *ops, size_t count)
 {
     const size_t most = ops->memory > 0 ? UPDATE_MAX : UPDATE_MAX / 8, taken = count < most ? count : most;
     const size_t chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
-    const struct update_step step = {
-        .beta1 = 0.9, .beta2 = 0.999, .weight1 = 0.1, .correction1 = 1, .correction2 = 1, .epsilon = 1e-8, .decoupled = true};
+    const struct update_step step = {.beta1 = 0.9,
+                                     .beta2 = 0.999,
+                                     .weight1 = 0.1,
+                                     .correction1 = 1,
+                                     .correction2 = 1,
+                                     .epsilon = 1e-8,
+                                     .decoupled = true};
     struct param_chunk *table = mem_clear(chunks, sizeof *table);
     void *flat[4];
     for (size_t i = 0; i < chunks; i++) {
