@@ -229,9 +229,11 @@ static void attention(struct device *device, const struct attention_args *args)
         memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
-/* For one block of queries, turns `scores` = Q K^T into P * keep, and `dscores` = dO V^T into the gradient of the scores:
+/* For one block of queries, turns `scores` = Q K^T into P * keep, and `dscores` = dO V^T into the gradient of the
+ * scores:
  *     P = exp(scale * score - log_sum);  dP = dO V^T * keep;  dscore = P * (dP - delta)
- * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys. */
+ * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys.
+ * */
 static void backward_scores(real *scores, real *dscores, const real *log_sums, const real *deltas, size_t first,
                             size_t rows, const struct dropout *dropout, const struct attention_head *h)
 {

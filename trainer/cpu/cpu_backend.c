@@ -9,13 +9,13 @@ struct cpu {
     const struct kernels *kernels;
 };
 
-#define PIECE ((size_t)2 << 20) /* bytes: a large page */
+#define CLEAR_BYTES ((size_t)2 << 20) /* bytes: a large page */
 
-static void clear_piece(const void *args, size_t piece, int thread)
+static void clear_block(const void *args, size_t block, int thread)
 {
     const struct clear_args *a = args;
     (void)thread;
-    memset((char *)a->memory + piece * PIECE, 0, smaller(PIECE, a->bytes - piece * PIECE));
+    memset((char *)a->memory + block * CLEAR_BYTES, 0, smaller(CLEAR_BYTES, a->bytes - block * CLEAR_BYTES));
 }
 
 /* All threads touch the pages first, each a part: where memory has several nodes, the pages are spread over them. */
@@ -23,7 +23,7 @@ static void *allocate(struct device *device, size_t bytes)
 {
     (void)device;
     const struct clear_args all = {.memory = mem_aligned_new(bytes), .bytes = bytes};
-    parallel(blocks_of(bytes, PIECE), clear_piece, &all);
+    parallel(blocks_of(bytes, CLEAR_BYTES), clear_block, &all);
     return all.memory;
 }
 

@@ -23,8 +23,8 @@
 
 struct device {
     int threads;        /* of the process when the backend was opened; scratch is sized for them */
-    char *work;         /* scratch of products: one piece per thread */
-    size_t work_thread; /* bytes of a piece */
+    char *work;         /* scratch of products, each thread has its own */
+    size_t work_thread; /* bytes of one thread's */
     char sent[2][SENT_BYTES_MAX];
 };
 

@@ -1,7 +1,12 @@
 /* The products of a linear layer. A product is cut into blocks of C, one task each. Blocks are multiplied by product.h
- * and finished (bias, sum, dead rows, GELU) while they are in the cache. In a task k runs in pieces of DEPTH units: the
- * piece of B is packed into panels once, rows of A are read in place where possible, and sums stay in the thread's
- * memory between pieces. */
+ * and finished (bias, sum, dead rows, GELU) while they are in the cache. In a task k runs in blocks of DEPTH units:
+ * the block of B is packed into panels once, rows of A are read in place where possible, and sums stay in the thread's
+ * memory between blocks. The loops, from the outside in, and what stays where while the next one runs:
+ *
+ *     tasks       block_m x block_n of C      one thread; threads share nothing but what they read
+ *     k0          DEPTH units of k            panels of B, in the second-level cache
+ *     i           STRIP rows of A             in the first-level cache
+ *     j           PANEL columns of B          STRIP x PANEL sums, in registers (product.h) */
 #ifndef TRAINER_CPU_LINEAR_H
 #define TRAINER_CPU_LINEAR_H
 
@@ -136,22 +141,22 @@ static void product_block(const struct linear_product *p, size_t i0, size_t j0, 
     struct work *work = (struct work *)(p->work + (size_t)thread * p->work_thread);
     const size_t k = (size_t)s->k, deep = DEPTH * PER_UNIT, across = blocks_of(n, PANEL);
     for (size_t k0 = 0; k0 < k; k0 += deep) {
-        const size_t piece = smaller(deep, k - k0), units = units_of(piece);
+        const size_t depth = smaller(deep, k - k0), units = units_of(depth);
         const storage *b = (const storage *)p->b + k0 * (size_t)s->b_row + j0 * (size_t)s->b_column;
         const storage *a = (const storage *)p->a + k0 * (size_t)s->a_column + i0 * (size_t)s->a_row;
         struct strips left = {0};
-        pack_panels(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
+        pack_panels(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, depth, n);
         for (size_t i = 0; i < m; i += STRIP) {
             const size_t rows = smaller(STRIP, m - i);
             if (i % PACKED_ROWS == 0)
-                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(PACKED_ROWS, m - i), piece);
+                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(PACKED_ROWS, m - i), depth);
             for (size_t j = 0; j < across; j++) {
                 real *sum = work->sums + (k > deep ? (i / STRIP * across + j) * STRIP * PANEL : 0);
-                if (k0 + piece == k)
+                if (k0 + depth == k)
                     prefetch_rows(p, i0 + i, rows, j0 + j * PANEL);
                 strip(sum, PANEL, left, work->panels + j * PANEL * units, units, rows, k0 > 0);
                 const size_t columns = smaller(PANEL, n - j * PANEL);
-                for (size_t row = 0; row < rows && k0 + piece == k; row++)
+                for (size_t row = 0; row < rows && k0 + depth == k; row++)
                     if (columns == PANEL) /* a constant count needs no loop */
                         store_row(p, sum + row * PANEL, i0 + i + row, j0 + j * PANEL, PANEL);
                     else

@@ -100,7 +100,7 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
     }
     sum /= (real)hidden;
     product /= (real)hidden;
-    /* The means need the whole row, so it is read a second time. Piece by piece, so that several short loops, each of
+    /* The means need the whole row, so it is read a second time. Block by block, so that several short loops, each of
      * which is vectorized, share what is still in the cache. */
     real keep[KEEP_COLUMNS], dsum[KEEP_COLUMNS];
     for (size_t i = 0; i < KEEP_COLUMNS; i++)

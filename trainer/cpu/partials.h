@@ -7,10 +7,10 @@
 /* out[i] += sum over blocks of partials[block * stride + i], in the blocks' order. */
 static void add_partials(real *out, const real *partials, size_t blocks, size_t stride, size_t columns)
 {
-    enum { PIECE = 64 };
-    for (size_t first = 0; first < columns; first += PIECE) {
-        const size_t count = smaller(PIECE, columns - first);
-        real sum[PIECE] = {0};
+    enum { SUM_COLUMNS = 64 };
+    for (size_t first = 0; first < columns; first += SUM_COLUMNS) {
+        const size_t count = smaller(SUM_COLUMNS, columns - first);
+        real sum[SUM_COLUMNS] = {0};
         for (size_t block = 0; block < blocks; block++)
             for (size_t i = 0; i < count; i++)
                 sum[i] += partials[block * stride + first + i];

@@ -31,8 +31,8 @@
 struct backward_room {
     char *keys, *values;
     char *queries, *dcontext; /* two tiles each, Q and dO */
-    char *dscores;          /* dS^T, one row per key */
-    float *log_sums;        /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
+    char *dscores;            /* dS^T, one row per key */
+    float *log_sums;          /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
     float *deltas;
 };
 

@@ -134,9 +134,9 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
 
 /* A pack of dz, and of dx, from the pack's z and the row's two means. */
 template <typename storage, int width>
-static __device__ __forceinline__ void
-dz_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy, const pack<storage, width> &z,
-           int row, const row_name &name, int column, float mean, float scale, float sum, float product)
+static __device__ __forceinline__ void dz_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy,
+                                               const pack<storage, width> &z, int row, const row_name &name, int column,
+                                               float mean, float scale, float sum, float product)
 {
     const size_t at = (size_t)row * a.hidden + column;
     float gain[width];
@@ -232,7 +232,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
                 forget(dy_bytes[k]);
                 forget(z_bytes[k]);
                 dz_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, name,
-                           (k * WARP + lane) * width, mean, scale, sum, product);
+                        (k * WARP + lane) * width, mean, scale, sum, product);
             }
     }
     float *part = a.partials + (size_t)blockIdx.x * 2 * a.hidden;
@@ -310,7 +310,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
     product = warp_sum(product) / (float)a.hidden;
     for (int column = lane; column < a.hidden; column += WARP)
         dz_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, name, column, mean,
-                   scale, sum, product);
+                scale, sum, product);
 }
 
 /* ---- the ops ---- */
