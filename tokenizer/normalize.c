@@ -171,3 +171,44 @@ void normalizer_release(struct normalizer *normalizer)
     normalizer->letters = normalizer->sorted = NULL;
     normalizer->count = normalizer->capacity = normalizer->sorted_capacity = 0;
 }
+
+/* ---- capital sigmas ---- */
+
+#define SIGMA_CAPITAL 0x3A3u
+#define SIGMA_SMALL   "\xCF\x83"
+#define SIGMA_FINAL   "\xCF\x82"
+
+/* Both small sigmas take two bytes like the capital, so they overwrite it. One that may be final is written as final,
+ * and corrected when a cased letter follows. */
+struct str sigma_lower(const struct unicode *unicode, struct str text, struct buf *scratch)
+{
+    if (!text.size || !memmem(text.data, text.size, "\xCE\xA3", 2))
+        return text;
+    buf_reset(scratch);
+    buf_add_str(scratch, text);
+    char *final = NULL;       /* the last sigma, while only ignorable letters follow it */
+    bool after_cased = false; /* the word's last letter that is not ignorable is cased */
+    unsigned size, skip;
+    for (size_t at = 0; at < text.size; at += size ? size : skip) {
+        uint32_t code_point;
+        size = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        if (!size)
+            continue;
+        const struct letter *letter = unicode_letter(unicode, code_point);
+        if (letter->kind == LETTER_SPACE || letter->kind == LETTER_IDEOGRAPH) {
+            final = NULL;
+            after_cased = false;
+        } else if (letter->kind != LETTER_DROP && letter->sigma != SIGMA_IGNORABLE) {
+            const bool cased = letter->sigma == SIGMA_CASED;
+            if (final && cased)
+                memcpy(final, SIGMA_SMALL, 2);
+            final = NULL;
+            if (code_point == SIGMA_CAPITAL) {
+                memcpy(scratch->data + at, after_cased ? SIGMA_FINAL : SIGMA_SMALL, 2);
+                final = after_cased ? scratch->data + at : NULL;
+            }
+            after_cased = cased;
+        }
+    }
+    return buf_str(scratch);
+}

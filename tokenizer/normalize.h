@@ -1,6 +1,6 @@
 /* Normalisation of one run of text as BertNormalizer does it: some characters are deleted; then, where accents are
  * stripped, canonical decomposition (NFD) without nonspacing marks; then lowercase, character by character. Google's
- * program lowers first, which differs only for a capital sigma; sigma.h has lowered that before. */
+ * program lowers first, which differs only for a capital sigma; sigma_lower has lowered that before. */
 #ifndef TOKENIZER_NORMALIZE_H
 #define TOKENIZER_NORMALIZE_H
 
@@ -27,5 +27,12 @@ struct normalizer {
 void normalize_run(struct normalizer *normalizer, struct str run);
 
 void normalizer_release(struct normalizer *normalizer);
+
+/* The only lowercase mapping that depends on context: a capital sigma at the end of a word becomes U+03C2, any other
+ * U+03C3 (Unicode, section 3.13, Final_Sigma, as Python's str.lower() has it). Google's program lowers whole words
+ * between white space, so what follows a full stop or a bracket counts as well; profile hf ignores the context.
+ * Returns `text` itself where it has no capital sigma, else a view into `scratch`. Deleted characters are skipped;
+ * white space and ideographs end the context. Linear. */
+struct str sigma_lower(const struct unicode *unicode, struct str text, struct buf *scratch);
 
 #endif

@@ -12,7 +12,6 @@
 #include "tokenizer/ascii.h"
 #include "tokenizer/memory.h"
 #include "tokenizer/normalize.h"
-#include "tokenizer/sigma.h"
 #include "tokenizer/wordpiece.h"
 #include "tokenizer/words.h"
 

@@ -14,7 +14,7 @@ enum letter_kind {
     LETTER_IDEOGRAPH,   /* a word of its own: Chinese characters */
 };
 
-/* What a letter means for a capital sigma near it (tokenizer/sigma.h). */
+/* What a letter means for a capital sigma near it (tokenizer/normalize.h). */
 enum sigma_context {
     SIGMA_NEITHER,
     SIGMA_CASED,
