@@ -4,6 +4,7 @@
 #include "base/opts.h"
 
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -437,6 +438,59 @@ static void bare_arguments_belong_to_the_paths_before_them(void **state)
     expect_paths(run.settings.wiki, "a");
     expect_paths(run.result.bare, "b");
     release(&run);
+}
+
+/* The least and the most value are taken, and read back; what lies next to them is refused. */
+static void values_are_taken_up_to_their_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *verb;
+        double least, most, next;
+    } cases[] = {{"threads", "build", 1, 1024, 1},       {"batch", "extract x", 1, 1000, 1},
+                 {"seq", "build", 16, 4096, 1},          {"memory", "build", 1 << 20, 0, 1},
+                 {"mask-prob", "build", 0, 1, 0.000001}, {"share", "extract x", 0, 1, 0.000001},
+                 {"lr", "build", -1, 10, 0.001}};
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int side = 0; side < 4; side++) {
+            const double bound = side < 2 ? cases[i].least : cases[i].most, next = side < 2 ? -1 : 1;
+            const bool outside = side % 2;
+            char line[80], typed[32];
+            struct run run;
+            if ((side >= 2 && bound == 0) || (outside && bound == 0))
+                continue;
+            snprintf(typed, sizeof typed, "%.10g", bound + outside * next * cases[i].next);
+            snprintf(line, sizeof line, "%s --%s=%s", cases[i].verb, cases[i].option, typed);
+            parse(&run, line);
+            if ((run.code == 0) == outside)
+                fail_msg("%s: %s", line, run.code == 0 ? "is taken" : run.err.text);
+            if (run.code == 0) {
+                json_t *options = opts_json(&program, run.result.verb, &run.settings);
+                const char *text = json_string_value(json_object_get(options, cases[i].option));
+                assert_true(strtod(text, NULL) == strtod(typed, NULL));
+                json_decref(options);
+                release(&run);
+            }
+        }
+}
+
+/* "-5" and "-.5" are arguments, "-x" is an option. */
+static void a_number_may_begin_with_a_sign(void **state)
+{
+    (void)state;
+    for (int byte = '!'; byte < 127; byte += byte == 'g' ? 2 : 1) /* -h prints */
+        for (int point = 0; point < 2; point++) {
+            const char word[] = {'-', point ? '.' : (char)byte, point ? (char)byte : '\0', '\0'};
+            char line[80];
+            struct run run;
+            snprintf(line, sizeof line, "extract %s", word);
+            parse(&run, line);
+            const bool digit = byte >= '0' && byte <= '9';
+            if (digit != (run.code == 0 && run.result.bare.count == 1 && strcmp(run.result.bare.items[0], word) == 0))
+                fail_msg("%s: %s", line, run.code == 0 ? "is taken" : run.err.text);
+            if (run.code == 0)
+                release(&run);
+        }
 }
 
 /* Half to even at the seventh place, exact, however long the number. */
@@ -955,6 +1009,8 @@ int main(void)
         cmocka_unit_test(defaults_are_set),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),
+        cmocka_unit_test(values_are_taken_up_to_their_bounds),
+        cmocka_unit_test(a_number_may_begin_with_a_sign),
         cmocka_unit_test(millionths_are_rounded_half_to_even),
         cmocka_unit_test(a_ramp_is_one_number_or_two),
         cmocka_unit_test(what_is_wrong_is_said),

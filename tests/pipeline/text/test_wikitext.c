@@ -1,5 +1,5 @@
-/* Wikitext → text: the visible text (wikitext.cases), the kind of page, one fate for every byte, and the same cost for
- * hostile pages as for others. */
+/* Wikitext → text: the visible text (wikitext.cases), the kind of page, one fate for every byte, nothing left from the
+ * page before, and the same cost for hostile pages as for others. */
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -72,27 +72,107 @@ static void check_trace(const struct trace *trace, const struct wikitext_facts *
                      (int)(page.size < 1000 ? page.size : 1000), page.data);
 }
 
-static struct wikitext_facts read_spelled(struct str text, struct str lang, struct str variant, uint32_t keep,
-                                          struct buf *out)
+/* A reader that lives on, as in a build: what it read before must not show in the next page. */
+struct reader {
+    char lang[16], variant[16]; /* the options keep these */
+    uint32_t keep;
+    struct wikitext *wikitext;
+    struct trace trace;
+};
+
+#define READERS 128
+
+static struct reader pool[READERS];
+static size_t pool_count;
+
+static void reader_open(struct reader *reader, struct str lang, struct str variant, uint32_t keep)
 {
-    char code[16] = "", spelling[16] = "";
-    memcpy(code, lang.data, lang.size < sizeof code ? lang.size : sizeof code - 1);
-    memcpy(spelling, variant.data, variant.size < sizeof spelling ? variant.size : sizeof spelling - 1);
-    struct trace trace = {0};
-    struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(lang),
-                                                                         .code = code,
-                                                                         .variant = spelling,
-                                                                         .keep = keep,
-                                                                         .kinds = KIND_DISAMBIGUATION,
-                                                                         .trace = &trace});
+    *reader = (struct reader){.keep = keep};
+    memcpy(reader->lang, lang.data, lang.size < sizeof reader->lang ? lang.size : sizeof reader->lang - 1);
+    memcpy(reader->variant, variant.data,
+           variant.size < sizeof reader->variant ? variant.size : sizeof reader->variant - 1);
+    reader->wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(lang),
+                                                                .code = reader->lang,
+                                                                .variant = reader->variant,
+                                                                .keep = keep,
+                                                                .kinds = KIND_DISAMBIGUATION,
+                                                                .trace = &reader->trace});
+}
+
+static void reader_close(struct reader *reader)
+{
+    wikitext_close(reader->wikitext);
+    trace_release(&reader->trace);
+}
+
+static struct reader *reader_of(struct str lang, struct str variant, uint32_t keep)
+{
+    for (size_t i = 0; i < pool_count && i < READERS; i++)
+        if (str_equal(lang, str_of(pool[i].lang)) && str_equal(variant, str_of(pool[i].variant)) &&
+            pool[i].keep == keep)
+            return &pool[i];
+    struct reader *reader = &pool[pool_count++ % READERS];
+    if (pool_count > READERS)
+        reader_close(reader);
+    reader_open(reader, lang, variant, keep);
+    return reader;
+}
+
+static int close_readers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < pool_count && i < READERS; i++)
+        reader_close(&pool[i]);
+    return 0;
+}
+
+static struct wikitext_facts read_with(struct reader *reader, struct str text, struct buf *out)
+{
     const struct page page = {
         .title = STR("Main Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .model = STR("wikitext"), .text = text};
     struct wikitext_facts facts;
     const size_t before = out->size;
-    wikitext_read(wikitext, &page, out, &facts);
-    check_trace(&trace, &facts, text, (struct str){out->data + before, out->size - before});
-    wikitext_close(wikitext);
-    trace_release(&trace);
+    wikitext_read(reader->wikitext, &page, out, &facts);
+    check_trace(&reader->trace, &facts, text, (struct str){out->data + before, out->size - before});
+    return facts;
+}
+
+/* Everything that a reader says about its last page, as text. */
+static void add_said(const struct wikitext *wikitext, const struct wikitext_facts *facts, struct buf *said)
+{
+    char folded[NAME_BYTES_MAX];
+    struct str whole;
+    enum unknown_kind kind;
+    buf_addf(said, "\n%d %u %zu %zu %zu %zu %zu:", facts->is_redirect, facts->kinds, facts->unknown, facts->holes,
+             facts->leaks, facts->sentences, (size_t)facts->steps);
+    for (int fate = 0; fate < FATES; fate++)
+        buf_addf(said, " %zu", (size_t)facts->bytes[fate]);
+    for (size_t i = 0; i < facts->unknown; i++) {
+        buf_add_str(said, wikitext_unknown(wikitext, i, folded, &whole, &kind));
+        buf_addf(said, " %d ", kind);
+        buf_add_str(said, whole);
+    }
+    for (size_t i = 0; i < facts->leaks; i++)
+        buf_add_str(said, wikitext_leak(wikitext, i, folded));
+}
+
+/* Reads the page with a new reader, and with one that has read other pages, which must say the same. */
+static struct wikitext_facts read_spelled(struct str text, struct str lang, struct str variant, uint32_t keep,
+                                          struct buf *out)
+{
+    struct reader fresh, *used = reader_of(lang, variant, keep);
+    struct buf alone = {0}, after = {0};
+    reader_open(&fresh, lang, variant, keep);
+    const struct wikitext_facts facts = read_with(&fresh, text, &alone), again = read_with(used, text, &after);
+    buf_add_str(out, buf_str(&alone));
+    add_said(fresh.wikitext, &facts, &alone);
+    add_said(used->wikitext, &again, &after);
+    if (!str_equal(buf_str(&alone), buf_str(&after)))
+        fail_msg("a reader that read other pages says of %.*s\n%s\n-- instead of\n%s",
+                 (int)(text.size < 1000 ? text.size : 1000), text.data, buf_text(&after), buf_text(&alone));
+    reader_close(&fresh);
+    buf_release(&alone);
+    buf_release(&after);
     return facts;
 }
 
@@ -531,5 +611,5 @@ int main(void)
         cmocka_unit_test(control_characters_go),
         cmocka_unit_test(tiny_pages),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, close_readers);
 }

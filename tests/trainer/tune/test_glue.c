@@ -233,6 +233,32 @@ static void results_are_sorted_and_printed_as_python_does(void **state)
     json_decref(values);
 }
 
+/* With as many digits as the number needs: 1 to 17. */
+static void results_read_back_exactly(void **state)
+{
+    (void)state;
+    struct error err;
+    struct buf text = {0};
+    json_t *values = json_object();
+    char key[16];
+    enum { COUNT = 2000 };
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(key, sizeof key, "%04zu", i);
+        json_object_set_new(values, key, json_real((double)(i * 0x9e3779b97f4a7c15 >> i % 60) / (1 << i % 24)));
+    }
+    mkdir(FOLDER, 0777);
+    assert_int_equal(glue_write_results(FILE_NAME, values, &err), 0);
+    assert_int_equal(file_read_all(FILE_NAME, 1 << 20, &text, &err), 0);
+    const char *at = buf_text(&text);
+    for (size_t i = 0; i < COUNT; i++, at = strchr(at, '\n') + 1) {
+        snprintf(key, sizeof key, "%04zu", i);
+        assert_memory_equal(at, key, 4);
+        assert_true(strtod(at + 7, NULL) == json_real_value(json_object_get(values, key)));
+    }
+    buf_release(&text);
+    json_decref(values);
+}
+
 /* ---- a task's file ---- */
 
 static struct text text_of_words(void)
@@ -340,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_hash_of_samples_has_every_number),
         cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),
         cmocka_unit_test_teardown(results_are_sorted_and_printed_as_python_does, clear),
+        cmocka_unit_test_teardown(results_read_back_exactly, clear),
         cmocka_unit_test_teardown(a_task_has_its_own_columns, clear),
         cmocka_unit_test_teardown(wrong_rows_are_named, clear),
     };
