@@ -212,6 +212,34 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
+/* A count may be as large as what it is a part of, or as JSON's integers get. */
+static void the_largest_values_are_read(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"\"characters\": 100", "\"characters\": 109"},
+        {"\"sentences\": 4", "\"sentences\": 9223372036854775807"},
+        {"\"holes\": 3", "\"holes\": 9223372036854775800"},
+        {"\"leaks\": 8", "\"leaks\": 9223372036854775807"},
+        {"\"repaired\": {\"documents\": 6", "\"repaired\": {\"documents\": 17"},
+        {"\"encoding\": 5", "\"encoding\": 6"},
+        {"\"text_version\": 1", "\"text_version\": 4294967295"},
+        {"\"mask_millionths\": 150000", "\"mask_millionths\": 1000000"},
+        {"\"mask\": 4", "\"mask\": 9"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = changed_text(cases[i][0], cases[i][1]), again = {0};
+        struct manifest manifest;
+        if (manifest_parse(&manifest, buf_str(&text), "m", &tiny_err) < 0)
+            fail_msg("%s: %s", cases[i][1], tiny_err.text);
+        assert_ok(manifest_print(&manifest, &again, &tiny_err));
+        assert_true(str_equal(buf_str(&text), buf_str(&again)));
+        manifest_release(&manifest);
+        buf_release(&text);
+        buf_release(&again);
+    }
+}
+
 /* Three shards for two samples: one would be empty. The lengths are refused regardless of the list of shards. */
 static void an_empty_shard_is_refused(void **state)
 {
@@ -322,12 +350,19 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_one_has_no_repairs),     cmocka_unit_test(a_manifest_reads_back),
-        cmocka_unit_test(its_root_hash_covers_every_byte), cmocka_unit_test(what_was_changed_is_not_read),
-        cmocka_unit_test(values_out_of_range_are_refused), cmocka_unit_test(an_empty_shard_is_refused),
-        cmocka_unit_test(a_shard_too_many_is_refused),     cmocka_unit_test(unknown_keys_are_ignored),
-        cmocka_unit_test(a_newer_version_says_update),     cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(names_of_options_must_be_utf8),   cmocka_unit_test(places_that_hold_no_dataset),
+        cmocka_unit_test(an_older_one_has_no_repairs),
+        cmocka_unit_test(a_manifest_reads_back),
+        cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(what_was_changed_is_not_read),
+        cmocka_unit_test(values_out_of_range_are_refused),
+        cmocka_unit_test(the_largest_values_are_read),
+        cmocka_unit_test(an_empty_shard_is_refused),
+        cmocka_unit_test(a_shard_too_many_is_refused),
+        cmocka_unit_test(unknown_keys_are_ignored),
+        cmocka_unit_test(a_newer_version_says_update),
+        cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(names_of_options_must_be_utf8),
+        cmocka_unit_test(places_that_hold_no_dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

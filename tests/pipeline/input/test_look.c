@@ -68,6 +68,22 @@ static void a_beginning_ends_with_a_line(void **state)
     buf_release(&text);
 }
 
+/* A line that is longer than the part examined is taken as far as it goes; a file of exactly that size is whole. */
+static void a_beginning_may_hold_no_line_end(void **state)
+{
+    (void)state;
+    for (int more = -1; more <= 1; more++) {
+        struct buf text = {0};
+        struct look found;
+        while (text.size < DUMP_HEAD_BYTES + more)
+            buf_add_byte(&text, text.size % 6 == 5 ? ' ' : 'a');
+        look(buf_str(&text), "en", &found);
+        assert_int_equal(found.layout.documents[CUT_LINES], 1);
+        assert_int_equal(found.bytes, more < 0 ? DUMP_HEAD_BYTES - 1 : DUMP_HEAD_BYTES);
+        buf_release(&text);
+    }
+}
+
 static void keys_of_json_lines_are_named(void **state)
 {
     (void)state;
@@ -133,6 +149,7 @@ int main(void)
         cmocka_unit_test(a_form_is_taken),
         cmocka_unit_test(lines_of_a_file_are_joined_by_its_own_layout),
         cmocka_unit_test(a_beginning_ends_with_a_line),
+        cmocka_unit_test(a_beginning_may_hold_no_line_end),
         cmocka_unit_test(keys_of_json_lines_are_named),
         cmocka_unit_test(a_wiki_is_judged_by_its_paragraphs),
     };

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "trainer/keep/history.h"
 #include "trainer/run/interval.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/task/pretraining.h"
@@ -208,6 +209,63 @@ static void evaluations_are_synced_and_the_rest_when_asked(void **state)
     expect(*state, "1 1v ", 2, false);
 }
 
+/* Lines 0 to count - 1, of which the first alone is an evaluation; line i has i for a loss. */
+static void expect_history(const char *directory, size_t count)
+{
+    struct history history;
+    struct buf text = {0};
+    for (size_t i = 0; i < count; i++)
+        buf_addf(&text, "{\"step\":%zu,%s\"loss\":%zu.5}\n", i + 1, i == 0 ? "\"split\":\"valid\"," : "", i);
+    tiny_write(directory, "metrics.jsonl", text.data, text.size);
+    assert_ok(history_read(&history, directory, err));
+    assert_int_equal(history.count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(history.lines[i].step, i + 1);
+        assert_true(history_value(&history, &history.lines[i], "loss") == (double)i + 0.5);
+    }
+    assert_ptr_equal(history_last(&history, true), &history.lines[0]);
+    assert_ptr_equal(history_last(&history, false), count > 1 ? &history.lines[count - 1] : NULL);
+    history_release(&history);
+    buf_release(&text);
+}
+
+static void a_history_has_every_line(void **state)
+{
+    static const size_t counts[] = {1, 2, 3, 255, 256, 257, 512, 513};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        expect_history(*state, counts[i]);
+}
+
+/* Keys of up to HISTORY_KEY_BYTES - 1 bytes, and the first HISTORY_KEYS of them. */
+static void a_history_has_room_for_keys(void **state)
+{
+    struct history history;
+    struct buf text = {0};
+    for (int length = (int)HISTORY_KEY_BYTES - 2; length <= (int)HISTORY_KEY_BYTES + 1; length++)
+        buf_addf(&text, "%s\"%0*d_loss\":%d", text.size ? "," : "{\"step\":1,", length - 5, 7, length);
+    buf_add_text(&text, "}\n{\"step\":2");
+    for (int i = 0; i < 50; i++)
+        buf_addf(&text, ",\"%d_loss\":%d", i, i);
+    buf_add_text(&text, "}\n");
+    tiny_write(*state, "metrics.jsonl", text.data, text.size);
+    assert_ok(history_read(&history, *state, err));
+    for (int length = (int)HISTORY_KEY_BYTES - 2; length <= (int)HISTORY_KEY_BYTES + 1; length++) {
+        char key[HISTORY_KEY_BYTES + 8];
+        snprintf(key, sizeof key, "%0*d_loss", length - 5, 7);
+        const double value = history_value(&history, &history.lines[0], key);
+        assert_true(length < (int)HISTORY_KEY_BYTES ? value == length : isnan(value));
+    }
+    assert_int_equal(history.key_count, HISTORY_KEYS);
+    for (int i = 0; i < 50; i++) {
+        char key[HISTORY_KEY_BYTES];
+        snprintf(key, sizeof key, "%d_loss", i);
+        const double value = history_value(&history, &history.lines[1], key);
+        assert_true(i < (int)HISTORY_KEYS - 2 ? value == i : isnan(value));
+    }
+    history_release(&history);
+    buf_release(&text);
+}
+
 static int set_up(void **state)
 {
     *state = tiny_directory();
@@ -228,6 +286,8 @@ int main(void)
         cmocka_unit_test(half_a_line_is_cut),
         cmocka_unit_test(an_interval_is_a_mean_over_labels),
         cmocka_unit_test(a_line_has_every_key),
+        cmocka_unit_test(a_history_has_every_line),
+        cmocka_unit_test(a_history_has_room_for_keys),
         cmocka_unit_test(evaluations_are_synced_and_the_rest_when_asked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
