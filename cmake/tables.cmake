@@ -118,3 +118,13 @@ string(REGEX REPLACE
 table_write(unit_table.c "#include \"pipeline/text/templates/units.h\"
 const struct unit units[] = {\n${line}${rows}\n};
 const size_t unit_count = sizeof units / sizeof *units;\n")
+
+# data/number_styles.txt: six columns.
+table_text(${CMAKE_SOURCE_DIR}/data/number_styles.txt "#" rows)
+string(REPLACE " nbsp " " \\xC2\\xA0 " rows "${rows}")
+string(REPLACE " narrow " " \\xE2\\x80\\xAF " rows "${rows}")
+string(REGEX REPLACE "\n${column}${bar}${column}${bar}${column}${bar}([0-9])${bar}([23])${bar}${column}"
+    "\n{\"\\1\", \"\\2\", \"\\3\", \\4, \\5, U'\\6'}," rows "${rows}")
+table_write(number_style_table.c "#include \"pipeline/text/templates/number_style.h\"
+const struct number_style number_styles[] = {\n${line}${rows}\n};
+const size_t number_style_count = sizeof number_styles / sizeof *number_styles;\n")

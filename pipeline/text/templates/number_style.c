@@ -1,33 +1,5 @@
 #include "pipeline/text/templates/number_style.h"
 
-#define NBSP   "\xC2\xA0"
-#define NARROW "\xE2\x80\xAF"
-
-/* As MediaWiki's language files have them; Wikipedias in Arabic and Hindi use European digits. */
-static const struct number_style styles[] = {
-    {"", ".", ",", 4, false, '0'},
-    {"de,nl,da,tr,id,ro,sr,hr,bs,sh,sl,el,vi,ca,eu,gl,mk,az,is,fo,jv,su,min,bjn,map-bms,fy,nds,nds-nl,lb,ku,diq,ast,oc,"
-     "an,"
-     "ms-arab,als,bar,vec,scn,lmo,nap,pms,sc,co,fur,gsw,li,zea,vls,lad,tet,kl,io,ia,wa,ilo",
-     ",", ".", 4, false, '0'},
-    {"es", ",", NBSP, 5, false, '0'},
-    {"it,pt,ru,uk,be,be-tarask,cs,sk,hu,fi,sv,no,nb,nn,lt,lv,et,sq,hy,kk,ky,uz,tt,ba,tg,tk,mn,ce,cv,os,sah,eo,rue,hsb,"
-     "dsb,se,"
-     "af,br,vep,olo,koi,kv,udm,myv,mdf,chm,mhr,lbe,av,lez,ab,xal,tyv,bxr,cu,inh,smn,fiu-vro,vro,ltg,bat-smg,szl,csb",
-     ",", NBSP, 4, false, '0'},
-    {"pl,bg,ka", ",", NBSP, 5, false, '0'},
-    {"fr,frp,pcd,nrm", ",", NARROW, 4, false, '0'},
-    {"hi,ta,te,ml,kn,gu,pa,or,sa,sd", ".", ",", 4, true, '0'},
-    {"fa,mzn,glk,azb,lrc", "٫", "٬", 4, false, 0x6F0},
-    {"ckb,ps,pnb,ks", "٫", "٬", 4, false, 0x660},
-    {"bn,as,bpy", ".", ",", 4, true, 0x9E6},
-    {"mr,ne,new,bh,mai,dty", ".", ",", 4, true, 0x966},
-    {"my", ".", ",", 4, false, 0x1040},
-    {"bo,dz", ".", ",", 4, false, 0xF20},
-    {"km", ",", ".", 4, false, 0x17E0},
-    {"lo", ",", ".", 4, false, 0xED0},
-};
-
 static bool names(const char *codes, struct str code)
 {
     for (const char *at = codes; code.size > 0 && *at;) {
@@ -42,13 +14,13 @@ static bool names(const char *codes, struct str code)
 const struct number_style *number_style_find(struct str code)
 {
     for (int whole = 1; whole >= 0; whole--) {
-        for (size_t i = 1; i < sizeof styles / sizeof *styles; i++)
-            if (names(styles[i].codes, code))
-                return &styles[i];
+        for (size_t i = 1; i < number_style_count; i++)
+            if (names(number_styles[i].codes, code))
+                return &number_styles[i];
         const char *dash = memchr(code.data, '-', code.size);
         code.size = dash ? (size_t)(dash - code.data) : 0;
     }
-    return &styles[0];
+    return &number_styles[0];
 }
 
 static bool is_digit(char byte)
@@ -67,7 +39,7 @@ static size_t add(char out[NUMBER_BYTES_MAX], size_t size, struct str text)
 struct str number_localise(const struct number_style *style, struct str plain, char out[NUMBER_BYTES_MAX])
 {
     size_t size = 0, whole = 0;
-    if (style == &styles[0])
+    if (style == &number_styles[0])
         return plain;
     const char *point = memchr(plain.data, '.', plain.size);
     const size_t end = point ? (size_t)(point - plain.data) : plain.size;
@@ -85,7 +57,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
         } else {
             char digit[4];
             const bool in_whole = at < end, first = left == whole;
-            const bool due = left == 3 || (style->in_twos ? left > 3 && (left - 3) % 2 == 0 : left % 3 == 0);
+            const bool due = left == 3 || (left > 3 && (left - 3) % style->group_size == 0);
             if (in_whole && !first && due && whole >= style->least)
                 size = add(out, size, str_of(style->group));
             left -= in_whole;

@@ -9,9 +9,12 @@ struct number_style {
     const char *codes;           /* of the languages, commas between */
     const char *decimal, *group; /* marks; "" as a group: none */
     unsigned least;              /* numbers with at least this many digits before the decimal mark are grouped */
-    bool in_twos;                /* 12,34,567 */
+    unsigned group_size;         /* size of the groups before the last one of three digits: 12,34,567 has twos */
     uint32_t zero;               /* code point of the digit 0 */
 };
+
+extern const struct number_style number_styles[]; /* data/number_styles.txt; the first: English */
+extern const size_t number_style_count;
 
 /* The style of a code, or of its part before '-'; English style if there is none. Never NULL. */
 const struct number_style *number_style_find(struct str code);

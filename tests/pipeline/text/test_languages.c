@@ -1,4 +1,4 @@
-/* The tables of data/languages, data/words, tags.txt and entities.c: their order, which lookups need, and the lookups. */
+/* The tables of data/languages, data/words, data/names, tags.txt and entities.c: their order, and the lookups. */
 #include "base/file.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/tags.h"

@@ -4,6 +4,7 @@
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/countries.h"
 #include "pipeline/text/templates/local_dates.h"
+#include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/templates/units.h"
 #include "pipeline/text/wikitext.h"
@@ -130,6 +131,20 @@ static void local_tables_are_in_order(void **state)
         assert_true(i == 0 || strcmp(country_codes[i - 1].code, country_codes[i].code) < 0);
     }
     assert_true(is_country(STR("Россия"), STR("ru")) && !is_country(STR("Россия"), STR("uk")));
+}
+
+/* Every code of data/number_styles.txt leads to its own line, so it stands on no line before. */
+static void every_language_has_one_style_of_numbers(void **state)
+{
+    (void)state;
+    assert_string_equal(number_styles[0].codes, "en");
+    for (size_t i = 1; i < number_style_count; i++)
+        for (const char *at = number_styles[i].codes; *at;) {
+            const size_t size = strcspn(at, ",");
+            if (number_style_find((struct str){at, size}) != &number_styles[i])
+                fail_msg("data/number_styles.txt: %.*s stands twice", (int)size, at);
+            at += size + (at[size] == ',');
+        }
 }
 
 /* The default outputs of every unit are units of the same quantity. */
@@ -354,6 +369,7 @@ int main(void)
         cmocka_unit_test(every_line_of_the_files_is_a_row),
         cmocka_unit_test(tables_are_searched_by_halves),
         cmocka_unit_test(local_tables_are_in_order),
+        cmocka_unit_test(every_language_has_one_style_of_numbers),
         cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),
         cmocka_unit_test(markup_in_renderings_is_left_out),
