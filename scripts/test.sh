@@ -50,7 +50,8 @@ run_tests() {
     shift
     echo "== $name: tests"
     rm -f "$report"
-    ctest "$@" "${only[@]}" -j "$jobs" --output-junit "$report" || true
+    # A shell's background job ignores SIGINT, and so would programs to which a test sends it.
+    env --default-signal=INT ctest "$@" "${only[@]}" -j "$jobs" --output-junit "$report" || true
     if [ -f "$report" ]; then read -r good bad skipped < <(scripts/count_tests.py "$report"); fi
     if [ $((good + bad + skipped)) = 0 ] && [ ${#only[@]} -gt 0 ] && [ "$name" != test ]; then
         summary+=("$name: none of the tests that were chosen")
