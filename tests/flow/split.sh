@@ -90,8 +90,9 @@ expect_equal "shown" "$(json stdout 'o["valid_by"]')" mixed
 case_begin "by id, a document stays where it is when its text changes"
 # The ids of held-out documents: those of samples.
 held_ids() {
-    local i
-    for ((i = 0; i < $(json "$1/manifest.json" 'o["lengths"][1]["samples"]'); i++)); do
+    local i count
+    count=$(json "$1/manifest.json" 'o["lengths"][1]["samples"]')
+    for ((i = 0; i < count; i++)); do
         "$dsdata" show "$1" --split valid --sample "$i" --json | grep -o '"page_id": [0-9]*'
     done | sort -u
 }
