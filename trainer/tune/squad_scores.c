@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "tokenizer/sigma.h"
+#include "tokenizer/normalize.h"
 #include "tokenizer/unicode.h"
 #include "trainer/tune/alnum.h"
 
