@@ -1,12 +1,14 @@
-/* Architectures: a row for each has all in which its models differ from those of the others. Whoever computes or names
- * something asks the row for a fact, and never which architecture it is. A new one is a row of ARCHITECTURES and a file
- * that defines its struct, beside the operations that no architecture had before (CONTRIBUTING.md). */
+/* An architecture is what models of a kind compute, a layout is how config.json and the names of tensors describe them.
+ * An architecture has the layout of its checkpoints, and may have others that are read or exported to. Each is a row of
+ * a list below and a struct that a file of this folder defines (CONTRIBUTING.md). Code asks a struct for a fact, and
+ * never which one it is. */
 #ifndef TRAINER_MODEL_ARCHITECTURE_H
 #define TRAINER_MODEL_ARCHITECTURE_H
 
 #include "trainer/backend/ops.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ARCHITECTURES(ROW)                                                                                             \
@@ -17,6 +19,52 @@
 #define ARCHITECTURE_NUMBER(number, row) number,
 enum architecture_kind { ARCHITECTURES(ARCHITECTURE_NUMBER) ARCHITECTURE_KINDS };
 #undef ARCHITECTURE_NUMBER
+
+#define LAYOUTS(ROW)                                                                                                   \
+    ROW(layout_bert)         /* transformers' BERT */                                                                  \
+    ROW(layout_bert_variant) /* the same under a model_type that transformers does not know */                         \
+    ROW(layout_roberta_pre)  /* transformers' RobertaPreLayerNorm */
+
+/* ---- layouts ---- */
+
+enum config_kind {
+    CONFIG_COUNT,  /* int32_t */
+    CONFIG_REAL,   /* double */
+    CONFIG_CHOICE, /* an enum; null and an absent key mean the first choice */
+    CONFIG_FIXED,  /* a choice of one, so there is nothing to keep; never written */
+};
+struct config_choice {
+    const char *name;
+    int value; /* several names may have it; the first of them is written */
+};
+/* A key of config.json for a field of struct model_config. */
+struct config_key {
+    const char *name;
+    enum config_kind kind;
+    bool required;                       /* else an absent count or real has the value of `defaults` */
+    size_t at;                           /* offset of the field */
+    const struct config_choice *choices; /* closed by a NULL name */
+};
+
+struct layout {
+    const char *model_type;
+    enum architecture_kind architecture; /* of its models, unless `flagged` */
+    bool flagged;     /* a key of config.json may name another architecture: the flag of that architecture's struct */
+    const char *noun; /* "BERT", in messages and model cards */
+    const struct config_key *keys; /* in the order in which they are written; closed by a NULL name */
+    const char *defaults;          /* the named size (params.h) whose values absent keys mean */
+    const char *class_begin;       /* "Bert" of transformers' BertForMaskedLM */
+    uint32_t heads;                /* for which transformers has classes: bit h is head h */
+    bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
+    int32_t pad_id;      /* if so: that of a config.json without pad_token_id */
+};
+
+extern const struct layout *const layouts[]; /* closed by NULL */
+#define LAYOUT_DECLARED(row) extern const struct layout row;
+LAYOUTS(LAYOUT_DECLARED)
+#undef LAYOUT_DECLARED
+
+/* ---- architectures ---- */
 
 /* Where the norms are; formulas: encoder.c. */
 struct norm_order {
@@ -39,7 +87,9 @@ struct feed_forward {
 extern const struct feed_forward feed_forward_gelu; /* gelu(x W_up) W_down, of either GELU: encoder.c */
 
 struct architecture {
-    /* ---- what is computed ---- */
+    const struct layout *layout; /* of its checkpoints */
+    const char *flag;            /* a key of config.json and of a run's identity that is true for it; NULL: none */
+    const char *suffix;          /* of the names of its models: "-preln" */
     struct norm_order norms;
     bool learned_positions; /* a row of a learned table is added to each embedding */
     bool layer_biases;      /* the products of layers add a bias; those of heads always do, and norms have their own */

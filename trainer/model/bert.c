@@ -1,7 +1,77 @@
-/* BERT in its three orders of norms. */
-#include "trainer/model/architecture.h"
+/* BERT in its three orders of norms, and the layouts of files that hold such models. */
+#include "trainer/data/heads.h"
+#include "trainer/model/params.h"
+
+#define ALL_HEADS ((1u << HEAD_KINDS) - 1)
+
+/* transformers' names of the two formulas. */
+static const struct config_choice activations[] = {
+    {"gelu", GELU_ERF},
+    {"gelu_python", GELU_ERF},
+    {"gelu_new", GELU_TANH},
+    {"gelu_pytorch_tanh", GELU_TANH},
+    {"gelu_fast", GELU_TANH},
+    {"gelu_accurate", GELU_TANH},
+    {NULL, 0},
+};
+static const struct config_choice position_types[] = {{"absolute", 0}, {NULL, 0}};
+
+#define AT(field) offsetof(struct model_config, field)
+static const struct config_key keys[] = {
+    {"position_embedding_type", CONFIG_FIXED, .choices = position_types},
+    {"vocab_size", CONFIG_COUNT, .at = AT(vocabulary)},
+    {"hidden_size", CONFIG_COUNT, .required = true, .at = AT(hidden)},
+    {"num_hidden_layers", CONFIG_COUNT, .required = true, .at = AT(layers)},
+    {"num_attention_heads", CONFIG_COUNT, .required = true, .at = AT(heads)},
+    {"intermediate_size", CONFIG_COUNT, .at = AT(intermediate)},
+    {"max_position_embeddings", CONFIG_COUNT, .at = AT(positions)},
+    {"type_vocab_size", CONFIG_COUNT, .at = AT(types)},
+    {"hidden_act", CONFIG_CHOICE, .at = AT(gelu), .choices = activations},
+    {"hidden_dropout_prob", CONFIG_REAL, .at = AT(hidden_dropout)},
+    {"attention_probs_dropout_prob", CONFIG_REAL, .at = AT(attention_dropout)},
+    {"layer_norm_eps", CONFIG_REAL, .at = AT(norm_epsilon)},
+    {"initializer_range", CONFIG_REAL, .at = AT(initializer_range)},
+    {.name = NULL},
+};
+
+const struct layout layout_bert = {
+    .model_type = "bert",
+    .architecture = ARCHITECTURE_BERT,
+    .flagged = true,
+    .noun = "BERT",
+    .keys = keys,
+    .defaults = "base",
+    .class_begin = "Bert",
+    .heads = ALL_HEADS,
+};
+
+/* As "bert", transformers would load a model with other norms and compute something else. */
+const struct layout layout_bert_variant = {
+    .model_type = "dstrain-bert",
+    .architecture = ARCHITECTURE_BERT,
+    .flagged = true,
+    .noun = "BERT",
+    .keys = keys,
+    .defaults = "base",
+    .class_begin = "Bert",
+};
+
+/* The head of classification contains the pooler; there is none for the next sentence. */
+const struct layout layout_roberta_pre = {
+    .model_type = "roberta-prelayernorm",
+    .architecture = ARCHITECTURE_PRE,
+    .noun = "BERT",
+    .keys = keys,
+    .defaults = "base",
+    .class_begin = "RobertaPreLayerNorm",
+    .heads = 1u << HEAD_MASKED | 1u << HEAD_CLASS | 1u << HEAD_SPAN,
+    .pads_positions = true,
+    .pad_id = 1,
+};
 
 const struct architecture architecture_bert = {
+    .layout = &layout_bert,
+    .suffix = "",
     .learned_positions = true,
     .layer_biases = true,
     .feed_forward = &feed_forward_gelu,
@@ -9,6 +79,9 @@ const struct architecture architecture_bert = {
 
 /* The initial values are DeepSpeed's too. */
 const struct architecture architecture_pre = {
+    .layout = &layout_bert_variant,
+    .flag = "pre_layer_norm",
+    .suffix = "-preln",
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
     .learned_positions = true,
     .layer_biases = true,
@@ -16,6 +89,9 @@ const struct architecture architecture_pre = {
 };
 
 const struct architecture architecture_large = {
+    .layout = &layout_bert_variant,
+    .flag = "layer_norm_large_model",
+    .suffix = "-lnlarge",
     .norms = {.unnormalised = true},
     .learned_positions = true,
     .layer_biases = true,

@@ -1,4 +1,4 @@
-/* Keys are those of transformers' BertConfig. Unknown keys, which every published file has, are ignored; keys that
+/* The keys are those of a layout (architecture.h). Unknown keys, which every published file has, are ignored; keys that
  * would change the mathematics are refused. */
 #include "trainer/model/config.h"
 
@@ -56,14 +56,8 @@ static int take_flag(const char *path, const json_t *json, const char *key, bool
     return 0;
 }
 
-/* Names of a key's values, ended by a NULL name. null and an absent key mean the first. */
-struct choice {
-    const char *name;
-    int value;
-};
-
-static int take_choice(const char *path, const json_t *json, const char *key, const struct choice *choices, int *out,
-                       struct error *err)
+static int take_choice(const char *path, const json_t *json, const char *key, const struct config_choice *choices,
+                       int *out, struct error *err)
 {
     const json_t *value = json_object_get(json, key);
     const char *name = value && !json_is_null(value) ? json_string_value(value) : choices[0].name;
@@ -76,23 +70,11 @@ static int take_choice(const char *path, const json_t *json, const char *key, co
                    name ? name : "is not a name");
 }
 
-/* transformers' names of the two formulas. */
-static const struct choice activations[] = {
-    {"gelu", GELU_ERF},
-    {"gelu_python", GELU_ERF},
-    {"gelu_new", GELU_TANH},
-    {"gelu_pytorch_tanh", GELU_TANH},
-    {"gelu_fast", GELU_TANH},
-    {"gelu_accurate", GELU_TANH},
-    {NULL, 0},
-};
-static const struct choice initializers[] = {[INITIALIZER_NORMAL] = {"normal", INITIALIZER_NORMAL},
-                                             [INITIALIZER_TRUNCATED] = {"truncated_normal", INITIALIZER_TRUNCATED},
-                                             {NULL, 0}};
+static const struct config_choice initializers[] = {
+    [INITIALIZER_NORMAL] = {"normal", INITIALIZER_NORMAL},
+    [INITIALIZER_TRUNCATED] = {"truncated_normal", INITIALIZER_TRUNCATED},
+    {NULL, 0}};
 _Static_assert(sizeof initializers / sizeof *initializers == INITIALIZERS + 1, "a row for every one, and an end");
-static const struct choice model_types[] = {
-    {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
-static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
 
 /* Refuses keys that change the mathematics in unsupported ways, unless they are absent, null, false or empty. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
@@ -109,55 +91,105 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
     return 0;
 }
 
-/* The orders of norms: the key of config.json that is true for it (DeepSpeed's and Habana's; NULL: transformers' order,
- * for which neither is true), the model_type, and the suffix of the model's name. */
-static const struct {
-    const char *key, *type, *suffix;
-} orders[] = {
-    [ARCHITECTURE_BERT] = {NULL, MODEL_TYPE, ""},
-    [ARCHITECTURE_PRE] = {"pre_layer_norm", MODEL_TYPE_OURS, "-preln"},
-    [ARCHITECTURE_LARGE] = {"layer_norm_large_model", MODEL_TYPE_OURS, "-lnlarge"},
-};
-_Static_assert(sizeof orders / sizeof *orders == ARCHITECTURE_KINDS, "a row for every order");
-
-static int take_order(const char *path, const json_t *json, struct model_config *config, struct error *err)
+static int take_key(const char *path, const json_t *json, const struct config_key *key, struct model_config *config,
+                    struct error *err)
 {
-    config->architecture = ARCHITECTURE_BERT;
-    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
-        bool said = false;
-        if (orders[kind].key)
-            TRY(take_flag(path, json, orders[kind].key, &said, err));
-        if (said && config->architecture != ARCHITECTURE_BERT)
-            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s, which exclude each other",
-                           orders[config->architecture].key, orders[kind].key);
-        if (said)
-            config->architecture = kind;
+    void *field = (char *)config + key->at;
+    int value = 0;
+    switch (key->kind) {
+    case CONFIG_COUNT:
+        return take_count(path, json, key->name, field, err);
+    case CONFIG_REAL:
+        return take_real(path, json, key->name, field, err);
+    case CONFIG_CHOICE:
+        TRY(take_choice(path, json, key->name, key->choices, &value, err));
+        memcpy(field, &value, sizeof value);
+        return 0;
+    case CONFIG_FIXED:
+        return take_choice(path, json, key->name, key->choices, &value, err);
     }
     return 0;
 }
 
-/* RobertaPreLayerNorm numbers positions from pad_token_id + 1; pad_token_id is 1 if absent. */
-static int take_roberta(const char *path, const json_t *json, struct model_config *config, struct error *err)
+static void add_key(json_t *json, const struct config_key *key, const struct model_config *config)
+{
+    const char *field = (const char *)config + key->at;
+    const struct config_choice *choice = key->choices;
+    int32_t count;
+    double real;
+    switch (key->kind) {
+    case CONFIG_COUNT:
+        memcpy(&count, field, sizeof count);
+        json_object_set_new(json, key->name, json_integer(count));
+        break;
+    case CONFIG_REAL:
+        memcpy(&real, field, sizeof real);
+        json_object_set_new(json, key->name, json_real(real));
+        break;
+    case CONFIG_CHOICE:
+        while (memcmp(&choice->value, field, sizeof choice->value) != 0)
+            choice++;
+        json_object_set_new(json, key->name, json_string(choice->name));
+        break;
+    case CONFIG_FIXED:
+        break;
+    }
+}
+
+static int take_layout(const char *path, const json_t *json, const struct layout **out, struct error *err)
+{
+    const json_t *value = json_object_get(json, "model_type");
+    const char *name = value && !json_is_null(value) ? json_string_value(value) : layouts[0]->model_type;
+    for (const struct layout *const *layout = layouts; *layout && name; layout++)
+        if (strcmp(name, (*layout)->model_type) == 0) {
+            *out = *layout;
+            return 0;
+        }
+    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "model_type %.40s: this kind of model is not supported",
+                   name ? name : "is not a name");
+}
+
+static int take_architecture(const char *path, const json_t *json, const struct layout *layout,
+                             struct model_config *config, struct error *err)
+{
+    const char *flag = NULL; /* the one that is true */
+    config->architecture = layout->architecture;
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS && layout->flagged; kind++) {
+        const char *other = architectures[kind]->flag;
+        bool is_set = false;
+        if (other)
+            TRY(take_flag(path, json, other, &is_set, err));
+        if (is_set && flag)
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s, which exclude each other", flag,
+                           other);
+        if (is_set) {
+            config->architecture = kind;
+            flag = other;
+        }
+    }
+    return 0;
+}
+
+/* Takes rows that are not used off the positions. */
+static int take_padding(const char *path, const json_t *json, const struct layout *layout, struct model_config *config,
+                        struct error *err)
 {
     const json_t *pad = json_object_get(json, "pad_token_id");
-    const json_int_t first = pad ? json_integer_value(pad) + 1 : 2;
+    const json_int_t first = (pad ? json_integer_value(pad) : layout->pad_id) + 1;
     if ((pad && !json_is_integer(pad)) || first < 1 || first >= config->positions)
         return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "pad_token_id leaves no positions");
     config->positions -= (int32_t)first;
-    config->architecture = ARCHITECTURE_PRE;
     return 0;
 }
 
 /* ---- heads ---- */
 
-/* Before class_end (head.h), in the classes that are read here. */
-static const char *const class_begins[] = {"Bert", "RobertaPreLayerNorm"};
-
+/* Whether a class is a head's in any layout. */
 static bool is_class(const char *name, const struct head *head)
 {
-    for (size_t i = 0; i < sizeof class_begins / sizeof *class_begins; i++) {
-        const size_t size = strlen(class_begins[i]);
-        if (strncmp(name, class_begins[i], size) == 0 && strcmp(name + size, head->class_end) == 0)
+    for (const struct layout *const *layout = layouts; *layout; layout++) {
+        const size_t size = strlen((*layout)->class_begin);
+        if (strncmp(name, (*layout)->class_begin, size) == 0 && strcmp(name + size, head->class_end) == 0)
             return true;
     }
     return false;
@@ -235,37 +267,25 @@ static void add_labels(const struct model_config *config, json_t *json)
 
 static int config_take(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
-    static const char *const wanted[] = {"hidden_size", "num_hidden_layers", "num_attention_heads"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!json_object_get(json, wanted[i]))
-            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT",
-                           wanted[i]);
-    int gelu = 0, initializer = 0, position = 0, is_roberta = false;
-    TRY(take_choice(path, json, "model_type", model_types, &is_roberta, err));
-    TRY(take_choice(path, json, "position_embedding_type", position_types, &position, err));
-    TRY(take_choice(path, json, "hidden_act", activations, &gelu, err));
-    TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
+    const struct layout *layout = NULL;
+    int initializer = 0;
+    TRY(take_layout(path, json, &layout, err));
+    for (const struct config_key *key = layout->keys; key->name; key++)
+        if (key->required && !json_object_get(json, key->name))
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a %s", key->name,
+                           layout->noun);
     TRY(refuse_others(path, json, err));
-
-    model_config_named("base", config); /* transformers' defaults are base's */
-    TRY(take_count(path, json, "hidden_size", &config->hidden, err));
-    TRY(take_count(path, json, "num_hidden_layers", &config->layers, err));
-    TRY(take_count(path, json, "num_attention_heads", &config->heads, err));
-    TRY(take_count(path, json, "intermediate_size", &config->intermediate, err));
-    TRY(take_count(path, json, "vocab_size", &config->vocabulary, err));
-    TRY(take_count(path, json, "max_position_embeddings", &config->positions, err));
-    TRY(take_count(path, json, "type_vocab_size", &config->types, err));
-    TRY(take_real(path, json, "layer_norm_eps", &config->norm_epsilon, err));
-    TRY(take_real(path, json, "initializer_range", &config->initializer_range, err));
-    TRY(take_real(path, json, "hidden_dropout_prob", &config->hidden_dropout, err));
-    TRY(take_real(path, json, "attention_probs_dropout_prob", &config->attention_dropout, err));
-    config->gelu = (enum gelu)gelu;
+    const int named = model_config_named(layout->defaults, config);
+    assert(named == 0);
+    for (const struct config_key *key = layout->keys; key->name; key++)
+        TRY(take_key(path, json, key, config, err));
+    TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
     config->initializer = (enum initializer)initializer;
     config->own_decoder = json_is_false(json_object_get(json, "tie_word_embeddings"));
     take_heads(json, config);
-    TRY(take_order(path, json, config, err));
-    if (is_roberta)
-        TRY(take_roberta(path, json, config, err));
+    TRY(take_architecture(path, json, layout, config, err));
+    if (layout->pads_positions)
+        TRY(take_padding(path, json, layout, config, err));
     return model_config_check(config, err) < 0 ? hint(err, "these values are in %.400s", path) : 0;
 }
 
@@ -293,24 +313,21 @@ const char *config_activation(const struct model_config *config)
 
 void config_add_variant(const struct model_config *config, json_t *json)
 {
-    if (orders[config->architecture].key)
-        json_object_set_new(json, orders[config->architecture].key, json_true());
+    const char *flag = architecture_of(config)->flag;
+    if (flag)
+        json_object_set_new(json, flag, json_true());
     if (config->initializer != INITIALIZER_NORMAL)
         json_object_set_new(json, "initializer", json_string(initializers[config->initializer].name));
 }
 
 json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
-    char class[64];
-    snprintf(class, sizeof class, "%s%s", class_begins[0], model_class_end(config));
-    json_t *json = json_pack(
-        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures", class,
-        "model_type", orders[config->architecture].type, "vocab_size", config->vocabulary, "hidden_size",
-        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
-        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
-        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
-        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
-        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    const struct layout *layout = architecture_of(config)->layout;
+    json_t *json = json_pack("{s:[s+], s:s}", "architectures", layout->class_begin, model_class_end(config),
+                             "model_type", layout->model_type);
+    for (const struct config_key *key = layout->keys; key->name; key++)
+        add_key(json, key, config);
+    json_object_set_new(json, "pad_token_id", json_integer(pad_id));
     config_add_variant(config, json);
     if (model_names_labels(config))
         add_labels(config, json);
@@ -334,6 +351,6 @@ static void shape_name(const struct model_config *config, char out[32])
 char *config_name(const struct model_config *config, char out[32])
 {
     shape_name(config, out);
-    strncat(out, orders[config->architecture].suffix, 31 - strlen(out));
+    strncat(out, architecture_of(config)->suffix, 31 - strlen(out));
     return out;
 }

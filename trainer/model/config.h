@@ -14,21 +14,16 @@
 #define MODEL_DEFAULT "base" /* of a training without --model */
 /* Reads --model: a name of MODEL_NAMES or the path of a config.json. The caller replaces the vocabulary size in it. */
 int config_choose(const char *name, struct model_config *config, struct error *err);
-/* Reads a Hugging Face config.json. ERR_UNSAFE: not a BERT, or one with unsupported parts. */
+/* Reads a Hugging Face config.json of any layout. ERR_UNSAFE: of none, or with unsupported parts. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 /* The classes of a model's head: the size of id2label, else num_labels, else 2, transformers' default. */
 size_t config_labels(const json_t *json);
 /* The path of a model's config in its directory: config.json, or, where only that is there, bert_config.json, the name
  * that BERT's authors used. The caller mem_free's it. */
 char *config_locate(const char *directory);
-/* Makes what transformers reads as a BertConfig; the caller json_decref's it. Models whose norms are not where BERT has
- * them get a model_type that transformers does not know: as "bert" they would load and compute something else. */
+/* Makes the config.json of the architecture's own layout; the caller json_decref's it. */
 json_t *config_json(const struct model_config *config, uint32_t pad_id);
-#define MODEL_TYPE      "bert"
-#define MODEL_TYPE_OURS "dstrain-bert"
-/* transformers' name of a pre-LN model. */
-#define MODEL_TYPE_ROBERTA "roberta-prelayernorm"
-/* Adds the keys by which a model differs from plain BERT; most models have none. */
+/* Adds the flag of its architecture and the initializer, where they are not those of plain BERT. */
 void config_add_variant(const struct model_config *config, json_t *json);
 
 /* "base", "base-preln", "base-lnlarge"; or "4x256" (layers x hidden) if the shape has no name. Returns out. */

@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
+#include "trainer/model/architecture.h"
 
 /* ---- identity ---- */
 
@@ -126,21 +127,23 @@ static int move_away(const char *directory, char **moved, struct error *err)
     return result;
 }
 
+static bool same_value(const json_t *there, const json_t *identity, const char *key)
+{
+    const json_t *before = json_object_get(there, key), *now = json_object_get(identity, key);
+    return before == now || (before && now && json_equal(before, now));
+}
+
 /* Whether --resume can go on from the run that is there: it takes over the model, and knows no other start. */
 static bool can_branch(const json_t *there, const json_t *identity)
 {
-    static const char *const same[] = {"task",           "initial_weights",
-                                       "layers",         "hidden",
-                                       "heads",          "intermediate",
-                                       "vocabulary",     "positions",
-                                       "types",          "activation",
-                                       "pre_layer_norm", "layer_norm_large_model",
-                                       "spare_rows",     NULL};
+    static const char *const same[] = {"task",  "initial_weights", "layers",     "hidden",
+                                       "heads", "intermediate",    "vocabulary", "positions",
+                                       "types", "activation",      "spare_rows"};
     bool all = !json_object_get(there, "task");
-    for (const char *const *key = same; *key && all; key++) {
-        const json_t *before = json_object_get(there, *key), *now = json_object_get(identity, *key);
-        all = before == now || (before && now && json_equal(before, now));
-    }
+    for (size_t i = 0; i < sizeof same / sizeof *same && all; i++)
+        all = same_value(there, identity, same[i]);
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS && all; kind++)
+        all = !architectures[kind]->flag || same_value(there, identity, architectures[kind]->flag);
     return all;
 }
 

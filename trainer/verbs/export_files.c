@@ -87,7 +87,7 @@ static int write_config(const char *from, const char *to, struct error *err)
         return copy(from, to, err);
     TRY(json_read_foreign(from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err));
     if (!json_object_get(json, "model_type"))
-        json_object_set_new(json, "model_type", json_string(MODEL_TYPE));
+        json_object_set_new(json, "model_type", json_string(layout_bert.model_type));
     const int result = json_file_write(to, json, err);
     json_decref(json);
     return result;

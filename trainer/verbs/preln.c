@@ -87,7 +87,7 @@ static int write_config(const char *path, json_t *json, const struct model_confi
                         struct error *err)
 {
     json_object_set_new(json, "architectures", json_pack("[s+]", "RobertaPreLayerNorm", class_end_of(config)));
-    json_object_set_new(json, "model_type", json_string(MODEL_TYPE_ROBERTA));
+    json_object_set_new(json, "model_type", json_string(layout_roberta_pre.model_type));
     json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
     json_object_del(json, "pre_layer_norm");
     return json_file_write(path, json, err);
