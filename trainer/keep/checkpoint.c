@@ -167,42 +167,61 @@ static int write_json(const char *directory, const char *name, const json_t *val
     return result;
 }
 
-/* Context of read_tensor: a file whose first tensors are those of the array `first`. */
+static const char *const prefixes[CHECKPOINT_ARRAYS] = {"", FIRST_PREFIX, SECOND_PREFIX};
+
+/* The tensors of an array (names_tensors), without data if they come from a source. */
+static size_t array_tensors(const struct checkpoint_parts *parts, enum checkpoint_array array, struct arena *names,
+                            struct tensor *out)
+{
+    const float *const flat[CHECKPOINT_ARRAYS] = {parts->weights, parts->first, parts->second};
+    assert(array < CHECKPOINT_ARRAYS && (parts->source || flat[array]));
+    return names_tensors(parts->params, prefixes[array], parts->source ? NULL : flat[array], names, out);
+}
+
+/* Reads tensor number `tensor` of an array from the source: all parameters that are one in the file. */
+static int read_tensor(const struct checkpoint_parts *parts, enum checkpoint_array array, size_t tensor, float *data,
+                       struct error *err)
+{
+    const struct param *items = parts->params->items;
+    size_t first = 0;
+    for (; tensor > 0; tensor--)
+        first += (size_t)items[first].parts;
+    assert(first < parts->params->count);
+    for (size_t i = first; i < first + (size_t)items[first].parts; data += items[i++].count)
+        TRY(parts->source->read(parts->source->context, array, i, data, err));
+    return 0;
+}
+
+/* A file whose first tensors are those of the array `first`. */
 struct file_source {
     const struct checkpoint_parts *parts;
     enum checkpoint_array first;
+    size_t count; /* tensors of an array */
 };
 
-static int read_tensor(void *context, size_t i, void *data, struct error *err)
+static int read_of_file(void *context, size_t i, void *data, struct error *err)
 {
     const struct file_source *file = context;
-    const struct checkpoint_source *source = file->parts->source;
-    const size_t count = file->parts->params->count;
-    assert(file->first + i / count < CHECKPOINT_ARRAYS);
-    return source->read(source->context, file->first + (enum checkpoint_array)(i / count), i % count, data, err);
+    const enum checkpoint_array array = file->first + (enum checkpoint_array)(i / file->count);
+    return read_tensor(file->parts, array, i % file->count, data, err);
 }
 
 /* Writes the tensors of `arrays` arrays, starting with `first`, as one file. */
 static int write_arrays(const char *directory, const char *name, const struct checkpoint_parts *parts,
                         enum checkpoint_array first, size_t arrays, json_t *hashes, struct error *err)
 {
-    static const char *const prefixes[CHECKPOINT_ARRAYS] = {"", FIRST_PREFIX, SECOND_PREFIX};
-    const float *const flat[CHECKPOINT_ARRAYS] = {parts->weights, parts->first, parts->second};
-    const size_t count = parts->params->count;
-    assert(first + arrays <= CHECKPOINT_ARRAYS && !json_object_get(hashes, name));
-    for (size_t a = 0; a < arrays; a++)
-        assert(parts->source || flat[first + a]);
-    struct file_source context = {parts, first};
-    const struct tensor_source source = {read_tensor, &context};
+    struct file_source context = {parts, first, 0};
+    const struct tensor_source source = {read_of_file, &context};
     uint64_t hash = 0;
     char hex[17];
     struct arena names = {0};
-    struct tensor *tensors = mem_array(arrays * count, sizeof *tensors);
+    struct tensor *tensors = mem_array(arrays * parts->params->count, sizeof *tensors);
     char *path = path_join(directory, name);
+    assert(!json_object_get(hashes, name));
     for (size_t a = 0; a < arrays; a++)
-        names_tensors(parts->params, prefixes[first + a], flat[first + a], &names, tensors + a * count);
+        context.count = array_tensors(parts, first + (enum checkpoint_array)a, &names, tensors + a * context.count);
     const int result =
-        safetensors_write_from(path, tensors, arrays * count, parts->source ? &source : NULL, NULL, &hash, err);
+        safetensors_write_from(path, tensors, arrays * context.count, parts->source ? &source : NULL, NULL, &hash, err);
     json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
     mem_free(path);
     mem_free(tensors);
@@ -301,4 +320,74 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
 uint64_t checkpoint_bytes(const struct params *params)
 {
     return (uint64_t)params->total * sizeof(float) * 3 + (8u << 20); /* weights and two moments; tokenizer's files */
+}
+
+/* ---- comparing ---- */
+
+/* Bit by bit: numbers that are equal may have other bits, as those of zero. */
+static int compare_tensor(const struct safetensors *file, const char *path, const struct tensor *ours,
+                          const float *computed, uint64_t step, struct error *err)
+{
+    size_t at = 0;
+    float there;
+    const char *name = ours->name;
+    const struct tensor *tensor = safetensors_find(file, name);
+    if (!tensor || tensor->type != TENSOR_F32 || tensor->bytes != ours->bytes)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape", name);
+    if (memcmp(tensor->data, computed, tensor->bytes) == 0)
+        return 0;
+    const char *bytes = tensor->data;
+    while (memcmp(bytes + at * sizeof there, computed + at, sizeof there) == 0)
+        at++;
+    memcpy(&there, bytes + at * sizeof there, sizeof there);
+    return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET,
+                   "%.100s is not what step %" PRIu64 " computes: element %zu is %.9g there and %.9g here", name, step,
+                   at, (double)there, (double)computed[at]);
+}
+
+static int compare_array(const struct safetensors *file, const char *path, const struct checkpoint_parts *parts,
+                         enum checkpoint_array array, uint64_t step, struct error *err)
+{
+    struct arena names = {0};
+    struct tensor *tensors = mem_array(parts->params->count, sizeof *tensors);
+    const size_t count = array_tensors(parts, array, &names, tensors);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        float *read = parts->source ? mem_alloc(tensors[i].bytes) : NULL;
+        if (read)
+            result = read_tensor(parts, array, i, read, err);
+        if (result == 0)
+            result = compare_tensor(file, path, &tensors[i], read ? read : tensors[i].data, step, err);
+        mem_free(read);
+    }
+    mem_free(tensors);
+    arena_release(&names);
+    return result;
+}
+
+int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],
+                       struct error *err)
+{
+    struct safetensors model = {0}, moments = {0};
+    char *model_path = path_join(directory, WEIGHTS_NAME), *moments_path = path_join(directory, MOMENTS_NAME);
+    int result = safetensors_open(&model, model_path, err);
+    if (result == 0)
+        result = safetensors_open(&moments, moments_path, err);
+    if (result == 0)
+        result = compare_array(&model, model_path, parts, CHECKPOINT_WEIGHTS, step, err);
+    if (result == 0)
+        result = compare_array(&moments, moments_path, parts, CHECKPOINT_FIRST, step, err);
+    if (result == 0)
+        result = compare_array(&moments, moments_path, parts, CHECKPOINT_SECOND, step, err);
+    if (result == 0) {
+        char first[17], second[17];
+        hash_text(hash64(model.file.data, model.file.size), first);
+        hash_text(hash64(moments.file.data, moments.file.size), second);
+        snprintf(hash, 34, "%s+%s", first, second);
+    }
+    safetensors_close(&model);
+    safetensors_close(&moments);
+    mem_free(model_path);
+    mem_free(moments_path);
+    return result;
 }

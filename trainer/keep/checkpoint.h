@@ -1,6 +1,6 @@
 /* A checkpoint: a directory that Hugging Face's from_pretrained loads, plus what training needs to resume.
  * from_pretrained does not load that of a pre-LN model, whose tensors have other names there: `dstrain export` writes
- * those (verbs/preln.h).
+ * those (verbs/export_layout.h).
  *
  *     RUN/latest                          "step-00001000\n"
  *     RUN/best                            the same, for the one with the least held-out loss (--keep-best)

@@ -40,7 +40,7 @@ static bool take_head(struct buf *list)
         const struct str name = str_range(at, end);
         char bare[FOREIGN_NAME_BYTES], text[FOREIGN_NAME_BYTES];
         snprintf(text, sizeof text, "%.*s", (int)name.size, name.data);
-        foreign_name(text, bare, sizeof bare);
+        foreign_name(NULL, text, bare, sizeof bare);
         if (foreign_is_task_head(bare))
             found = true;
         else

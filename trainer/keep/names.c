@@ -1,5 +1,4 @@
-/* In: a file of weights and the table of parameters. Out: flat memory, or why the two do not fit. Which tensor of the
- * file belongs to which of the table is decided before a number is read. */
+/* Which tensor of a file belongs to which of the table is decided before a number is read. */
 #include "trainer/keep/names.h"
 
 #include <assert.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "trainer/keep/foreign_names.h"
 
 #define DECODER_BIAS   "cls.predictions.bias"
@@ -28,16 +28,25 @@ static struct tensor tensor_of(const struct param *param, const float *flat)
     return tensor;
 }
 
-void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
-                   struct tensor *out)
+size_t names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
+                     struct tensor *out)
 {
-    for (size_t i = 0; i < params->count; i++) {
-        char name[128];
-        out[i] = tensor_of(&params->items[i], flat);
-        const int size = snprintf(name, sizeof name, "%s%s", prefix, params->items[i].name);
+    size_t count = 0;
+    for (size_t i = 0; i < params->count; i += (size_t)params->items[i].parts) {
+        const struct param *param = &params->items[i];
+        char theirs[sizeof param->name], name[128];
+        struct tensor *tensor = &out[count++];
+        *tensor = tensor_of(param, flat);
+        for (int32_t part = 1; part < param->parts; part++) {
+            tensor->shape[0] += (uint64_t)param[part].shape[0];
+            tensor->bytes += param[part].count * sizeof(float);
+        }
+        layout_name(params->layout, param->name, theirs, sizeof theirs);
+        const int size = snprintf(name, sizeof name, "%s%s", prefix, theirs);
         assert(size > 0 && (size_t)size < sizeof name); /* two names that are cut off could be equal */
-        out[i].name = arena_copy(names, str_of(name)).data;
+        tensor->name = arena_copy(names, str_of(name)).data;
     }
+    return count;
 }
 
 int names_write(const char *path, const struct params *params, const float *flat, const char *kind, uint64_t *hash,
@@ -45,33 +54,22 @@ int names_write(const char *path, const struct params *params, const float *flat
 {
     struct arena names = {0};
     struct tensor *tensors = mem_array(params->count, sizeof *tensors);
-    names_tensors(params, "", flat, &names, tensors);
-    const int result = safetensors_write_from(path, tensors, params->count, NULL, kind, hash, err);
+    const size_t count = names_tensors(params, "", flat, &names, tensors);
+    const int result = safetensors_write_from(path, tensors, count, NULL, kind, hash, err);
     mem_free(tensors);
     arena_release(&names);
     return result;
 }
 
-static bool shape_is(const struct param *param, const struct tensor *tensor)
+static bool same_shape(const struct tensor *a, const struct tensor *b)
 {
-    bool same = tensor->rank == (uint32_t)param->dimensions;
-    for (uint32_t i = 0; i < tensor->rank && same; i++)
-        same = tensor->shape[i] == (uint64_t)param->shape[i];
-    return same;
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
-/* RobertaPreLayerNorm's position table without its first rows, which are for padding and never read. */
-static struct tensor without_padding(const struct tensor *table, const struct param *param)
+static bool shape_is(const struct param *param, const struct tensor *tensor)
 {
-    struct tensor rest = *table;
-    const uint64_t rows = (uint64_t)param->shape[0];
-    if (table->rank == 2 && table->shape[0] > rows) {
-        const uint64_t bytes = table->bytes / table->shape[0] * rows;
-        rest.data = (const char *)table->data + (table->bytes - bytes);
-        rest.shape[0] = rows;
-        rest.bytes = bytes;
-    }
-    return rest;
+    const struct tensor ours = tensor_of(param, NULL);
+    return same_shape(&ours, tensor);
 }
 
 static void list_add(struct buf *list, const char *name)
@@ -101,10 +99,11 @@ static void list_unused(struct names_report *report, const struct params *params
 
 /* ---- which tensor of the file is which of the table ---- */
 
-/* A tensor of the file that fills one of the table. */
+/* The rows of a tensor of the file that fill one of the table. */
 struct filling {
     const struct tensor *from; /* NULL: the file lacks it */
-    bool theirs;               /* under a name of RobertaPreLayerNorm's */
+    bool some;                 /* from row `first` on as many as the table has; else all */
+    uint64_t first;
 };
 
 struct reader {
@@ -154,7 +153,7 @@ static bool equal_values(const struct tensor *a, const struct tensor *b)
     enum { BLOCK = 4096 };
     float x[BLOCK], y[BLOCK];
     const uint64_t count = tensor_elements(a);
-    bool equal = a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+    bool equal = same_shape(a, b);
     for (uint64_t at = 0; at < count && equal; at += BLOCK) {
         const uint64_t size = count - at < BLOCK ? count - at : BLOCK;
         const struct tensor parts[] = {tensor_range(a, at, size), tensor_range(b, at, size)};
@@ -190,13 +189,38 @@ static void tell_shape(const struct reader *r, const struct param *param, const 
                  tensor_shape_text(&ours, expected, sizeof expected));
 }
 
+/* Fills a place, or those of all parts that the tensor holds. A tensor of other than all their rows fills each place
+ * whole, and has the wrong shape there. */
+static int fill(const struct reader *r, struct filling *filling, const struct tensor *tensor, struct foreign foreign,
+                struct error *err)
+{
+    const struct param *param = param_of(r, filling);
+    const size_t room = r->params->count - (size_t)(filling - r->fillings);
+    const size_t parts = smaller((size_t)foreign.parts, room);
+    uint64_t rows = 0, first = 0;
+    for (size_t part = 0; part < parts; part++)
+        rows += (uint64_t)param[part].shape[0];
+    const bool padded = foreign.layout && foreign.layout->pads_positions &&
+                        param == params_embedding(r->params, PARAM_POSITION) && tensor->shape[0] > rows;
+    if (padded)
+        first = tensor->shape[0] - rows;
+    const bool some =
+        tensor->rank == (uint32_t)param->dimensions && (padded || (parts > 1 && tensor->shape[0] == rows));
+    for (size_t part = 0; part < parts; first += (uint64_t)param[part++].shape[0]) {
+        if (filling[part].from)
+            return refuse_pair(r, filling[part].from, tensor, "two names of the same tensor", err);
+        filling[part] = (struct filling){tensor, some, first};
+    }
+    return 0;
+}
+
 /* Matches the tensors themselves, or with `tied` the tied copies, once the originals are known. */
 static int match_all(const struct reader *r, bool tied, struct error *err)
 {
     for (size_t i = 0; i < r->file->count; i++) {
         const struct tensor *tensor = &r->file->tensors[i];
         char name[FOREIGN_NAME_BYTES];
-        const bool theirs = foreign_name(tensor->name, name, sizeof name);
+        const struct foreign foreign = foreign_name(r->params->layout, tensor->name, name, sizeof name);
         const char *original = foreign_tied(name);
         if (tied != (original != NULL))
             continue;
@@ -206,10 +230,8 @@ static int match_all(const struct reader *r, bool tied, struct error *err)
         } else if (filling && foreign_is_task_head(name) && !shape_is(param_of(r, filling), tensor)) {
             list_add(&r->report->unused, tensor->name);
             tell_shape(r, param_of(r, filling), tensor);
-        } else if (filling && filling->from) {
-            return refuse_pair(r, filling->from, tensor, "two names of the same tensor", err);
         } else if (filling) {
-            *filling = (struct filling){tensor, theirs};
+            TRY(fill(r, filling, tensor, foreign, err));
         } else if (!strstr(name, "position_ids")) {
             list_unused(r->report, r->params, tensor, name);
         }
@@ -226,7 +248,7 @@ static int check_own_decoder(const struct reader *r, struct error *err)
     if (!r->params->own_decoder || !transform || !transform->from)
         return 0;
     for (size_t i = 0; i < r->file->count; i++) {
-        foreign_name(r->file->tensors[i].name, name, sizeof name);
+        foreign_name(r->params->layout, r->file->tensors[i].name, name, sizeof name);
         if (strcmp(name, DECODER_WEIGHT) == 0)
             return 0;
     }
@@ -285,12 +307,23 @@ static int refuse_infinite(const char *path, const char *name, struct error *err
     return hint(err, "the training that wrote it had diverged, or the file is damaged: no result of it means anything");
 }
 
+static struct tensor rows_of(const struct tensor *tensor, uint64_t first, uint64_t count)
+{
+    struct tensor rows = *tensor;
+    const uint64_t row = tensor->bytes / tensor->shape[0];
+    assert(first + count <= tensor->shape[0]);
+    rows.shape[0] = count;
+    rows.data = (const char *)tensor->data + first * row;
+    rows.bytes = count * row;
+    return rows;
+}
+
 /* Checks one tensor of the file, and reads it if `flat` is not NULL. */
 static int take(const struct reader *r, const struct filling *filling, float *flat, struct error *err)
 {
     const struct param *param = param_of(r, filling);
-    const bool shifted = filling->theirs && param == params_embedding(r->params, PARAM_POSITION);
-    const struct tensor tensor = shifted ? without_padding(filling->from, param) : *filling->from;
+    const struct tensor tensor =
+        filling->some ? rows_of(filling->from, filling->first, (uint64_t)param->shape[0]) : *filling->from;
     struct param expects = *param; /* of the file */
     if (grows(r, param))
         expects.shape[0] = r->growth->rows;
@@ -434,14 +467,19 @@ void names_report_release(struct names_report *report)
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,
                    float *flat, struct error *err)
 {
-    for (size_t i = 0; i < params->count; i++) {
-        const struct param *param = &params->items[i];
-        char name[128];
-        snprintf(name, sizeof name, "%s%s", prefix, param->name);
-        const struct tensor *tensor = safetensors_find(file, name);
-        if (!tensor || tensor->type != TENSOR_F32 || !shape_is(param, tensor))
-            return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape", name);
-        tensor_to_f32(tensor, flat + param->offset);
+    struct arena names = {0};
+    struct tensor *tensors = mem_array(params->count, sizeof *tensors);
+    const size_t count = names_tensors(params, prefix, flat, &names, tensors);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct tensor *ours = &tensors[i], *tensor = safetensors_find(file, ours->name);
+        if (!tensor || tensor->type != TENSOR_F32 || !same_shape(tensor, ours))
+            result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape",
+                             ours->name);
+        else
+            tensor_to_f32(tensor, flat + ((const float *)ours->data - flat));
     }
-    return 0;
+    mem_free(tensors);
+    arena_release(&names);
+    return result;
 }

@@ -10,10 +10,11 @@
 
 #include <stdint.h>
 
-/* Writes to `out` params->count views, one F32 tensor for each parameter of the table, with `prefix` before each name
- * ("" for weights). `flat` is flat memory [params->size]; NULL: views without data. The names live in `names`. */
-void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
-                   struct tensor *out);
+/* Writes to `out`, which has room for params->count, views of the F32 tensors of a checkpoint, in the table's order and
+ * with `prefix` before each name ("" for weights): one for each parameter, or for several that are one in the layout.
+ * Returns their number. `flat` is flat memory [params->size]; NULL: views without data. The names live in `names`. */
+size_t names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
+                     struct tensor *out);
 /* Writes them as a file, of `kind` if it is not NULL (safetensors.h); *hash (may be NULL) becomes its XXH3-64. */
 int names_write(const char *path, const struct params *params, const float *flat, const char *kind, uint64_t *hash,
                 struct error *err);

@@ -46,6 +46,14 @@ struct config_key {
     const struct config_choice *choices; /* closed by a NULL name */
 };
 
+/* A piece of a tensor's name, ours (params.h) and the layout's. */
+struct name_rule {
+    const char *ours, *theirs;
+    int32_t
+        parts; /* of our tensors, from this one on, whose rows one of the layout's holds: 3 where query, key and value
+                    * are one; 0: the tensors are the same */
+};
+
 struct layout {
     const char *model_type;
     enum architecture_kind architecture; /* of its models, unless `flagged` */
@@ -57,12 +65,22 @@ struct layout {
     uint32_t heads;                /* for which transformers has classes: bit h is head h */
     bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
     int32_t pad_id;      /* if so: that of a config.json without pad_token_id */
+    bool erf_head;       /* the head of masked tokens has the erf GELU, whatever the layers have */
+    const struct name_rule *names; /* applied in order, in either direction; closed by NULL. NULL: the names are ours */
+    const char *const *starts;     /* how names begin that are this layout's and not ours; closed by NULL */
 };
 
 extern const struct layout *const layouts[]; /* closed by NULL */
 #define LAYOUT_DECLARED(row) extern const struct layout row;
 LAYOUTS(LAYOUT_DECLARED)
 #undef LAYOUT_DECLARED
+
+/* Replaces `from` in a name by `to`: at its end if `ends`, else where it occurs first. Returns whether it occurs. */
+bool name_replace(char *name, size_t size, const char *from, const char *to, bool ends);
+/* The name that a layout gives to the tensor with our name. Returns how many of ours that tensor holds, 1 or more. */
+int32_t layout_name(const struct layout *layout, const char *ours, char *out, size_t size);
+/* The reverse. Returns how many of ours, of which *out is the first; 0: the name is none that only this layout has. */
+int32_t layout_ours(const struct layout *layout, const char *theirs, char *out, size_t size);
 
 /* ---- architectures ---- */
 
@@ -87,9 +105,12 @@ struct feed_forward {
 extern const struct feed_forward feed_forward_gelu; /* gelu(x W_up) W_down, of either GELU: encoder.c */
 
 struct architecture {
-    const struct layout *layout; /* of its checkpoints */
-    const char *flag;            /* a key of config.json and of a run's identity that is true for it; NULL: none */
-    const char *suffix;          /* of the names of its models: "-preln" */
+    const struct layout *layout;   /* of its checkpoints */
+    const struct layout *exported; /* what `dstrain export` makes of them: another layout with the same keys; NULL: the
+                                    * same layout */
+    const char *unpublished;       /* why transformers cannot load what is exported; NULL: it can */
+    const char *flag;              /* a key of config.json and of a run's identity that is true for it; NULL: none */
+    const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
     bool learned_positions; /* a row of a learned table is added to each embedding */
     bool layer_biases;      /* the products of layers add a bias; those of heads always do, and norms have their own */

@@ -56,6 +56,23 @@ const struct layout layout_bert_variant = {
     .class_begin = "Bert",
 };
 
+static const struct name_rule roberta_names[] = {
+    {"bert.encoder.FinalLayerNorm", "roberta_prelayernorm.LayerNorm", 0},
+    {"PreAttentionLayerNorm", "attention.LayerNorm", 0},
+    {"PostAttentionLayerNorm", "intermediate.LayerNorm", 0},
+    {"cls.predictions.transform.dense", "lm_head.dense", 0},
+    {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm", 0},
+    {"cls.predictions.decoder", "lm_head.decoder", 0},
+    {"cls.predictions.bias", "lm_head.bias", 0},
+    {"bert.pooler.dense", "classifier.dense", 0}, /* in its head of classification */
+    {"classifier.weight", "classifier.out_proj.weight", 0},
+    {"classifier.bias", "classifier.out_proj.bias", 0},
+    {"bert.", "roberta_prelayernorm.", 0},
+    {NULL, NULL, 0},
+};
+static const char *const roberta_starts[] = {"roberta_prelayernorm.", "lm_head.", "classifier.dense.",
+                                             "classifier.out_proj.", NULL};
+
 /* The head of classification contains the pooler; there is none for the next sentence. */
 const struct layout layout_roberta_pre = {
     .model_type = "roberta-prelayernorm",
@@ -67,6 +84,9 @@ const struct layout layout_roberta_pre = {
     .heads = 1u << HEAD_MASKED | 1u << HEAD_CLASS | 1u << HEAD_SPAN,
     .pads_positions = true,
     .pad_id = 1,
+    .erf_head = true,
+    .names = roberta_names,
+    .starts = roberta_starts,
 };
 
 const struct architecture architecture_bert = {
@@ -80,6 +100,7 @@ const struct architecture architecture_bert = {
 /* The initial values are DeepSpeed's too. */
 const struct architecture architecture_pre = {
     .layout = &layout_bert_variant,
+    .exported = &layout_roberta_pre,
     .flag = "pre_layer_norm",
     .suffix = "-preln",
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
@@ -90,6 +111,7 @@ const struct architecture architecture_pre = {
 
 const struct architecture architecture_large = {
     .layout = &layout_bert_variant,
+    .unpublished = "transformers has no model with this placement of layer norms",
     .flag = "layer_norm_large_model",
     .suffix = "-lnlarge",
     .norms = {.unnormalised = true},

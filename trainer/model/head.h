@@ -45,7 +45,6 @@ struct head {
 
     /* transformers' classes: BertForMaskedLM, RobertaPreLayerNormForMaskedLM, AutoModelForMaskedLM. */
     const char *class_end; /* "ForMaskedLM" */
-    bool in_roberta;       /* RobertaPreLayerNorm has such a class */
     const char *prefix;    /* how the names of those of its tensors begin that no model lacks which has it */
     bool prefix_tells;     /* and that other classes do not have */
     /* It is the only head of a fine-tuned model, whose class config.json names. A file's head of another task is

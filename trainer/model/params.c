@@ -158,6 +158,21 @@ static const struct param **add_all(struct params *params, const struct model_co
     return places;
 }
 
+/* Tensors that are one in checkpoints lie one after another without a gap. */
+static void join_parts(struct params *params)
+{
+    for (size_t i = 0; i < params->count;) {
+        struct param *first = &params->items[i];
+        char name[sizeof first->name];
+        first->parts = layout_name(params->layout, first->name, name, sizeof name);
+        assert(first->parts >= 1 && i + (size_t)first->parts <= params->count);
+        for (int32_t part = 1; part < first->parts; part++)
+            assert(first[part].shape[1] == first->shape[1] && first[part].dimensions == first->dimensions &&
+                   first[part].offset == first[part - 1].offset + first[part - 1].count);
+        i += (size_t)first->parts;
+    }
+}
+
 /* Vectors keep their order and the gaps after them, so that adjacent ones stay adjacent. */
 static void place_vectors(struct params *params)
 {
@@ -201,6 +216,7 @@ void params_shapes(struct params *params, const struct model_config *config)
         .layers = config->layers,
         .finals = finals,
         .initializer = config->initializer,
+        .layout = architecture_of(config)->layout,
         .own_decoder = config->own_decoder,
     };
     const struct param **end = add_all(params, config);
@@ -208,6 +224,7 @@ void params_shapes(struct params *params, const struct model_config *config)
     *end = NULL;
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     assert(params->count <= count && params->total <= params->size);
+    join_parts(params);
     place_vectors(params);
     assert(params->vector_size <= params->size);
 }

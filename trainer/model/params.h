@@ -135,7 +135,8 @@ struct param {
     enum param_init init;
     double deviation; /* of INIT_NORMAL */
     bool decay;
-    bool hidden; /* a matrix of an encoder layer, which an optimizer may update as a whole */
+    bool hidden;   /* a matrix of an encoder layer, which an optimizer may update as a whole */
+    int32_t parts; /* how many, from this on, are one tensor in checkpoints (struct name_rule); 0: of the one before */
 };
 
 struct params {
@@ -151,7 +152,8 @@ struct params {
     int32_t finals;           /* 2 where a norm follows the last layer, else 0 */
     size_t heads[HEAD_KINDS]; /* first place of each head that the model has */
     enum initializer initializer;
-    bool own_decoder; /* as in the config */
+    const struct layout *layout; /* of checkpoints */
+    bool own_decoder;            /* as in the config */
 };
 
 void params_init(struct params *params, const struct model_config *config);

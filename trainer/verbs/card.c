@@ -312,8 +312,9 @@ static void add_shape(struct buf *card, const struct card_facts *facts)
 {
     const struct model_config *config = facts->config;
     char model[32], parameters[32];
-    buf_addf(card, "\n\nA BERT (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
-             config_name(config, model), format_count(facts->use->parameters, parameters), config->vocabulary);
+    buf_addf(card, "\n\nA %s (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
+             architecture_of(config)->layout->noun, config_name(config, model),
+             format_count(facts->use->parameters, parameters), config->vocabulary);
     if (facts->about->tokenizer[0])
         buf_addf(card, " Its tokenizer: %s.", facts->about->tokenizer);
 }
@@ -343,8 +344,7 @@ static bool is_plain(const char *name)
 static void add_head(struct buf *card, const struct card_facts *facts)
 {
     const json_t *languages = facts->about->languages;
-    static const char own[] =
-        "\n\ntransformers has no model with this placement of layer norms; `dstrain --init` loads it.\n";
+    const char *unpublished = architecture_of(facts->config)->unpublished;
     const char *code;
     json_t *ignored;
     const struct use *use = facts->use;
@@ -370,8 +370,8 @@ static void add_head(struct buf *card, const struct card_facts *facts)
     add_escaped(card, name);
     if (facts->config->hidden > 0) /* 0: config.json could not be read */
         add_shape(card, facts);
-    if (facts->foreign)
-        buf_add_text(card, own);
+    if (unpublished)
+        buf_addf(card, "\n\n%s; `dstrain --init` loads it.\n", unpublished);
     else
         buf_addf(card,
                  "\n\n```python\nfrom transformers import %s, AutoTokenizer\n"

@@ -21,7 +21,6 @@ struct card_facts {
     const json_t *identity;               /* of a run or checkpoint; else NULL */
     const struct model_config *config;
     const struct use *use;
-    bool foreign; /* transformers has no such model */
     /* Results to show besides the run's own: files with JSON objects, or directories with a scores.json. For a run's
      * directory the card says whether that run started from this model. */
     const struct opt_paths *scores;

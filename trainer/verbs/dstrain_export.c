@@ -1,6 +1,6 @@
 /* dstrain export. In: a run, of which it takes the newest checkpoint, a checkpoint or a Hugging Face directory. Out: a
  * Hugging Face directory. A checkpoint is one already, so its files are verified and copied, except those that only
- * training needs. A pre-LN model is rewritten in a form that transformers knows (preln.h). */
+ * training needs. A model that transformers knows in another layout only is rewritten (export_layout.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +18,12 @@
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
-#include "trainer/verbs/preln.h"
+#include "trainer/verbs/export_layout.h"
 #include "trainer/verbs/use.h"
 
-static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
+static int copy_parts(const char *from, const char *to, const struct layout *layout, json_t *copied, struct error *err)
 {
-    TRY(rewrite ? preln_write(from, to, err) : export_model(from, to, err));
+    TRY(layout ? export_layout(from, to, layout, err) : export_model(from, to, err));
     json_array_append_new(copied, json_string(CONFIG_NAME));
     json_array_append_new(copied, json_string(WEIGHTS_NAME));
     TRY(export_tokenizer(from, to, copied, err));
@@ -67,7 +67,7 @@ static char *unfinished_name(const char *out)
 }
 
 /* Copies to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
-static int copy_whole(const char *from, const char *out, bool rewrite, struct str card, json_t *copied,
+static int copy_whole(const char *from, const char *out, const struct layout *layout, struct str card, json_t *copied,
                       struct error *err)
 {
     char *name = unfinished_name(out), *readme = path_join(name, CARD_NAME);
@@ -77,7 +77,7 @@ static int copy_whole(const char *from, const char *out, bool rewrite, struct st
         result = target_folder_open(&folder, err);
     const bool opened = result == 0;
     if (result == 0)
-        result = copy_parts(from, name, rewrite, copied, err);
+        result = copy_parts(from, name, layout, copied, err);
     if (result == 0)
         result = file_write_all(readme, card.data, card.size, err);
     if (result == 0)
@@ -105,17 +105,6 @@ static struct model_config config_in(const char *directory)
     return config;
 }
 
-/* Whether the model is rewritten (preln.h): pre-LN models are. */
-static bool is_rewritten(const struct model_config *config)
-{
-    return config->architecture == ARCHITECTURE_PRE;
-}
-
-static bool is_foreign(const struct model_config *config)
-{
-    return config->architecture != ARCHITECTURE_BERT && !is_rewritten(config);
-}
-
 /* A command that tries the model, with a sentence of its language; NULL: there is no short one. The caller mem_free's
  * it. */
 static char *trial_of(const struct use *use, const json_t *languages, const char *out)
@@ -134,17 +123,22 @@ static char *trial_of(const struct use *use, const json_t *languages, const char
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
                  const struct use *use, const json_t *languages, json_t *copied)
 {
-    char *next = is_foreign(config) ? command_text("dstrain --shards DATASET --init %s", settings->out)
-                                    : trial_of(use, languages, settings->out);
+    const struct architecture *architecture = architecture_of(config);
+    const struct layout *layout = architecture->exported;
+    char *next = architecture->unpublished ? command_text("dstrain --shards DATASET --init %s", settings->out)
+                                           : trial_of(use, languages, settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
-    if (is_foreign(config))
-        log_say("note       transformers has no model with this placement of layer norms; dstrain --init loads it");
-    if (is_rewritten(config) && model_tuned_head(config) < HEAD_KINDS)
-        log_say("note       written as RobertaPreLayerNorm");
-    else if (is_rewritten(config))
-        log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
-                config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
+    if (architecture->unpublished)
+        log_say("note       %s; dstrain --init loads it", architecture->unpublished);
+    if (layout && model_tuned_head(config) < HEAD_KINDS)
+        log_say("note       written as %s", layout->class_begin);
+    else if (layout)
+        log_say("note       written as %s%s%s", layout->class_begin,
+                layout->heads >> HEAD_NEXT & 1 ? "" : ", without next-sentence head",
+                layout->erf_head && config->gelu == GELU_TANH
+                    ? "; its masked-LM head has erf-GELU, the model's has tanh"
+                    : "");
     log_say("done       %s", settings->out);
     if (settings->json) {
         json_t *facts = json_pack("{s:o, s:o, s:O, s:[]}", "from", json_name(from), "out", json_name(settings->out),
@@ -181,12 +175,11 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     struct about about;
     about_open(&about, bare.items[0], source, files ? files : "", identity, &config);
     const struct use use = use_of(files ? files : "");
-    const struct card_facts facts = {
-        &about, files, &state, identity, &config, &use, is_foreign(&config), &settings->scores, settings->out};
+    const struct card_facts facts = {&about, files, &state, identity, &config, &use, &settings->scores, settings->out};
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
-        result = copy_whole(files, settings->out, is_rewritten(&config), buf_str(&card), copied, err);
+        result = copy_whole(files, settings->out, architecture_of(&config)->exported, buf_str(&card), copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, &use, about.languages, copied);
     about_close(&about);

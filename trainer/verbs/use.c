@@ -39,7 +39,7 @@ static bool has_head(const struct safetensors *file, const char *head)
 {
     char name[FOREIGN_NAME_BYTES];
     for (size_t i = 0; i < file->count && head; i++) {
-        foreign_name(file->tensors[i].name, name, sizeof name);
+        foreign_name(NULL, file->tensors[i].name, name, sizeof name);
         if (str_starts(str_of(name), str_of(head)))
             return true;
     }
@@ -52,7 +52,7 @@ static uint64_t count_parameters(const struct safetensors *file)
     uint64_t count = 0;
     for (size_t i = 0; i < file->count; i++) {
         char name[FOREIGN_NAME_BYTES];
-        foreign_name(file->tensors[i].name, name, sizeof name);
+        foreign_name(NULL, file->tensors[i].name, name, sizeof name);
         const char *original = foreign_tied(name);
         if (tensor_type_floats(file->tensors[i].type) && !(original && has_head(file, original)))
             count += tensor_elements(&file->tensors[i]);

@@ -84,7 +84,6 @@ const struct head head_class = {
     .prefix = "classifier.",
     .tuned = true,
     .problem = class_problem,
-    .in_roberta = true,
     .pipeline = "text-classification",
     .trial = PIPELINE("text-classification", "(\"It was a good day.\")"),
 };

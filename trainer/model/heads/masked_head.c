@@ -121,7 +121,6 @@ const struct head head_masked = {
     .class_end = "ForMaskedLM",
     .prefix = "cls.predictions.transform.",
     .prefix_tells = true,
-    .in_roberta = true,
     .pipeline = "fill-mask",
     .trial = PIPELINE("fill-mask", "(sys.argv[2])"),
 };

@@ -62,7 +62,6 @@ const struct head head_span = {
     .prefix = "qa_outputs.",
     .prefix_tells = true,
     .tuned = true,
-    .in_roberta = true,
     .pipeline = "question-answering",
     .trial = ANSWER,
 };

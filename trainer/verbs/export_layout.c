@@ -1,6 +1,6 @@
-#include "trainer/verbs/preln.h"
+#include "trainer/verbs/export_layout.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -11,8 +11,6 @@
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/keep/state.h"
-
-#define POSITIONS "bert.embeddings.position_embeddings.weight"
 
 /* The table with `rows` rows of zeros before it. */
 static struct tensor shifted(const struct tensor *table, uint64_t rows, struct arena *memory)
@@ -28,6 +26,11 @@ static struct tensor shifted(const struct tensor *table, uint64_t rows, struct a
     return result;
 }
 
+static bool layout_has(const struct layout *layout, enum head_kind head)
+{
+    return layout->heads >> head & 1;
+}
+
 static bool has_tensor(const struct head *head, const char *name)
 {
     for (size_t i = 0; i < head->tensor_count; i++)
@@ -36,43 +39,46 @@ static bool has_tensor(const struct head *head, const char *name)
     return false;
 }
 
-/* Tensors that transformers' class does not have: of a head that it lacks and, as the pooler, of no other head of the
+/* Tensors that the layout's class does not have: of a head that it lacks and, as the pooler, of no other head of the
  * model. */
-static bool is_dropped(const char *name, const struct model_config *config)
+static bool is_dropped(const char *name, const struct layout *layout, const struct model_config *config)
 {
     bool lacks = false;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         const bool has = has_tensor(head_kinds[h], name);
-        if (has && head_kinds[h]->in_roberta && model_has(config, h))
+        if (has && layout_has(layout, h) && model_has(config, h))
             return false;
-        lacks |= has && !head_kinds[h]->in_roberta;
+        lacks |= has && !layout_has(layout, h);
     }
     return lacks;
 }
 
 /* transformers' class of the model: of its first head that has one. */
-static const char *class_end_of(const struct model_config *config)
+static const char *class_end_of(const struct layout *layout, const struct model_config *config)
 {
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        if (model_has(config, h) && head_kinds[h]->in_roberta)
+        if (model_has(config, h) && layout_has(layout, h))
             return head_kinds[h]->class_end;
     return head_kinds[HEAD_MASKED]->class_end;
 }
 
-static int write_weights(const char *path, const struct safetensors *file, const struct model_config *config,
-                         uint64_t rows, struct error *err)
+/* `padding`: rows before the first position. */
+static int write_weights(const char *path, const struct safetensors *file, const struct layout *layout,
+                         const struct model_config *config, uint64_t padding, struct error *err)
 {
     struct arena memory = {0};
     struct tensor *tensors = mem_array(file->count, sizeof *tensors);
     size_t count = 0;
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
-        char name[256];
-        if (is_dropped(tensor->name, config))
+        char name[FOREIGN_NAME_BYTES];
+        if (is_dropped(tensor->name, layout, config))
             continue;
-        foreign_roberta(tensor->name, name, sizeof name);
-        tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
-                             ? shifted(tensor, rows, &memory)
+        const int32_t parts = layout_name(layout, tensor->name, name, sizeof name);
+        assert(parts == 1);
+        const bool padded = strcmp(tensor->name, embedding_tensors[PARAM_POSITION].name) == 0;
+        tensors[count] = padded && padding > 0 && tensor->rank == 2 && tensor->shape[0] > 0
+                             ? shifted(tensor, padding, &memory)
                              : *tensor;
         tensors[count++].name = arena_copy(&memory, str_of(name)).data;
     }
@@ -82,18 +88,21 @@ static int write_weights(const char *path, const struct safetensors *file, const
     return result;
 }
 
-/* Turns the config.json read from a checkpoint into RobertaPreLayerNorm's. */
-static int write_config(const char *path, json_t *json, const struct model_config *config, uint64_t rows,
-                        struct error *err)
+/* Turns the config.json that was read into the layout's. */
+static int write_config(const char *path, json_t *json, const struct layout *layout, const struct model_config *config,
+                        uint64_t padding, struct error *err)
 {
-    json_object_set_new(json, "architectures", json_pack("[s+]", "RobertaPreLayerNorm", class_end_of(config)));
-    json_object_set_new(json, "model_type", json_string(layout_roberta_pre.model_type));
-    json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
-    json_object_del(json, "pre_layer_norm");
+    const char *flag = architecture_of(config)->flag;
+    json_object_set_new(json, "architectures", json_pack("[s+]", layout->class_begin, class_end_of(layout, config)));
+    json_object_set_new(json, "model_type", json_string(layout->model_type));
+    if (padding > 0)
+        json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)padding));
+    if (flag)
+        json_object_del(json, flag);
     return json_file_write(path, json, err);
 }
 
-int preln_write(const char *from, const char *to, struct error *err)
+int export_layout(const char *from, const char *to, const struct layout *layout, struct error *err)
 {
     struct model_config config;
     struct safetensors file = {0};
@@ -104,14 +113,15 @@ int preln_write(const char *from, const char *to, struct error *err)
     if (result == 0)
         result = json_read_foreign(config_from, CONFIG_BYTES_MAX, ERR_UNSAFE, &json, err);
     const json_int_t pad = json_integer_value(json_object_get(json, "pad_token_id"));
+    const uint64_t padding = layout->pads_positions ? (uint64_t)pad + 1 : 0;
     if (result == 0 && (pad < 0 || pad >= config.vocabulary))
         result = fail_at(err, ERR_UNSAFE, config_from, ERROR_NO_OFFSET, "pad_token_id is not a piece");
     if (result == 0)
         result = safetensors_open(&file, weights_from, err);
     if (result == 0)
-        result = write_weights(weights_to, &file, &config, (uint64_t)pad + 1, err);
+        result = write_weights(weights_to, &file, layout, &config, padding, err);
     if (result == 0)
-        result = write_config(config_to, json, &config, (uint64_t)pad + 1, err);
+        result = write_config(config_to, json, layout, &config, padding, err);
     safetensors_close(&file);
     json_decref(json);
     mem_free(config_from);

@@ -1,0 +1,272 @@
+/* Every architecture and every layout (model/architecture.h): a field or a row that is missing is named here. */
+#include "tests/shards/tiny.h"
+
+#include "base/json_write.h"
+#include "trainer/keep/foreign_names.h"
+#include "trainer/keep/names.h"
+#include "trainer/model/config.h"
+#include "trainer/model/head.h"
+
+#define FILE_NAME "model.safetensors"
+
+static struct error *const err = &tiny_err;
+
+#define EXPECT(condition, ...)                                                                                         \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            fail_msg(__VA_ARGS__);                                                                                     \
+    } while (0)
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void architectures_say_all_of_themselves(void **state)
+{
+    (void)state;
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
+        const struct architecture *row = architectures[kind];
+        EXPECT(row->layout && row->suffix, "architecture %d: no layout or no suffix", kind);
+        EXPECT(row->feed_forward, "architecture %d: no feed_forward", kind);
+        EXPECT(row->norms.unnormalised || !row->norms.pre_norm, "architecture %d: pre_norm of a sum that is normed",
+               kind);
+        const struct layout *out = row->exported ? row->exported : row->layout;
+        EXPECT(row->unpublished || out->heads >> HEAD_MASKED & 1,
+               "architecture %d: its exports are no class of transformers, and unpublished does not say why", kind);
+        EXPECT(out->keys == row->layout->keys, "architecture %d: exported has other keys than layout", kind);
+        for (const struct name_rule *rule = out->names; rule && rule->ours && row->exported; rule++)
+            EXPECT(rule->parts <= 1, "architecture %d: exported joins tensors (%s)", kind, rule->theirs);
+        for (enum architecture_kind other = 0; other < kind; other++) {
+            const struct architecture *before = architectures[other];
+            EXPECT(!same_text(row->flag, before->flag), "architectures %d and %d: the same flag, or none", other, kind);
+            EXPECT(!same_text(row->suffix, before->suffix), "architectures %d and %d: the same suffix", other, kind);
+        }
+    }
+}
+
+static void layouts_say_all_of_themselves(void **state)
+{
+    (void)state;
+    for (size_t i = 0; layouts[i]; i++) {
+        const struct layout *row = layouts[i];
+        struct model_config config;
+        EXPECT(row->model_type, "layout %zu: no model_type", i);
+        EXPECT(row->noun && row->class_begin && row->keys, "%s: no noun, class_begin or keys", row->model_type);
+        EXPECT(row->defaults && model_config_named(row->defaults, &config) == 0, "%s: no defaults", row->model_type);
+        EXPECT(!row->names == !row->starts, "%s: names without starts, or the reverse", row->model_type);
+        EXPECT(!row->pads_positions || architectures[row->architecture]->layout != row,
+               "%s: a checkpoint's positions are not padded", row->model_type);
+        for (size_t before = 0; before < i; before++)
+            EXPECT(strcmp(row->model_type, layouts[before]->model_type) != 0, "two layouts of %s", row->model_type);
+    }
+}
+
+static void expect_same(const struct model_config *a, const struct model_config *b, const char *model_type)
+{
+#define SAME(field) EXPECT(a->field == b->field, "%s: config.json does not keep " #field, model_type)
+    SAME(architecture);
+    SAME(layers);
+    SAME(hidden);
+    SAME(heads);
+    SAME(intermediate);
+    SAME(vocabulary);
+    SAME(positions);
+    SAME(types);
+    SAME(gelu);
+    SAME(norm_epsilon);
+    SAME(initializer_range);
+    SAME(hidden_dropout);
+    SAME(attention_dropout);
+    SAME(initializer);
+    SAME(task_heads);
+#undef SAME
+}
+
+static void configs_keep_every_field(void **state)
+{
+    char *path = path_join(*state, CONFIG_NAME);
+    for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
+        for (int gelu = 0; gelu < 2; gelu++) {
+            struct model_config config, read;
+            assert_int_equal(model_config_named("tiny", &config), 0);
+            config.architecture = kind;
+            config.layers = 3;
+            config.hidden = 24;
+            config.heads = 4;
+            config.intermediate = 40;
+            config.vocabulary = 50;
+            config.positions = 60;
+            config.types = 5;
+            config.gelu = gelu ? GELU_ERF : GELU_TANH;
+            config.norm_epsilon = 0.125;
+            config.initializer_range = 0.25;
+            config.hidden_dropout = 0.375;
+            config.attention_dropout = 0.5;
+            config.initializer = INITIALIZER_TRUNCATED;
+            json_t *json = config_json(&config, 0);
+            assert_ok(json_file_write(path, json, err));
+            json_decref(json);
+            assert_ok(config_read(path, &read, err));
+            expect_same(&config, &read, architectures[kind]->layout->model_type);
+        }
+    mem_free(path);
+}
+
+static bool begins_as_layout(const struct layout *layout, const char *name)
+{
+    for (const char *const *start = layout->starts; *start; start++)
+        if (strncmp(name, *start, strlen(*start)) == 0)
+            return true;
+    return false;
+}
+
+static void expect_names(const struct layout *layout, const struct params *params)
+{
+    char(*names)[FOREIGN_NAME_BYTES] = mem_clear(params->count, sizeof *names);
+    for (size_t i = 0; i < params->count; i++) {
+        const char *ours = params->items[i].name;
+        char back[FOREIGN_NAME_BYTES];
+        if (params->items[i].parts == 0)
+            continue;
+        const int32_t parts = layout_name(layout, ours, names[i], sizeof names[i]);
+        EXPECT(!layout->names || begins_as_layout(layout, names[i]) ||
+                   (strcmp(names[i], ours) == 0 && !str_starts(str_of(ours), STR("bert."))),
+               "%s: names do not say what %s is called", layout->model_type, ours);
+        const struct foreign foreign = foreign_name(layout, names[i], back, sizeof back);
+        EXPECT(strcmp(back, ours) == 0 && foreign.parts == parts, "%s: %s is read as %s of %d", layout->model_type,
+               names[i], back, foreign.parts);
+        foreign_name(NULL, names[i], back, sizeof back);
+        EXPECT(strcmp(back, ours) == 0, "%s: %s is read as %s where the layout is not known", layout->model_type,
+               names[i], back);
+        for (size_t before = 0; before < i; before++)
+            EXPECT(strcmp(names[before], names[i]) != 0, "%s: %s and %s have the same name", layout->model_type, ours,
+                   params->items[before].name);
+    }
+    mem_free(names);
+}
+
+/* Under each layout's names, the tensors of each head that it has. */
+static void names_go_out_and_come_in(void **state)
+{
+    (void)state;
+    for (size_t i = 0; layouts[i]; i++)
+        for (enum head_kind head = 0; head < HEAD_KINDS; head++) {
+            struct model_config config;
+            struct params params;
+            if (!(layouts[i]->heads >> head & 1))
+                continue;
+            assert_int_equal(model_config_named("tiny", &config), 0);
+            config.architecture = layouts[i]->architecture;
+            config.task_heads = 1u << head;
+            config.labels = 3;
+            params_init(&params, &config);
+            expect_names(layouts[i], &params);
+            params_release(&params);
+        }
+}
+
+/* ---- tensors that are one in files: no layout has them yet ---- */
+
+static const struct name_rule joined_names[] = {
+    {"bert.encoder.layer.", "model.layers.", 0},
+    {"attention.self.query", "attn.Wqkv", 3},
+    {"attention.output.dense", "attn.Wo", 0},
+    {NULL, NULL, 0},
+};
+static const char *const joined_starts[] = {"model.layers.", NULL};
+static const struct layout joined = {.model_type = "joined", .names = joined_names, .starts = joined_starts};
+
+static void use_joined_layout(struct params *params)
+{
+    params->layout = &joined;
+    for (int32_t layer = 0; layer < params->layers; layer++)
+        for (enum layer_place place = LAYER_QUERY_WEIGHT; place <= LAYER_VALUE_BIAS; place++) {
+            struct param *param = &params->items[params_layer(params, layer, place) - params->items];
+            param->parts = place == LAYER_QUERY_WEIGHT || place == LAYER_QUERY_BIAS ? 3 : 0;
+        }
+}
+
+static void joined_tensors_go_out_and_come_in(void **state)
+{
+    char *path = path_join(*state, FILE_NAME);
+    struct model_config config;
+    struct params params;
+    struct safetensors file;
+    struct names_report report;
+    struct arena names = {0};
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.hidden = 8;
+    config.vocabulary = 10;
+    params_init(&params, &config);
+    use_joined_layout(&params);
+    float *weights = mem_clear(params.size, sizeof *weights), *other = mem_clear(params.size, sizeof *other);
+    params_draw_all(&params, 7, weights);
+    weights[params_layer(&params, 1, LAYER_KEY_BIAS)->offset] = 5;
+    assert_ok(names_write(path, &params, weights, NULL, NULL, err));
+
+    assert_ok(safetensors_open(&file, path, err));
+    assert_int_equal(file.count, params.count - 2 * 4); /* of each layer four tensors are in others */
+    const struct tensor *matrix = safetensors_find(&file, "model.layers.1.attn.Wqkv.weight");
+    const struct tensor *bias = safetensors_find(&file, "model.layers.1.attn.Wqkv.bias");
+    assert_true(matrix && matrix->rank == 2 && matrix->shape[0] == 24 && matrix->shape[1] == 8);
+    assert_true(bias && bias->rank == 1 && bias->shape[0] == 24 && ((const float *)bias->data)[8] == 5);
+    assert_ok(names_read_own(&file, path, "", &params, other, err));
+    assert_memory_equal(weights, other, params.size * sizeof *weights);
+    safetensors_close(&file);
+
+    memset(other, 0, params.size * sizeof *other);
+    assert_ok(names_read(path, &params, 1, other, &report, err));
+    assert_true(report.drawn.size == 0 && report.unused.size == 0);
+    assert_memory_equal(weights, other, params.size * sizeof *weights);
+    names_report_release(&report);
+
+    /* A part beside the whole, and a whole of other rows. */
+    struct tensor *tensors = mem_array(params.count + 1, sizeof *tensors);
+    const size_t count = names_tensors(&params, "", weights, &names, tensors);
+    tensors[count] = tensors[0];
+    tensors[count].name = "bert.encoder.layer.1.attention.self.key.weight";
+    assert_ok(safetensors_write(path, tensors, count + 1, NULL, err));
+    assert_fails(names_read(path, &params, 1, other, &report, err), ERR_UNSAFE);
+    assert_non_null(strstr(tiny_err.text, "two names"));
+    names_report_release(&report);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tensors[i].name, "model.layers.0.attn.Wqkv.weight") == 0) {
+            tensors[i].shape[0] -= 8;
+            tensors[i].bytes -= 8 * 8 * sizeof *weights;
+        }
+    assert_ok(safetensors_write(path, tensors, count, NULL, err));
+    assert_fails(names_read(path, &params, 1, other, &report, err), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.text, "[16, 8]"));
+    names_report_release(&report);
+    mem_free(tensors);
+    mem_free(weights);
+    mem_free(other);
+    mem_free(path);
+    arena_release(&names);
+    params_release(&params);
+}
+
+static int set_up(void **state)
+{
+    *state = tiny_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(architectures_say_all_of_themselves),
+        cmocka_unit_test(layouts_say_all_of_themselves),
+        cmocka_unit_test_setup_teardown(configs_keep_every_field, set_up, tear_down),
+        cmocka_unit_test(names_go_out_and_come_in),
+        cmocka_unit_test_setup_teardown(joined_tensors_go_out_and_come_in, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
