@@ -34,13 +34,13 @@ OPT_CHOICES(drop_choice, drop_names, DROP_NAMES)
 /* Unformatted, so that each row can be read as a unit. */
 // clang-format off
 static const struct opt_row rows[] = {
-    {.name = "wiki", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(wiki), .value = "FILE...",
+    {.name = "wiki", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_WIKI]), .value = "FILE...",
      .verbs = " build vocab extract templates ",
      .help = "MediaWiki dumps: .xml.bz2 (single- or multistream), .gz, .zst, .xz or plain XML; a folder with the parts "
              "of one dump, checked against the SHA256SUMS file in it, if any; - for standard input."},
-    {.name = "text", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(text), .value = "FILE...",
+    {.name = "text", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_TEXT]), .value = "FILE...",
      .verbs = " build vocab extract ", .help = "Plain text files; --text-form says how they are laid out."},
-    {.name = "jsonl", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(jsonl), .value = "FILE...",
+    {.name = "jsonl", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_JSONL]), .value = "FILE...",
      .verbs = " build vocab extract ",
      .help = "JSON lines: one object per line, with at least \"text\"; \"id\" may be an integer or a string."},
     {.name = "text-key", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(text_key), .value = "NAME",

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-const char *const source_kinds[SOURCE_KINDS] = {"", "wiki", "text", "jsonl"};
+#define NAME_OF(NAME, name) #name,
+const char *const source_kinds[SOURCE_KINDS] = {"", SOURCE_KIND_LIST(NAME_OF)};
 const char *const source_rules[SOURCE_RULES] = {"", "id", "text"};
 
 const char *manifest_valid_by(const struct manifest *manifest)
@@ -26,8 +27,8 @@ bool manifest_of_pages(const struct manifest *manifest)
 {
     bool pages = manifest->source_count > 0;
     for (size_t i = 0; i < manifest->source_count; i++)
-        pages &= strcmp(source_kinds[manifest->sources[i].kind], "wiki") == 0 ||
-                 (manifest->sources[i].kind == 0 && manifest->language_count > 0); /* an older manifest */
+        pages &= manifest->sources[i].kind == SOURCE_WIKI ||
+                 (manifest->sources[i].kind == SOURCE_UNKNOWN && manifest->language_count > 0); /* an older manifest */
     return pages;
 }
 

@@ -33,15 +33,23 @@
 #define MANIFEST_BYTES_MAX (64u << 20) /* enough for 600,000 shards; a build plans far fewer */
 #define BUILD_BYTES_MAX    (4u << 20)
 
+/* What a source may hold: the name of its constant, and its name in the manifest, which is the option of dsdata, too. A
+ * further kind comes last, because journals have the numbers. */
+#define SOURCE_KIND_LIST(X)                                                                                            \
+    X(WIKI, wiki)                                                                                                      \
+    X(TEXT, text)                                                                                                      \
+    X(JSONL, jsonl)
+#define SOURCE_KIND_VALUE(NAME, name) SOURCE_##NAME,
+enum source_kind { SOURCE_UNKNOWN, SOURCE_KIND_LIST(SOURCE_KIND_VALUE) SOURCE_KINDS };
+#undef SOURCE_KIND_VALUE
 struct manifest_source {
     uint64_t bytes;
     uint64_t hash;  /* XXH3-64 of the hashes of its windows */
     int kind, rule; /* what it holds, and what decides which of its documents are held out: indices of the names below;
                      * 0 in manifests of text_version 4 and before */
 };
-#define SOURCE_KINDS 4
 #define SOURCE_RULES 3
-extern const char *const source_kinds[SOURCE_KINDS]; /* "", "wiki", "text", "jsonl" */
+extern const char *const source_kinds[SOURCE_KINDS]; /* "", "wiki", "text", … */
 extern const char *const source_rules[SOURCE_RULES]; /* "", "id", "text" */
 
 /* An option that changes bytes of the dataset and has no field below. */

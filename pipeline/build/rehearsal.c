@@ -35,7 +35,7 @@ struct rehearsal {
     bool whole;     /* the inputs are so short that all are read */
     bool ordered;   /* they are read from their beginning, rather than in windows */
     bool cut;       /* and not to their end */
-    struct seen kinds[INPUT_JSONL + 1];
+    struct seen kinds[SOURCE_KINDS];
     struct counts counts; /* of all */
 };
 
@@ -180,7 +180,7 @@ static void plan_by(const struct rehearsal *rehearsal, const struct dataset_reci
                     struct resource_plan *plan)
 {
     double text = 0, samples[SETS_MAX] = {0};
-    for (size_t kind = 0; kind <= INPUT_JSONL; kind++) {
+    for (size_t kind = 0; kind < SOURCE_KINDS; kind++) {
         const struct seen *seen = &rehearsal->kinds[kind];
         const double scale = scale_of(rehearsal, seen);
         text += rehearsal->ordered ? scale * (double)seen->covered : seen->text;

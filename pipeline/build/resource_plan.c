@@ -88,7 +88,7 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
     for (size_t i = 0; i < inputs->count; i++) {
         const uint64_t text = dump_text_bytes(inputs->dumps[i]);
         plan->xml_bytes += text;
-        pieces += text / (dump_kind(inputs->dumps[i]) == INPUT_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
+        pieces += text / (dump_kind(inputs->dumps[i]) == SOURCE_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
     }
     pieces *= recipe->copies;
     const uint64_t documents = recipe->packed ? 0 : count_documents(inputs) * recipe->copies;

@@ -86,7 +86,7 @@ static void read_group(const void *context, void *reader, void *slot)
     struct group *group = &job->feed.group;
     buf_reset(&job->text);
     job->count = 0;
-    for (size_t i = 0; i < group->record_count && group->kind == INPUT_WIKI; i++) {
+    for (size_t i = 0; i < group->record_count && group->kind == SOURCE_WIKI; i++) {
         const struct record *record = &group->records[i];
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (!is_template(bytes))
@@ -152,7 +152,7 @@ bool template_pass_wanted(const struct dsdata_settings *settings, const struct i
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct siteinfo *site = inputs->articles[i].siteinfo;
-        if (dump_kind(inputs->dumps[i]) != INPUT_WIKI)
+        if (dump_kind(inputs->dumps[i]) != SOURCE_WIKI)
             continue;
         if (inputs_pipe(inputs) || inputs->spool) {
             log_say("templates: standard input is not searched for templates of its own (--templates FILE gives some)");

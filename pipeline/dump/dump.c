@@ -25,7 +25,7 @@ struct dump {
     char *path;
     struct arena arena; /* holds the siteinfo */
     struct siteinfo siteinfo;
-    enum input_kind kind;
+    enum source_kind kind;
     enum container container;
     bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
@@ -53,7 +53,7 @@ struct dump {
 
 struct dump_options dump_defaults(void)
 {
-    return (struct dump_options){.kind = INPUT_SNIFF,
+    return (struct dump_options){.kind = SOURCE_UNKNOWN,
                                  .window_bytes = WINDOW_BYTES,
                                  .window_bytes_plain = WINDOW_BYTES_PLAIN,
                                  .group_bytes_max = GROUP_BYTES_MAX,
@@ -64,7 +64,7 @@ struct dump_options dump_defaults(void)
                                  .ratio_text_min = RATIO_TEXT_MIN};
 }
 
-enum input_kind dump_kind(const struct dump *dump)
+enum source_kind dump_kind(const struct dump *dump)
 {
     return dump->kind;
 }
@@ -159,7 +159,7 @@ bool dump_is_summed(const struct dump *dump)
 /* Is the text UTF-8 already, and must it be well-formed? (In other kinds ill-formed bytes are repaired later.) */
 static bool is_checked(const struct dump *dump)
 {
-    return dump->kind == INPUT_TEXT && !dump->options.encoding.lossy && !encoding_converts(&dump->options.encoding);
+    return dump->kind == SOURCE_TEXT && !dump->options.encoding.lossy && !encoding_converts(&dump->options.encoding);
 }
 
 /* The character at byte `bad` of the text is ill-formed; `text` was read last. */
@@ -499,7 +499,7 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == INPUT_WIKI && !dump->source.pipe && !byte_source_is_made(&dump->source) &&
+    return dump->kind == SOURCE_WIKI && !dump->source.pipe && !byte_source_is_made(&dump->source) &&
            !dump_is_summed(dump);
 }
 
@@ -680,13 +680,13 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0)
         result = sniff_kind(name, buf_str(&head), dump->container, &dump->options.encoding, dump->options.has_form,
                             dump->options.kind, &dump->kind, err);
-    if (result == 0 && dump->kind == INPUT_WIKI)
+    if (result == 0 && dump->kind == SOURCE_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)
         dump->bom = has_byte_order_mark(buf_str(&head));
     if (result == 0)
         pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
-    if (result == 0 && dump->kind != INPUT_WIKI) {
+    if (result == 0 && dump->kind != SOURCE_WIKI) {
         dump->head.size = 0;
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
     }

@@ -24,6 +24,7 @@
 #include "pipeline/dump/unpack.h"
 #include "pipeline/dump/well_formed.h"
 #include "pipeline/parts/page_parts.h"
+#include "shards/manifest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@
 struct dump;
 
 struct dump_options {
-    enum input_kind kind;      /* what the file must hold; INPUT_SNIFF: recognised by content */
+    enum source_kind kind;     /* what the file must hold; SOURCE_UNKNOWN: recognised by content */
     uint32_t file;             /* index of the input, for the groups */
     const char *name;          /* for messages; NULL: the path */
     size_t window_bytes;       /* of a bzip2 file */
@@ -52,7 +53,7 @@ struct dump_options {
     uint64_t ratio_max;      /* bytes of text per byte of the window so far */
     uint64_t ratio_text_min; /* up to this much text any ratio is allowed */
 };
-struct dump_options dump_defaults(void); /* the constants of page_parts.h, INPUT_SNIFF, file 0 */
+struct dump_options dump_defaults(void); /* the constants of page_parts.h, SOURCE_UNKNOWN, file 0 */
 #define RATIO_MAX      10000u
 #define RATIO_TEXT_MIN 1000000000u
 
@@ -71,9 +72,9 @@ void dump_cut_at(struct dump *dump, uint32_t blank_lines);
  * before anything else is read. */
 int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err);
 
-enum input_kind dump_kind(const struct dump *dump);
+enum source_kind dump_kind(const struct dump *dump);
 enum container dump_container(const struct dump *dump);
-const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless INPUT_WIKI; lives as long as the dump */
+const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless SOURCE_WIKI; lives as long as the dump */
 /* The first DUMP_HEAD_BYTES of text or JSON lines, or all if there are fewer; of a wiki, the XML after the first
  * <page>, as much of it as one block or window has. Lives until dump_let_head_go, which frees it. */
 #define DUMP_HEAD_BYTES (256u << 10)

@@ -27,13 +27,13 @@ void group_release(struct group *group)
     *group = (struct group){0};
 }
 
-void pages_init(struct pages *pages, const struct dump_options *options, enum input_kind kind, bool bom)
+void pages_init(struct pages *pages, const struct dump_options *options, enum source_kind kind, bool bom)
 {
     *pages = (struct pages){.kind = kind,
-                            .blank_lines = kind == INPUT_JSONL ? 0 : options->blank_lines,
+                            .blank_lines = kind == SOURCE_JSONL ? 0 : options->blank_lines,
                             .group_bytes_max = options->group_bytes_max,
                             .page_bytes_max = options->page_bytes_max,
-                            .match = bom && kind != INPUT_WIKI ? 3 : 0,
+                            .match = bom && kind != SOURCE_WIKI ? 3 : 0,
                             .group = {.file = options->file, .kind = kind}};
 }
 
@@ -311,13 +311,13 @@ size_t pages_feed(struct pages *pages, struct str text, uint64_t at, struct grou
 {
     pages->text_at = at;
     *full = false;
-    return pages->kind == INPUT_WIKI ? feed_wiki(pages, text, out, full) : feed_lines(pages, text, out, full);
+    return pages->kind == SOURCE_WIKI ? feed_wiki(pages, text, out, full) : feed_lines(pages, text, out, full);
 }
 
 bool pages_leave(struct pages *pages, struct group *out)
 {
     bool full = false;
-    bool half = pages->kind == INPUT_WIKI && pages->match; /* the tag may become a page of the window where it began */
+    bool half = pages->kind == SOURCE_WIKI && pages->match; /* the tag may become a page of the window where it began */
     if (pages->open)
         return false;
     if (pages->begun && !(half && pages->group.window == pages->tag_window))
@@ -340,7 +340,7 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
             group->cut_at = pages->record_at;
     }
     /* For lines: text after a gap starts inside a record, so skip to its end. */
-    pages->open = pages->skip = pages->kind != INPUT_WIKI;
+    pages->open = pages->skip = pages->kind != SOURCE_WIKI;
     pages->match = 0;
     pages->closed = end;
     pages->closed_in = pages->window;
@@ -354,7 +354,7 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
 
 bool pages_settled(const struct pages *pages, uint64_t window)
 {
-    const bool half = pages->kind == INPUT_WIKI && pages->match;
+    const bool half = pages->kind == SOURCE_WIKI && pages->match;
     if (pages->begun && pages->group.window < window)
         return false;
     return !half || (pages->tag_window != WINDOW_PAST && pages->tag_window >= window);
@@ -367,7 +367,7 @@ bool pages_closed(const struct pages *pages, uint64_t window)
 
 bool pages_complete(const struct pages *pages)
 {
-    return pages->kind != INPUT_WIKI || (!pages->open && pages->closed);
+    return pages->kind != SOURCE_WIKI || (!pages->open && pages->closed);
 }
 
 int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err)
@@ -402,16 +402,16 @@ void pages_peek(struct pages *pages, struct str text, bool first, bool last, str
 {
     bool full = false;
     group_reset(out);
-    const bool takes_parts = pages->kind == INPUT_TEXT && pages->blank_lines > 1;
+    const bool takes_parts = pages->kind == SOURCE_TEXT && pages->blank_lines > 1;
     if (takes_parts)
         text = complete_lines(text, first, last);
     else /* skip the end of another window's record */
-        pages->open = pages->skip = !first && pages->kind != INPUT_WIKI;
+        pages->open = pages->skip = !first && pages->kind != SOURCE_WIKI;
     pages_enter(pages, 0, &(struct dump_state){0});
     pages_feed(pages, text, RECORD_NOWHERE, out, &full);
     if (full)
         return;
-    if (pages->open && (last || takes_parts) && pages->kind != INPUT_WIKI)
+    if (pages->open && (last || takes_parts) && pages->kind != SOURCE_WIKI)
         lines_end(pages);
     if (pages->begun)
         group_hand_out(pages, out);
@@ -430,7 +430,7 @@ void pages_state(const struct pages *pages, struct dump_state *state)
 
 static bool match_is_possible(const struct pages *pages, const struct dump_state *state)
 {
-    if (pages->kind != INPUT_WIKI)
+    if (pages->kind != SOURCE_WIKI)
         return pages->open ? state->match / BLANK_LINE <= pages->blank_lines : state->match < 4;
     if (state->match == 0)
         return true;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 struct pages {
-    enum input_kind kind;
+    enum source_kind kind;
     uint32_t blank_lines; /* that end a record */
     size_t group_bytes_max, page_bytes_max;
     uint32_t window;
@@ -50,7 +50,7 @@ struct pages {
 };
 
 /* `bom`: the text begins with a byte order mark. */
-void pages_init(struct pages *pages, const struct dump_options *options, enum input_kind kind, bool bom);
+void pages_init(struct pages *pages, const struct dump_options *options, enum source_kind kind, bool bom);
 void pages_release(struct pages *pages);
 
 void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry);

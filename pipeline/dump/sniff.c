@@ -346,8 +346,8 @@ static bool head_has_nul(struct str head)
 }
 
 /* Tolerates some NUL bytes if the user says that it is text. UTF-16 and UTF-32 have them in most characters. */
-static int recognise_with_nul(const char *name, struct str head, enum container container, enum input_kind asked,
-                              enum input_kind *kind, struct error *err)
+static int recognise_with_nul(const char *name, struct str head, enum container container, enum source_kind asked,
+                              enum source_kind *kind, struct error *err)
 {
     const char *encoding = encoding_guess(head).encoding;
     const bool few = encoding && strcmp(encoding, "utf-8") == 0;
@@ -356,10 +356,10 @@ static int recognise_with_nul(const char *name, struct str head, enum container 
         encoding_refuse(name, "UTF-8", container != CONTAINER_NONE, (uint64_t)(nul - head.data), err);
         return encoding_hint(head, false, err);
     }
-    if (asked != INPUT_TEXT)
+    if (asked != SOURCE_TEXT)
         return unrecognised(name, "is neither a dump nor text: it has NUL bytes",
                             few ? "if it is text all the same, give it as --text FILE" : readable, err);
-    *kind = INPUT_TEXT;
+    *kind = SOURCE_TEXT;
     return 0;
 }
 
@@ -376,12 +376,12 @@ static int check_encoding(const char *name, struct str head, enum container cont
     return encoding_hint(head, false, err);
 }
 
-/* The kind of the text, INPUT_SNIFF if that is unclear; an error if it is no input, whatever kind was requested. */
+/* The kind of the text, SOURCE_UNKNOWN if that is unclear; an error if it is no input, whatever kind was requested. */
 static int recognise(const char *name, struct str head, enum container container, const struct encoding *encoding,
-                     enum input_kind asked, enum input_kind *kind, struct error *err)
+                     enum source_kind asked, enum source_kind *kind, struct error *err)
 {
     struct str text = text_begin(head);
-    *kind = INPUT_SNIFF;
+    *kind = SOURCE_UNKNOWN;
     if (str_starts(head, STR("\xff\xfe\0\0")) || str_starts(head, STR("\0\0\xfe\xff")))
         return refuse_encoding(name, STR("UTF-32"), err);
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
@@ -393,7 +393,7 @@ static int recognise(const char *name, struct str head, enum container container
     if (is_html(text))
         return refuse_html(name, container, err);
     if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
-        *kind = INPUT_WIKI;
+        *kind = SOURCE_WIKI;
         const struct str declared = declared_encoding(text);
         if (declared.size > 0 && !encoding->name && !is_utf8_name(declared))
             return refuse_encoding(name, declared, err);
@@ -401,9 +401,9 @@ static int recognise(const char *name, struct str head, enum container container
             return unrecognised(name, "is a dump without pages",
                                 "pages-articles dumps have pages; dumps of logs do not", err);
     } else if (is_json(text)) {
-        *kind = INPUT_JSONL;
+        *kind = SOURCE_JSONL;
     } else if (is_text(text) && text.data[0] != '<') {
-        *kind = INPUT_TEXT;
+        *kind = SOURCE_TEXT;
     }
     return 0;
 }
@@ -462,36 +462,36 @@ static int refuse_unclear(const char *name, struct str head, enum container cont
 }
 
 int sniff_kind(const char *name, struct str head, enum container container, const struct encoding *encoding,
-               bool has_form, enum input_kind asked, enum input_kind *kind, struct error *err)
+               bool has_form, enum source_kind asked, enum source_kind *kind, struct error *err)
 {
     TRY(recognise(name, head, container, encoding, asked, kind, err));
-    if (*kind == INPUT_TEXT && !has_form)
+    if (*kind == SOURCE_TEXT && !has_form)
         TRY(refuse_other_text(name, text_begin(head), container, err));
-    if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF && encoding->lossy && encoding_guess(head).encoding)
-        *kind = INPUT_TEXT; /* which --encoding utf-8-lossy says, too */
-    const bool as_text = *kind == INPUT_TEXT || (*kind == INPUT_SNIFF && asked == INPUT_TEXT);
+    if (asked == SOURCE_UNKNOWN && *kind == SOURCE_UNKNOWN && encoding->lossy && encoding_guess(head).encoding)
+        *kind = SOURCE_TEXT; /* which --encoding utf-8-lossy says, too */
+    const bool as_text = *kind == SOURCE_TEXT || (*kind == SOURCE_UNKNOWN && asked == SOURCE_TEXT);
     if (as_text && !encoding->lossy && !encoding_converts(encoding))
         TRY(check_encoding(name, head, container, err));
-    if (*kind == INPUT_TEXT && ends_lines_in_cr(head)) {
+    if (*kind == SOURCE_TEXT && ends_lines_in_cr(head)) {
         char command[PIPE_BYTES];
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "ends its lines in CR alone; LF or CR LF is read");
         return hint_of_file(name, err, "%s | dsdata build --out D --text -",
                             piped(container ? "tr '\\r' '\\n'" : "tr '\\r' '\\n' <", container, command));
     }
-    if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
+    if (asked == SOURCE_UNKNOWN && *kind == SOURCE_UNKNOWN)
         return refuse_unclear(name, head, container, err);
-    if (asked == INPUT_WIKI && *kind != INPUT_WIKI)
+    if (asked == SOURCE_WIKI && *kind != SOURCE_WIKI)
         return unrecognised(name, "is not a MediaWiki dump: it does not begin with <mediawiki>",
-                            *kind == INPUT_TEXT    ? "it looks like text: --text FILE"
-                            : *kind == INPUT_JSONL ? "it looks like JSONL: --jsonl FILE"
-                                                   : readable,
+                            *kind == SOURCE_TEXT    ? "it looks like text: --text FILE"
+                            : *kind == SOURCE_JSONL ? "it looks like JSONL: --jsonl FILE"
+                                                    : readable,
                             err);
-    if (asked == INPUT_JSONL && *kind != INPUT_JSONL)
+    if (asked == SOURCE_JSONL && *kind != SOURCE_JSONL)
         return unrecognised(name, "is not JSONL: its first line is not a JSON object",
-                            *kind == INPUT_WIKI ? "it looks like a dump: --wiki FILE" : readable, err);
-    if (asked == INPUT_TEXT && *kind == INPUT_WIKI)
+                            *kind == SOURCE_WIKI ? "it looks like a dump: --wiki FILE" : readable, err);
+    if (asked == SOURCE_TEXT && *kind == SOURCE_WIKI)
         return unrecognised(name, "is a MediaWiki dump, not text", "--wiki FILE", err);
-    if (asked != INPUT_SNIFF)
+    if (asked != SOURCE_UNKNOWN)
         *kind = asked;
     return 0;
 }

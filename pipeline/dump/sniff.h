@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "pipeline/dump/encodings.h"
 #include "pipeline/parts/page_parts.h"
+#include "shards/manifest.h"
 
 #include <stdbool.h>
 
@@ -19,7 +20,7 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
  * encoding is not UTF-8, or is declared as another; with what to type. `head` is its beginning, converted: up to and
  * including the first <page>, or HEAD_BYTES_MAX, or all of it. `has_form`: the user has said what its lines are. */
 int sniff_kind(const char *name, struct str head, enum container container, const struct encoding *encoding,
-               bool has_form, enum input_kind asked, enum input_kind *kind, struct error *err);
+               bool has_form, enum source_kind asked, enum source_kind *kind, struct error *err);
 
 bool has_byte_order_mark(struct str text); /* of UTF-8 */
 /* Without a byte order mark, and without blanks at both ends. */

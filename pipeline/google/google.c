@@ -30,7 +30,8 @@ struct corpus {
 
 int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
 {
-    if (settings->wiki.count > 0 || settings->jsonl.count > 0 || bare.count > 0 || settings->text.count == 0)
+    const size_t texts = settings->inputs[SOURCE_TEXT].count;
+    if (texts == 0 || texts < settings_named_inputs(settings) + bare.count)
         return fail(err, ERR_USAGE, "--compat google reads text files only, named by --text");
     if (inputs_ask_for_pipe(settings, bare))
         return fail(err, ERR_USAGE, "--compat google does not read standard input");

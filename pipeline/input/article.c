@@ -233,9 +233,9 @@ void article_read(struct article_reader *reader, const struct article_options *o
     article->record = bytes;
     article->at = record->at;
 
-    if (group->kind == INPUT_WIKI)
+    if (group->kind == SOURCE_WIKI)
         article->fate = read_wiki(reader, bytes, article);
-    else if (group->kind == INPUT_JSONL)
+    else if (group->kind == SOURCE_JSONL)
         article->fate = read_json(reader, options, bytes, article);
     else
         article->fate = read_text(reader, well_formed(reader, bytes, article), options->wrapped, article);
@@ -326,7 +326,7 @@ void article_sentences(const struct article_options *options, const struct group
                        struct sentences *out)
 {
     out->count = 0;
-    if (group->kind != INPUT_TEXT || options->form != FORM_SENTENCES) {
+    if (group->kind != SOURCE_TEXT || options->form != FORM_SENTENCES) {
         sentences_split(options->language, article->text, out);
         return;
     }

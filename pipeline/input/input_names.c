@@ -30,12 +30,12 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
                       struct error *err)
 {
     struct folder folder;
-    if (like->kind == INPUT_TEXT || like->kind == INPUT_JSONL)
+    if (like->kind == SOURCE_TEXT || like->kind == SOURCE_JSONL)
         return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory: one holds the parts of a wiki's dump");
     TRY(folder_read(&folder, path, salvage, err));
     for (size_t i = 0; i < folder.count; i++) {
         struct input_name *named = add_name(names, like, folder.parts[i].path);
-        named->kind = INPUT_WIKI;
+        named->kind = SOURCE_WIKI;
         named->parts = folder.count - i;
         memcpy(named->sha256, folder.parts[i].sha256, sizeof named->sha256);
     }
@@ -43,7 +43,7 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
     return 0;
 }
 
-static int add_paths(struct input_names *names, const struct opt_paths *paths, enum input_kind kind, bool salvage,
+static int add_paths(struct input_names *names, const struct opt_paths *paths, enum source_kind kind, bool salvage,
                      struct error *err)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -60,10 +60,9 @@ static int add_paths(struct input_names *names, const struct opt_paths *paths, e
 int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err)
 {
-    TRY(add_paths(names, &settings->wiki, INPUT_WIKI, settings->salvage, err));
-    TRY(add_paths(names, &settings->text, INPUT_TEXT, settings->salvage, err));
-    TRY(add_paths(names, &settings->jsonl, INPUT_JSONL, settings->salvage, err));
-    return add_paths(names, bare, INPUT_SNIFF, settings->salvage, err);
+    for (enum source_kind kind = SOURCE_UNKNOWN + 1; kind < SOURCE_KINDS; kind++)
+        TRY(add_paths(names, &settings->inputs[kind], kind, settings->salvage, err));
+    return add_paths(names, bare, SOURCE_UNKNOWN, settings->salvage, err);
 }
 
 void input_names_release(struct input_names *names)
@@ -82,11 +81,9 @@ const char *inputs_path_of(const char *typed)
 
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare)
 {
-    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
-    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
-        for (size_t i = 0; i < lists[list]->count; i++)
-            if (strcmp(inputs_path_of(lists[list]->items[i]), "-") == 0)
-                return true;
+    for (size_t i = 0; i < settings_named_inputs(settings) + bare.count; i++)
+        if (strcmp(inputs_path_of(settings_input(settings, &bare, i)), "-") == 0)
+            return true;
     return false;
 }
 
@@ -103,10 +100,8 @@ static char *base_name(const char *path)
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
-    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
-    const char *path = "";
-    for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
-        path = lists[list]->count > 0 ? inputs_path_of(lists[list]->items[0]) : "";
+    const bool any = settings_named_inputs(settings) + bare.count > 0;
+    const char *path = any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
     char *stem = base_name(path);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
         const size_t size = strlen(stem), cut = strlen(extensions[i]);

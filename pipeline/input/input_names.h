@@ -5,13 +5,14 @@
 #include "base/sha256.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/parts/page_parts.h"
+#include "shards/manifest.h"
 #include "pipeline/text/words/codes.h"
 
 struct input_name {
     const char *typed;              /* includes LANG= */
     char *path;                     /* owned, until it is moved to an input */
     char code[CODE_BYTES_MAX];      /* of LANG=, or "" */
-    enum input_kind kind;           /* the kind requested */
+    enum source_kind kind;          /* the kind requested */
     char sha256[SHA256_DIGITS + 1]; /* of a part listed in its folder's SHA256SUMS, or "" */
     size_t parts;                   /* as in struct inputs */
 };

@@ -67,7 +67,7 @@ static void settle_language(struct input_language *language, const struct dsdata
     } else if (lang[0]) {
         language->by = LANGUAGE_OF_OPTION;
         strcpy(language->code, lang);
-    } else if (dump_kind(dump) == INPUT_WIKI) {
+    } else if (dump_kind(dump) == SOURCE_WIKI) {
         language->by = LANGUAGE_OF_WIKI;
         if (own.size < CODE_BYTES_MAX)
             memcpy(language->code, own.data, own.size);
@@ -118,7 +118,7 @@ static int read_encoding(const char *typed, struct encoding *encoding, struct er
  * blank lines end the document before. */
 static bool may_be_left_out(const struct dsdata_settings *settings, const struct input_name *named)
 {
-    return named->kind != INPUT_WIKI && settings->compat != COMPAT_GOOGLE;
+    return named->kind != SOURCE_WIKI && settings->compat != COMPAT_GOOGLE;
 }
 
 /* 0, < 0, or DUMP_BLANK: it is left out. */
@@ -236,13 +236,13 @@ static void settle_split(struct inputs *inputs, const struct dsdata_settings *se
     const struct split_ids **lines = mem_array(inputs->count, sizeof *lines);
     size_t count = 0;
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == INPUT_JSONL)
+        if (dump_kind(inputs->dumps[i]) == SOURCE_JSONL)
             lines[count++] = &inputs->ids[i];
     const bool lines_by_text = split_by_text(lines, count);
     mem_free(lines);
     for (size_t i = 0; i < inputs->count; i++) {
         const struct split_ids *own = &inputs->ids[i];
-        const bool by_text = dump_kind(inputs->dumps[i]) == INPUT_JSONL ? lines_by_text : split_by_text(&own, 1);
+        const bool by_text = dump_kind(inputs->dumps[i]) == SOURCE_JSONL ? lines_by_text : split_by_text(&own, 1);
         inputs->articles[i].held_by_text = settings->valid_by ? settings->valid_by == VALID_BY_TEXT : by_text;
     }
 }
@@ -275,7 +275,7 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
 {
     struct input_names names = {0};
     *inputs = (struct inputs){0};
-    if (settings->wiki.count + settings->text.count + settings->jsonl.count + bare.count == 0) {
+    if (settings_named_inputs(settings) + bare.count == 0) {
         fail(err, ERR_USAGE, "no input");
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
@@ -337,7 +337,7 @@ bool inputs_pipe(const struct inputs *inputs)
 bool inputs_have_wiki(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == INPUT_WIKI)
+        if (dump_kind(inputs->dumps[i]) == SOURCE_WIKI)
             return true;
     return false;
 }
@@ -345,7 +345,7 @@ bool inputs_have_wiki(const struct inputs *inputs)
 bool inputs_of_pages(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) != INPUT_WIKI)
+        if (dump_kind(inputs->dumps[i]) != SOURCE_WIKI)
             return false;
     return true;
 }

@@ -77,9 +77,9 @@ static const char *const containers[] = {[CONTAINER_NONE] = "",
                                          [CONTAINER_XZ] = ", xz"};
 _Static_assert(sizeof containers / sizeof *containers == CONTAINERS, "a name for every container");
 
-static const char *kind_words(enum input_kind kind)
+static const char *kind_words(enum source_kind kind)
 {
-    return kind == INPUT_WIKI ? "wiki" : kind == INPUT_TEXT ? "text" : "JSON lines";
+    return kind == SOURCE_WIKI ? "wiki" : kind == SOURCE_TEXT ? "text" : "JSON lines";
 }
 
 /* "NAME   text, Finnish (guessed; --lang overrides), 12 kB" */
@@ -123,7 +123,7 @@ static void count_language(struct crowd *crowd, const struct inputs *inputs, siz
 static struct crowd crowd_of(const struct inputs *inputs, size_t first)
 {
     struct crowd crowd = {.first = first, .same_container = true};
-    const enum input_kind kind = dump_kind(inputs->dumps[first]);
+    const enum source_kind kind = dump_kind(inputs->dumps[first]);
     for (size_t i = first; i < inputs->count; i += together(inputs, i)) {
         if (dump_kind(inputs->dumps[i]) != kind)
             continue;
@@ -185,7 +185,7 @@ static void warn_languages(const struct inputs *inputs)
 static void say_all(const struct inputs *inputs, const char *directory, bool only_guesses)
 {
     struct buf line = {0};
-    struct crowd crowds[INPUT_JSONL + 1] = {0};
+    struct crowd crowds[SOURCE_KINDS] = {0};
     size_t last = 0;
     for (size_t i = 0; i < inputs->count; i += together(inputs, i)) {
         struct crowd *crowd = &crowds[dump_kind(inputs->dumps[i])];

@@ -11,7 +11,7 @@
 static const struct look *without_text(const struct inputs *inputs, const char **path)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == INPUT_JSONL && inputs->looks[i].documents == 0) {
+        if (dump_kind(inputs->dumps[i]) == SOURCE_JSONL && inputs->looks[i].documents == 0) {
             *path = inputs_name(inputs, i);
             return &inputs->looks[i];
         }
@@ -91,7 +91,7 @@ static void warn_repeated(const struct inputs *inputs)
         log_warn("%s and %zu more are named twice, and are read twice", inputs_name(inputs, first), count - 1);
 }
 
-static bool have_kind(const struct inputs *inputs, enum input_kind kind)
+static bool have_kind(const struct inputs *inputs, enum source_kind kind)
 {
     for (size_t i = 0; i < inputs->count; i++)
         if (dump_kind(inputs->dumps[i]) == kind)
@@ -103,12 +103,12 @@ static void note_idle_options(const struct dsdata_settings *settings, const stru
 {
     static const struct {
         const char *name;
-        enum input_kind kind;
+        enum source_kind kind;
         const char *what;
-    } options[] = {{"text-form", INPUT_TEXT, "plain text"}, {"text-key", INPUT_JSONL, "JSON lines"},
-                   {"id-key", INPUT_JSONL, "JSON lines"},   {"keep", INPUT_WIKI, "a wiki"},
-                   {"drop", INPUT_WIKI, "a wiki"},          {"variant", INPUT_WIKI, "a wiki"},
-                   {"templates", INPUT_WIKI, "a wiki"}};
+    } options[] = {{"text-form", SOURCE_TEXT, "plain text"}, {"text-key", SOURCE_JSONL, "JSON lines"},
+                   {"id-key", SOURCE_JSONL, "JSON lines"},   {"keep", SOURCE_WIKI, "a wiki"},
+                   {"drop", SOURCE_WIKI, "a wiki"},          {"variant", SOURCE_WIKI, "a wiki"},
+                   {"templates", SOURCE_WIKI, "a wiki"}};
     static const char *const learning[] = {"vocab-size", "algo", "unused", "min-frequency", "limit-alphabet"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (settings_given(settings, options[i].name) && !have_kind(inputs, options[i].kind))

@@ -160,11 +160,11 @@ const char *look_language(const struct dump *dump, const char *text_key)
 {
     struct buf lines = {0}, texts = {0};
     head_lines(dump, &lines, NULL);
-    if (dump_kind(dump) == INPUT_JSONL)
+    if (dump_kind(dump) == SOURCE_JSONL)
         add_texts(buf_str(&lines), text_key, &texts);
-    else if (dump_kind(dump) == INPUT_WIKI)
+    else if (dump_kind(dump) == SOURCE_WIKI)
         add_paragraphs(buf_str(&lines), &texts);
-    const char *language = language_guess(buf_str(dump_kind(dump) == INPUT_TEXT ? &lines : &texts));
+    const char *language = language_guess(buf_str(dump_kind(dump) == SOURCE_TEXT ? &lines : &texts));
     buf_release(&lines);
     buf_release(&texts);
     return language;
@@ -184,13 +184,13 @@ void look_read(const struct dump *dump, const struct language *language, const c
 {
     struct buf head = {0}, texts = {0};
     *look = (struct look){.form = FORM_SENTENCES};
-    if (dump_kind(dump) == INPUT_WIKI)
+    if (dump_kind(dump) == SOURCE_WIKI)
         return;
     head_lines(dump, &head, &look->ill_formed);
     if (look->ill_formed > 0)
         look->seems_to_be = encoding_guess(dump_head(dump)).encoding;
     look->bytes = head.size;
-    if (dump_kind(dump) == INPUT_JSONL) {
+    if (dump_kind(dump) == SOURCE_JSONL) {
         look->documents = add_texts(buf_str(&head), text_key, &texts);
         describe_first(buf_str(&head), dump_head(dump).size < DUMP_HEAD_BYTES, text_key, look);
         look->sentences = count_sentences(buf_str(&texts), language);

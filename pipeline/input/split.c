@@ -55,9 +55,9 @@ void split_ids_read(struct split_ids *ids, const struct dump *dump, const char *
 {
     const struct str head = dump_head(dump);
     *ids = (struct split_ids){0};
-    if (dump_kind(dump) == INPUT_JSONL)
+    if (dump_kind(dump) == SOURCE_JSONL)
         read_lines(ids, head, head.size < DUMP_HEAD_BYTES, id_key);
-    else if (dump_kind(dump) == INPUT_WIKI)
+    else if (dump_kind(dump) == SOURCE_WIKI)
         read_pages(ids, head);
 }
 

@@ -3,6 +3,7 @@
 #define PIPELINE_PARTS_DSDATA_SETTINGS_H
 
 #include "base/opts.h"
+#include "shards/manifest.h"
 
 #include <string.h>
 
@@ -16,16 +17,16 @@ enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 
 struct dsdata_settings {
     /* inputs */
-    struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
-    const char *spool;                  /* the file that "-" was stored in (spool.h); NULL: it is read as a pipe */
-    const char *lang;                   /* NULL: what the dump says */
-    const char *variant;                /* of the wiki's spellings; NULL: none */
-    const char *text_key, *id_key;      /* of JSON lines */
-    const char *encoding;               /* of the inputs; NULL: UTF-8 */
-    int text_form;                      /* enum text_form of page_parts.h */
-    uint64_t limit;                     /* 0: no limit */
-    bool salvage;                       /* skip damage, and count it */
-    uint64_t max_ratio;                 /* of text to bzip2 */
+    struct opt_paths inputs[SOURCE_KINDS]; /* those named as a kind; bare arguments are recognised */
+    const char *spool;                     /* the file that "-" was stored in (spool.h); NULL: it is read as a pipe */
+    const char *lang;                      /* NULL: what the dump says */
+    const char *variant;                   /* of the wiki's spellings; NULL: none */
+    const char *text_key, *id_key;         /* of JSON lines */
+    const char *encoding;                  /* of the inputs; NULL: UTF-8 */
+    int text_form;                         /* enum text_form of page_parts.h */
+    uint64_t limit;                        /* 0: no limit */
+    bool salvage;                          /* skip damage, and count it */
+    uint64_t max_ratio;                    /* of text to bzip2 */
 
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */
@@ -77,6 +78,24 @@ struct dsdata_settings {
     int argc; /* the command line, for build.json */
     char **argv;
 };
+
+/* How many inputs were named as a kind. */
+static inline size_t settings_named_inputs(const struct dsdata_settings *settings)
+{
+    size_t count = 0;
+    for (size_t kind = 0; kind < SOURCE_KINDS; kind++)
+        count += settings->inputs[kind].count;
+    return count;
+}
+
+/* Input i as typed, in the order of reading: those named as a kind, by kind, then the bare ones. */
+static inline const char *settings_input(const struct dsdata_settings *settings, const struct opt_paths *bare, size_t i)
+{
+    for (size_t kind = 0; kind < SOURCE_KINDS; i -= settings->inputs[kind++].count)
+        if (i < settings->inputs[kind].count)
+            return settings->inputs[kind].items[i];
+    return bare->items[i];
+}
 
 /* The file that --templates names, or NULL. */
 static inline const char *settings_templates_file(const struct dsdata_settings *settings)

@@ -8,6 +8,7 @@
 #define PIPELINE_PARTS_PAGE_PARTS_H
 
 #include "base/str.h"
+#include "shards/manifest.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,9 +18,6 @@
 #define GROUP_BYTES_MAX    (16u << 20) /* a larger group is closed at the next page start */
 #define PAGE_BYTES_MAX     (16u << 20) /* a longer page is skipped and counted */
 #define PIECE_BYTES_MAX    (24u << 20) /* decoded text of a window that waits for the cut; cut decodes the rest */
-
-/* What a file holds; recognised by content, never by name. */
-enum input_kind { INPUT_SNIFF, INPUT_WIKI, INPUT_TEXT, INPUT_JSONL };
 
 /* The layout of plain text: what a line is, and what a document is. */
 enum text_form {
@@ -62,11 +60,11 @@ struct record {
 /* The pages that begin in one window (or the part of them that fits). The memory belongs to the job on the belt and is
  * reused. */
 struct group {
-    uint32_t file;   /* index of the input */
-    uint32_t window; /* index of the window in that file */
-    uint32_t part;   /* 0, or more where a group was closed at GROUP_BYTES_MAX */
-    enum input_kind kind;
-    struct buf text; /* the records, one after the other, without what was between them */
+    uint32_t file;         /* index of the input */
+    uint32_t window;       /* index of the window in that file */
+    uint32_t part;         /* 0, or more where a group was closed at GROUP_BYTES_MAX */
+    enum source_kind kind; /* what the input holds */
+    struct buf text;       /* the records, one after the other, without what was between them */
     struct record *records;
     size_t record_count, record_capacity;
     uint64_t oversize;            /* records skipped because they exceed PAGE_BYTES_MAX, */

@@ -130,7 +130,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
 {
     struct dsdata_settings *settings = argument;
     if (settings->check) {
-        if (bare.count || settings->wiki.count || settings->text.count || settings->jsonl.count || settings->out)
+        if (bare.count || settings_named_inputs(settings) || settings->out)
             return fail(err, ERR_USAGE, "--check reads a vocabulary: it takes no inputs and no --out");
         return vocab_check(settings, err);
     }

@@ -53,7 +53,7 @@ static void find(const void *context, void *worker, void *slot)
     struct job *job = slot;
     struct group *group = &job->feed.group;
     job->index = NOT_HERE;
-    if (group->kind != INPUT_WIKI)
+    if (group->kind != SOURCE_WIKI)
         return;
     const struct siteinfo *siteinfo = explanation->inputs->articles[job->feed.file].siteinfo;
     for (size_t i = 0; i < group->record_count && job->index == NOT_HERE; i++) {
@@ -123,7 +123,7 @@ static bool any_dump(const struct inputs *inputs)
 {
     bool any = false;
     for (size_t i = 0; i < inputs->count; i++)
-        any |= dump_kind(inputs->dumps[i]) == INPUT_WIKI;
+        any |= dump_kind(inputs->dumps[i]) == SOURCE_WIKI;
     return any;
 }
 

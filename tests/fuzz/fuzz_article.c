@@ -35,7 +35,7 @@ static void check_text(const struct article_options *options, const struct group
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    static const enum input_kind kinds[] = {INPUT_WIKI, INPUT_TEXT, INPUT_JSONL};
+    static const enum source_kind kinds[] = {SOURCE_WIKI, SOURCE_TEXT, SOURCE_JSONL};
     static struct article_reader *reader; /* kept: what it read before must not matter */
     static struct article_options options;
     struct record record = {0, 0, RECORD_NOWHERE};

@@ -21,7 +21,7 @@ static void the_siteinfo_is_read(void **state)
     add_dump(&text, 3, 100, 1);
     assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
     const struct siteinfo *info = dump_siteinfo(dump);
-    assert_int_equal(dump_kind(dump), INPUT_WIKI);
+    assert_int_equal(dump_kind(dump), SOURCE_WIKI);
     assert_int_equal(dump_container(dump), CONTAINER_NONE);
     assert_int_equal(dump_bytes(dump), text.size);
     assert_int_equal(dump_windows(dump), (text.size + 49) / 50);
@@ -46,7 +46,7 @@ static void the_siteinfo_is_read(void **state)
 
 struct sniff_case {
     struct str bytes;
-    enum input_kind asked, found; /* found INPUT_SNIFF: refused */
+    enum source_kind asked, found; /* found SOURCE_UNKNOWN: refused */
     enum error_kind error;
     const char *text, *hint; /* parts of the message */
 };
@@ -57,98 +57,100 @@ struct sniff_case {
     }
 #define REFUSED(bytes, asked, error, text, hint)                                                                       \
     {                                                                                                                  \
-        {bytes, sizeof(bytes) - 1}, asked, INPUT_SNIFF, error, text, hint                                              \
+        {bytes, sizeof(bytes) - 1}, asked, SOURCE_UNKNOWN, error, text, hint                                           \
     }
 
 static const struct sniff_case sniff_cases[] = {
-    FOUND("<mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
-    FOUND("\xef\xbb\xbf <?xml version=\"1.0\"?>\n<mediawiki>\n<page>", INPUT_WIKI, INPUT_WIKI),
-    FOUND("Hello.\n", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("{{Infobox}} is text\n", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("{| class=\"wikitable\"\n", INPUT_SNIFF, INPUT_TEXT),
-    REFUSED("gr\xfc\xdf Gott, a line of text in Latin-1", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8",
+    FOUND("<mediawiki><page>", SOURCE_UNKNOWN, SOURCE_WIKI),
+    FOUND("\xef\xbb\xbf <?xml version=\"1.0\"?>\n<mediawiki>\n<page>", SOURCE_WIKI, SOURCE_WIKI),
+    FOUND("Hello.\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    FOUND("{{Infobox}} is text\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    FOUND("{| class=\"wikitable\"\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    REFUSED("gr\xfc\xdf Gott, a line of text in Latin-1", SOURCE_UNKNOWN, ERR_UNSAFE, "is not text in UTF-8",
             "--encoding windows-1252"),
-    FOUND("\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("BZh is how bzip2 begins", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("{\"text\": \"x\"}\n", INPUT_SNIFF, INPUT_JSONL),
-    FOUND("\n { \"text\": \"x\"}\n", INPUT_SNIFF, INPUT_JSONL),
-    FOUND("{}", INPUT_JSONL, INPUT_JSONL),
-    FOUND("{\"text\": \"x\"}\n", INPUT_TEXT, INPUT_TEXT),
-    FOUND("<doc id=1>\nText\n", INPUT_TEXT, INPUT_TEXT),
-    REFUSED("", INPUT_SNIFF, ERR_INPUT, "empty", ""),
-    REFUSED(" \n\n\t ", INPUT_TEXT, ERR_INPUT, "blanks", ""),
-    REFUSED("<mediawiki></mediawiki>", INPUT_SNIFF, ERR_INPUT, "without pages", ""),
-    REFUSED("<doc id=\"1\" title=\"A\">\nText\n", INPUT_SNIFF, ERR_INPUT, "WikiExtractor", "--text"),
-    REFUSED("<feed>\n<doc>\n", INPUT_SNIFF, ERR_INPUT, "markup", "--text"),
-    REFUSED("Hello.\n", INPUT_WIKI, ERR_INPUT, "not a MediaWiki dump", "--text"),
-    REFUSED("Hello.\n", INPUT_JSONL, ERR_INPUT, "not JSONL", ""),
-    REFUSED("{\"text\": \"x\"}\n", INPUT_WIKI, ERR_INPUT, "not a MediaWiki dump", "--jsonl"),
-    REFUSED("<mediawiki><page>", INPUT_TEXT, ERR_INPUT, "not text", "--wiki"),
-    REFUSED("<mediawiki><page>", INPUT_JSONL, ERR_INPUT, "not JSONL", "--wiki"),
-    REFUSED("<mediawiki <page>", INPUT_SNIFF, ERR_INPUT, "not XML", ""),
-    REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", INPUT_SNIFF, ERR_INPUT, "HTML", "download"),
-    REFUSED("<HTML><body>", INPUT_WIKI, ERR_INPUT, "HTML", ""),
-    REFUSED("<HTML><body>", INPUT_TEXT, ERR_INPUT, "HTML", "pandoc -f html"),
-    REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", INPUT_SNIFF, ERR_UNSAFE, "DOCTYPE", ""),
+    FOUND("\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", SOURCE_UNKNOWN, SOURCE_TEXT),
+    FOUND("BZh is how bzip2 begins", SOURCE_UNKNOWN, SOURCE_TEXT),
+    FOUND("{\"text\": \"x\"}\n", SOURCE_UNKNOWN, SOURCE_JSONL),
+    FOUND("\n { \"text\": \"x\"}\n", SOURCE_UNKNOWN, SOURCE_JSONL),
+    FOUND("{}", SOURCE_JSONL, SOURCE_JSONL),
+    FOUND("{\"text\": \"x\"}\n", SOURCE_TEXT, SOURCE_TEXT),
+    FOUND("<doc id=1>\nText\n", SOURCE_TEXT, SOURCE_TEXT),
+    REFUSED("", SOURCE_UNKNOWN, ERR_INPUT, "empty", ""),
+    REFUSED(" \n\n\t ", SOURCE_TEXT, ERR_INPUT, "blanks", ""),
+    REFUSED("<mediawiki></mediawiki>", SOURCE_UNKNOWN, ERR_INPUT, "without pages", ""),
+    REFUSED("<doc id=\"1\" title=\"A\">\nText\n", SOURCE_UNKNOWN, ERR_INPUT, "WikiExtractor", "--text"),
+    REFUSED("<feed>\n<doc>\n", SOURCE_UNKNOWN, ERR_INPUT, "markup", "--text"),
+    REFUSED("Hello.\n", SOURCE_WIKI, ERR_INPUT, "not a MediaWiki dump", "--text"),
+    REFUSED("Hello.\n", SOURCE_JSONL, ERR_INPUT, "not JSONL", ""),
+    REFUSED("{\"text\": \"x\"}\n", SOURCE_WIKI, ERR_INPUT, "not a MediaWiki dump", "--jsonl"),
+    REFUSED("<mediawiki><page>", SOURCE_TEXT, ERR_INPUT, "not text", "--wiki"),
+    REFUSED("<mediawiki><page>", SOURCE_JSONL, ERR_INPUT, "not JSONL", "--wiki"),
+    REFUSED("<mediawiki <page>", SOURCE_UNKNOWN, ERR_INPUT, "not XML", ""),
+    REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", SOURCE_UNKNOWN, ERR_INPUT, "HTML", "download"),
+    REFUSED("<HTML><body>", SOURCE_WIKI, ERR_INPUT, "HTML", ""),
+    REFUSED("<HTML><body>", SOURCE_TEXT, ERR_INPUT, "HTML", "pandoc -f html"),
+    REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", SOURCE_UNKNOWN, ERR_UNSAFE, "DOCTYPE", ""),
     REFUSED("\x7f"
             "ELF\0\0\0\1\2\3",
-            INPUT_SNIFF, ERR_INPUT, "neither", ""),
-    FOUND("a\0b", INPUT_TEXT, INPUT_TEXT),
-    REFUSED("a\0b", INPUT_SNIFF, ERR_INPUT, "NUL", "--text FILE"),
-    REFUSED("H\0e\0l\0l\0o\0", INPUT_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16le"),
-    REFUSED("\0H\0e\0l\0l\0o", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16be"),
-    REFUSED("\0\0\0H\0\0\0e\0\0\0y", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-32be"),
-    REFUSED("\xcb\xcf\xd4 \xc9 \xc4\xcf\xcd", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding koi8-r"),
-    REFUSED("\x1b$B\x25\x46\x1b(B", INPUT_SNIFF, ERR_UNSAFE, "is not text in UTF-8", "--encoding iso-2022-jp"),
-    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", INPUT_SNIFF, ERR_INPUT, "neither a dump nor text", ""),
-    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", INPUT_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding NAME"),
-    REFUSED("na\xc3\xafve, caf\xc3\xa9, \xe2\x80\x9cso\xe2\x80\x9d and \xff", INPUT_TEXT, ERR_UNSAFE,
+            SOURCE_UNKNOWN, ERR_INPUT, "neither", ""),
+    FOUND("a\0b", SOURCE_TEXT, SOURCE_TEXT),
+    REFUSED("a\0b", SOURCE_UNKNOWN, ERR_INPUT, "NUL", "--text FILE"),
+    REFUSED("H\0e\0l\0l\0o\0", SOURCE_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16le"),
+    REFUSED("\0H\0e\0l\0l\0o", SOURCE_UNKNOWN, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-16be"),
+    REFUSED("\0\0\0H\0\0\0e\0\0\0y", SOURCE_UNKNOWN, ERR_UNSAFE, "is not text in UTF-8", "--encoding utf-32be"),
+    REFUSED("\xcb\xcf\xd4 \xc9 \xc4\xcf\xcd", SOURCE_UNKNOWN, ERR_UNSAFE, "is not text in UTF-8", "--encoding koi8-r"),
+    REFUSED("\x1b$B\x25\x46\x1b(B", SOURCE_UNKNOWN, ERR_UNSAFE, "is not text in UTF-8", "--encoding iso-2022-jp"),
+    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", SOURCE_UNKNOWN, ERR_INPUT, "neither a dump nor text", ""),
+    REFUSED("\x01\x02\x03\xff\xfe\x04\x05\x06", SOURCE_TEXT, ERR_UNSAFE, "is not text in UTF-8", "--encoding NAME"),
+    REFUSED("na\xc3\xafve, caf\xc3\xa9, \xe2\x80\x9cso\xe2\x80\x9d and \xff", SOURCE_TEXT, ERR_UNSAFE,
             "is not text in UTF-8", "--encoding utf-8-lossy"),
-    FOUND("{\"text\": \"gr\xfc\xdf\"}\n", INPUT_SNIFF, INPUT_JSONL),
-    REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_SNIFF, ERR_INPUT,
+    FOUND("{\"text\": \"gr\xfc\xdf\"}\n", SOURCE_UNKNOWN, SOURCE_JSONL),
+    REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", SOURCE_UNKNOWN, ERR_INPUT,
             "index of a multistream dump", "-multistream.xml.bz2"),
-    REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", INPUT_TEXT, ERR_INPUT,
+    REFUSED("617:10:AccessibleComputing\n617:12:Anarchism\n617:13:A: B\n", SOURCE_TEXT, ERR_INPUT,
             "index of a multistream dump", "-multistream.xml.bz2"),
-    FOUND("10:30:00 The train leaves.\n11:00 It arrives.\n", INPUT_SNIFF, INPUT_TEXT),
-    REFUSED("-- MySQL dump 10.19\n--\nCREATE TABLE `page` (\n", INPUT_SNIFF, ERR_INPUT, "SQL dump", "pages-articles"),
-    REFUSED("[\n{\"type\":\"item\",\"id\":\"Q1\",\"labels\":{}},\n", INPUT_SNIFF, ERR_INPUT, "Wikidata",
+    FOUND("10:30:00 The train leaves.\n11:00 It arrives.\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    REFUSED("-- MySQL dump 10.19\n--\nCREATE TABLE `page` (\n", SOURCE_UNKNOWN, ERR_INPUT, "SQL dump",
             "pages-articles"),
-    REFUSED("One line.\rAnother.\rA third.", INPUT_TEXT, ERR_UNSAFE, "in CR alone", "tr '\\r' '\\n' < dump-test-"),
-    FOUND("One line, and a stray \r.", INPUT_TEXT, INPUT_TEXT),
-    REFUSED("PAR1\x15\x04\x15", INPUT_SNIFF, ERR_UNSAFE, "a Parquet file", "--jsonl -"),
-    REFUSED("\x04\x22\x4d\x18", INPUT_SNIFF, ERR_UNSAFE, "is an LZ4 file", "lz4 -dc"),
-    FOUND("[1] Smith, 1990.\n", INPUT_SNIFF, INPUT_TEXT),
-    FOUND("One, two\nthree, four\n", INPUT_SNIFF, INPUT_TEXT),
-    REFUSED("[{\"text\": \"x\"}]", INPUT_TEXT, ERR_UNSAFE, "JSON array", "jq -c"),
-    REFUSED("id,text\n1,\"a, b\"\n", INPUT_TEXT, ERR_UNSAFE, "a table (CSV)", "--text-form lines"),
-    REFUSED("[\n {\"text\": \"x\"}]", INPUT_SNIFF, ERR_UNSAFE, "JSON array", "jq -c '.[]' dump-test-"),
-    REFUSED("[[1]]", INPUT_JSONL, ERR_UNSAFE, "JSON array", "jq"),
-    REFUSED("id,text\n1,\"a, b\"\n", INPUT_SNIFF, ERR_UNSAFE, "a table (CSV)", "csv.DictReader(sys.stdin)"),
-    REFUSED("text,label\n\"One line,\nand another.\",0\n", INPUT_SNIFF, ERR_UNSAFE, "a table (CSV)", "csv.DictReader"),
-    FOUND("text,label\n\"One line,\nand another.\n", INPUT_SNIFF, INPUT_TEXT),
-    REFUSED("\"id\"\t\"text\"\r\n1\ta b\r\n", INPUT_JSONL, ERR_UNSAFE, "a table", "delimiter=\"\\t\""),
-    REFUSED("%PDF-1.7\n%\xe2\xe3", INPUT_TEXT, ERR_UNSAFE, "PDF", "pdftotext dump-test-"),
-    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in utf-16", "--encoding utf-16"),
-    REFUSED("\xff\xfe\0\0H\0\0\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in utf-32", "--encoding utf-32"),
-    FOUND("<?xml version=\"1.0\" encoding=\"utf-8\"?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
-    FOUND("<?xml version=\"1.0\" encoding = 'US-ASCII'?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
-    FOUND("<?xml version=\"1.0\"?><mediawiki a=\"encoding='x'\"><page>", INPUT_SNIFF, INPUT_WIKI),
-    REFUSED("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
+    REFUSED("[\n{\"type\":\"item\",\"id\":\"Q1\",\"labels\":{}},\n", SOURCE_UNKNOWN, ERR_INPUT, "Wikidata",
+            "pages-articles"),
+    REFUSED("One line.\rAnother.\rA third.", SOURCE_TEXT, ERR_UNSAFE, "in CR alone", "tr '\\r' '\\n' < dump-test-"),
+    FOUND("One line, and a stray \r.", SOURCE_TEXT, SOURCE_TEXT),
+    REFUSED("PAR1\x15\x04\x15", SOURCE_UNKNOWN, ERR_UNSAFE, "a Parquet file", "--jsonl -"),
+    REFUSED("\x04\x22\x4d\x18", SOURCE_UNKNOWN, ERR_UNSAFE, "is an LZ4 file", "lz4 -dc"),
+    FOUND("[1] Smith, 1990.\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    FOUND("One, two\nthree, four\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    REFUSED("[{\"text\": \"x\"}]", SOURCE_TEXT, ERR_UNSAFE, "JSON array", "jq -c"),
+    REFUSED("id,text\n1,\"a, b\"\n", SOURCE_TEXT, ERR_UNSAFE, "a table (CSV)", "--text-form lines"),
+    REFUSED("[\n {\"text\": \"x\"}]", SOURCE_UNKNOWN, ERR_UNSAFE, "JSON array", "jq -c '.[]' dump-test-"),
+    REFUSED("[[1]]", SOURCE_JSONL, ERR_UNSAFE, "JSON array", "jq"),
+    REFUSED("id,text\n1,\"a, b\"\n", SOURCE_UNKNOWN, ERR_UNSAFE, "a table (CSV)", "csv.DictReader(sys.stdin)"),
+    REFUSED("text,label\n\"One line,\nand another.\",0\n", SOURCE_UNKNOWN, ERR_UNSAFE, "a table (CSV)",
+            "csv.DictReader"),
+    FOUND("text,label\n\"One line,\nand another.\n", SOURCE_UNKNOWN, SOURCE_TEXT),
+    REFUSED("\"id\"\t\"text\"\r\n1\ta b\r\n", SOURCE_JSONL, ERR_UNSAFE, "a table", "delimiter=\"\\t\""),
+    REFUSED("%PDF-1.7\n%\xe2\xe3", SOURCE_TEXT, ERR_UNSAFE, "PDF", "pdftotext dump-test-"),
+    REFUSED("\xff\xfeH\0i\0", SOURCE_TEXT, ERR_UNSAFE, "is encoded in utf-16", "--encoding utf-16"),
+    REFUSED("\xff\xfe\0\0H\0\0\0", SOURCE_TEXT, ERR_UNSAFE, "is encoded in utf-32", "--encoding utf-32"),
+    FOUND("<?xml version=\"1.0\" encoding=\"utf-8\"?><mediawiki><page>", SOURCE_UNKNOWN, SOURCE_WIKI),
+    FOUND("<?xml version=\"1.0\" encoding = 'US-ASCII'?><mediawiki><page>", SOURCE_UNKNOWN, SOURCE_WIKI),
+    FOUND("<?xml version=\"1.0\"?><mediawiki a=\"encoding='x'\"><page>", SOURCE_UNKNOWN, SOURCE_WIKI),
+    REFUSED("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mediawiki><page>", SOURCE_UNKNOWN, ERR_UNSAFE,
             "in iso-8859-1", "--encoding iso-8859-1"),
-    REFUSED("\xef\xbb\xbf<?xml version='1.0' encoding\n= 'koi8-r' ?><mediawiki><page>", INPUT_WIKI, ERR_UNSAFE,
+    REFUSED("\xef\xbb\xbf<?xml version='1.0' encoding\n= 'koi8-r' ?><mediawiki><page>", SOURCE_WIKI, ERR_UNSAFE,
             "in koi8-r", "--encoding koi8-r"),
-    REFUSED("<?xml version=\"1.0\" encoding=\"x' -o y\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
+    REFUSED("<?xml version=\"1.0\" encoding=\"x' -o y\"?><mediawiki><page>", SOURCE_UNKNOWN, ERR_UNSAFE,
             "an unknown encoding", "find out"),
-    REFUSED("\x1f\x8b\x08\0\0\0", INPUT_WIKI, ERR_INPUT, "truncated", "download"),
-    REFUSED("\x28\xb5\x2f\xfd no frame", INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
+    REFUSED("\x1f\x8b\x08\0\0\0", SOURCE_WIKI, ERR_INPUT, "truncated", "download"),
+    REFUSED("\x28\xb5\x2f\xfd no frame", SOURCE_UNKNOWN, ERR_INPUT, "damaged", "download"),
     REFUSED("\xfd"
             "7zXZ\0 no stream",
-            INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
-    REFUSED("LZIP", INPUT_SNIFF, ERR_UNSAFE, "lzip", "-input | dsdata build --out D -"),
-    REFUSED("7z\xbc\xaf\x27\x1c", INPUT_SNIFF, ERR_UNSAFE, "7-Zip", "7z x -so"),
-    REFUSED("PK\3\4", INPUT_SNIFF, ERR_UNSAFE, "zip", "unzip -p"),
-    REFUSED("BZh9", INPUT_SNIFF, ERR_INPUT, "truncated", "download"),
-    REFUSED("BZh9 is not bzip2", INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
+            SOURCE_UNKNOWN, ERR_INPUT, "damaged", "download"),
+    REFUSED("LZIP", SOURCE_UNKNOWN, ERR_UNSAFE, "lzip", "-input | dsdata build --out D -"),
+    REFUSED("7z\xbc\xaf\x27\x1c", SOURCE_UNKNOWN, ERR_UNSAFE, "7-Zip", "7z x -so"),
+    REFUSED("PK\3\4", SOURCE_UNKNOWN, ERR_UNSAFE, "zip", "unzip -p"),
+    REFUSED("BZh9", SOURCE_UNKNOWN, ERR_INPUT, "truncated", "download"),
+    REFUSED("BZh9 is not bzip2", SOURCE_UNKNOWN, ERR_INPUT, "damaged", "download"),
 };
 
 /* Reads to the end or the first error. */
@@ -318,7 +320,7 @@ static void a_byte_order_mark_is_no_text(void **state)
     struct error err;
     for (size_t window = 1; window < 8; window++) {
         struct dump_options options = small_options(window);
-        options.kind = INPUT_JSONL;
+        options.kind = SOURCE_JSONL;
         buf_reset(&file);
         if (window % 2)
             add_stream(&file, STR("\xef\xbb\xbf{}"), 9, window);
@@ -663,7 +665,7 @@ static void text_and_jsonl_restart_too(void **state)
         const char *path = test_file(buf_str(&file));
         for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
             struct dump_options options = small_options(window);
-            options.kind = shape < 2 ? INPUT_TEXT : INPUT_JSONL;
+            options.kind = shape < 2 ? SOURCE_TEXT : SOURCE_JSONL;
             options.group_bytes_max = 150;
             static const uint32_t blank_lines[] = {1, 0, 2, WHOLE_FILE};
             for (size_t i = 0; i < (shape < 2 ? sizeof blank_lines / sizeof *blank_lines : 1); i++) {

@@ -16,8 +16,8 @@ static void take_group(struct buf *out, const struct group *group, struct str te
 
 /* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Where window `restart` begins, another
  * struct pages continues, if all earlier records were given. Returns what pages_end returns. */
-static int cut_restarting(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes, size_t restart,
-                          const struct dump_options *options, struct buf *out)
+static int cut_restarting(enum source_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
+                          size_t restart, const struct dump_options *options, struct buf *out)
 {
     struct pages pages;
     struct group group = {0};
@@ -55,14 +55,14 @@ static int cut_restarting(enum input_kind kind, struct str text, size_t window_b
     return result;
 }
 
-static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
+static int cut(enum source_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
                const struct dump_options *options, struct buf *out)
 {
     return cut_restarting(kind, text, window_bytes, span_bytes, SIZE_MAX, options, out);
 }
 
 /* Expects `expected` from one window, with spans of every size. */
-static void assert_cut(enum input_kind kind, struct str text, const struct dump_options *options, const char *expected)
+static void assert_cut(enum source_kind kind, struct str text, const struct dump_options *options, const char *expected)
 {
     struct buf out = {0};
     for (size_t span = 1; span <= text.size; span++) {
@@ -76,15 +76,15 @@ static void pages_are_the_text_between_their_tags(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_WIKI,
+    assert_cut(SOURCE_WIKI,
                STR("<mediawiki a><siteinfo/>\n <page>one</page>\n< page>no</page><pages>no</pages>"
                    "<page></page><<page>x<page </page ></p</page></mediawiki>tail"),
                &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 16\n<page>one</page>\n-- 13\n<page></page>\n"
                "-- 31\n<page>x<page </page ></p</page>\n");
-    assert_cut(INPUT_WIKI, STR("<mediawiki></mediawiki>"), &options, "");
+    assert_cut(SOURCE_WIKI, STR("<mediawiki></mediawiki>"), &options, "");
     /* concatenated dumps */
-    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page></mediawiki><mediawiki><page>2</page></mediawiki>"), &options,
+    assert_cut(SOURCE_WIKI, STR("<mediawiki><page>1</page></mediawiki><mediawiki><page>2</page></mediawiki>"), &options,
                "== file 3 window 0 part 0 records 2 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n");
 }
 
@@ -92,7 +92,7 @@ static void a_page_that_is_not_closed_spoils_no_other(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_WIKI, STR("<mediawiki><page>broken<page>good</page><page>off</mediawiki>"), &options,
+    assert_cut(SOURCE_WIKI, STR("<mediawiki><page>broken<page>good</page><page>off</mediawiki>"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 12\n<page>broken\n-- 17\n<page>good</page>\n-- "
                "9\n<page>off\n");
 }
@@ -107,7 +107,7 @@ static void an_open_wiki_is_truncated(void **state)
         "<page></page>",          "<mediawiki></mediawiki><mediawiki>", "<mediawiki></mediawiki><page>",
         "<mediawiki></mediawiki", "<mediawiki><page></mediawik>"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_int_equal(cut(INPUT_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
+        assert_int_equal(cut(SOURCE_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
     buf_release(&out);
 }
 
@@ -115,19 +115,19 @@ static void documents_end_at_blank_lines(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_TEXT, STR("\n \r\n  one\ntwo \n\n\n\nthree\r\n \t\r\nfour"), &options,
+    assert_cut(SOURCE_TEXT, STR("\n \r\n  one\ntwo \n\n\n\nthree\r\n \t\r\nfour"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\none\ntwo\n-- 5\nthree\n-- 4\nfour\n");
-    assert_cut(INPUT_TEXT, STR("a\n\nb\n"), &options,
+    assert_cut(SOURCE_TEXT, STR("a\n\nb\n"), &options,
                "== file 3 window 0 part 0 records 2 oversize 0\n-- 1\na\n-- 1\nb\n");
-    assert_cut(INPUT_TEXT, STR("a\nb\n   "), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 3\na\nb\n");
-    assert_cut(INPUT_TEXT, STR("a\nb\n   c"), &options,
+    assert_cut(SOURCE_TEXT, STR("a\nb\n   "), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 3\na\nb\n");
+    assert_cut(SOURCE_TEXT, STR("a\nb\n   c"), &options,
                "== file 3 window 0 part 0 records 1 oversize 0\n-- 8\na\nb\n   c\n");
-    assert_cut(INPUT_TEXT, STR(" \n\t\n\n"), &options, "");
+    assert_cut(SOURCE_TEXT, STR(" \n\t\n\n"), &options, "");
 }
 
 /* Cuts for windows and spans of every size, and restarts at every window; the groups expected are computed from whole
  * lines. */
-static void assert_documents(enum input_kind kind, struct str text, const struct dump_options *options)
+static void assert_documents(enum source_kind kind, struct str text, const struct dump_options *options)
 {
     struct buf out = {0}, expected = {0}, body = {0};
     for (size_t window = 1; window <= text.size; window++) {
@@ -144,7 +144,7 @@ static void assert_documents(enum input_kind kind, struct str text, const struct
                 for (to = stop; strchr(" \t\r", text.data[to - 1]);)
                     to--;
             at = stop + 1;
-            if (from == SIZE_MAX || (shows && options->blank_lines == 1 && kind == INPUT_TEXT && at <= text.size))
+            if (from == SIZE_MAX || (shows && options->blank_lines == 1 && kind == SOURCE_TEXT && at <= text.size))
                 continue; /* no record, or it may go on */
             if (from / window != last && records) {
                 buf_addf(&expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
@@ -178,7 +178,7 @@ static void a_line_that_shows_nothing_is_blank(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_TEXT, STR("a\n\xC2\xA0\nb\xC2\xA0\n \xE3\x80\x80\t\r\nc\n\xE2\x80\xA8\n"), &options,
+    assert_cut(SOURCE_TEXT, STR("a\n\xC2\xA0\nb\xC2\xA0\n \xE3\x80\x80\t\r\nc\n\xE2\x80\xA8\n"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 1\na\n-- 3\nb\xC2\xA0\n-- 1\nc\n");
     static const char *const blanks[] = {"",
                                          " \t",
@@ -198,7 +198,7 @@ static void a_line_that_shows_nothing_is_blank(void **state)
                          line, blank, form == 0 ? "" : "\n");
                 buf_text(&text);
                 options.blank_lines = form != 2;
-                assert_documents(form == 1 ? INPUT_JSONL : INPUT_TEXT, buf_str(&text), &options);
+                assert_documents(form == 1 ? SOURCE_JSONL : SOURCE_TEXT, buf_str(&text), &options);
                 buf_release(&text);
             }
 }
@@ -209,20 +209,20 @@ static void a_document_ends_at_as_many_blank_lines_as_asked_for(void **state)
     struct dump_options options = small_options(1);
     const struct str text = STR("\n\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n\n");
     options.blank_lines = 2;
-    assert_cut(INPUT_TEXT, text, &options,
+    assert_cut(SOURCE_TEXT, text, &options,
                "== file 3 window 0 part 0 records 2 oversize 0\n-- 6\na\nb\n\nc\n-- 4\nd\n\ne\n");
     options.blank_lines = 3;
-    assert_cut(INPUT_TEXT, text, &options,
+    assert_cut(SOURCE_TEXT, text, &options,
                "== file 3 window 0 part 0 records 2 oversize 0\n-- 6\na\nb\n\nc\n-- 4\nd\n\ne\n");
     options.blank_lines = 4;
-    assert_cut(INPUT_TEXT, text, &options,
+    assert_cut(SOURCE_TEXT, text, &options,
                "== file 3 window 0 part 0 records 1 oversize 0\n-- 19\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n");
     options.blank_lines = WHOLE_FILE;
-    assert_cut(INPUT_TEXT, text, &options,
+    assert_cut(SOURCE_TEXT, text, &options,
                "== file 3 window 0 part 0 records 1 oversize 0\n-- 19\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n");
-    assert_cut(INPUT_TEXT, STR("\n \n\u3000\n"), &options, "");
+    assert_cut(SOURCE_TEXT, STR("\n \n\u3000\n"), &options, "");
     options.blank_lines = 0;
-    assert_cut(INPUT_TEXT, STR("a\nb\n\n\u3000\nc"), &options,
+    assert_cut(SOURCE_TEXT, STR("a\nb\n\n\u3000\nc"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 1\na\n-- 1\nb\n-- 1\nc\n");
 }
 
@@ -248,7 +248,7 @@ static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
         struct group group = {0};
         struct buf out = {0};
         options.blank_lines = cases[i].blank_lines;
-        pages_init(&pages, &options, INPUT_TEXT, false);
+        pages_init(&pages, &options, SOURCE_TEXT, false);
         pages_peek(&pages, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
         for (size_t k = 0; k < group.record_count; k++)
             buf_addf(&out, "%.*s|", (int)group.records[k].size, group.text.data + group.records[k].offset);
@@ -263,7 +263,7 @@ static void a_json_line_is_a_record(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_JSONL, STR("\n{\"a\":1}\r\n  {} \n\n[]"), &options,
+    assert_cut(SOURCE_JSONL, STR("\n{\"a\":1}\r\n  {} \n\n[]"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\n{\"a\":1}\n-- 2\n{}\n-- 2\n[]\n");
 }
 
@@ -272,15 +272,15 @@ static void long_records_are_skipped_and_counted(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     options.page_bytes_max = 20;
-    assert_cut(INPUT_WIKI,
+    assert_cut(SOURCE_WIKI,
                STR("<mediawiki><page>1234567</page><page>12345678</page><page>too long<page>1</page></mediawiki>"),
                &options,
                "== file 3 window 0 part 0 records 3 oversize 1\n-- 20\n<page>1234567</page>\n-- 14\n<page>too long\n-- "
                "14\n<page>1</page>\n");
     options.page_bytes_max = 6; /* in text, trailing blanks count */
-    assert_cut(INPUT_TEXT, STR("1234\n\n123456\n7\n\n\n1\n2\n\n"), &options,
+    assert_cut(SOURCE_TEXT, STR("1234\n\n123456\n7\n\n\n1\n2\n\n"), &options,
                "== file 3 window 0 part 0 records 2 oversize 1\n-- 4\n1234\n-- 3\n1\n2\n");
-    assert_cut(INPUT_JSONL, STR("12345678\n12345\n1234567"), &options,
+    assert_cut(SOURCE_JSONL, STR("12345678\n12345\n1234567"), &options,
                "== file 3 window 0 part 0 records 1 oversize 2\n-- 5\n12345\n");
 }
 
@@ -289,13 +289,13 @@ static void a_long_group_is_given_in_parts(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     options.group_bytes_max = 28;
-    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"),
+    assert_cut(SOURCE_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"),
                &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n-- "
                "14\n<page>3</page>\n"
                "== file 3 window 0 part 1 records 1 oversize 0\n-- 14\n<page>4</page>\n");
     options.group_bytes_max = 0;
-    assert_cut(INPUT_TEXT, STR("1\n\n2\n\n3"), &options,
+    assert_cut(SOURCE_TEXT, STR("1\n\n2\n\n3"), &options,
                "== file 3 window 0 part 0 records 1 oversize 0\n-- 1\n1\n== file 3 window 0 part 1 records 1 oversize "
                "0\n-- 1\n2\n"
                "== file 3 window 0 part 2 records 1 oversize 0\n-- 1\n3\n");
@@ -312,7 +312,7 @@ static void a_record_is_in_the_group_where_it_begins(void **state)
     struct dump_options options = small_options(1);
     struct buf out = {0}, again = {0}, expected = {0};
     for (size_t window = 1; window < sizeof(wiki) + 1; window++) {
-        assert_int_equal(cut(INPUT_WIKI, STR(wiki), window, window, &options, &out), 0);
+        assert_int_equal(cut(SOURCE_WIKI, STR(wiki), window, window, &options, &out), 0);
         buf_reset(&expected);
         size_t last = SIZE_MAX, records = 0;
         struct buf body = {0};
@@ -337,7 +337,7 @@ static void a_record_is_in_the_group_where_it_begins(void **state)
         buf_release(&body);
         assert_same(buf_str(&out), buf_str(&expected));
         for (size_t span = 1; span < window; span++) {
-            assert_int_equal(cut(INPUT_WIKI, STR(wiki), window, span, &options, &again), 0);
+            assert_int_equal(cut(SOURCE_WIKI, STR(wiki), window, span, &options, &again), 0);
             assert_same(buf_str(&again), buf_str(&out));
         }
     }

@@ -10,7 +10,7 @@ struct salvaged {
 
 /* Reads a damaged file; every record must be in the `whole` text, in the same order. Returns false if the head is
  * damaged, which is an error even with --salvage. */
-static bool salvage(struct str file, enum input_kind kind, size_t window, struct str whole, struct salvaged *seen)
+static bool salvage(struct str file, enum source_kind kind, size_t window, struct str whole, struct salvaged *seen)
 {
     struct dump_options options = small_options(window);
     options.kind = kind;
@@ -77,7 +77,7 @@ static void pages_around_a_flipped_byte_are_whole(void **state)
             struct salvaged seen;
             file.data[at] ^= (char)(1 << at % 8);
             for (size_t w = 0; w < 3; w++) {
-                if (!salvage(buf_str(&file), INPUT_WIKI, windows[w], buf_str(&text), &seen))
+                if (!salvage(buf_str(&file), SOURCE_WIKI, windows[w], buf_str(&text), &seen))
                     continue;
                 opened++;
                 assert_true(seen.records >= PAGES - 4);
@@ -112,7 +112,7 @@ static void records_before_a_cut_are_complete(void **state)
         size_t before = 0;
         for (size_t size = 1; size < bytes.size; size += 37) {
             struct salvaged seen;
-            if (!salvage((struct str){bytes.data, size}, INPUT_WIKI, 700, buf_str(&text), &seen))
+            if (!salvage((struct str){bytes.data, size}, SOURCE_WIKI, 700, buf_str(&text), &seen))
                 continue;
             assert_true(seen.gaps == 1 || (seen.gaps == 0 && seen.records == PAGES && size + 20 > bytes.size));
             assert_true(seen.records >= before);
@@ -132,17 +132,17 @@ static void records_before_a_cut_are_complete(void **state)
 static void lines_begin_anew_after_a_gap(void **state)
 {
     (void)state;
-    for (int kind = INPUT_TEXT; kind <= INPUT_JSONL; kind++) {
+    for (int kind = SOURCE_TEXT; kind <= SOURCE_JSONL; kind++) {
         struct buf text = {0}, file = {0};
         uint64_t random = 9;
         for (unsigned i = 0; i < 80; i++)
-            buf_addf(&text, "{\"%u\": %u}\n%s", i, test_random(&random), kind == INPUT_TEXT && i % 4 == 3 ? "\n" : "");
+            buf_addf(&text, "{\"%u\": %u}\n%s", i, test_random(&random), kind == SOURCE_TEXT && i % 4 == 3 ? "\n" : "");
         add_stream(&file, buf_str(&text), 1, 200);
-        const size_t all = kind == INPUT_TEXT ? 20 : 80;
+        const size_t all = kind == SOURCE_TEXT ? 20 : 80;
         for (size_t at = 20; at < file.size; at += 9) {
             struct salvaged seen;
             file.data[at] ^= 16;
-            if (salvage(buf_str(&file), (enum input_kind)kind, 300, buf_str(&text), &seen)) {
+            if (salvage(buf_str(&file), (enum source_kind)kind, 300, buf_str(&text), &seen)) {
                 assert_true(seen.records >= all * 7 / 10);
                 assert_true(seen.records == all || seen.gaps == 1);
             }

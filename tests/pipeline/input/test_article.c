@@ -16,7 +16,7 @@ static enum page_fate fate_of(const char *text, uint64_t min_words)
     const struct article_options options = {
         .language = language_english(), .code = "", .form = FORM_LINES, .min_words = min_words};
     struct record record = {.size = strlen(text)};
-    struct group group = {.kind = INPUT_TEXT, .records = &record, .record_count = 1, .record_capacity = 1};
+    struct group group = {.kind = SOURCE_TEXT, .records = &record, .record_count = 1, .record_capacity = 1};
     struct article article;
     buf_add(&group.text, text, strlen(text));
     article_read(reader, &options, &group, 0, &article);
@@ -45,7 +45,8 @@ static void words_are_counted(void **state)
 }
 
 /* The text of a document, `{"text":"…"}` for JSON lines. */
-static void assert_text(enum input_kind kind, enum text_form form, bool wrapped, const char *text, const char *expected)
+static void assert_text(enum source_kind kind, enum text_form form, bool wrapped, const char *text,
+                        const char *expected)
 {
     struct article_reader *reader = article_open();
     const struct article_options options = {
@@ -66,22 +67,22 @@ static void blank_lines_are_left_out(void **state)
 {
     (void)state;
     const char *lines = "One.\n\u00a0\nTwo.\n \u3000\t\n\u200b\nThree.\n\u2028";
-    assert_text(INPUT_TEXT, FORM_SENTENCES, false, lines, "One.\nTwo.\nThree.\n");
-    assert_text(INPUT_TEXT, FORM_PARAGRAPHS, false, lines, "One.\nTwo.\nThree.\n");
-    assert_text(INPUT_TEXT, FORM_FILE, false, lines, "One.\nTwo.\nThree.\n");
-    assert_text(INPUT_JSONL, FORM_SENTENCES, false, "{\"text\": \"One.\\n\\u00a0\\nTwo.\\n\\ufeff\\n\"}",
+    assert_text(SOURCE_TEXT, FORM_SENTENCES, false, lines, "One.\nTwo.\nThree.\n");
+    assert_text(SOURCE_TEXT, FORM_PARAGRAPHS, false, lines, "One.\nTwo.\nThree.\n");
+    assert_text(SOURCE_TEXT, FORM_FILE, false, lines, "One.\nTwo.\nThree.\n");
+    assert_text(SOURCE_JSONL, FORM_SENTENCES, false, "{\"text\": \"One.\\n\\u00a0\\nTwo.\\n\\ufeff\\n\"}",
                 "One.\nTwo.\n");
-    assert_text(INPUT_JSONL, FORM_SENTENCES, false, "{\"text\": \"\\u3000\\n\\u00a0\\u200b\"}", "");
+    assert_text(SOURCE_JSONL, FORM_SENTENCES, false, "{\"text\": \"\\u3000\\n\\u00a0\\u200b\"}", "");
 }
 
 /* Lines of a wrapped paragraph are joined; blank lines and U+3000 begin another one. */
 static void wrapped_lines_are_joined(void **state)
 {
     (void)state;
-    assert_text(INPUT_TEXT, FORM_WRAPPED, true, "One\n  and a\t\r\nhalf.\n", "One and a half.\n");
-    assert_text(INPUT_TEXT, FORM_FILE, true, "One\nhalf.\n\n\nTwo\n \u3000\nThree and a well-\nknown four.\n",
+    assert_text(SOURCE_TEXT, FORM_WRAPPED, true, "One\n  and a\t\r\nhalf.\n", "One and a half.\n");
+    assert_text(SOURCE_TEXT, FORM_FILE, true, "One\nhalf.\n\n\nTwo\n \u3000\nThree and a well-\nknown four.\n",
                 "One half.\nTwo\nThree and a well-known four.\n");
-    assert_text(INPUT_TEXT, FORM_SECTIONS, true, "\u3000\u3000山の\n向こう。\n\u3000\u3000雨だ\nった。\n",
+    assert_text(SOURCE_TEXT, FORM_SECTIONS, true, "\u3000\u3000山の\n向こう。\n\u3000\u3000雨だ\nった。\n",
                 "\u3000\u3000山の向こう。\n\u3000\u3000雨だった。\n");
 }
 
