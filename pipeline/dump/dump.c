@@ -1,5 +1,5 @@
 /* The flow of a dump: open (recognise it, read its head), read, decode, cut, and the state for a restart. Start reading
- * at dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records),
+ * at dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), cutter (records),
  * sniff and siteinfo (the head). */
 #include "pipeline/dump/dump.h"
 
@@ -9,7 +9,7 @@
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/guess_encoding.h"
-#include "pipeline/dump/pages.h"
+#include "pipeline/dump/cutter.h"
 #include "pipeline/dump/siteinfo.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/sum.h"
@@ -37,7 +37,7 @@ struct dump {
 
     /* dump_cut's: */
     struct chain chain;
-    struct pages pages;
+    struct cutter cutter;
     uint64_t next_window; /* the next window to be cut */
     bool inside;          /* in that window: the previous call returned 1 */
     uint64_t expanded;    /* bytes of text of that window so far */
@@ -273,7 +273,7 @@ static void state_now(const struct dump *dump, struct dump_state *state)
                                  .head = dump->chain.head};
     if (dump_is_summed(dump))
         state->sum = dump->sum.is;
-    pages_state(&dump->pages, state);
+    cutter_state(&dump->cutter, state);
 }
 
 static void window_enter(struct dump *dump, const struct dump_piece *piece)
@@ -282,7 +282,7 @@ static void window_enter(struct dump *dump, const struct dump_piece *piece)
     assert(dump->rest.size == 0 && !dump->waits && !dump->failed); /* the window before was used up */
     assert(piece->window < UINT32_MAX);                            /* groups have its number in 32 bits */
     state_now(dump, &entry);
-    pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
+    cutter_enter(&dump->cutter, (uint32_t)piece->window, &entry);
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
     dump->hash += hash64(words, sizeof(words));
     if (dump_is_summed(dump) && !byte_source_is_made(&dump->source))
@@ -295,7 +295,7 @@ static void window_enter(struct dump *dump, const struct dump_piece *piece)
 static void let_go(struct dump *dump)
 {
     group_release(&dump->complete);
-    group_release(&dump->pages.group);
+    group_release(&dump->cutter.group);
     buf_release(&dump->chain.text);
 }
 
@@ -314,12 +314,12 @@ static int cut_end(struct dump *dump, const struct dump_piece *piece, struct gro
     }
     struct dump_state entry;
     state_now(dump, &entry);
-    pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
+    cutter_enter(&dump->cutter, (uint32_t)piece->window, &entry);
     if (gap)
-        pages_gap(&dump->pages, dump->chain.gap_bytes, true);
-    else if (dump->options.salvage && !pages_complete(&dump->pages))
-        pages_gap(&dump->pages, 0, true);
-    TRY(pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err));
+        cutter_gap(&dump->cutter, dump->chain.gap_bytes, true);
+    else if (dump->options.salvage && !cutter_complete(&dump->cutter))
+        cutter_gap(&dump->cutter, 0, true);
+    TRY(cutter_end(&dump->cutter, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err));
     let_go(dump);
     return dump_is_summed(dump) ? file_sum_check(&dump->sum, &dump->source, dump->options.salvage, out, err) : 0;
 }
@@ -367,19 +367,19 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
                 break;
             if (more == CHAIN_GAP) {
                 well_formed_gap(&dump->utf8);
-                pages_gap(&dump->pages, dump->chain.gap_bytes, false);
+                cutter_gap(&dump->cutter, dump->chain.gap_bytes, false);
                 continue;
             }
         }
         const uint64_t at =
             dump->compressed ? RECORD_NOWHERE : piece->from + (uint64_t)(dump->rest.data - piece->bytes.data);
-        size_t taken = pages_feed(&dump->pages, dump->rest, at, &dump->complete, &dump->waits);
+        size_t taken = cutter_feed(&dump->cutter, dump->rest, at, &dump->complete, &dump->waits);
         assert(taken <= dump->rest.size && (taken == dump->rest.size || dump->waits)); /* only a full group stops it */
         dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
         if (dump->waits && !hand_over(dump, out, &given))
             return 1;
     }
-    while ((dump->waits = pages_leave(&dump->pages, &dump->complete)))
+    while ((dump->waits = cutter_leave(&dump->cutter, &dump->complete)))
         if (!hand_over(dump, out, &given))
             return 1;
     assert(dump->rest.size == 0);
@@ -404,12 +404,12 @@ static int check_window(const struct dump *dump, const struct dump_piece *piece,
 
 int dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err)
 {
-    struct pages pages;
+    struct cutter cutter;
     struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
     TRY(check_window(dump, piece, text, err));
-    pages_init(&pages, &dump->options, dump->kind, piece->window == 0 && has_byte_order_mark(text));
-    pages_peek(&pages, text, piece->window == 0, piece->last, out);
-    pages_release(&pages);
+    cutter_init(&cutter, &dump->options, dump->kind, piece->window == 0 && has_byte_order_mark(text));
+    cutter_peek(&cutter, text, piece->window == 0, piece->last, out);
+    cutter_release(&cutter);
     return 0;
 }
 
@@ -417,17 +417,17 @@ int dump_peek(const struct dump *dump, const struct dump_piece *piece, struct gr
 
 void dump_state(const struct dump *dump, struct dump_state *state)
 {
-    const struct pages *pages = &dump->pages;
+    const struct cutter *cutter = &dump->cutter;
     assert(!dump->inside);
-    if (pages->begun) {
-        *state = pages->group_entry;
-        state->next_part = pages->group.part;
+    if (cutter->begun) {
+        *state = cutter->group_entry;
+        state->next_part = cutter->group.part;
     } else {
         state_now(dump, state);
         state->next_part = 0;
     }
-    if (state->next_window == pages->resume_window && state->next_part < pages->resume_part)
-        state->next_part = pages->resume_part;
+    if (state->next_window == cutter->resume_window && state->next_part < cutter->resume_part)
+        state->next_part = cutter->resume_part;
 }
 
 /* Rejects impossible states, which would trip asserts. The state of another file of the same size is detected by its
@@ -461,8 +461,8 @@ static void chain_restore(struct chain *chain, const struct dump_state *state)
 void dump_rewind(struct dump *dump)
 {
     chain_restore(&dump->chain, &(struct dump_state){0});
-    pages_release(&dump->pages);
-    pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
+    cutter_release(&dump->cutter);
+    cutter_init(&dump->cutter, &dump->options, dump->kind, dump->bom);
     dump->next_window = 0;
     dump->inside = dump->waits = dump->failed = false;
     dump->rest = (struct str){0};
@@ -485,7 +485,7 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     if (dump->source.pipe)
         return fail_at(err, ERR_USAGE, dump->source.name, ERROR_NO_OFFSET, "a pipe cannot be read from the middle");
     dump_rewind(dump);
-    if (!state_is_possible(dump, state) || pages_restore(&dump->pages, state) < 0)
+    if (!state_is_possible(dump, state) || cutter_restore(&dump->cutter, state) < 0)
         return fail_at(err, ERR_MISMATCH, dump->source.name, ERROR_NO_OFFSET,
                        "is not the file that the journal describes");
     chain_restore(&dump->chain, state);
@@ -515,13 +515,13 @@ void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *sta
 
 bool dump_settled(const struct dump *dump, uint64_t window)
 {
-    return dump->next_window >= window && pages_settled(&dump->pages, window) &&
+    return dump->next_window >= window && cutter_settled(&dump->cutter, window) &&
            !(dump->waits && dump->complete.window < window);
 }
 
 bool dump_closed(const struct dump *dump, uint64_t window)
 {
-    return pages_closed(&dump->pages, window);
+    return cutter_closed(&dump->cutter, window);
 }
 
 void dump_entry(const struct dump *dump, struct dump_state *state)
@@ -685,7 +685,7 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0)
         dump->bom = has_byte_order_mark(buf_str(&head));
     if (result == 0)
-        pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
+        cutter_init(&dump->cutter, &dump->options, dump->kind, dump->bom);
     if (result == 0 && dump->kind != SOURCE_WIKI) {
         dump->head.size = 0;
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
@@ -752,7 +752,7 @@ void dump_close(struct dump *dump)
     if (!dump)
         return;
     byte_source_close(&dump->source);
-    pages_release(&dump->pages);
+    cutter_release(&dump->cutter);
     group_release(&dump->complete);
     buf_release(&dump->chain.text);
     arena_release(&dump->arena);

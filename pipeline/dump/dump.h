@@ -170,7 +170,7 @@ struct dump_state {
     bool unsure;             /* salvage: blocks of this stream were lost, so its combined CRC cannot be checked */
     uint64_t lost;           /* salvage: the file is damaged from this bit up to here; 0: it is not */
     bool open;               /* a record of an earlier group is open here: skip to its end */
-    uint32_t match;          /* the position inside a tag or line; see pages.h */
+    uint32_t match;          /* the position inside a tag or line; see cutter.h */
     bool closed;             /* </mediawiki> was the last tag of a wiki's beginning or end */
     uint64_t hash;           /* dump_hash of the windows before */
     struct sha256 sum;       /* of the same bytes, if options.sha256 was given; else zero */

@@ -1,7 +1,7 @@
 /* Text to records: the borders of records, which do not depend on how the text is cut into spans. */
 #include "tests/pipeline/dump/dump_files.h"
 
-#include "pipeline/dump/pages.h"
+#include "pipeline/dump/cutter.h"
 
 /* Each record says where it begins in the text. */
 static void take_group(struct buf *out, const struct group *group, struct str text)
@@ -15,42 +15,42 @@ static void take_group(struct buf *out, const struct group *group, struct str te
 }
 
 /* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. Where window `restart` begins, another
- * struct pages continues, if all earlier records were given. Returns what pages_end returns. */
+ * struct cutter continues, if all earlier records were given. Returns what cutter_end returns. */
 static int cut_restarting(enum source_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
                           size_t restart, const struct dump_options *options, struct buf *out)
 {
-    struct pages pages;
+    struct cutter cutter;
     struct group group = {0};
     struct error err;
     struct dump_state entry = {0};
-    pages_init(&pages, options, kind, false);
+    cutter_init(&cutter, options, kind, false);
     buf_reset(out);
     for (size_t at = 0; at < text.size; at += window_bytes) {
         size_t end = text.size - at < window_bytes ? text.size : at + window_bytes;
         entry.next_window = at / window_bytes;
-        if (at > 0 && entry.next_window == restart && pages_settled(&pages, restart)) {
+        if (at > 0 && entry.next_window == restart && cutter_settled(&cutter, restart)) {
             struct dump_state state = {.next_window = restart};
-            pages_state(&pages, &state);
-            pages_release(&pages);
-            pages_init(&pages, options, kind, false);
-            assert_int_equal(pages_restore(&pages, &state), 0);
+            cutter_state(&cutter, &state);
+            cutter_release(&cutter);
+            cutter_init(&cutter, options, kind, false);
+            assert_int_equal(cutter_restore(&cutter, &state), 0);
         }
-        pages_enter(&pages, (uint32_t)entry.next_window, &entry);
+        cutter_enter(&cutter, (uint32_t)entry.next_window, &entry);
         for (size_t from = at; from < end;) {
             bool full;
             size_t size = end - from < span_bytes ? end - from : span_bytes;
-            from += pages_feed(&pages, (struct str){text.data + from, size}, from, &group, &full);
+            from += cutter_feed(&cutter, (struct str){text.data + from, size}, from, &group, &full);
             if (full)
                 take_group(out, &group, text);
         }
         group_reset(&group);
-        if (pages_leave(&pages, &group))
+        if (cutter_leave(&cutter, &group))
             take_group(out, &group, text);
     }
     group_reset(&group);
-    int result = pages_end(&pages, "probe", text.size, &group, &err);
+    int result = cutter_end(&cutter, "probe", text.size, &group, &err);
     take_group(out, &group, text);
-    pages_release(&pages);
+    cutter_release(&cutter);
     group_release(&group);
     return result;
 }
@@ -244,16 +244,16 @@ static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
                  {0, false, false, "two|three|"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dump_options options = small_options(1);
-        struct pages pages;
+        struct cutter cutter;
         struct group group = {0};
         struct buf out = {0};
         options.blank_lines = cases[i].blank_lines;
-        pages_init(&pages, &options, SOURCE_TEXT, false);
-        pages_peek(&pages, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
+        cutter_init(&cutter, &options, SOURCE_TEXT, false);
+        cutter_peek(&cutter, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
         for (size_t k = 0; k < group.record_count; k++)
             buf_addf(&out, "%.*s|", (int)group.records[k].size, group.text.data + group.records[k].offset);
         assert_string_equal(buf_text(&out), cases[i].records);
-        pages_release(&pages);
+        cutter_release(&cutter);
         group_release(&group);
         buf_release(&out);
     }
