@@ -34,7 +34,7 @@
 #define BUILD_BYTES_MAX    (4u << 20)
 
 /* What a source may hold: the name of its constant, and its name in the manifest, which is the option of dsdata, too. A
- * further kind comes last, because journals have the numbers. */
+ * further kind comes last, because journals have the numbers. What a kind is: pipeline/input/input_kind.h. */
 #define SOURCE_KIND_LIST(X)                                                                                            \
     X(WIKI, wiki)                                                                                                      \
     X(TEXT, text)                                                                                                      \

@@ -83,12 +83,12 @@ void harvest_release(struct harvest *harvest)
 }
 
 /* Adds the text of one article as a document of pieces; false if it gives none. */
-static bool add_document(struct digest *digest, const struct article_options *options, const struct group *group,
-                         const struct article *article, struct counts *counts)
+static bool add_document(struct digest *digest, const struct article_options *options, const struct article *article,
+                         struct counts *counts)
 {
     const struct dataset_recipe *recipe = digest->options.recipe;
     const bool valid = document_is_held_out(article->held_by, recipe->valid);
-    article_sentences(options, group, article, &digest->sentences);
+    article_sentences(options, article, &digest->sentences);
     documents_begin(&digest->documents, article->id, valid);
     size_t pieces = 0;
     for (size_t i = 0; i < digest->sentences.count; i++) {
@@ -141,7 +141,7 @@ static void read_documents(struct digest *digest, const struct article_options *
             article.fate = PAGE_DUPLICATE;
         if (digest->options.only_hashes)
             continue;
-        if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
+        if (article.fate == PAGE_KEPT && !add_document(digest, options, &article, counts))
             article.fate = PAGE_EMPTY;
         article_count(digest->reader, &article, counts, &harvest->missing);
     }

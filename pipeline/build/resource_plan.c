@@ -20,11 +20,7 @@
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* For English: a piece takes 15 bytes of a dump's XML, or 4 of text and JSON lines, which hold little else. Samples are
- * 85 % full. */
-#define XML_PER_PIECE    15
-#define TEXT_PER_PIECE   4
-#define FILLED_PERCENT   85
+#define FILLED_PERCENT   85  /* of a sample, for English */
 #define XML_PER_DOCUMENT 500 /* low: for short texts */
 #define HASH_BUCKETS_MAX 64u
 
@@ -88,7 +84,7 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
     for (size_t i = 0; i < inputs->count; i++) {
         const uint64_t text = dump_text_bytes(inputs->dumps[i]);
         plan->xml_bytes += text;
-        pieces += text / (dump_kind(inputs->dumps[i]) == SOURCE_WIKI ? XML_PER_PIECE : TEXT_PER_PIECE);
+        pieces += text / input_kind_of(inputs->dumps[i])->bytes_per_piece;
     }
     pieces *= recipe->copies;
     const uint64_t documents = recipe->packed ? 0 : count_documents(inputs) * recipe->copies;

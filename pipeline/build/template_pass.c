@@ -84,14 +84,15 @@ static void read_group(const void *context, void *reader, void *slot)
     const struct pass *pass = context;
     struct job *job = slot;
     struct group *group = &job->feed.group;
+    const struct article_options *options = &pass->inputs->articles[job->feed.file];
     buf_reset(&job->text);
     job->count = 0;
-    for (size_t i = 0; i < group->record_count && group->kind == SOURCE_WIKI; i++) {
+    for (size_t i = 0; i < group->record_count && options->kind->of_pages; i++) {
         const struct record *record = &group->records[i];
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (!is_template(bytes))
             continue;
-        read_template(reader, &pass->inputs->articles[job->feed.file], bytes, job);
+        read_template(reader, options, bytes, job);
     }
 }
 
@@ -152,7 +153,7 @@ bool template_pass_wanted(const struct dsdata_settings *settings, const struct i
         return false;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct siteinfo *site = inputs->articles[i].siteinfo;
-        if (dump_kind(inputs->dumps[i]) != SOURCE_WIKI)
+        if (!input_kind_of(inputs->dumps[i])->of_pages)
             continue;
         if (inputs_pipe(inputs) || inputs->spool) {
             log_say("templates: standard input is not searched for templates of its own (--templates FILE gives some)");

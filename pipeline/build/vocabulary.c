@@ -60,12 +60,12 @@ static void count_word(void *context, struct str word)
     counting->words++;
 }
 
-static void count_article(struct counter *counter, const struct article_options *options, const struct group *group,
-                          const struct article *article, struct job *job)
+static void count_article(struct counter *counter, const struct article_options *options, const struct article *article,
+                          struct job *job)
 {
     const bool held_out = document_is_held_out(article->held_by, HELD_OUT);
     struct counting counting = {.into = held_out ? job->held_out : job->words};
-    article_sentences(options, group, article, &counter->sentences);
+    article_sentences(options, article, &counter->sentences);
     for (size_t i = 0; i < counter->sentences.count; i++)
         tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, &counting);
     job->running_words += counting.words;
@@ -92,7 +92,7 @@ static void count_window(const void *context, void *worker, void *slot)
         struct article article;
         article_read(counter->reader, options, group, i, &article);
         if (article.fate == PAGE_KEPT)
-            count_article(counter, options, group, &article, job);
+            count_article(counter, options, &article, job);
     }
 }
 

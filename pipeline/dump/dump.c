@@ -1,6 +1,6 @@
 /* The flow of a dump: open (recognise it, read its head), read, decode, cut, and the state for a restart. Start reading
  * at dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), cutter (records),
- * sniff and siteinfo (the head). */
+ * sniff (the head). */
 #include "pipeline/dump/dump.h"
 
 #include "base/arena.h"
@@ -10,7 +10,7 @@
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/cutter.h"
-#include "pipeline/dump/siteinfo.h"
+#include "pipeline/dump/record_format.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/sum.h"
 #include "pipeline/dump/window.h"
@@ -26,6 +26,7 @@ struct dump {
     struct arena arena; /* holds the siteinfo */
     struct siteinfo siteinfo;
     enum source_kind kind;
+    const struct record_format *format; /* of that kind */
     enum container container;
     bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
@@ -51,9 +52,10 @@ struct dump {
     struct file_sum sum;
 };
 
-struct dump_options dump_defaults(void)
+struct dump_options dump_defaults(const struct record_format *const *formats)
 {
-    return (struct dump_options){.kind = SOURCE_UNKNOWN,
+    return (struct dump_options){.formats = formats,
+                                 .kind = SOURCE_UNKNOWN,
                                  .window_bytes = WINDOW_BYTES,
                                  .window_bytes_plain = WINDOW_BYTES_PLAIN,
                                  .group_bytes_max = GROUP_BYTES_MAX,
@@ -156,10 +158,10 @@ bool dump_is_summed(const struct dump *dump)
 
 /* -------------------------------------------------------------------------------------------------- encoding */
 
-/* Is the text UTF-8 already, and must it be well-formed? (In other kinds ill-formed bytes are repaired later.) */
+/* The text is UTF-8 already, and must be well-formed. */
 static bool is_checked(const struct dump *dump)
 {
-    return dump->kind == SOURCE_TEXT && !dump->options.encoding.lossy && !encoding_converts(&dump->options.encoding);
+    return dump->format->strict_utf8 && !dump->options.encoding.lossy && !encoding_converts(&dump->options.encoding);
 }
 
 /* The character at byte `bad` of the text is ill-formed; `text` was read last. */
@@ -407,7 +409,7 @@ int dump_peek(const struct dump *dump, const struct dump_piece *piece, struct gr
     struct cutter cutter;
     struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
     TRY(check_window(dump, piece, text, err));
-    cutter_init(&cutter, &dump->options, dump->kind, piece->window == 0 && has_byte_order_mark(text));
+    cutter_init(&cutter, &dump->options, dump->format, piece->window == 0 && has_byte_order_mark(text));
     cutter_peek(&cutter, text, piece->window == 0, piece->last, out);
     cutter_release(&cutter);
     return 0;
@@ -462,7 +464,7 @@ void dump_rewind(struct dump *dump)
 {
     chain_restore(&dump->chain, &(struct dump_state){0});
     cutter_release(&dump->cutter);
-    cutter_init(&dump->cutter, &dump->options, dump->kind, dump->bom);
+    cutter_init(&dump->cutter, &dump->options, dump->format, dump->bom);
     dump->next_window = 0;
     dump->inside = dump->waits = dump->failed = false;
     dump->rest = (struct str){0};
@@ -499,7 +501,7 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == SOURCE_WIKI && !dump->source.pipe && !byte_source_is_made(&dump->source) &&
+    return dump->format->cut->marked && !dump->source.pipe && !byte_source_is_made(&dump->source) &&
            !dump_is_summed(dump);
 }
 
@@ -677,16 +679,22 @@ static int open_text(struct dump *dump, struct error *err)
     dump->blank = result == 0 && head.size < HEAD_BYTES_MAX && str_is_blank(buf_str(&head));
     if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
+    const struct sniffed sniffed = {.name = name,
+                                    .head = buf_str(&head),
+                                    .container = dump->container,
+                                    .encoding = &dump->options.encoding,
+                                    .has_form = dump->options.has_form,
+                                    .asked = dump->options.kind};
     if (result == 0)
-        result = sniff_kind(name, buf_str(&head), dump->container, &dump->options.encoding, dump->options.has_form,
-                            dump->options.kind, &dump->kind, err);
-    if (result == 0 && dump->kind == SOURCE_WIKI)
-        result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
-    if (result == 0)
+        result = sniff_kind(&sniffed, dump->options.formats, &dump->kind, err);
+    const struct record_format *format = dump->format = result == 0 ? dump->options.formats[dump->kind] : NULL;
+    if (result == 0 && format->read_head)
+        result = format->read_head(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
+    if (result == 0) {
         dump->bom = has_byte_order_mark(buf_str(&head));
-    if (result == 0)
-        cutter_init(&dump->cutter, &dump->options, dump->kind, dump->bom);
-    if (result == 0 && dump->kind != SOURCE_WIKI) {
+        cutter_init(&dump->cutter, &dump->options, format, dump->bom);
+    }
+    if (result == 0 && !format->read_head) {
         dump->head.size = 0;
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
     }

@@ -31,18 +31,20 @@
 #include <stdint.h>
 
 struct dump;
+struct record_format;
 
 struct dump_options {
-    enum source_kind kind;     /* what the file must hold; SOURCE_UNKNOWN: recognised by content */
-    uint32_t file;             /* index of the input, for the groups */
-    const char *name;          /* for messages; NULL: the path */
-    size_t window_bytes;       /* of a bzip2 file */
-    size_t window_bytes_plain; /* of any other file, and of the text of gzip, Zstandard and xz */
-    size_t group_bytes_max;    /* a longer group is closed at the next record, and continues as its next part */
-    size_t page_bytes_max;     /* longer records are skipped and counted */
-    size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
-    uint32_t blank_lines;      /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
-    bool salvage;              /* damage after the head is skipped and counted in the groups, instead of an error */
+    const struct record_format *const *formats; /* [SOURCE_KINDS] what inputs may hold; the first is NULL */
+    enum source_kind kind;                      /* what the file must hold; SOURCE_UNKNOWN: recognised by content */
+    uint32_t file;                              /* index of the input, for the groups */
+    const char *name;                           /* for messages; NULL: the path */
+    size_t window_bytes;                        /* of a bzip2 file */
+    size_t window_bytes_plain;                  /* of any other file, and of the text of gzip, Zstandard and xz */
+    size_t group_bytes_max; /* a longer group is closed at the next record, and continues as its next part */
+    size_t page_bytes_max;  /* longer records are skipped and counted */
+    size_t piece_bytes_max; /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
+    uint32_t blank_lines;   /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
+    bool salvage;           /* damage after the head is skipped and counted in the groups, instead of an error */
     struct encoding
         encoding;       /* of every kind of input; text that is not well-formed in it is ERR_UNSAFE, unless lossy */
     bool has_form;      /* of text: the user has said what its lines are, so none is refused as another format */
@@ -53,7 +55,8 @@ struct dump_options {
     uint64_t ratio_max;      /* bytes of text per byte of the window so far */
     uint64_t ratio_text_min; /* up to this much text any ratio is allowed */
 };
-struct dump_options dump_defaults(void); /* the constants of page_parts.h, SOURCE_UNKNOWN, file 0 */
+/* The constants of page_parts.h, SOURCE_UNKNOWN, file 0. The formats are those of all input kinds. */
+struct dump_options dump_defaults(const struct record_format *const *formats);
 #define RATIO_MAX      10000u
 #define RATIO_TEXT_MIN 1000000000u
 
@@ -74,9 +77,10 @@ int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err);
 
 enum source_kind dump_kind(const struct dump *dump);
 enum container dump_container(const struct dump *dump);
-const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless SOURCE_WIKI; lives as long as the dump */
-/* The first DUMP_HEAD_BYTES of text or JSON lines, or all if there are fewer; of a wiki, the XML after the first
- * <page>, as much of it as one block or window has. Lives until dump_let_head_go, which frees it. */
+const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless a wiki's; lives as long as the dump */
+/* The first DUMP_HEAD_BYTES of the text, or all if there are fewer; of a wiki, whose text has a head of its own, the
+ * XML after the first <page>, as much of it as one block or window has. Lives until dump_let_head_go, which frees it.
+ * */
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
 void dump_let_head_go(struct dump *dump);
@@ -188,7 +192,8 @@ void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before 
  *
  *     dump_guess(a) → dump_restore → … → dump_entry at b ─┐            the part before ended at a with the state `truth`:
  *                                                         └► dump_join(truth, a, entry at b) */
-/* Can parts begin inside the file? Yes for dumps of a wiki, except pipes and files checked by a sum. */
+/* True if parts can begin inside the file: its records are marked (cutter.h), and it is neither a pipe nor checked by a
+ * sum. */
 bool dump_divides(const struct dump *dump);
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state); /* window > 0 */
 /* Have all groups of the windows before this one been given, with no tag begun in these windows still incomplete? */

@@ -1,29 +1,13 @@
 #include "pipeline/input/article.h"
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/input/json_line.h"
-#include "pipeline/text/wikitext.h"
-#include "pipeline/text/words/count.h"
-#include "pipeline/text/xml/xml.h"
+#include "pipeline/input/article_reader.h"
+#include "pipeline/input/input_kind.h"
 #include "pipeline/input/text_layout.h"
+#include "pipeline/text/words/count.h"
 
 #include <assert.h>
-
-#define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
-
-struct article_reader {
-    const struct article_options *options; /* the options that `wikitext` was opened with */
-    struct page_parser *parser;
-    struct wikitext *wikitext;
-    struct wikitext_facts facts; /* of the last page read */
-    struct arena arena;          /* the parsed page */
-    struct json_line json;
-    struct buf text;
-    struct buf mended; /* a record of text that was ill-formed */
-    struct buf folded; /* the same with white space folded */
-};
 
 struct article_reader *article_open(void)
 {
@@ -62,54 +46,14 @@ static void use_options(struct article_reader *reader, const struct article_opti
     reader->options = options;
 }
 
-/* The first kind that applies counts. */
-static enum page_fate fate_of_kinds(uint32_t kinds)
-{
-    if (kinds & KIND_DISAMBIGUATION)
-        return PAGE_DISAMBIGUATION;
-    if (kinds & KIND_LIST)
-        return PAGE_LIST;
-    return kinds & KIND_STUB ? PAGE_STUB : PAGE_KEPT;
-}
-
-/* An id that is no number below 2^52 is its text; an empty one is none. */
-static void set_text_id(struct article *article, struct str text)
+void article_set_text_id(struct article *article, struct str text)
 {
     article->has_id = text.size > 0;
     article->id = text.size > 0 ? hash64(text.data, text.size) >> (64 - ID_BITS) : 0;
     article->source_id = text;
 }
 
-static enum page_fate read_wiki(struct article_reader *reader, struct str fragment, struct article *article)
-{
-    struct page page;
-    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0)
-        return PAGE_MALFORMED;
-    article->is_wiki = true;
-    article->repairs |= page.repairs;
-    if (page.id > 0 && page.id < (1ull << ID_BITS)) {
-        article->has_id = true;
-        article->id = page.id;
-    } else {
-        set_text_id(article, page.id == 0 && (page.repairs >> REPAIR_ID & 1) == 0 ? STR("") : page.id_text);
-    }
-    article->revision_id = page.revision_id;
-    article->title = page.title;
-    article->timestamp = page.timestamp;
-    article->bytes = page.text.size;
-    if ((page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)) != 0)
-        return PAGE_NAMESPACE;
-    if (page.is_redirect)
-        return PAGE_REDIRECT;
-    if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
-        return PAGE_MODEL;
-    wikitext_read(reader->wikitext, &page, &reader->text, &reader->facts);
-    if (reader->facts.is_redirect)
-        return PAGE_REDIRECT;
-    return fate_of_kinds(reader->facts.kinds);
-}
-
-/* Do two lines of a paragraph join without a blank between them? Yes after a hyphen, and between characters of scripts
+/* True if two lines of a paragraph join without a blank between them: after a hyphen, and between characters of scripts
  * written without blanks. */
 static bool joins(struct str before, struct str after)
 {
@@ -138,9 +82,8 @@ static void add_line(struct article_reader *reader, struct str line, bool contin
     buf_add_byte(text, '\n');
 }
 
-/* Reads text line by line, without blanks at the ends. The lines of a wrapped paragraph become one; it ends at a blank
- * line, or before a line that is indented by U+3000. */
-static enum page_fate read_text(struct article_reader *reader, struct str lines, bool wrapped, struct article *article)
+enum page_fate article_read_lines(struct article_reader *reader, struct str lines, bool wrapped,
+                                  struct article *article)
 {
     uint64_t *bytes = reader->facts.bytes;
     bool continues = false;
@@ -163,61 +106,6 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
     return PAGE_KEPT;
 }
 
-static enum page_fate read_json(struct article_reader *reader, const struct article_options *options, struct str line,
-                                struct article *article)
-{
-    /* If two members have the same key, the later one gets the value. */
-    enum { REVISION, URL, TIMESTAMP, LANG, TITLE, ID, TEXT, MEMBERS };
-    struct json_member members[MEMBERS] = {[REVISION].name = "revid",
-                                           [URL].name = "url",
-                                           [TIMESTAMP].name = "timestamp",
-                                           [LANG].name = "lang",
-                                           [TITLE].name = "title",
-                                           [ID].name = options->id_key ? options->id_key : ID_KEY,
-                                           [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
-    const struct json_member *id = &members[ID], *revision = &members[REVISION];
-    if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena, &article->repairs))
-        return PAGE_MALFORMED;
-    if (members[TEXT].kind != MEMBER_TEXT)
-        return PAGE_KEYLESS;
-    if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
-        article->has_id = true;
-        article->id = (uint64_t)id->integer;
-    } else if (id->kind == MEMBER_TEXT || id->kind == MEMBER_INTEGER || id->kind == MEMBER_DIGITS) {
-        set_text_id(article, id->text);
-    }
-    if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
-        article->revision_id = (uint64_t)revision->integer;
-    const struct {
-        const struct json_member *member;
-        struct str *into;
-    } texts[] = {{&members[TITLE], &article->title},
-                 {&members[URL], &article->url},
-                 {&members[TIMESTAMP], &article->timestamp},
-                 {&members[LANG], &article->language}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i].member->kind == MEMBER_TEXT)
-            *texts[i].into = texts[i].member->text;
-    return read_text(reader, members[TEXT].text, false, article);
-}
-
-/* A record of text with U+FFFD for bytes that are not UTF-8, and without NUL bytes. */
-static struct str well_formed(struct article_reader *reader, struct str bytes, struct article *article)
-{
-    const bool nul = memchr(bytes.data, 0, bytes.size), ill_formed = !utf8_valid(bytes);
-    struct buf *mended = &reader->mended;
-    if (!nul && !ill_formed)
-        return bytes;
-    article->repairs |= (uint32_t)ill_formed << REPAIR_ENCODING | (uint32_t)nul << REPAIR_NUL;
-    buf_reset(mended);
-    utf8_replace(bytes, mended);
-    size_t size = 0;
-    for (size_t at = 0; at < mended->size; at++)
-        if (mended->data[at])
-            mended->data[size++] = mended->data[at];
-    return (struct str){mended->data, size};
-}
-
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article)
 {
@@ -233,13 +121,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     article->record = bytes;
     article->at = record->at;
 
-    if (group->kind == SOURCE_WIKI)
-        article->fate = read_wiki(reader, bytes, article);
-    else if (group->kind == SOURCE_JSONL)
-        article->fate = read_json(reader, options, bytes, article);
-    else
-        article->fate = read_text(reader, well_formed(reader, bytes, article), options->wrapped, article);
-
+    article->fate = options->kind->read(reader, options, bytes, article);
     if (article->fate != PAGE_KEPT)
         return;
     article->text = buf_str(&reader->text);
@@ -279,7 +161,7 @@ void article_count(const struct article_reader *reader, const struct article *ar
     if (article->fate != PAGE_KEPT) {
         counts->dropped[article->fate] += article->bytes;
         examples_note(&missing->dropped, article->fate, reader->options->name,
-                      article->is_wiki ? article->title : STR(""), article->record, article->at);
+                      reader->options->kind->of_pages ? article->title : STR(""), article->record, article->at);
         return;
     }
     counts_repairs(counts, article->repairs);
@@ -302,7 +184,7 @@ void article_count(const struct article_reader *reader, const struct article *ar
         if (kind == UNKNOWN_HOLE)
             tally_add(&missing->holes, name, 1, 1);
     }
-    if (!article->is_wiki)
+    if (!reader->options->kind->of_pages)
         return;
     counts->holes += facts->holes;
     counts->leaks += facts->leaks;
@@ -322,11 +204,10 @@ void article_count_group(const struct article_options *options, const struct gro
         examples_note(&missing->dropped, PAGE_DAMAGED, options->name, STR(""), STR(""), group->cut_at);
 }
 
-void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
-                       struct sentences *out)
+void article_sentences(const struct article_options *options, const struct article *article, struct sentences *out)
 {
     out->count = 0;
-    if (group->kind != SOURCE_TEXT || options->form != FORM_SENTENCES) {
+    if (options->form != FORM_SENTENCES) {
         sentences_split(options->language, article->text, out);
         return;
     }

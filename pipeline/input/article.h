@@ -10,6 +10,7 @@
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/words/languages.h"
 
+struct input_kind;
 struct templates;
 struct trace;
 
@@ -18,12 +19,13 @@ struct trace;
 #define ID_KEY   "id"
 
 struct article_options {
+    const struct input_kind *kind;   /* of the input */
     const char *name;                /* of the input, for examples; lives as long as the input */
-    const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
+    const struct siteinfo *siteinfo; /* of the input; empty unless a wiki's */
     const struct language *language;
     const char *code;                  /* of the language; "": not known */
     const char *variant;               /* of the wiki's spellings; NULL: none */
-    enum text_form form;               /* of text; not FORM_AUTO */
+    enum text_form form;               /* of text, where it is not FORM_AUTO; else FORM_AUTO */
     bool wrapped;                      /* of text: lines are broken anywhere, so those of a paragraph are joined */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
@@ -36,7 +38,6 @@ struct article_options {
 
 struct article {
     enum page_fate fate;
-    bool is_wiki;             /* it is a page of a wiki */
     bool has_id;              /* id comes from the input, rather than from a hash */
     uint64_t id, revision_id; /* a textual id gives 52 bits of its hash; no id, 52 bits of the hash of the text */
     uint64_t held_by;         /* what decides whether it is held out: the id, or 52 bits of the hash of the text */
@@ -65,8 +66,7 @@ void article_count(const struct article_reader *reader, const struct article *ar
 void article_count_group(const struct article_options *options, const struct group *group, struct counts *counts,
                          struct missing *missing);
 /* The sentences of an article: found by rule, or its lines for FORM_SENTENCES. Replaces *out. */
-void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
-                       struct sentences *out);
+void article_sentences(const struct article_options *options, const struct article *article, struct sentences *out);
 /* 64 bits of the hash of an article's text, with every run of white space counted as one blank. */
 uint64_t article_hash(struct article_reader *reader, const struct article *article);
 void article_close(struct article_reader *reader);

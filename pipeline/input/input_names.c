@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipeline/input/folder.h"
 #include "pipeline/input/inputs.h"
 
 #include <stdlib.h>
@@ -30,12 +29,15 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
                       struct error *err)
 {
     struct folder folder;
-    if (like->kind == SOURCE_TEXT || like->kind == SOURCE_JSONL)
+    enum source_kind kind = like->kind == SOURCE_UNKNOWN ? SOURCE_UNKNOWN + 1 : like->kind;
+    while (like->kind == SOURCE_UNKNOWN && !input_kinds[kind]->read_folder)
+        kind++;
+    if (!input_kinds[kind]->read_folder)
         return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory: one holds the parts of a wiki's dump");
-    TRY(folder_read(&folder, path, salvage, err));
+    TRY(input_kinds[kind]->read_folder(&folder, path, salvage, err));
     for (size_t i = 0; i < folder.count; i++) {
         struct input_name *named = add_name(names, like, folder.parts[i].path);
-        named->kind = SOURCE_WIKI;
+        named->kind = kind;
         named->parts = folder.count - i;
         memcpy(named->sha256, folder.parts[i].sha256, sizeof named->sha256);
     }
@@ -97,19 +99,30 @@ static char *base_name(const char *path)
     return name;
 }
 
+/* Removes an extension of compression or of a kind. False: there is none. */
+static bool cut_extension(char *name)
+{
+    static const char *const packed[] = {".bz2", ".gz", ".zst", ".xz", NULL};
+    for (size_t kind = SOURCE_UNKNOWN; kind < SOURCE_KINDS; kind++) {
+        const char *const *extension = kind == SOURCE_UNKNOWN ? packed : input_kinds[kind]->extensions;
+        for (; *extension; extension++) {
+            const size_t size = strlen(name), cut = strlen(*extension);
+            if (size > cut && strcmp(name + size - cut, *extension) == 0) {
+                name[size - cut] = '\0';
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
 {
-    static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
     const bool any = settings_named_inputs(settings) + bare.count > 0;
     const char *path = any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
     char *stem = base_name(path);
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
-        const size_t size = strlen(stem), cut = strlen(extensions[i]);
-        if (size > cut && strcmp(stem + size - cut, extensions[i]) == 0) {
-            stem[size - cut] = '\0';
-            i = (size_t)-1; /* start again: there may be another extension before it */
-        }
-    }
+    while (cut_extension(stem))
+        continue;
     if (!path_same(path, stem))
         return stem;
     struct buf other = {0};

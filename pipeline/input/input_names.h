@@ -22,8 +22,8 @@ struct input_names {
     size_t count;
 };
 
-/* Reads --wiki, --text, --jsonl and the bare arguments, in this order. Errors: those of folder_read, and ERR_USAGE for
- * a folder of --text or --jsonl. Release *names even after an error. */
+/* Reads the option of each kind and the bare arguments, in this order. Errors: those of read_folder, and ERR_USAGE for
+ * a folder of a kind that has none. Release *names even after an error. */
 int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err);
 void input_names_release(struct input_names *names);

@@ -67,7 +67,7 @@ static void settle_language(struct input_language *language, const struct dsdata
     } else if (lang[0]) {
         language->by = LANGUAGE_OF_OPTION;
         strcpy(language->code, lang);
-    } else if (dump_kind(dump) == SOURCE_WIKI) {
+    } else if (input_kind_of(dump)->of_pages) {
         language->by = LANGUAGE_OF_WIKI;
         if (own.size < CODE_BYTES_MAX)
             memcpy(language->code, own.data, own.size);
@@ -114,11 +114,11 @@ static int read_encoding(const char *typed, struct encoding *encoding, struct er
                 encoding_nearest(typed));
 }
 
-/* May an input that is blank be left out? Not a wiki's, where it is a download that failed; and in Google's program its
- * blank lines end the document before. */
+/* An input that is blank may be left out, except a wiki's; and in Google's program its blank lines end the document
+ * before. */
 static bool may_be_left_out(const struct dsdata_settings *settings, const struct input_name *named)
 {
-    return named->kind != SOURCE_WIKI && settings->compat != COMPAT_GOOGLE;
+    return (!input_kinds[named->kind] || !input_kinds[named->kind]->of_pages) && settings->compat != COMPAT_GOOGLE;
 }
 
 /* 0, < 0, or DUMP_BLANK: it is left out. */
@@ -129,7 +129,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     const bool standard = strcmp(named->path, "-") == 0;
     if (standard && (inputs_pipe(inputs) || inputs->spool))
         return fail(err, ERR_USAGE, "standard input (-) can be named once only");
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     if (standard && settings->spool) {
         inputs->spool = settings->spool;
         mem_free(named->path);
@@ -169,7 +169,8 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     look_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->looks[n]);
     split_ids_read(&inputs->ids[n], dump, settings->id_key ? settings->id_key : ID_KEY);
     dump_let_head_go(dump);
-    inputs->articles[n] = (struct article_options){.name = inputs_name(inputs, n),
+    inputs->articles[n] = (struct article_options){.kind = input_kind_of(dump),
+                                                   .name = inputs_name(inputs, n),
                                                    .siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
                                                    .code = inputs->languages[n].code,
@@ -233,18 +234,19 @@ static void allow_files(size_t inputs)
 /* Decides for each input whether the text decides what is held out. */
 static void settle_split(struct inputs *inputs, const struct dsdata_settings *settings)
 {
-    const struct split_ids **lines = mem_array(inputs->count, sizeof *lines);
-    size_t count = 0;
-    for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == SOURCE_JSONL)
-            lines[count++] = &inputs->ids[i];
-    const bool lines_by_text = split_by_text(lines, count);
-    mem_free(lines);
+    const struct split_ids **ids = mem_array(inputs->count, sizeof *ids);
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct split_ids *own = &inputs->ids[i];
-        const bool by_text = dump_kind(inputs->dumps[i]) == SOURCE_JSONL ? lines_by_text : split_by_text(&own, 1);
-        inputs->articles[i].held_by_text = settings->valid_by ? settings->valid_by == VALID_BY_TEXT : by_text;
+        const struct input_kind *kind = input_kind_of(inputs->dumps[i]);
+        size_t count = 0;
+        for (size_t other = 0; kind->ids_are_shared && other < inputs->count; other++)
+            if (input_kind_of(inputs->dumps[other]) == kind)
+                ids[count++] = &inputs->ids[other];
+        if (!kind->ids_are_shared)
+            ids[count++] = &inputs->ids[i];
+        inputs->articles[i].held_by_text =
+            settings->valid_by ? settings->valid_by == VALID_BY_TEXT : split_by_text(ids, count);
     }
+    mem_free(ids);
 }
 
 static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, const struct input_names *names,
@@ -271,15 +273,24 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     return 0;
 }
 
+static int refuse_none(const struct dsdata_settings *settings, struct error *err)
+{
+    struct buf options = {0};
+    for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
+        buf_addf(&options, "%s--%s", kind == 1 ? "" : ", ", source_kinds[kind]);
+    fail(err, ERR_USAGE, "no input");
+    hint(err, "name a dump: %s %s enwiki.xml.bz2, or use %s", settings->program->name, settings->result->verb->name,
+         buf_text(&options));
+    buf_release(&options);
+    return -1;
+}
+
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
 {
     struct input_names names = {0};
     *inputs = (struct inputs){0};
-    if (settings_named_inputs(settings) + bare.count == 0) {
-        fail(err, ERR_USAGE, "no input");
-        return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
-                    settings->result->verb->name);
-    }
+    if (settings_named_inputs(settings) + bare.count == 0)
+        return refuse_none(settings, err);
     if (settings->threads > 0) /* opening already decodes the head of a compressed input, which may use threads */
         parallel_set_threads((int)settings->threads);
     if (settings->lang)
@@ -334,18 +345,10 @@ bool inputs_pipe(const struct inputs *inputs)
     return false;
 }
 
-bool inputs_have_wiki(const struct inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == SOURCE_WIKI)
-            return true;
-    return false;
-}
-
 bool inputs_of_pages(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) != SOURCE_WIKI)
+        if (!input_kind_of(inputs->dumps[i])->of_pages)
             return false;
     return true;
 }

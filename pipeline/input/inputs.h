@@ -2,11 +2,8 @@
 #ifndef PIPELINE_INPUT_INPUTS_H
 #define PIPELINE_INPUT_INPUTS_H
 
-#include "pipeline/input/article.h"
+#include "pipeline/input/input_kind.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/dump/dump.h"
-#include "pipeline/input/look.h"
-#include "pipeline/input/split.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/words/codes.h"
 
@@ -41,9 +38,10 @@ struct inputs {
     struct encoding encoding;    /* of --encoding */
 };
 
-/* Opens --wiki, --text, --jsonl and the bare arguments, in this order. A folder gives its parts (folder.h), which are
- * checked by its SHA256SUMS once they are read to their ends. ERR_USAGE: no input, a --lang that is not a code, an
- * --encoding that is none, a folder of --text or --jsonl, or a folder with parts of two wikis.
+/* Opens the inputs named by the option of each kind (--wiki, --text, …) and the bare arguments, in this order. A folder
+ * gives its parts (folder.h), which are checked by its SHA256SUMS once they are read to their ends. ERR_USAGE: no
+ * input, a --lang that is not a code, an --encoding that is none, a folder that is no input of its kind, or one with
+ * parts of two wikis.
  *
  * The language of a file is the one typed before it (fi=FILE), else that of --lang, else the one its dump states, else,
  * for text and JSON lines, a guess by its beginning. Any code before a '=' is taken for a language, so a file whose own
@@ -78,8 +76,7 @@ bool inputs_pipe(const struct inputs *inputs);                  /* is standard i
 const char *inputs_path_of(const char *typed);
 /* Is standard input among them, before anything is opened? (Opening a pipe would wait for its first bytes.) */
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare);
-bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
-bool inputs_of_pages(const struct inputs *inputs);  /* are all of them dumps, whose documents are called pages? */
+bool inputs_of_pages(const struct inputs *inputs); /* all of them are dumps, whose documents are called pages */
 /* Are all in English (or dumps that do not state a language)? */
 bool inputs_english(const struct inputs *inputs);
 

@@ -11,7 +11,7 @@
 
 static bool is_text(const struct inputs *inputs, size_t i)
 {
-    return dump_kind(inputs->dumps[i]) == SOURCE_TEXT;
+    return input_kind_of(inputs->dumps[i])->records.plain;
 }
 
 /* ----------------------------------------------------------------------------------------------- the decision */

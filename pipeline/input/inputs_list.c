@@ -77,11 +77,6 @@ static const char *const containers[] = {[CONTAINER_NONE] = "",
                                          [CONTAINER_XZ] = ", xz"};
 _Static_assert(sizeof containers / sizeof *containers == CONTAINERS, "a name for every container");
 
-static const char *kind_words(enum source_kind kind)
-{
-    return kind == SOURCE_WIKI ? "wiki" : kind == SOURCE_TEXT ? "text" : "JSON lines";
-}
-
 /* "NAME   text, Finnish (guessed; --lang overrides), 12 kB" */
 static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
 {
@@ -89,7 +84,7 @@ static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
     const struct dump *dump = inputs->dumps[i];
     const struct str name = name_of(inputs, i);
     const uint64_t stored = stored_bytes(inputs, i);
-    buf_addf(line, "%.*s   %s%s%s%s, %s", (int)name.size, name.data, kind_words(dump_kind(dump)),
+    buf_addf(line, "%.*s   %s%s%s%s, %s", (int)name.size, name.data, input_kind_of(dump)->name,
              language_words(&inputs->languages[i], language), containers[dump_container(dump)],
              parts_words(inputs, i, parts), stored ? format_bytes(stored, bytes) : "a pipe");
 }
@@ -144,7 +139,7 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     const struct str name = name_of(inputs, crowd->first);
     bool guessed = false;
     buf_addf(line, "%.*s and %s more   %s", (int)name.size, name.data, format_count(crowd->count - 1, count),
-             kind_words(dump_kind(dump)));
+             input_kind_of(dump)->name);
     if (crowd->listed == 1)
         buf_add_text(line, language_words(&inputs->languages[crowd->first], language));
     for (size_t row = 0; crowd->listed > 1 && row < crowd->listed; row++) {

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first input of JSON lines whose beginning has no text, or NULL. */
+/* The first input whose texts stand under a key, and whose beginning has none; or NULL. */
 static const struct look *without_text(const struct inputs *inputs, const char **path)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == SOURCE_JSONL && inputs->looks[i].documents == 0) {
+        if (input_kind_of(inputs->dumps[i])->of_keys && inputs->looks[i].documents == 0) {
             *path = inputs_name(inputs, i);
             return &inputs->looks[i];
         }
@@ -91,28 +91,28 @@ static void warn_repeated(const struct inputs *inputs)
         log_warn("%s and %zu more are named twice, and are read twice", inputs_name(inputs, first), count - 1);
 }
 
-static bool have_kind(const struct inputs *inputs, enum source_kind kind)
+static bool is_listed(const char *const *options, const char *name)
+{
+    while (*options && strcmp(*options, name) != 0)
+        options++;
+    return *options;
+}
+
+static bool any_uses(const struct inputs *inputs, const char *option)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (dump_kind(inputs->dumps[i]) == kind)
+        if (is_listed(input_kind_of(inputs->dumps[i])->options, option))
             return true;
     return false;
 }
 
 static void note_idle_options(const struct dsdata_settings *settings, const struct inputs *inputs)
 {
-    static const struct {
-        const char *name;
-        enum source_kind kind;
-        const char *what;
-    } options[] = {{"text-form", SOURCE_TEXT, "plain text"}, {"text-key", SOURCE_JSONL, "JSON lines"},
-                   {"id-key", SOURCE_JSONL, "JSON lines"},   {"keep", SOURCE_WIKI, "a wiki"},
-                   {"drop", SOURCE_WIKI, "a wiki"},          {"variant", SOURCE_WIKI, "a wiki"},
-                   {"templates", SOURCE_WIKI, "a wiki"}};
     static const char *const learning[] = {"vocab-size", "algo", "unused", "min-frequency", "limit-alphabet"};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (settings_given(settings, options[i].name) && !have_kind(inputs, options[i].kind))
-            log_say("note       --%s has no effect: no input is %s", options[i].name, options[i].what);
+    for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
+        for (const char *const *option = input_kinds[kind]->options; *option; option++)
+            if (settings_given(settings, *option) && !any_uses(inputs, *option))
+                log_say("note       --%s has no effect: no input is %s", *option, input_kinds[kind]->one);
     for (size_t i = 0; settings->vocab && i < sizeof learning / sizeof *learning; i++)
         if (settings_given(settings, learning[i]))
             log_say("note       --%s has no effect: the vocabulary is given, not learned", learning[i]);

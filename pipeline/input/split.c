@@ -2,63 +2,26 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/input/json_line.h"
+#include "pipeline/input/input_kind.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-static void add(struct split_ids *ids, uint64_t id)
+void split_ids_add(struct split_ids *ids, struct str id)
 {
+    assert(ids->count < SPLIT_IDS);
     if (!ids->ids)
         ids->ids = mem_array(SPLIT_IDS, sizeof *ids->ids);
-    ids->ids[ids->count++] = id;
-}
-
-static void read_lines(struct split_ids *ids, struct str head, bool whole, const char *id_key)
-{
-    struct json_line scratch = {0};
-    struct arena arena = {0};
-    while (head.size > 0 && ids->count < SPLIT_IDS) {
-        const char *end = head.data + head.size, *stop = memchr(head.data, '\n', head.size);
-        struct json_member id = {.name = id_key};
-        uint32_t repairs = 0;
-        if (!stop && !whole)
-            break;
-        if (json_line_read(&scratch, str_range(head.data, stop ? stop : end), &id, 1, &arena, &repairs) &&
-            (id.kind == MEMBER_TEXT || id.kind == MEMBER_INTEGER || id.kind == MEMBER_DIGITS) && id.text.size > 0)
-            add(ids, hash64(id.text.data, id.text.size));
-        arena_reset(&arena);
-        head = stop ? str_range(stop + 1, end) : STR("");
-    }
-    json_line_release(&scratch);
-    arena_release(&arena);
-}
-
-/* The <id> before the <revision> of each page. The head begins inside the first page. */
-static void read_pages(struct split_ids *ids, struct str head)
-{
-    while (head.size > 0 && ids->count < SPLIT_IDS) {
-        const size_t next = str_find(head, STR("<page>"));
-        const struct str page = {head.data, next == SIZE_MAX ? head.size : next};
-        const size_t id = str_find(page, STR("<id>")), revision = str_find(page, STR("<revision"));
-        if (id < revision && revision != SIZE_MAX) {
-            const struct str rest = str_range(page.data + id + 4, page.data + page.size);
-            const size_t end = str_find(rest, STR("<"));
-            const struct str text = str_trim((struct str){rest.data, end});
-            if (text.size > 0 && !str_equal(text, STR("0")))
-                add(ids, hash64(text.data, text.size));
-        }
-        head = next == SIZE_MAX ? STR("") : str_range(page.data + next + 6, head.data + head.size);
-    }
+    ids->ids[ids->count++] = hash64(id.data, id.size);
 }
 
 void split_ids_read(struct split_ids *ids, const struct dump *dump, const char *id_key)
 {
+    const struct input_kind *kind = input_kind_of(dump);
     const struct str head = dump_head(dump);
     *ids = (struct split_ids){0};
-    if (dump_kind(dump) == SOURCE_JSONL)
-        read_lines(ids, head, head.size < DUMP_HEAD_BYTES, id_key);
-    else if (dump_kind(dump) == SOURCE_WIKI)
-        read_pages(ids, head);
+    if (kind->add_ids)
+        kind->add_ids(ids, head, head.size < DUMP_HEAD_BYTES, id_key);
 }
 
 void split_ids_release(struct split_ids *ids)

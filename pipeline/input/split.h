@@ -18,12 +18,13 @@ struct split_ids {
 
 /* Reads them from dump_head; id_key: of JSON lines. */
 void split_ids_read(struct split_ids *ids, const struct dump *dump, const char *id_key);
+void split_ids_add(struct split_ids *ids, struct str id); /* count must be less than SPLIT_IDS */
 void split_ids_release(struct split_ids *ids);
 
-/* By text? Yes if there is no id, or if fewer than three in four of the documents have an id of their own: at the
- * beginning of a dump, or at those of all inputs of JSON lines together (`ids` of [count] inputs). A document without
- * an id goes by its text in any case. The answer depends on the beginnings alone, so it is known before the first
- * document, and the same for all threads, processes and starts. */
+/* True (by text) if there is no id, or if fewer than three in four of the documents have an id of their own: at the
+ * beginning of an input, or at those of all inputs of a kind whose ids are shared (`ids` of [count] inputs). A document
+ * without an id goes by its text in any case. The answer depends on the beginnings alone, so it is known before the
+ * first document, and the same for all threads, processes and starts. */
 bool split_by_text(const struct split_ids *const *ids, size_t count);
 
 #endif

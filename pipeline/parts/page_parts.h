@@ -8,7 +8,6 @@
 #define PIPELINE_PARTS_PAGE_PARTS_H
 
 #include "base/str.h"
-#include "shards/manifest.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,11 +59,10 @@ struct record {
 /* The pages that begin in one window (or the part of them that fits). The memory belongs to the job on the belt and is
  * reused. */
 struct group {
-    uint32_t file;         /* index of the input */
-    uint32_t window;       /* index of the window in that file */
-    uint32_t part;         /* 0, or more where a group was closed at GROUP_BYTES_MAX */
-    enum source_kind kind; /* what the input holds */
-    struct buf text;       /* the records, one after the other, without what was between them */
+    uint32_t file;   /* index of the input */
+    uint32_t window; /* index of the window in that file */
+    uint32_t part;   /* 0, or more where a group was closed at GROUP_BYTES_MAX */
+    struct buf text; /* the records, one after the other, without what was between them */
     struct record *records;
     size_t record_count, record_capacity;
     uint64_t oversize;            /* records skipped because they exceed PAGE_BYTES_MAX, */

@@ -86,10 +86,10 @@ static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file
     buf_release(&url);
 }
 
-static void add_sentences(struct extractor *extractor, const struct article_options *options, const struct group *group,
+static void add_sentences(struct extractor *extractor, const struct article_options *options,
                           const struct article *article, struct buf *out)
 {
-    article_sentences(options, group, article, &extractor->sentences);
+    article_sentences(options, article, &extractor->sentences);
     for (size_t i = 0; i < extractor->sentences.count; i++) {
         buf_add_str(out, extractor->sentences.items[i]);
         buf_add_byte(out, '\n');
@@ -119,7 +119,7 @@ static void extract_group(const void *context, void *worker, void *slot)
         if (extraction->settings->format == EXTRACT_JSONL)
             add_json(&job->out, &extraction->inputs, job->feed.file, &article);
         else
-            add_sentences(extractor, options, group, &article, &job->out);
+            add_sentences(extractor, options, &article, &job->out);
     }
 }
 

@@ -53,16 +53,16 @@ static void find(const void *context, void *worker, void *slot)
     struct job *job = slot;
     struct group *group = &job->feed.group;
     job->index = NOT_HERE;
-    if (group->kind != SOURCE_WIKI)
+    const struct article_options *options = &explanation->inputs->articles[job->feed.file];
+    if (!options->kind->of_pages)
         return;
-    const struct siteinfo *siteinfo = explanation->inputs->articles[job->feed.file].siteinfo;
     for (size_t i = 0; i < group->record_count && job->index == NOT_HERE; i++) {
         const struct record *record = &group->records[i];
         struct page page;
         arena_reset(&finder->arena);
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (page_parse(finder->parser, bytes, &finder->arena, &page) == 0 &&
-            is_title(siteinfo, explanation->title, page.title))
+            is_title(options->siteinfo, explanation->title, page.title))
             job->index = i;
     }
 }
@@ -123,7 +123,7 @@ static bool any_dump(const struct inputs *inputs)
 {
     bool any = false;
     for (size_t i = 0; i < inputs->count; i++)
-        any |= dump_kind(inputs->dumps[i]) == SOURCE_WIKI;
+        any |= input_kind_of(inputs->dumps[i])->of_pages;
     return any;
 }
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/input/article.h"
+#include "pipeline/input/input_kind.h"
 #include "pipeline/text/page_kinds.h"
 #include "pipeline/text/paragraphs.h"
 
@@ -18,13 +18,13 @@ static size_t count_letters(struct str text)
     return count;
 }
 
-static void check_text(const struct article_options *options, const struct group *group, const struct article *article)
+static void check_text(const struct article_options *options, const struct article *article)
 {
     struct sentences sentences = {0};
     size_t letters = 0;
     assert(utf8_valid(article->text));
     assert(article->text.size == 0 || article->text.data[article->text.size - 1] == '\n');
-    article_sentences(options, group, article, &sentences);
+    article_sentences(options, article, &sentences);
     for (size_t i = 0; i < sentences.count; i++) {
         assert(str_trim(sentences.items[i]).size == sentences.items[i].size && sentences.items[i].size > 0);
         letters += count_letters(sentences.items[i]);
@@ -35,18 +35,18 @@ static void check_text(const struct article_options *options, const struct group
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-    static const enum source_kind kinds[] = {SOURCE_WIKI, SOURCE_TEXT, SOURCE_JSONL};
     static struct article_reader *reader; /* kept: what it read before must not matter */
     static struct article_options options;
     struct record record = {0, 0, RECORD_NOWHERE};
-    struct group group = {
-        .kind = kinds[take_byte(&data, &size) % 3], .records = &record, .record_count = 1, .record_capacity = 1};
+    struct group group = {.records = &record, .record_count = 1, .record_capacity = 1};
+    const size_t kind = 1 + take_byte(&data, &size) % (SOURCE_KINDS - 1);
     struct article article;
     if (!reader) {
         reader = article_open();
         options = (struct article_options){
             .language = language_find(STR("en")), .code = "en", .keep = KEEP_PROSE_LISTS, .drop = KIND_DISAMBIGUATION};
     }
+    options.kind = input_kinds[kind];
     buf_add(&group.text, "x", 1); /* records stand in a group, not at its beginning */
     buf_add(&group.text, data, size);
     record = (struct record){1, size, RECORD_NOWHERE};
@@ -54,7 +54,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     assert(article.repairs >> REPAIRS == 0);
     assert(utf8_valid(article.title) && article.fate < PAGE_FATES);
     if (article.fate == PAGE_KEPT)
-        check_text(&options, &group, &article);
+        check_text(&options, &article);
     struct counts counts = {0};
     struct missing missing = {0};
     uint64_t sum = 0;

@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/dump/dump.h"
+#include "pipeline/input/input_kind.h"
 #include "tests/pipeline/dump/libbz2.h"
 
 /* What was read: each record with its size before it. */
@@ -150,7 +150,7 @@ int fuzz_input(const uint8_t *data, size_t size)
     const unsigned flags = take_byte(&data, &size), window = take_byte(&data, &size), other = take_byte(&data, &size);
     const unsigned page = take_byte(&data, &size), stop = take_byte(&data, &size), block = take_byte(&data, &size);
     const unsigned place = take_byte(&data, &size), mask = take_byte(&data, &size);
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     options.salvage = flags & 1;
     options.window_bytes = options.window_bytes_plain = window_bytes(window);
     options.page_bytes_max = page ? page * 8 : PAGE_BYTES_MAX;

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "pipeline/dump/dump.h"
+#include "pipeline/input/input_kind.h"
 #include "tests/pipeline/dump/libbz2.h"
 
 #include <assert.h>
@@ -125,7 +125,7 @@ static UNUSED int test_file_remove(void **state)
 
 static UNUSED struct dump_options small_options(size_t window_bytes)
 {
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     options.file = 3;
     options.window_bytes = options.window_bytes_plain = window_bytes;
     return options;

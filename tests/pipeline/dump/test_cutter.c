@@ -23,7 +23,7 @@ static int cut_restarting(enum source_kind kind, struct str text, size_t window_
     struct group group = {0};
     struct error err;
     struct dump_state entry = {0};
-    cutter_init(&cutter, options, kind, false);
+    cutter_init(&cutter, options, input_formats[kind], false);
     buf_reset(out);
     for (size_t at = 0; at < text.size; at += window_bytes) {
         size_t end = text.size - at < window_bytes ? text.size : at + window_bytes;
@@ -32,7 +32,7 @@ static int cut_restarting(enum source_kind kind, struct str text, size_t window_
             struct dump_state state = {.next_window = restart};
             cutter_state(&cutter, &state);
             cutter_release(&cutter);
-            cutter_init(&cutter, options, kind, false);
+            cutter_init(&cutter, options, input_formats[kind], false);
             assert_int_equal(cutter_restore(&cutter, &state), 0);
         }
         cutter_enter(&cutter, (uint32_t)entry.next_window, &entry);
@@ -248,7 +248,7 @@ static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
         struct group group = {0};
         struct buf out = {0};
         options.blank_lines = cases[i].blank_lines;
-        cutter_init(&cutter, &options, SOURCE_TEXT, false);
+        cutter_init(&cutter, &options, input_formats[SOURCE_TEXT], false);
         cutter_peek(&cutter, STR("ne\ntwo\n\n\nthree\nfo"), cases[i].first, cases[i].last, &group);
         for (size_t k = 0; k < group.record_count; k++)
             buf_addf(&out, "%.*s|", (int)group.records[k].size, group.text.data + group.records[k].offset);

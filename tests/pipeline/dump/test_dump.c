@@ -277,7 +277,7 @@ static void hints_for_compressed_inputs_unpack_them(void **state)
 static void what_cannot_be_opened_is_a_usage_error(void **state)
 {
     (void)state;
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err;
     assert_int_equal(dump_open(&dump, "no/such/file.bz2", &options, &err), -1);

@@ -1,5 +1,5 @@
 /* The number of words of a document, for --min-words: runs between blanks, and each ideograph or kana. */
-#include "pipeline/input/article.h"
+#include "pipeline/input/input_kind.h"
 #include "pipeline/text/words/languages.h"
 
 #include <setjmp.h>
@@ -14,9 +14,9 @@ static enum page_fate fate_of(const char *text, uint64_t min_words)
 {
     struct article_reader *reader = article_open();
     const struct article_options options = {
-        .language = language_english(), .code = "", .form = FORM_LINES, .min_words = min_words};
+        .kind = &text_kind, .language = language_english(), .code = "", .form = FORM_LINES, .min_words = min_words};
     struct record record = {.size = strlen(text)};
-    struct group group = {.kind = SOURCE_TEXT, .records = &record, .record_count = 1, .record_capacity = 1};
+    struct group group = {.records = &record, .record_count = 1, .record_capacity = 1};
     struct article article;
     buf_add(&group.text, text, strlen(text));
     article_read(reader, &options, &group, 0, &article);
@@ -50,9 +50,9 @@ static void assert_text(enum source_kind kind, enum text_form form, bool wrapped
 {
     struct article_reader *reader = article_open();
     const struct article_options options = {
-        .language = language_english(), .code = "", .form = form, .wrapped = wrapped};
+        .kind = input_kinds[kind], .language = language_english(), .code = "", .form = form, .wrapped = wrapped};
     struct record record = {.size = strlen(text)};
-    struct group group = {.kind = kind, .records = &record, .record_count = 1, .record_capacity = 1};
+    struct group group = {.records = &record, .record_count = 1, .record_capacity = 1};
     struct article article;
     buf_add(&group.text, text, strlen(text));
     article_read(reader, &options, &group, 0, &article);

@@ -5,7 +5,7 @@
 
 static void look(struct str text, const char *language, struct look *out)
 {
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err = {0};
     if (dump_open(&dump, test_file(text), &options, &err) < 0)
@@ -110,7 +110,7 @@ static void keys_of_json_lines_are_named(void **state)
 /* The language of a wiki's first paragraphs; NULL: none is clear. */
 static const char *wiki_language(const char *wikitext)
 {
-    struct dump_options options = dump_defaults();
+    struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err = {0};
     struct buf xml = {0};

@@ -1,0 +1,191 @@
+/* JSON lines: a record is a line with an object, whose members --text-key and --id-key name. */
+#include "pipeline/input/article_reader.h"
+#include "pipeline/input/input_kind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* '{' followed by a key or nothing, unlike the {{templates}} and {| tables of a wiki. */
+static bool recognise(struct str text)
+{
+    if (text.size < 2 || text.data[0] != '{')
+        return false;
+    struct str rest = str_trim((struct str){text.data + 1, text.size - 1});
+    return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
+}
+
+static enum page_fate read(struct article_reader *reader, const struct article_options *options, struct str line,
+                           struct article *article)
+{
+    /* If two members have the same key, the later one gets the value. */
+    enum { REVISION, URL, TIMESTAMP, LANG, TITLE, ID, TEXT, MEMBERS };
+    struct json_member members[MEMBERS] = {[REVISION].name = "revid",
+                                           [URL].name = "url",
+                                           [TIMESTAMP].name = "timestamp",
+                                           [LANG].name = "lang",
+                                           [TITLE].name = "title",
+                                           [ID].name = options->id_key ? options->id_key : ID_KEY,
+                                           [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
+    const struct json_member *id = &members[ID], *revision = &members[REVISION];
+    if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena, &article->repairs))
+        return PAGE_MALFORMED;
+    if (members[TEXT].kind != MEMBER_TEXT)
+        return PAGE_KEYLESS;
+    if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
+        article->has_id = true;
+        article->id = (uint64_t)id->integer;
+    } else if (id->kind == MEMBER_TEXT || id->kind == MEMBER_INTEGER || id->kind == MEMBER_DIGITS) {
+        article_set_text_id(article, id->text);
+    }
+    if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
+        article->revision_id = (uint64_t)revision->integer;
+    const struct {
+        const struct json_member *member;
+        struct str *into;
+    } texts[] = {{&members[TITLE], &article->title},
+                 {&members[URL], &article->url},
+                 {&members[TIMESTAMP], &article->timestamp},
+                 {&members[LANG], &article->language}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].member->kind == MEMBER_TEXT)
+            *texts[i].into = texts[i].member->text;
+    return article_read_lines(reader, members[TEXT].text, false, article);
+}
+
+/* --------------------------------------------------------------------------------------------- the beginning */
+
+/* Adds the texts of JSON lines, each of which may be several lines. Returns how many are not blank. */
+static uint64_t add_texts(struct str lines, const char *text_key, struct buf *out)
+{
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    uint64_t count = 0;
+    for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        struct json_member member = {.name = text_key};
+        uint32_t repairs = 0;
+        if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena, &repairs) && member.kind == MEMBER_TEXT) {
+            buf_add_str(out, member.text);
+            buf_add_byte(out, '\n');
+            count += !str_is_blank(member.text);
+        }
+        arena_reset(&arena);
+        at = stop + 1;
+    }
+    arena_release(&arena);
+    json_line_release(&scratch);
+    return count;
+}
+
+/* Describes one line, for a user whose key of the text is another one. */
+struct description {
+    struct look *look;
+    const char *text_key;
+    size_t size; /* of look->keys */
+};
+
+/* Adds a key to the list, as far as it fits. */
+static void name_key(struct description *d, const char *key)
+{
+    const size_t room = sizeof d->look->keys, more = strlen(key) + (d->size > 0 ? 2 : 0);
+    char *end = d->look->keys + d->size;
+    if (d->size == room)
+        return;
+    if (d->size + more + sizeof ", …" > room) {
+        strcpy(end, ", …");
+        d->size = room;
+    } else {
+        d->size += (size_t)snprintf(end, room - d->size, "%s%s", d->size > 0 ? ", " : "", key);
+    }
+}
+
+static void describe_member(void *context, const struct json_member *member)
+{
+    static const char *const kinds[] = {
+        [MEMBER_INTEGER] = "a number", [MEMBER_DIGITS] = "a number",  [MEMBER_REAL] = "a number",
+        [MEMBER_TRUE] = "true",        [MEMBER_FALSE] = "false",      [MEMBER_NULL] = "null",
+        [MEMBER_ARRAY] = "an array",   [MEMBER_OBJECT] = "an object", [MEMBER_TEXT] = NULL};
+    struct description *d = context;
+    struct json_member inner = {.name = d->text_key};
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    uint32_t repairs = 0;
+    name_key(d, member->name);
+    if (strcmp(member->name, d->text_key) == 0)
+        d->look->text_is =
+            member->kind == MEMBER_TEXT && str_trim(member->text).size == 0 ? "an empty string" : kinds[member->kind];
+    if (member->kind == MEMBER_OBJECT && !d->look->nested[0] && strlen(member->name) < sizeof d->look->nested &&
+        json_line_read(&scratch, member->text, &inner, 1, &arena, &repairs) && inner.kind == MEMBER_TEXT)
+        strcpy(d->look->nested, member->name);
+    json_line_release(&scratch);
+    arena_release(&arena);
+}
+
+/* Describes the first line that is not blank; `whole`: the lines are all that there are. */
+static void describe_first(struct str lines, bool whole, const char *text_key, struct look *look)
+{
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    struct description description = {.look = look, .text_key = text_key};
+    lines = str_trim(lines);
+    const char *stop = memchr(lines.data, '\n', lines.size);
+    const struct str line = stop ? str_range(lines.data, stop) : lines;
+    look->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
+    json_line_release(&scratch);
+    arena_release(&arena);
+}
+
+static void add_prose(struct str lines, const char *text_key, struct buf *out)
+{
+    add_texts(lines, text_key, out);
+}
+
+static void look(struct str lines, bool whole, const struct language *language, const char *text_key, struct look *look)
+{
+    struct buf texts = {0};
+    struct sentences sentences = {0};
+    look->documents = add_texts(lines, text_key, &texts);
+    describe_first(lines, whole, text_key, look);
+    sentences_split(language, buf_str(&texts), &sentences);
+    look->sentences = sentences.count;
+    sentences_release(&sentences);
+    buf_release(&texts);
+}
+
+static void add_ids(struct split_ids *ids, struct str head, bool whole, const char *id_key)
+{
+    struct json_line scratch = {0};
+    struct arena arena = {0};
+    while (head.size > 0 && ids->count < SPLIT_IDS) {
+        const char *end = head.data + head.size, *stop = memchr(head.data, '\n', head.size);
+        struct json_member id = {.name = id_key};
+        uint32_t repairs = 0;
+        if (!stop && !whole)
+            break;
+        if (json_line_read(&scratch, str_range(head.data, stop ? stop : end), &id, 1, &arena, &repairs) &&
+            (id.kind == MEMBER_TEXT || id.kind == MEMBER_INTEGER || id.kind == MEMBER_DIGITS) && id.text.size > 0)
+            split_ids_add(ids, id.text);
+        arena_reset(&arena);
+        head = stop ? str_range(stop + 1, end) : STR("");
+    }
+    json_line_release(&scratch);
+    arena_release(&arena);
+}
+
+const struct input_kind jsonl_kind = {.records = {.called = "JSONL",
+                                                  .readable = "JSONL",
+                                                  .refused = "is not JSONL: its first line is not a JSON object",
+                                                  .recognise = recognise,
+                                                  .cut = &cut_lines},
+                                      .name = "JSON lines",
+                                      .one = "JSON lines",
+                                      .extensions = (const char *const[]){".jsonl", ".json", NULL},
+                                      .options = (const char *const[]){"text-key", "id-key", NULL},
+                                      .bytes_per_piece = 4,
+                                      .of_keys = true,
+                                      .ids_are_shared = true,
+                                      .read = read,
+                                      .add_prose = add_prose,
+                                      .look = look,
+                                      .add_ids = add_ids};
