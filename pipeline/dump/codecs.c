@@ -276,20 +276,77 @@ static void xz_close(void *decoder)
 
 /* ----------------------------------------------------------------------------------------------------- table */
 
-static const struct codec codecs[] = {
-    [CONTAINER_BZIP2] = {"bzip2", "stream", true, MAGIC_BYTES_MAX, bzip2_begins, NULL, bzip2_open, bzip2_step,
-                         bzip2_again, bzip2_memory, bzip2_close},
-    [CONTAINER_GZIP] = {"gzip", "member", true, 4, gzip_begins, gzip_measure, gzip_open, gzip_step, gzip_again,
-                        gzip_memory, gzip_close},
-    [CONTAINER_ZSTD] = {"Zstandard", "frame", false, 4, zstd_begins, zstd_measure, zstd_open, zstd_step, zstd_again,
-                        zstd_memory, zstd_close},
-    [CONTAINER_XZ] = {"xz", "stream", true, MAGIC_BYTES_MAX, xz_begins, NULL, xz_open, xz_step, xz_again, xz_memory,
-                      xz_close},
+static const struct codec codecs[CONTAINERS] = {
+    [CONTAINER_BZIP2] = {.name = "bzip2",
+                         .unit = "stream",
+                         .tool = "bzip2",
+                         .extension = ".bz2",
+                         .expansion_percent = 430,
+                         .padded = true,
+                         .magic_bytes = MAGIC_BYTES_MAX,
+                         .begins = bzip2_begins,
+                         .open = bzip2_open,
+                         .step = bzip2_step,
+                         .again = bzip2_again,
+                         .memory = bzip2_memory,
+                         .close = bzip2_close},
+    [CONTAINER_GZIP] = {.name = "gzip",
+                        .unit = "member",
+                        .tool = "gzip",
+                        .extension = ".gz",
+                        .expansion_percent = 320,
+                        .padded = true,
+                        .magic_bytes = 4,
+                        .begins = gzip_begins,
+                        .measure = gzip_measure,
+                        .open = gzip_open,
+                        .step = gzip_step,
+                        .again = gzip_again,
+                        .memory = gzip_memory,
+                        .close = gzip_close},
+    [CONTAINER_ZSTD] = {.name = "Zstandard",
+                        .unit = "frame",
+                        .tool = "zstd",
+                        .extension = ".zst",
+                        .expansion_percent = 350,
+                        .padded = false,
+                        .magic_bytes = 4,
+                        .begins = zstd_begins,
+                        .measure = zstd_measure,
+                        .open = zstd_open,
+                        .step = zstd_step,
+                        .again = zstd_again,
+                        .memory = zstd_memory,
+                        .close = zstd_close},
+    [CONTAINER_XZ] = {.name = "xz",
+                      .unit = "stream",
+                      .tool = "xz",
+                      .extension = ".xz",
+                      .expansion_percent = 420,
+                      .padded = true,
+                      .magic_bytes = MAGIC_BYTES_MAX,
+                      .begins = xz_begins,
+                      .open = xz_open,
+                      .step = xz_step,
+                      .again = xz_again,
+                      .memory = xz_memory,
+                      .close = xz_close},
 };
-_Static_assert(sizeof codecs / sizeof *codecs == CONTAINERS, "a row for every container");
 
 const struct codec *codec_of(enum container container)
 {
     assert(container < CONTAINERS);
     return container == CONTAINER_NONE ? NULL : &codecs[container];
+}
+
+bool codec_cut_extension(struct str *name)
+{
+    for (enum container packed = CONTAINER_NONE + 1; packed < CONTAINERS; packed++) {
+        const struct str extension = str_of(codecs[packed].extension);
+        if (name->size > extension.size && str_ends(*name, extension)) {
+            name->size -= extension.size;
+            return true;
+        }
+    }
+    return false;
 }

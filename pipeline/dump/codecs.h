@@ -1,5 +1,5 @@
-/* bzip2, gzip, Zstandard and xz behind one interface. A decoder decompresses
- * one unit of its format (a gzip member, a Zstandard frame, an xz stream) in steps; a file is a sequence of units. */
+/* bzip2, gzip, Zstandard and xz behind one interface. A decoder decompresses one unit of its format (a gzip member, a
+ * Zstandard frame, an xz stream) in steps; a file is a sequence of units. */
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H
 
@@ -29,10 +29,13 @@ struct codec_step {
 };
 
 struct codec {
-    const char *name, *unit; /* for messages: "gzip", "member" */
-    bool padded;             /* zero bytes are allowed between units */
-    size_t magic_bytes;      /* bytes at the start of a unit that begins needs */
-    /* Can a unit begin with these bytes? If there are fewer than magic_bytes, only these are compared. */
+    const char *name, *unit;    /* for messages: "Zstandard", "frame" */
+    const char *tool;           /* "zstd": zstd -dc FILE writes the text; also its name in lines about inputs */
+    const char *extension;      /* of files, with the dot */
+    unsigned expansion_percent; /* of English text */
+    bool padded;                /* zero bytes are allowed between units */
+    size_t magic_bytes;         /* bytes at the start of a unit that begins needs */
+    /* True if a unit can begin with these bytes. If there are fewer than magic_bytes, only these are compared. */
     bool (*begins)(const uint8_t *bytes, size_t size);
     /* NULL, or finds the size of the whole unit that begins here; false: it is larger than `size`, does not tell its
      * size, or needs more than 16 MiB of memory. */
@@ -45,5 +48,7 @@ struct codec {
 };
 
 const struct codec *codec_of(enum container container); /* NULL: CONTAINER_NONE */
+/* Removes the extension of a container from the end of *name. False: it has none. */
+bool codec_cut_extension(struct str *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/chain.h"
+#include "pipeline/dump/codecs.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/cutter.h"
 #include "pipeline/dump/record_format.h"
@@ -111,17 +112,11 @@ uint64_t dump_stored_bytes(const struct dump *dump)
     return dump->source.stored;
 }
 
-/* Expansion of English text, in percent. */
-static const unsigned expansion_percent[] = {
-    [CONTAINER_NONE] = 100, [CONTAINER_BZIP2] = 430, [CONTAINER_GZIP] = 320,
-    [CONTAINER_ZSTD] = 350, [CONTAINER_XZ] = 420,
-};
-_Static_assert(sizeof expansion_percent / sizeof *expansion_percent == CONTAINERS, "a figure for every container");
-
 uint64_t dump_text_bytes(const struct dump *dump)
 {
     const uint64_t text = dump_bytes(dump), stored = dump_stored_bytes(dump);
-    const unsigned expansion = expansion_percent[dump_container(dump)];
+    const struct codec *codec = codec_of(dump->container);
+    const unsigned expansion = codec ? codec->expansion_percent : 100;
     return text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
 }
 

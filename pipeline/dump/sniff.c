@@ -28,13 +28,6 @@ static const struct foreign {
     {"a zip", 0, {"PK\x03\x04", 4}, "unzip -p"},       {"a tar", 257, {"ustar", 5}, "tar -xOf"},
 };
 
-/* By container: the command that writes its text to standard output. */
-static const char *const unpacking[] = {
-    [CONTAINER_NONE] = "",          [CONTAINER_BZIP2] = "bzip2 -dc ", [CONTAINER_GZIP] = "gzip -dc ",
-    [CONTAINER_ZSTD] = "zstd -dc ", [CONTAINER_XZ] = "xz -dc ",
-};
-_Static_assert(sizeof unpacking / sizeof *unpacking == CONTAINERS, "a command for every container");
-
 int sniff_hint(const char *name, struct error *err, const char *format, ...)
 {
     char text[sizeof err->hint];
@@ -57,7 +50,7 @@ const char *sniff_pipe(const char *program, enum container container, char out[P
     if (container == CONTAINER_NONE)
         snprintf(out, PIPE_BYTES, "%s FILE", program);
     else
-        snprintf(out, PIPE_BYTES, "%sFILE | %s", unpacking[container], program);
+        snprintf(out, PIPE_BYTES, "%s -dc FILE | %s", codec_of(container)->tool, program);
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "pipeline/dump/codecs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,11 +59,9 @@ static bool take_pages(struct str *text, struct part_name *out)
 
 bool part_name_read(struct str name, struct part_name *out)
 {
-    static const char *const packed[] = {".bz2", ".gz", ".zst", ".xz", ".7z"};
     *out = (struct part_name){0};
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (take_end(&name, packed[i]))
-            break;
+    if (!codec_cut_extension(&name))
+        take_end(&name, ".7z"); /* which opening will refuse, with what to type */
     if (take_end(&name, ".xml")) {
         take_pages(&name, out);
     } else { /* older: "…-pages-articles1.xml-p1p41242" */

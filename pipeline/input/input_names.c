@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 
 #include <stdlib.h>
@@ -99,21 +100,16 @@ static char *base_name(const char *path)
     return name;
 }
 
-/* Removes an extension of compression or of a kind. False: there is none. */
-static bool cut_extension(char *name)
+/* Removes an extension of a container or of a kind. False: there is none. */
+static bool cut_extension(struct str *name)
 {
-    static const char *const packed[] = {".bz2", ".gz", ".zst", ".xz", NULL};
-    for (size_t kind = SOURCE_UNKNOWN; kind < SOURCE_KINDS; kind++) {
-        const char *const *extension = kind == SOURCE_UNKNOWN ? packed : input_kinds[kind]->extensions;
-        for (; *extension; extension++) {
-            const size_t size = strlen(name), cut = strlen(*extension);
-            if (size > cut && strcmp(name + size - cut, *extension) == 0) {
-                name[size - cut] = '\0';
+    for (size_t kind = SOURCE_UNKNOWN + 1; kind < SOURCE_KINDS; kind++)
+        for (const char *const *extension = input_kinds[kind]->extensions; *extension; extension++)
+            if (name->size > strlen(*extension) && str_ends(*name, str_of(*extension))) {
+                name->size -= strlen(*extension);
                 return true;
             }
-        }
-    }
-    return false;
+    return codec_cut_extension(name);
 }
 
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
@@ -121,8 +117,10 @@ char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
     const bool any = settings_named_inputs(settings) + bare.count > 0;
     const char *path = any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
     char *stem = base_name(path);
-    while (cut_extension(stem))
+    struct str without = str_of(stem);
+    while (cut_extension(&without))
         continue;
+    stem[without.size] = '\0';
     if (!path_same(path, stem))
         return stem;
     struct buf other = {0};

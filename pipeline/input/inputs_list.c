@@ -1,6 +1,7 @@
 /* The lines that say what the inputs are. */
 #include "base/file.h"
 #include "base/log.h"
+#include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/input/inputs_form.h"
 
@@ -70,13 +71,6 @@ static uint64_t stored_bytes(const struct inputs *inputs, size_t i)
     return sum;
 }
 
-static const char *const containers[] = {[CONTAINER_NONE] = "",
-                                         [CONTAINER_BZIP2] = ", bzip2",
-                                         [CONTAINER_GZIP] = ", gzip",
-                                         [CONTAINER_ZSTD] = ", zstd",
-                                         [CONTAINER_XZ] = ", xz"};
-_Static_assert(sizeof containers / sizeof *containers == CONTAINERS, "a name for every container");
-
 /* "NAME   text, Finnish (guessed; --lang overrides), 12 kB" */
 static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
 {
@@ -84,8 +78,9 @@ static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
     const struct dump *dump = inputs->dumps[i];
     const struct str name = name_of(inputs, i);
     const uint64_t stored = stored_bytes(inputs, i);
-    buf_addf(line, "%.*s   %s%s%s%s, %s", (int)name.size, name.data, input_kind_of(dump)->name,
-             language_words(&inputs->languages[i], language), containers[dump_container(dump)],
+    const struct codec *codec = codec_of(dump_container(dump));
+    buf_addf(line, "%.*s   %s%s%s%s%s, %s", (int)name.size, name.data, input_kind_of(dump)->name,
+             language_words(&inputs->languages[i], language), codec ? ", " : "", codec ? codec->tool : "",
              parts_words(inputs, i, parts), stored ? format_bytes(stored, bytes) : "a pipe");
 }
 
@@ -155,7 +150,9 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
                  format_count(crowd->languages[row].count, count));
     }
     buf_add_text(line, guessed ? " (guessed; --lang overrides)" : "");
-    buf_add_text(line, crowd->same_container ? containers[dump_container(dump)] : "");
+    const struct codec *codec = crowd->same_container ? codec_of(dump_container(dump)) : NULL;
+    if (codec)
+        buf_addf(line, ", %s", codec->tool);
     buf_addf(line, ", %s%s", format_bytes(crowd->stored, bytes), crowd->pipe ? " and a pipe" : "");
 }
 

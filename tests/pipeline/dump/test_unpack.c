@@ -109,6 +109,23 @@ static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
     buf_release(&packed);
 }
 
+static void every_row_of_the_codecs_is_complete(void **state)
+{
+    (void)state;
+    for (enum container container = CONTAINER_NONE + 1; container < CONTAINERS; container++) {
+        const struct codec *codec = codec_of(container);
+        struct buf name = {0};
+        assert_true(codec->name && codec->unit && codec->tool && codec->extension && codec->extension[0] == '.');
+        assert_true(codec->expansion_percent >= 100 && codec->magic_bytes > 0);
+        assert_true(codec->begins && codec->open && codec->step && codec->again && codec->memory && codec->close);
+        buf_addf(&name, "a%s", codec->extension);
+        struct str cut = buf_str(&name), only = str_of(codec->extension);
+        assert_true(codec_cut_extension(&cut) && str_equal(cut, STR("a")));
+        assert_false(codec_cut_extension(&only)); /* nothing would be left */
+        buf_release(&name);
+    }
+}
+
 /* bgzip's size of the member at `at`. */
 static size_t stated_size(const struct buf *file, size_t at)
 {
@@ -397,6 +414,7 @@ static void a_bomb_and_a_huge_window_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_of_the_codecs_is_complete),
         cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
         cmocka_unit_test(a_wrong_size_in_a_member_loses_no_text),
         cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
