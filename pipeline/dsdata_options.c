@@ -5,6 +5,7 @@
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/input/look.h"
 #include "pipeline/parts/dsdata_settings.h"
+#include "pipeline/verbs/export_formats.h"
 #include "shards/format.h"
 
 #include <bzlib.h>
@@ -24,6 +25,7 @@ OPT_CHOICES(algo_choice, learn_names, LEARN_ALGORITHMS)
 OPT_CHOICES(pairs_choice, pair_names, PAIR_KINDS)
 OPT_CHOICES(masking_choice, mask_names, MASK_KINDS)
 OPT_CHOICES(split_choice, split_names, SPLITS)
+OPT_CHOICES(export_format_choice, export_format_names, EXPORT_FORMATS)
 OPT_CHOICES(keep_choice, keep_names, KEEP_NAMES)
 OPT_CHOICES(drop_choice, drop_names, DROP_NAMES)
 
@@ -203,7 +205,7 @@ static const struct opt_row rows[] = {
     {.name = "format", .type = OPT_CHOICE, .scope = SCOPE_PROCESS, .field = FIELD(format), .default_text = "ids",
      .choices = "ids|pieces|json", .verbs = " tokenize ", .help = "Form of the output: token ids, pieces, or JSON."},
     {.name = "format", .type = OPT_CHOICE, .scope = SCOPE_PROCESS, .field = FIELD(format), .default_text = "jsonl",
-     .choices = "jsonl|tfrecord|mds|nvidia-hdf5|parquet", .verbs = " export ",
+     .choice = export_format_choice, .verbs = " export ",
      .help = "jsonl: one object per sample, with Google's keys; tfrecord: as Google's script; mds: a folder for "
              "MosaicML Streaming; nvidia-hdf5: for DeepLearningExamples, bing_bert; parquet: use python -m dsshards "
              "export instead."},

@@ -11,7 +11,17 @@ enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
 enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
 enum duplicate_choice { DUPLICATES_KEEP, DUPLICATES_DROP };
 enum compat { COMPAT_OFF, COMPAT_GOOGLE };
-enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD, EXPORT_MDS, EXPORT_HDF5, EXPORT_PARQUET, EXPORT_FORMATS };
+
+/* The formats of export: the name of the constant, that of the row (verbs/export_formats.h), that of --format. */
+#define EXPORT_FORMAT_LIST(X)                                                                                          \
+    X(JSONL, jsonl, "jsonl")                                                                                           \
+    X(TFRECORD, tfrecord, "tfrecord")                                                                                  \
+    X(MDS, mds, "mds")                                                                                                 \
+    X(HDF5, hdf5, "nvidia-hdf5")                                                                                       \
+    X(PARQUET, parquet, "parquet")
+#define EXPORT_FORMAT_VALUE(NAME, row, typed) EXPORT_##NAME,
+enum export_format_name { EXPORT_FORMAT_LIST(EXPORT_FORMAT_VALUE) EXPORT_FORMATS };
+#undef EXPORT_FORMAT_VALUE
 enum export_masks { EXPORT_AUTO, EXPORT_STORED, EXPORT_FRESH, EXPORT_UNMASKED };
 enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 

@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "base/parallel.h"
 #include "base/progress.h"
+#include "pipeline/dump/codecs.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/export_formats.h"
 #include "pipeline/verbs/output_file.h"
@@ -253,43 +254,36 @@ static int export_all(const struct export_format *format, struct export_work *wo
     return result;
 }
 
+/* --------------------------------------------------------------------------------------- the command line */
+
+#define FORMAT_ROW(NAME, row, typed)  [EXPORT_##NAME] = &export_##row,
+#define FORMAT_NAME(NAME, row, typed) [EXPORT_##NAME] = typed,
+static const struct export_format *const formats[EXPORT_FORMATS] = {EXPORT_FORMAT_LIST(FORMAT_ROW)};
+const char *const export_format_names[EXPORT_FORMATS] = {EXPORT_FORMAT_LIST(FORMAT_NAME)};
+
+/* The Python package writes it. */
+static const char *const parquet_endings[] = {".parquet", NULL};
+const struct export_format export_parquet = {.endings = parquet_endings};
+
 static enum export_masks masks_of(const struct dsdata_settings *settings)
 {
     if (settings->masks != EXPORT_AUTO)
         return (enum export_masks)settings->masks;
-    if (settings->format == EXPORT_MDS)
+    if (formats[settings->format]->unmasked)
         return EXPORT_UNMASKED;
     return settings_given(settings, "epoch") && settings->epoch > 0 ? EXPORT_FRESH : EXPORT_STORED;
 }
 
-static const struct export_format *const formats[] = {
-    [EXPORT_JSONL] = &export_jsonl, [EXPORT_TFRECORD] = &export_tfrecord,
-    [EXPORT_MDS] = &export_mds,     [EXPORT_HDF5] = &export_hdf5,
-    [EXPORT_PARQUET] = NULL,
-};
-_Static_assert(sizeof formats / sizeof *formats == EXPORT_FORMATS, "a row for every format");
-
-static const char *name_of(enum export_format_name format)
-{
-    return formats[format] ? formats[format]->name : "parquet";
-}
-
-/* Endings of names that only one format has, as readers take it. */
+/* The format whose files have such names, or -1. */
 static int format_of(const char *out)
 {
-    static const struct {
-        const char *end;
-        enum export_format_name format;
-    } ends[] = {
-        {".jsonl", EXPORT_JSONL}, {".tfrecord", EXPORT_TFRECORD}, {".tfrecords", EXPORT_TFRECORD}, {".mds", EXPORT_MDS},
-        {".h5", EXPORT_HDF5},     {".hdf5", EXPORT_HDF5},         {".parquet", EXPORT_PARQUET},
-    };
     size_t size = strlen(out);
     while (size > 1 && out[size - 1] == '/')
         size--;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (str_ends_ascii_nocase((struct str){out, size}, str_of(ends[i].end)))
-            return (int)ends[i].format;
+    for (int format = 0; format < EXPORT_FORMATS; format++)
+        for (const char *const *ending = formats[format]->endings; *ending; ending++)
+            if (str_ends_ascii_nocase((struct str){out, size}, str_of(*ending)))
+                return format;
     return -1;
 }
 
@@ -299,7 +293,7 @@ static char *command_with(const struct dsdata_settings *settings, enum export_fo
     const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
     const bool parquet = format == EXPORT_PARQUET;
     struct buf command = settings_command(settings, "export", parquet ? " format out masks threads " : " format out ");
-    command_option(&command, "format", name_of(format));
+    command_option(&command, "format", export_format_names[format]);
     command_option(&command, "out", to_file ? settings->out : "samples.parquet");
     if (parquet) {
         struct buf python = {0};
@@ -314,9 +308,8 @@ static char *command_with(const struct dsdata_settings *settings, enum export_fo
 /* A file whose name promises another format would not be read by anything. */
 static int check_ending(const struct dsdata_settings *settings, struct error *err)
 {
-    static const char *const packed[] = {".gz", ".bz2", ".zst", ".xz"};
-    for (size_t i = 0; settings->out && i < sizeof packed / sizeof *packed; i++)
-        if (str_ends_ascii_nocase(str_of(settings->out), str_of(packed[i]))) {
+    for (enum container packed = CONTAINER_NONE + 1; settings->out && packed < CONTAINERS; packed++)
+        if (str_ends_ascii_nocase(str_of(settings->out), str_of(codec_of(packed)->extension))) {
             fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
                     "is the name of a compressed file, and an export is not compressed");
             return hint(err, "%s", "give --out without that ending, and compress the file afterwards");
@@ -326,8 +319,8 @@ static int check_ending(const struct dsdata_settings *settings, struct error *er
         return 0;
     char *command = command_with(settings, (enum export_format_name)wanted);
     fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET,
-            "is the name of a file of the format %s, but --format is %s", name_of((enum export_format_name)wanted),
-            name_of((enum export_format_name)settings->format));
+            "is the name of a file of the format %s, but --format is %s", export_format_names[wanted],
+            export_format_names[settings->format]);
     hint(err, "%s", command);
     mem_free(command);
     return -1;
@@ -338,7 +331,7 @@ static int check(const struct dsdata_settings *settings, const struct export_for
     const char *out = settings->out;
     const bool to_stdout = !out || strcmp(out, "-") == 0;
     TRY(check_ending(settings, err));
-    if (!format) {
+    if (!format->put && !format->write) {
         char *command = command_with(settings, EXPORT_PARQUET);
         fail(err, ERR_UNSAFE, "Parquet is written by the Python package in python/ (pip install ./python pyarrow)");
         hint(err, "%s", command);
@@ -346,7 +339,7 @@ static int check(const struct dsdata_settings *settings, const struct export_for
         return -1;
     }
     if (to_stdout && format->folder)
-        return fail(err, ERR_USAGE, "--format %s makes a folder: say --out DIR", format->name);
+        return fail(err, ERR_USAGE, "--format %s makes a folder: say --out DIR", export_format_names[settings->format]);
     if (to_stdout && settings->files > 1)
         return fail(err, ERR_USAGE, "--files needs --out FILE: standard output is one file");
     if (settings_given(settings, "seed") && !settings_given(settings, "epoch") && settings->masks != EXPORT_FRESH)
@@ -364,7 +357,7 @@ static void say_next_split(const struct dsdata_settings *settings, const struct 
     snprintf(length, sizeof length, "%u", seq);
     if (settings->split == SPLIT_TRAIN && valid && valid->samples > 0)
         say_next(command_text("dsdata export %s --seq %s --split valid --format %s --out %s", dataset->directory,
-                              length, format->name, format->folder ? "DIR" : "FILE"));
+                              length, export_format_names[settings->format], format->folder ? "DIR" : "FILE"));
     else
         say_next(command_text("dsdata report %s", dataset->directory));
 }

@@ -32,10 +32,12 @@ struct export_file {
 int export_each(struct export_file *file, int (*take)(void *context, const struct sample *sample, struct error *err),
                 void *context, struct error *err);
 
-/* A format is either a sequence of records, each made by `put`, or whole files, made by `write`. Any thread. */
+/* A format is either a sequence of records, each made by `put`, or whole files, made by `write`; or neither, if the
+ * Python package writes it. Any thread. It is a line of EXPORT_FORMAT_LIST and a row in a file export_*.c. */
 struct export_format {
-    const char *name;
-    bool folder;                                            /* --out is a folder, and the format names its files */
+    const char *const *endings; /* of names of files, which only this format has; NULL after the last */
+    bool unmasked;              /* its readers draw masks, so by default no token has one */
+    bool folder;                /* --out is a folder, and the format names its files */
     size_t (*bytes_max)(const struct shard_layout *layout); /* of a record */
     /* Writes a record at `at`, where bytes_max bytes are free; returns its size. */
     size_t (*put)(char *at, const struct shard_layout *layout, const struct sample *sample);
@@ -49,6 +51,9 @@ struct export_format {
     bool (*ours)(const char *name); /* in a folder: can name_file or finish have given this name? */
 };
 
-extern const struct export_format export_jsonl, export_tfrecord, export_mds, export_hdf5;
+#define DECLARE_FORMAT(NAME, row, typed) extern const struct export_format export_##row;
+EXPORT_FORMAT_LIST(DECLARE_FORMAT)
+#undef DECLARE_FORMAT
+extern const char *const export_format_names[EXPORT_FORMATS];
 
 #endif

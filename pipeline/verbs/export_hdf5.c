@@ -41,7 +41,8 @@ static bool is_ours(const char *name)
 }
 
 static const char *const sets[] = {"input_ids", "input_mask", "segment_ids", "masked_lm_positions", NULL};
-const struct export_format export_hdf5 = {.name = "nvidia-hdf5",
+static const char *const endings[] = {".h5", ".hdf5", NULL};
+const struct export_format export_hdf5 = {.endings = endings,
                                           .folder = true,
                                           .write = write_file,
                                           .name_file = name_file,

@@ -67,7 +67,8 @@ static size_t put_line(char *line, const struct shard_layout *layout, const stru
 
 static const char *const keys[] = {"],\"input_mask\":[", "],\"segment_ids\":[",
                                    "],\"next_sentence_labels\":", ",\"page_id\":", NULL};
-const struct export_format export_jsonl = {.name = "jsonl",
+static const char *const endings[] = {".jsonl", NULL};
+const struct export_format export_jsonl = {.endings = endings,
                                            .bytes_max = line_bytes_max,
                                            .put = put_line,
                                            .form = {.begins = "{\"input_ids\":[", .holds = keys}};

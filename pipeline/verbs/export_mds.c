@@ -222,7 +222,9 @@ static bool is_ours(const char *name)
            (sscanf(name, "shard.%5u.mds%n", &index, &end) == 1 && end > 0 && !name[end]);
 }
 
-const struct export_format export_mds = {.name = "mds",
+static const char *const endings[] = {".mds", NULL};
+const struct export_format export_mds = {.endings = endings,
+                                         .unmasked = true,
                                          .folder = true,
                                          .write = write_file,
                                          .files = files,

@@ -106,5 +106,6 @@ static size_t put_record(char *record, const struct shard_layout *layout, const 
 /* Keys with their tag and length, in our order; Google's script writes them in the order of a hash. */
 static const char *const keys[] = {"\n\tinput_ids\x12", "\n\ninput_mask\x12", "\n\x0bsegment_ids\x12",
                                    "\n\x13masked_lm_positions\x12", NULL};
+static const char *const endings[] = {".tfrecord", ".tfrecords", NULL};
 const struct export_format export_tfrecord = {
-    .name = "tfrecord", .bytes_max = record_bytes_max, .put = put_record, .form = {.holds = keys}};
+    .endings = endings, .bytes_max = record_bytes_max, .put = put_record, .form = {.holds = keys}};
