@@ -15,6 +15,23 @@
 
 #include <string.h>
 #include <unistd.h>
+
+int build_by_all(struct build *build, build_step *step, struct error *err)
+{
+    return ranks_barrier(build->ranks, step(build, err), err);
+}
+
+int build_by_first(struct build *build, build_step *step, struct error *err)
+{
+    return ranks_barrier(build->ranks, build_is_first(build) ? step(build, err) : 0, err);
+}
+
+/* In all processes but the first. */
+static int by_others(struct build *build, build_step *step, struct error *err)
+{
+    return ranks_barrier(build->ranks, build_is_first(build) ? 0 : step(build, err), err);
+}
+
 static int hint_safe(const struct build *build, struct error *err)
 {
     if (!build->directory || !path_is_directory(build->directory))
@@ -132,6 +149,11 @@ static int enter_hashing(struct build *build, struct error *err)
     return enter_stage(build, JOURNAL_HASHING, err);
 }
 
+static int enter_sealing(struct build *build, struct error *err)
+{
+    return enter_stage(build, JOURNAL_SEALING, err);
+}
+
 /* Settles the vocabulary and the buckets of the spills. First process only. */
 static int prepare(struct build *build, struct error *err)
 {
@@ -155,6 +177,8 @@ static int prepare(struct build *build, struct error *err)
 /* The other processes load what the first has prepared. */
 static int take_journal(struct build *build, struct error *err)
 {
+    journal_release(&build->journal); /* that of the stage before */
+    build->journal = (struct journal){0};
     const int found = journal_read(&build->journal, build->site, err);
     if (found == 0)
         return fail_at(err, ERR_RESOURCE, build->site, ERROR_NO_OFFSET,
@@ -203,18 +227,19 @@ static int find_duplicates(struct build *build, struct error *err)
     if (build_is_first(build))
         log_say("looking for documents of equal text; then the inputs are read again");
     TRY(read_inputs(build, true, err));
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? end_hashing(build, err) : 0, err));
-    if (!build_is_first(build)) {
-        journal_release(&build->journal);
-        build->journal = (struct journal){0};
-    }
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? 0 : take_journal(build, err), err));
+    TRY(build_by_first(build, end_hashing, err));
+    TRY(by_others(build, take_journal, err));
     return settle_sets(build, err);
+}
+
+static int open_duplicates(struct build *build, struct error *err)
+{
+    return duplicates_open(&build->duplicates, build->site, err);
 }
 
 /* Counts the windows of compressed inputs, which takes a pass of its own, unless a single process reads everything from
  * the beginning and does not need the number. */
-static int know_windows(const struct build *build, struct error *err)
+static int know_windows(struct build *build, struct error *err)
 {
     const int several = extents_several(build->site, err);
     TRY(several);
@@ -225,10 +250,10 @@ static int know_windows(const struct build *build, struct error *err)
 static int run(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? prepare(build, err) : 0, err));
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? 0 : take_over(build, err), err));
+    TRY(build_by_first(build, prepare, err));
+    TRY(by_others(build, take_over, err));
     TRY(settle_sets(build, err));
-    TRY(ranks_barrier(build->ranks, know_windows(build, err), err));
+    TRY(build_by_all(build, know_windows, err));
 
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
@@ -239,14 +264,14 @@ static int run(struct build *build, struct error *err)
         if (journal->stage == JOURNAL_HASHING)
             TRY(find_duplicates(build, err));
         if (build->recipe.drop_duplicates)
-            TRY(ranks_barrier(build->ranks, duplicates_open(&build->duplicates, build->site, err), err));
+            TRY(build_by_all(build, open_duplicates, err));
         TRY(read_inputs(build, false, err));
-        TRY(ranks_barrier(build->ranks, build_is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
+        TRY(build_by_first(build, enter_sealing, err));
     }
     return build_finish(build, err);
 }
 
-/* Has the file the size that the manifest gives? Only dsdata verify reads every byte. */
+/* Checks the size only; dsdata verify reads every byte. */
 static int check_file(const char *directory, const char *name, uint64_t bytes, struct error *err)
 {
     char *path = path_join(directory, name);
@@ -295,36 +320,47 @@ static int already_finished(struct build *build, struct error *err)
     return result;
 }
 
-static int start(struct build *build, struct opt_paths bare, struct error *err)
+/* For --dry-run the plan is made from what a part of the inputs gave. Its error is reported after the warnings about
+ * the inputs, as for the build itself. */
+static int show_plan(struct build *build, struct error *err)
 {
-    build->directory = build->settings->out ? mem_copy_text(build->settings->out) : inputs_stem(build->settings, bare);
-    build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
-    TRY(ranks_barrier(build->ranks, build_open(build, bare, err), err));
-    TRY(ranks_barrier(build->ranks, build_plan(build, err), err));
-    TRY(ranks_barrier(build->ranks, build_is_first(build) ? build_check_directory(build, err) : 0, err));
-    struct error tried = {0};
-    const bool tries = build->settings->dry_run && build_is_first(build);
-    const int result = tries ? rehearse(&build->inputs, &build->recipe, build->vocab, &build->plan, &tried) : 0;
-    if (build_is_first(build))
-        summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
-    if (result < 0) /* after the warnings, as for the build itself */
-        *err = tried;
-    TRY(ranks_barrier(build->ranks, result, err));
-    TRY(build_templates(build, err));
-    TRY(ranks_barrier(build->ranks, build_identify(build, err), err));
-    TRY(build_compare(build, err));
-    if (build->settings->dry_run)
-        return build_is_first(build) ? summary_dry_run(build->settings, &build->plan, &build->recipe) : 0;
+    const bool tries = build->settings->dry_run;
+    const int result = tries ? rehearse(&build->inputs, &build->recipe, build->vocab, &build->plan, err) : 0;
+    summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
+    return result;
+}
 
-    uint64_t state = 0;
+/* An enum directory_state, the same in all processes. */
+static int claim(struct build *build, struct error *err)
+{
     const int claimed = build_is_first(build) ? build_claim(build, err) : 0;
     TRY(ranks_barrier(build->ranks, claimed < 0 ? -1 : 0, err));
-    state = (uint64_t)claimed;
+    uint64_t state = (uint64_t)claimed; /* of the others 0 */
     TRY(ranks_all_reduce(build->ranks, &state, 1, err));
+    return (int)state;
+}
+
+static int start(struct build *build, struct error *err)
+{
+    struct dsdata_settings *settings = build->settings;
+    build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(settings, build->bare);
+    build->site = settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
+    TRY(build_by_first(build, build_settle_fresh, err));
+    TRY(build_by_all(build, build_open, err));
+    TRY(build_by_all(build, build_plan, err));
+    TRY(build_by_first(build, build_check_directory, err));
+    TRY(build_by_first(build, show_plan, err));
+    TRY(build_templates(build, err));
+    TRY(build_by_all(build, build_identify, err));
+    TRY(build_compare(build, err));
+    if (settings->dry_run)
+        return build_is_first(build) ? summary_dry_run(settings, &build->plan, &build->recipe) : 0;
+
+    const int state = claim(build, err);
+    TRY(state);
     TRY(ranks_watch(build->ranks, build->directory, &build->lock, err));
     if (state == DIRECTORY_FINISHED)
-        return ranks_barrier(build->ranks, build_is_first(build) ? already_finished(build, err) : 0, err);
+        return build_by_first(build, already_finished, err);
     build->extents = (struct extents){.directory = build->site, .inputs = &build->inputs, .limit = build->recipe.limit};
     return run(build, err);
 }
@@ -342,7 +378,8 @@ int dsdata_build(void *data, struct opt_paths bare, struct error *err)
     struct dsdata_settings *settings = data;
     if (settings->compat == COMPAT_GOOGLE)
         TRY(google_settle(settings, bare, err));
-    struct build build = {.settings = settings, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};
+    struct build build = {
+        .settings = settings, .bare = bare, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};
     TRY(ranks_open(&build.ranks, messages_mpi(), build.settings->peer_timeout, err));
     build.facts.processes = ranks_count(build.ranks);
     if (!build_is_first(&build))
@@ -350,7 +387,7 @@ int dsdata_build(void *data, struct opt_paths bare, struct error *err)
     if (build.ranks && settings->threads == 0)
         settings->threads = share_cores(build.ranks);
     stop_on_signals();
-    int result = start(&build, bare, err);
+    int result = start(&build, err);
     if (result < 0 && (err->kind == ERR_RESOURCE || err->kind == ERR_STOPPED) && !err->hint[0])
         hint_safe(&build, err);
     if (result < 0 && settings->fresh && build_is_first(&build) && build.lock.fd >= 0)

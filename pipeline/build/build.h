@@ -17,7 +17,8 @@
 
 struct build {
     struct dsdata_settings *settings;
-    struct ranks *ranks; /* NULL: a single process */
+    struct opt_paths bare; /* inputs */
+    struct ranks *ranks;   /* NULL: a single process */
     struct inputs inputs;
     struct dataset_recipe recipe;
     json_t *identity; /* see directory.h */
@@ -43,11 +44,16 @@ struct build {
     double started; /* clock */
 };
 
-/* Only this process does what a single process must do. */
 static inline bool build_is_first(const struct build *build)
 {
     return ranks_rank(build->ranks) == 0;
 }
+
+/* Run a step in all processes, or in the first only, which does what a single process must do. All call this together,
+ * and all fail if one has failed. */
+typedef int build_step(struct build *build, struct error *err);
+int build_by_all(struct build *build, build_step *step, struct error *err);
+int build_by_first(struct build *build, build_step *step, struct error *err);
 
 /* build_plan.c.
  * An earlier start with --fresh may have been interrupted while it put its dataset in place. That is finished first,
@@ -57,13 +63,13 @@ int build_settle_fresh(struct build *build, struct error *err);
  * created and locked, and standard input is stored in it. build_templates gets the renderings of the dump's own
  * templates, made by the first process or kept by an earlier start; all processes call it together.
  * build_keep_templates keeps them in the directory, once it is ours. */
-int build_open(struct build *build, struct opt_paths bare, struct error *err);
+int build_open(struct build *build, struct error *err);
 int build_templates(struct build *build, struct error *err);
 int build_keep_templates(struct build *build, struct error *err);
 /* build_plan determines recipe and plan. build_check_directory refuses a directory that a build cannot use, while
  * nothing has been read or written (first process only). build_identify needs the templates. */
 int build_plan(struct build *build, struct error *err);
-int build_check_directory(const struct build *build, struct error *err);
+int build_check_directory(struct build *build, struct error *err);
 int build_identify(struct build *build, struct error *err);
 /* Checks that all processes see the same inputs and options. */
 int build_compare(struct build *build, struct error *err);

@@ -23,11 +23,11 @@ static int lock_directory(struct build *build, struct error *err)
 }
 
 /* Refuses what several processes cannot do. */
-static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
+static int refuse_several(const struct build *build, struct error *err)
 {
     if (ranks_count(build->ranks) == 1)
         return 0;
-    if (inputs_ask_for_pipe(build->settings, bare))
+    if (inputs_ask_for_pipe(build->settings, build->bare))
         return fail(err, ERR_USAGE, "standard input can be read by one process only");
     if (build->settings->compat == COMPAT_GOOGLE)
         return fail(err, ERR_USAGE, "--compat google draws random numbers in sequence: start one process");
@@ -74,24 +74,24 @@ static int spool(struct build *build, struct error *err)
     return 0;
 }
 
-int build_open(struct build *build, struct opt_paths bare, struct error *err)
+int build_open(struct build *build, struct error *err)
 {
     struct dsdata_settings *settings = build->settings;
     struct dataset_recipe recipe;
-    TRY(refuse_several(build, bare, err));
+    TRY(refuse_several(build, err));
     if (settings->out && strcmp(settings->out, "-") == 0) {
         fail(err, ERR_USAGE, "--out -: a dataset is a directory, not a stream");
         return hint(err, "name a directory; ./- is one of that name");
     }
     /* Whatever can be refused without the inputs is refused before they are read, which may take hours. */
     TRY(dataset_recipe_make(settings, true, &recipe, err));
-    if (inputs_ask_for_pipe(settings, bare) && !settings->out)
+    if (inputs_ask_for_pipe(settings, build->bare) && !settings->out)
         return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
     if (settings->vocab)
         TRY(published_vocab(settings, &build->vocab, err));
-    if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
+    if (inputs_ask_for_pipe(settings, build->bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
-    TRY(inputs_open(&build->inputs, settings, bare, err));
+    TRY(inputs_open(&build->inputs, settings, build->bare, err));
     build->facts.of_pages = inputs_of_pages(&build->inputs);
     return settings->compat == COMPAT_GOOGLE ? google_check(&build->inputs, err) : 0;
 }
@@ -130,8 +130,7 @@ static bool take_templates(struct build *build)
 static int make_templates(struct build *build, struct error *err)
 {
     struct dictionary_facts facts;
-    if (!build_is_first(build) || build->settings->dry_run || !template_pass_wanted(build->settings, &build->inputs) ||
-        take_templates(build))
+    if (build->settings->dry_run || !template_pass_wanted(build->settings, &build->inputs) || take_templates(build))
         return 0;
     TRY(template_pass(build->settings, &build->inputs, &build->templates, &facts, err));
     template_pass_say(&facts);
@@ -140,7 +139,7 @@ static int make_templates(struct build *build, struct error *err)
 
 int build_templates(struct build *build, struct error *err)
 {
-    TRY(ranks_barrier(build->ranks, make_templates(build, err), err));
+    TRY(build_by_first(build, make_templates, err));
     TRY(ranks_broadcast(build->ranks, &build->templates, err));
     return template_pass_use(&build->inputs, buf_str(&build->templates), TEMPLATES_NAME, err);
 }
@@ -215,7 +214,7 @@ static int check_disk(const struct build *build, struct error *err)
     return 0;
 }
 
-int build_check_directory(const struct build *build, struct error *err)
+int build_check_directory(struct build *build, struct error *err)
 {
     TRY(path_check_writable(build->directory, err));
     TRY(directory_check(build->directory, err));

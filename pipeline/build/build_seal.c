@@ -162,7 +162,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
 }
 
 /* A build without documents leaves no files, so that other options can be tried. */
-static int refuse_nothing(const struct build *build, struct error *err)
+static int refuse_nothing(struct build *build, struct error *err)
 {
     struct error ignored;
     char *vocab = path_join(build->site, VOCAB_NAME), *templates = path_join(build->site, TEMPLATES_NAME);
@@ -183,7 +183,7 @@ int build_finish(struct build *build, struct error *err)
     TRY(ranks_barrier(build->ranks, extents_read(&build->extents, err), err));
     extents_sum(&build->extents, &build->whole);
     if (build->whole.counts.documents == 0)
-        return ranks_barrier(build->ranks, refuse_nothing(build, err), err);
+        return build_by_all(build, refuse_nothing, err);
     struct manifest manifest;
     fill_manifest(build, &manifest);
     int result = seal_share(build, &manifest, err);
