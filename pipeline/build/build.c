@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "pipeline/build/build_reading.h"
 #include "pipeline/build/directory.h"
+#include "pipeline/build/owned.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/google/google.h"
 #include "pipeline/build/rehearsal.h"
@@ -311,7 +312,7 @@ static int check_files(const char *directory, const struct manifest *manifest, s
 static int already_finished(struct build *build, struct error *err)
 {
     struct manifest manifest;
-    TRY(directory_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
+    TRY(owned_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
     TRY(manifest_read(&manifest, build->directory, err));
     int result = check_files(build->directory, &manifest, err);
     if (result == 0)

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "pipeline/build/advice.h"
-#include "pipeline/build/directory.h"
+#include "pipeline/build/owned.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/store/seal.h"
 
@@ -154,7 +154,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
     TRY(summary_build_json(build->site, build->settings, &build->inputs, &build->plan, build->journal.identity,
                            &build->whole.counts, &build->whole.missing, &build->facts, err));
     TRY(manifest_write(manifest, build->site, err));
-    TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
+    TRY(build->settings->fresh ? fresh_replace(build->directory, err) : owned_tidy(build->directory, err));
     advice_after(build->settings, &build->recipe, &build->whole.counts, manifest);
     advice_split(build->settings, &build->recipe, &build->whole.counts, manifest);
     return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts,
@@ -170,7 +170,7 @@ static int refuse_nothing(struct build *build, struct error *err)
         fresh_discard(build->directory, &ignored);
     else if (build_is_first(build) && path_remove(vocab, &ignored) == 0 &&
              (build->templates.size == 0 || path_remove(templates, &ignored) == 0))
-        directory_tidy(build->site, &ignored);
+        owned_tidy(build->site, &ignored);
     mem_free(vocab);
     mem_free(templates);
     return inputs_gave_nothing(&build->inputs, &build->whole.counts, err);

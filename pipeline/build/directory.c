@@ -6,26 +6,8 @@
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/build/owned.h"
-#include "pipeline/input/spool.h"
-#include "pipeline/store/spill.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define LOCK_NAME ".lock"
-
-int directory_is_empty(const char *directory, struct error *err)
-{
-    static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME, SPOOL_NAME};
-    struct path_list list = {0};
-    TRY(path_list(&list, directory, err));
-    size_t left = list.count;
-    for (size_t i = 0; i < list.count; i++)
-        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++)
-            left -= strcmp(list.names[i], ignored[j]) == 0;
-    path_list_release(&list);
-    return left == 0;
-}
 
 static int refuse_foreign(const char *directory, struct error *err)
 {
@@ -87,7 +69,7 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
     return result;
 }
 
-/* Is there an intact manifest? 1, 0, < 0. */
+/* 1 if there is an intact manifest, else 0; < 0. */
 static int has_manifest(const char *directory, struct error *err)
 {
     struct manifest manifest;
@@ -120,7 +102,7 @@ int directory_look(const char *directory, const json_t *identity, struct journal
         }
         return DIRECTORY_BUILDING;
     }
-    const int empty = directory_is_empty(directory, err);
+    const int empty = owned_is_empty(directory, err);
     if (empty < 0)
         return -1;
     return empty ? DIRECTORY_NEW : refuse_foreign(directory, err);
@@ -139,7 +121,7 @@ static int is_ours(const char *directory, struct error *err)
         found = fresh_look(directory, err);
         found = found < 0 ? -1 : found != FRESH_ABSENT;
     }
-    return found == 0 ? directory_is_empty(directory, err) : found;
+    return found == 0 ? owned_is_empty(directory, err) : found;
 }
 
 int directory_check(const char *directory, struct error *err)
@@ -153,14 +135,4 @@ int directory_check(const char *directory, struct error *err)
         ours = is_ours(directory, err);
     }
     return ours < 0 ? -1 : ours > 0 ? 0 : refuse_foreign(directory, err);
-}
-
-int directory_tidy(const char *directory, struct error *err)
-{
-    TRY(spill_remove_all(directory, err));
-    char *site = fresh_site(directory);
-    const int result = path_remove_empty(site, err);
-    mem_free(site);
-    TRY(result);
-    return journal_remove(directory, err); /* last: until then the directory can be recognised as ours */
 }

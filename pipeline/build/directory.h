@@ -20,11 +20,5 @@ int directory_look(const char *directory, const json_t *identity, struct journal
 /* For use before the lock is taken, because that writes: ERR_USAGE if the directory is not empty and holds nothing of
  * ours. */
 int directory_check(const char *directory, struct error *err);
-/* Is it empty, apart from the lock, the temporary file of a journal that was never completed, .fresh and .spool? 1, 0,
- * < 0. */
-int directory_is_empty(const char *directory, struct error *err);
-
-/* Removes what only an unfinished build needs: spills, journal, an empty .fresh. */
-int directory_tidy(const char *directory, struct error *err);
 
 #endif

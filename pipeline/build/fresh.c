@@ -3,7 +3,6 @@
 #include "pipeline/build/fresh.h"
 
 #include "base/mem.h"
-#include "pipeline/build/directory.h"
 #include "pipeline/build/owned.h"
 #include "pipeline/store/spill.h"
 
@@ -39,7 +38,7 @@ int fresh_look(const char *directory, struct error *err)
     const enum path_kind kind = path_kind(site);
     bool complete = false;
     int found = kind == PATH_FOLDER ? look_inside(site, &complete, err) : 0;
-    const int empty = kind == PATH_ABSENT ? 1 : kind == PATH_FOLDER && found == 0 ? directory_is_empty(site, err) : 0;
+    const int empty = kind == PATH_ABSENT ? 1 : kind == PATH_FOLDER && found == 0 ? owned_is_empty(site, err) : 0;
     if (empty < 0) {
         found = -1;
     } else if (found == 0 && !empty) {
@@ -253,7 +252,7 @@ int fresh_replace(const char *directory, struct error *err)
     if (result == 0)
         result = fail_at(err, ERR_VERIFY, site, ERROR_NO_OFFSET, "holds no complete dataset");
     if (result > 0)
-        result = directory_tidy(site, err);
+        result = owned_tidy(site, err);
     if (result == 0)
         result = remove_old(directory, site, err);
     if (result == 0)

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/input/spool.h"
 #include "pipeline/store/spill.h"
 
 #include <stdio.h>
@@ -201,4 +202,31 @@ int owned_remove(const struct path_list *files, const char *directory, struct er
             TRY(leave_folder(directory, name, err));
     }
     return path_sync_directory(directory, err);
+}
+
+/* -------------------------------------------------------------------------------------------- the directory */
+
+#define LOCK_NAME ".lock"
+
+int owned_is_empty(const char *directory, struct error *err)
+{
+    static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME, SPOOL_NAME};
+    struct path_list list = {0};
+    TRY(path_list(&list, directory, err));
+    size_t left = list.count;
+    for (size_t i = 0; i < list.count; i++)
+        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++)
+            left -= strcmp(list.names[i], ignored[j]) == 0;
+    path_list_release(&list);
+    return left == 0;
+}
+
+int owned_tidy(const char *directory, struct error *err)
+{
+    TRY(spill_remove_all(directory, err));
+    char *fresh = path_join(directory, FRESH_NAME);
+    const int result = path_remove_empty(fresh, err);
+    mem_free(fresh);
+    TRY(result);
+    return journal_remove(directory, err); /* last: until then the directory can be recognised as ours */
 }
