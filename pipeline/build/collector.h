@@ -4,7 +4,7 @@
 #define PIPELINE_BUILD_COLLECTOR_H
 
 #include "pipeline/build/digest.h"
-#include "pipeline/build/extent.h"
+#include "pipeline/build/extents.h"
 #include "pipeline/input/feed.h"
 
 struct collector {

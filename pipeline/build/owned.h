@@ -26,8 +26,8 @@ int owned_check(const struct path_list *files, const char *directory, struct err
 /* Removes them, and then the empty folders; synced when it returns. */
 int owned_remove(const struct path_list *files, const char *directory, struct error *err);
 
-/* 1 if the directory is empty, apart from the lock, the temporary file of a journal that was never completed, .fresh and
- * .spool; else 0; < 0. */
+/* 1 if the directory is empty, apart from the lock, the temporary file of a journal that was never completed, .fresh
+ * and .spool; else 0; < 0. */
 int owned_is_empty(const char *directory, struct error *err);
 /* Removes what only an unfinished build needs: spills, journal, an empty .fresh. */
 int owned_tidy(const char *directory, struct error *err);

@@ -1,5 +1,5 @@
 /* DIR/journal: what a build is and at which stage, so that the same command can continue it after any interruption. The
- * state of the reading is beside the spills (pipeline/build/extent.h). Replaced as a whole (temporary name, fsync,
+ * state of the reading is beside the spills (pipeline/build/extents.h). Replaced as a whole (temporary name, fsync,
  * rename); removed when the dataset is complete. It also marks the contents of the directory as ours. */
 #ifndef PIPELINE_STORE_JOURNAL_H
 #define PIPELINE_STORE_JOURNAL_H

@@ -46,8 +46,8 @@ struct spill {
     bool failed;                                  /* a write failed: nothing more is written or synced */
 };
 
-/* Opens the files of all sets of an extent (pipeline/build/extent.h), creating them if necessary, and truncates them to
- * `bytes` (all buckets of all sets in order; NULL: all to 0). ERR_VERIFY: a file is shorter than its length in the
+/* Opens the files of all sets of an extent (pipeline/build/extents.h), creating them if necessary, and truncates them
+ * to `bytes` (all buckets of all sets in order; NULL: all to 0). ERR_VERIFY: a file is shorter than its length in the
  * journal. */
 int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
                size_t set_count, const uint64_t *bytes, struct error *err);

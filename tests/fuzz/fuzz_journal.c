@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipeline/build/extent.h"
+#include "pipeline/build/extents.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 #include "shards/manifest.h"
