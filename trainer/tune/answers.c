@@ -1,5 +1,5 @@
-/* Logits in, texts out. Candidates are pairs of the best begins and the best ends of each window; the best of all
- * windows become text, equal texts once. */
+/* Candidates are pairs of the best begins and the best ends of each window. The best of all windows become text, equal
+ * texts once. */
 #include "trainer/tune/answers.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: logits. Out: scores, prediction files, and the spread of several runs. */
 #include "trainer/tune/glue_scores.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* In: a task's file. Out: samples. Sources of columns, labels and metrics: the processors of transformers 4, whose rows
- * are those of DeepSpeed's GLUE scripts. */
+/* Sources of columns, labels and metrics: the processors of transformers 4, whose rows are those of DeepSpeed's GLUE
+ * scripts. */
 #include "trainer/tune/glue_tasks.h"
 
 #include <inttypes.h>

@@ -4,7 +4,6 @@
 #define TRAINER_TUNE_GLUE_TASKS_H
 
 #include "base/error.h"
-#include "trainer/tune/features.h"
 #include "trainer/tune/samples.h"
 #include "trainer/recipe/text.h"
 

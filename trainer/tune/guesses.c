@@ -1,4 +1,4 @@
-/* In: samples and a model. Out: for every masked place the piece with the largest logit, as facts, and as lines:
+/* For every masked place the piece with the largest logit, as facts and as lines:
  *
  *     sample 37
  *       model       3 of 4   the [c]ana[l] was du[g] in [a≠1] 837

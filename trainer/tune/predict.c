@@ -1,4 +1,3 @@
-/* In: samples. Out: logits, from evaluation passes, copied to the host. */
 #include "trainer/tune/predict.h"
 
 #include <math.h>

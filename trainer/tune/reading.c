@@ -1,4 +1,3 @@
-/* In: a model's name, and samples. Out: evaluated micro-batches. */
 #include "trainer/tune/reading.h"
 
 #include <inttypes.h>

@@ -1,4 +1,3 @@
-/* In: answers and truths. Out: scores. */
 #include "trainer/tune/scores.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* In: JSON. Out: questions. */
 #include "trainer/tune/squad_read.h"
 
 #include <stdio.h>

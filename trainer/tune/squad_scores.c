@@ -1,4 +1,3 @@
-/* In: answers and references. Out: scores. */
 #include "trainer/tune/squad_scores.h"
 
 #include <math.h>

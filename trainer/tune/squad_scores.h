@@ -10,8 +10,8 @@
 /* Appends to out the normalized text, which is what is compared. */
 void squad_normalize(struct str text, struct buf *out);
 
-/* 0 or 1: are they equal? And the F1 of the words that they share. version_2: if one of them has no words, 1 if neither
- * has, else 0. */
+/* 1 if they are equal, else 0; and the F1 of the words that they share. version_2: if one of them has no words, 1 if
+ * neither has, else 0. */
 double squad_exact(struct str found, struct str truth);
 double squad_f1(struct str found, struct str truth, bool version_2);
 

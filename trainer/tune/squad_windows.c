@@ -1,4 +1,3 @@
-/* In: questions. Out: windows and labels. */
 #include "trainer/tune/squad_windows.h"
 
 #include <assert.h>
@@ -36,7 +35,7 @@ static void add_split(struct buf *out, struct str text)
     }
 }
 
-/* Do words [first, last] of the context, with one blank between, contain the answer's text? */
+/* Whether words [first, last] of the context, with one blank between, contain the answer's text. */
 static bool words_hold(const struct squad_context *context, uint32_t first, uint32_t last, struct str answer)
 {
     struct buf words = {0}, wanted = {0};

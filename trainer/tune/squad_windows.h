@@ -50,7 +50,7 @@ void squad_features_make(const struct squad_file *file, const struct text *text,
                          bool training, struct squad_features *features);
 void squad_features_release(struct squad_features *features);
 
-/* Does piece `piece` of the context see the most of its neighbours in window `window`? */
+/* Whether piece `piece` of the context sees the most of its neighbours in window `window`. */
 bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece);
 
 #endif

@@ -1,4 +1,3 @@
-/* In: text. Out: rows. */
 #include "trainer/tune/tsv.h"
 
 #include "trainer/data/input.h"

@@ -1,4 +1,3 @@
-/* In: a model's directory, and the records of the run that it belongs to. Out: facts. */
 #include "trainer/verbs/about.h"
 
 #include <inttypes.h>

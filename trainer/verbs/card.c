@@ -1,5 +1,5 @@
-/* In: a run's records and result files that the user names. Out: Markdown. Text from files goes only into table cells,
- * where everything with a meaning in Markdown or HTML is escaped. */
+/* Text from files goes only into table cells, where everything with a meaning in Markdown or HTML is escaped, because
+ * records and result files come from anywhere. */
 #include "trainer/verbs/card.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
-/* dstrain bench. In: a model's shape. Out: its speed on this machine, each line as soon as it is known: a table of
- * every operation with the limits of the machine's products and memory, then passes, updates and whole steps, all on
- * random batches of full sequences. With --tune it first times the algorithms of products, writes their table, and uses
- * it. */
+/* dstrain bench: the speed of a model's shape on this machine, each line as soon as it is known: a table of every
+ * operation with the limits of the machine's products and memory, then passes, updates and whole steps, all on random
+ * batches of full sequences. With --tune it first times the algorithms of products, writes their table, and uses it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* dstrain doctor. In: this machine. Out: what a training would find here. Products are measured for a fifth of a second
- * each. */
+/* dstrain doctor: what a training would find on this machine. Products are measured for a fifth of a second each. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* dstrain eval. In: a run, a checkpoint or a Hugging Face directory, and a dataset. Out: loss and accuracy on a split,
- * in the dataset's order with the stored masks; with --show some samples with the model's guesses. */
+/* dstrain eval: loss and accuracy of a model on a split of a dataset, in the dataset's order with the stored masks;
+ * with --show some samples with the model's guesses. For a fine-tuned model: eval_tuned.c. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* dstrain export. In: a run, of which it takes the newest checkpoint, a checkpoint or a Hugging Face directory. Out: a
- * Hugging Face directory. A checkpoint is one already, so its files are verified and copied, except those that only
- * training needs. A model that transformers knows in another layout only is rewritten (export_layout.h). */
+/* dstrain export: a Hugging Face directory of a run's newest checkpoint, or of any other model. A checkpoint is such a
+ * directory already, so its files are verified and copied, except those that only training needs. A model that
+ * transformers knows in another layout only is rewritten (export_layout.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

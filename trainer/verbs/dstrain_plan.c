@@ -1,6 +1,6 @@
-/* dstrain plan. In: the options of a training; without a model it proposes one. Out: what the training needs: memory by
- * kind, operations, disk, time. Nothing is written. A training that does not fit is an error. For the time, a model of
- * the same shape but with few layers is opened and measured. */
+/* dstrain plan: what a training needs: memory by kind, operations, disk, time; without a model it proposes one. Nothing
+ * is written. A training that does not fit is an error. For the time, a model of the same shape but with few layers is
+ * opened and measured. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

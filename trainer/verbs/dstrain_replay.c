@@ -1,4 +1,4 @@
-/* dstrain verify --replay. In: a recorded run. Out: whether its checkpoints contain what its command computes.
+/* dstrain verify --replay: whether a run's checkpoints contain what its recorded command computes.
  *
  *     plan (rank 0 reads run.json and sends the others what they need)
  *       → run the command again, silently, from the first checkpoint → { train to the next one → compare } …

@@ -1,5 +1,4 @@
-/* dstrain report. In: directories of runs. Out: one page of HTML (report/run_report.h), in the first run's directory or
- * at --out. */
+/* dstrain report: one page of HTML about runs (report/run_report.h), in the first run's directory or at --out. */
 #include "trainer/report/run_report.h"
 
 #include "base/file.h"

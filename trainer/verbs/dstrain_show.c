@@ -1,5 +1,5 @@
-/* dstrain show. In: a run, a checkpoint or a Hugging Face directory. Out: what it is and its progress. Only small files
- * are read; `verify` checks the large ones. */
+/* dstrain show: what a run, a checkpoint or a model is, and a run's progress. Only small files are read; `verify` reads
+ * the large ones. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* dstrain verify. In: a dataset (shards/verify.h), a checkpoint or all checkpoints of a run. Out: what is damaged, in
- * the form of `dsdata verify`. */
+/* dstrain verify: what is damaged in a dataset (shards/verify.h), a checkpoint or all checkpoints of a run, in the form
+ * of `dsdata verify`. */
 #include <stdio.h>
 
 #include "base/file.h"

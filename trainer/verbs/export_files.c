@@ -25,7 +25,7 @@ static bool has_one(const char *name, const char *const *parts, bool ends)
     return false;
 }
 
-/* Has it the form of a tokenizer's file? Weights, scripts and states of a training do not. */
+/* Whether a name has the form of a tokenizer's file; those of weights, scripts and states of a training do not. */
 static bool is_data(const char *name)
 {
     static const char *const ends[] = {".txt", ".json", ".model", ".jinja", ".vocab", ".codes", ".tiktoken", NULL};
@@ -124,7 +124,7 @@ int export_model(const char *from, const char *to, struct error *err)
 
 /* ---- the tokenizer ---- */
 
-/* Is it the value of one of the keys? (Values that are paths belong to the machine where they were written.) */
+/* Whether a name is the value of one of the keys. Paths among the values belong to the machine that wrote them. */
 static bool is_named(const json_t *config, const char *name)
 {
     const char *key;

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Can an export have a file of this name? */
+/* Whether an export can have a file of this name. */
 bool export_is_file(const char *name);
 /* Writes config.json and model.safetensors into `to`: those of `from` byte for byte, except that weights in several
  * files are written in one, and that a bert_config.json, which has no "model_type", gets the one that transformers

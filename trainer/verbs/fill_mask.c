@@ -1,4 +1,4 @@
-/* dstrain fill-mask. In: a model, and lines with [MASK] in them. Out: the most likely pieces for every mask. */
+/* dstrain fill-mask: the most likely pieces for every [MASK] of a text. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-/* dstrain score. In: a model, and pairs of sentences. Out: how often the model finds the good one more likely. A
- * sentence's score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over
- * its pieces of log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k
- * with piece k masked. Measured as in BLiMP (Warstadt et al. 2020): right means good > bad. */
+/* dstrain score: how often a model finds the good sentence of a pair more likely than the bad one. A sentence's score
+ * is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over its pieces of
+ * log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k with piece k
+ * masked. Measured as in BLiMP (Warstadt et al. 2020): right means good > bad. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>

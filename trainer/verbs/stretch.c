@@ -1,4 +1,3 @@
-/* In: run.json, the names of checkpoints, --from and --to. Out: a command and the steps to compare. */
 #include "trainer/verbs/stretch.h"
 
 #include <inttypes.h>

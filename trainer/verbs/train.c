@@ -1,4 +1,4 @@
-/* The training loop. In: a command line. Out: a run directory with checkpoints, metrics.jsonl and a model.
+/* The training loop.
  *
  *     training_open (training.c) → { decision → a step, or a pause to save and evaluate } … → the end
  *

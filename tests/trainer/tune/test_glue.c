@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "trainer/tune/features.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/scores.h"
