@@ -1,4 +1,4 @@
-/* Is the held-out part what --valid asks for? */
+/* Warns if the held-out part is not what --valid asks for. */
 #include "pipeline/build/advice.h"
 
 #include "base/log.h"
@@ -12,7 +12,7 @@
 
 #define CHANCE_DEVIATIONS 4.0 /* further from the expected number than chance gets: one time in 15,000 */
 
-/* Fewer than a third, or more than three times as many as asked for, and not by chance? */
+/* True for fewer than a third, or more than three times as many as asked for, if that is no chance. */
 static bool is_far(const struct counts *counts, double share)
 {
     const double all = (double)counts->documents, held = (double)counts->documents_valid, expected = all * share;

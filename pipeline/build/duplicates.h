@@ -32,7 +32,7 @@ int duplicates_list(const struct extents *extents, const struct spill_set *set, 
 int duplicates_open(struct duplicates *duplicates, const char *directory, struct error *err);
 void duplicates_close(struct duplicates *duplicates); /* a zeroed one is fine */
 
-/* Does an earlier document have this text? Any thread. */
+/* True if an earlier document has this text. Any thread. */
 bool duplicates_is_later(const struct duplicates *duplicates, const struct sample_key *document);
 
 #endif

@@ -335,7 +335,7 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err)
     return 0;
 }
 
-/* Does extent at + 1 continue the complete and verified extent at `at`? Then it is verified as well. 1, 0, < 0. */
+/* 1 if extent at + 1 continues the complete and verified extent at `at`, and so is verified as well; else 0; < 0. */
 static int continues(struct extents *extents, size_t at, struct error *err)
 {
     const struct extent *before = &extents->items[at];
@@ -357,7 +357,9 @@ int extents_join(struct extents *extents, struct error *err)
     for (size_t at = 0; at + 1 < extents->count;) {
         const struct extent *next = &extents->items[at + 1];
         const bool is_true = extents->items[at].head.place == HEAD_TRUE;
-        /* Its last page may have continued over the whole next extent. */
+        /* Extents are verified from left to right. One that stays unverified may still be read to its end. One that
+         * is overtaken, because the last page of the one before continued over all of it, goes; so does one that began
+         * with a wrong guess, which shows when both are complete. */
         int stays = !is_true ||
                     place_compare(extent_place(&extents->items[at]), inputs_place(extents->inputs, next->first)) <= 0;
         if (stays && is_true && next->head.place != HEAD_TRUE && is_whole(extents, at) && is_whole(extents, at + 1))
@@ -380,6 +382,7 @@ size_t extents_share(const struct extents *extents, uint32_t ranks, struct exten
         const uint64_t rest = rest_of(extents, i);
         if (rest == 0)
             continue;
+        /* By the middle of each rest in the row of all rests: so processes get equal shares of neighbouring extents. */
         const double middle = ((double)before + (double)rest / 2) / (double)all;
         tasks[count++] = (struct extent_task){.first = extents->items[i].first,
                                               .end = end_of(extents, i),

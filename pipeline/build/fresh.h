@@ -27,9 +27,9 @@ enum fresh_state {
 /* ERR_USAGE: DIR/.fresh is something else. Returns an enum fresh_state, or < 0. */
 int fresh_look(const char *directory, struct error *err);
 
-/* May the contents of DIR be replaced? Only if all of ours are regular files in real folders, and none is among
- * `inputs`, which would be lost. `vocab` (or NULL) may be DIR/vocab.txt, because the new dataset has a copy. Otherwise
- * ERR_USAGE. */
+/* Checks that the contents of DIR may be replaced: all of ours are regular files in real folders, and none is among
+ * `inputs`, which would be lost; else ERR_USAGE. `vocab` (or NULL) may be DIR/vocab.txt, because the new dataset has a
+ * copy. */
 int fresh_check(const char *directory, const struct path_list *inputs, const char *vocab, struct error *err);
 
 /* Removes another command's unfinished build from DIR/.fresh. */

@@ -52,7 +52,7 @@ static void add(struct path_list *files, const char *name)
     files->names[files->count++] = mem_copy_text(name);
 }
 
-/* Is it a report on this dataset? The title of a report says which it is on. 1, 0, < 0. */
+/* 1 for a report on this dataset, which its title says; else 0; < 0. */
 static int is_report_of(const char *path, const struct manifest *manifest, struct error *err)
 {
     enum { HEAD_BYTES = 1024 };

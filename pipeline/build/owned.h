@@ -20,8 +20,8 @@ int owned_of_manifest(struct path_list *files, const struct manifest *manifest, 
                       struct error *err);
 int owned_of_journal(struct path_list *files, const struct journal *journal, const char *directory, struct error *err);
 
-/* Is each a regular file or absent, and every folder on its path (including spill and seqN) a real folder? Else
- * ERR_USAGE. */
+/* ERR_USAGE unless each is a regular file or absent, and every folder on its path (including spill and seqN) a real
+ * folder. */
 int owned_check(const struct path_list *files, const char *directory, struct error *err);
 /* Removes them, and then the empty folders; synced when it returns. */
 int owned_remove(const struct path_list *files, const char *directory, struct error *err);

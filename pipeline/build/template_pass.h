@@ -9,8 +9,8 @@
 
 #define TEMPLATES_BYTES_MAX (64u << 20) /* of such a file */
 
-/* Is a pass wanted? Yes with --templates auto, for pages of one wiki that can be read twice. Logs why not where that
- * may be surprising. */
+/* True with --templates auto, for pages of one wiki that can be read twice. Logs why not where that may be
+ * surprising. */
 bool template_pass_wanted(const struct dsdata_settings *settings, const struct inputs *inputs);
 
 /* Reads all inputs, whatever --limit says. Replaces *out: empty if no template has a rendering that we can derive.

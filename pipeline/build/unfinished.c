@@ -1,4 +1,4 @@
-/* In: DIR/journal and the journals of the extents, which a running build may be replacing. Out: a hint. */
+/* Reads DIR/journal and the journals of the extents, which a running build may be replacing. */
 #include "pipeline/build/unfinished.h"
 
 #include "base/file.h"

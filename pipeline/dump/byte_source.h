@@ -49,7 +49,7 @@ uint64_t byte_source_text_guess(const struct byte_source *source);
 /* From now on the source gives its text converted from this encoding, from its beginning; after byte_source_unpack.
  * Call it before anything is forgotten. ERR_UNSAFE: the system does not have this encoding. */
 int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err);
-/* Is it text that is made from the bytes of the file? */
+/* True if it is text that is made from the bytes of the file. */
 static inline bool byte_source_is_made(const struct byte_source *source)
 {
     return byte_source_is_packed(source) || encoding_converts(&source->encoding);

@@ -87,7 +87,9 @@ static int take_trailer(struct chain *chain, const struct byte_source *source, c
                 "damaged: the CRC of the bzip2 stream that ends here does not match its blocks");
         return hint(err, DAMAGE_HINT);
     }
+    /* In the stream where a guess began, chain->crc covers its later blocks only: `unsure`, and dump_join compares. */
     if (chain->head.place == HEAD_INSIDE) {
+        assert(chain->unsure);
         chain->head.place = HEAD_AFTER;
         chain->head.crc = chain->crc;
         chain->head.stored = stored;
@@ -139,6 +141,8 @@ static int take_block(struct chain *chain, const struct byte_source *source, str
             return refuse_block(chain, source, piece, result, err);
     }
     assert(block.start == chain->bit && block.end > block.start && block.level <= chain->level);
+    /* The combined CRC of a stream: rotated by one for each block. Because that is linear, dump_join can prepend the
+     * blocks before a part that began with a guess, if it knows how many blocks came after them. */
     chain->crc = (chain->crc << 1 | chain->crc >> 31) ^ block.crc;
     if (chain->head.place == HEAD_INSIDE) {
         chain->head.blocks++;
@@ -167,6 +171,8 @@ static int look_for_block(struct chain *chain, const struct byte_source *source,
         const uint64_t at = piece->from * 8 + bit;
         buf_reset(&chain->text);
         TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+        /* A magic alone may be chance. A block whose CRC is right is not, so it ends the search; its level is unknown,
+         * and the combined CRC of its stream cannot be checked. */
         if (result == BZIP2_DONE) {
             chain->bit = at;
             chain->level = BZIP2_LEVEL_MAX;
@@ -221,7 +227,8 @@ int chain_next(struct chain *chain, const struct byte_source *source, struct dum
                struct error *err)
 {
     const bool sought = chain->head.place == HEAD_SOUGHT;
-    assert(!piece->end); /* chain_end takes that one */
+    assert(!piece->end);             /* chain_end takes that one */
+    assert(!sought || !chain->lost); /* a part that seeks its first block has lost none */
     if (!chain->lost && !sought) {
         const int more = next_text(chain, source, piece, text, err);
         if (more >= 0 || !chain->salvage || err->kind != ERR_INPUT)

@@ -33,7 +33,7 @@ int chain_next(struct chain *chain, const struct byte_source *source, struct dum
 /* Advances to the next block without decoding it. CHAIN_TEXT: the chain's bit is its first; CHAIN_END; < 0. */
 int chain_to_block(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
                    struct error *err);
-/* At the END piece: may the file end here? 0, CHAIN_GAP, < 0. */
+/* At the END piece, checks that the file may end here. 0, CHAIN_GAP, < 0. */
 int chain_end(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece, struct error *err);
 
 #endif

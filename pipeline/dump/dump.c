@@ -438,6 +438,8 @@ static bool state_is_possible(const struct dump *dump, const struct dump_state *
         return false;
     if (!dump->compressed || state->next_window == windows)
         return true;
+    if ((state->head.place == HEAD_SOUGHT && state->lost > 0) || (state->head.place == HEAD_INSIDE && !state->unsure))
+        return false; /* chain.c asserts these */
     return at >= state->next_window * dump_window_bytes(dump) && (state->level > 0 || state->bit % 8 == 0) &&
            state->head.place <= HEAD_UNCHECKED;
 }

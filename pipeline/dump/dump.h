@@ -71,7 +71,7 @@ void dump_close(struct dump *dump);           /* NULL is fine */
 bool dump_is_summed(const struct dump *dump); /* options.sha256 was given */
 /* Sets options.blank_lines after opening. Call it before anything is read. */
 void dump_cut_at(struct dump *dump, uint32_t blank_lines);
-/* Has the text more than `bytes`? 1, 0, or < 0: it cannot be read. Reads as much as it needs to know that; call it
+/* 1 if the text has more than `bytes`, else 0; < 0: it cannot be read. Reads as much as it needs to know that; call it
  * before anything else is read. */
 int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err);
 
@@ -92,7 +92,7 @@ uint64_t dump_bytes(const struct dump *dump);
 uint64_t dump_text_guess(const struct dump *dump);
 /* Decompressed bytes of an input, estimated for English if unknown; 0: a pipe. */
 uint64_t dump_text_bytes(const struct dump *dump);
-bool dump_is_made(const struct dump *dump);          /* is its text decompressed or converted from its first byte on? */
+bool dump_is_made(const struct dump *dump);          /* its text is decompressed or converted from its first byte on */
 uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
 size_t dump_memory(const struct dump *dump);         /* for decoding gzip, Zstandard or xz; 0 for other inputs */
 /* Makes dump_bytes and dump_windows known, except for a pipe; decodes the whole file if necessary. Call it before the
@@ -196,16 +196,16 @@ void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before 
  * sum. */
 bool dump_divides(const struct dump *dump);
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state); /* window > 0 */
-/* Have all groups of the windows before this one been given, with no tag begun in these windows still incomplete? */
+/* True if all groups of the windows before this one were given, and no mark that began in them is incomplete. */
 bool dump_settled(const struct dump *dump, uint64_t window);
 /* As in struct dump_state, of what has been cut, if that tag began in a window before this one. */
 bool dump_closed(const struct dump *dump, uint64_t window);
 /* The state in which the next window is entered, even if a group is still being filled. Call it when dump_cut has
  * returned 0. */
 void dump_entry(const struct dump *dump, struct dump_state *state);
-/* Does the part that began at `window` with a guess continue what ended there in `truth` (a dump_entry with HEAD_TRUE)?
- * 1: yes, and *end, its last dump_entry, is corrected; `head` is what its beginning saw. 0: no, or not certainly: it
- * must be read again from `truth`; < 0: the file cannot be read. Leaves the dump rewound. */
+/* Compares the part that began at `window` with a guess with what ended there in `truth` (a dump_entry with HEAD_TRUE);
+ * `head` is what its beginning saw. 1: it continues that, and *end, its last dump_entry, is corrected. 0: it does not,
+ * or not certainly, so it must be read again from `truth`. < 0: the file cannot be read. Leaves the dump rewound. */
 int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
               struct dump_state *end, struct error *err);
 

@@ -293,7 +293,7 @@ static double share_of_common(struct str sample, const char *name)
     return result == DECODER_BAD || all == 0 ? 0 : (double)common / (double)all;
 }
 
-/* Has it next to no control characters but NUL, as text in any encoding of single bytes or pairs? */
+/* True if it has next to no control characters but NUL, as text in any encoding of single bytes or pairs. */
 static bool looks_printed(struct str sample)
 {
     size_t control = 0;
@@ -304,7 +304,7 @@ static bool looks_printed(struct str sample)
     return control * 100 <= sample.size;
 }
 
-/* Is it UTF-8 with a few NUL bytes? */
+/* True for UTF-8 with a few NUL bytes. */
 static bool has_some_nul(struct str sample)
 {
     size_t nul = 0;
@@ -447,7 +447,7 @@ int encoding_hint(struct str sample, bool anew, struct error *err)
                 guess.group ? " (" : "", guess.group ? guess.group : "", guess.group ? ")" : "", guess.encoding, fresh);
 }
 
-/* Do UTF-16 and UTF-32 by these names read the same bytes alike? */
+/* True if UTF-16 and UTF-32 by these names read the same bytes alike. */
 static bool is_alike(const struct encoding *named, const struct encoding *seen, struct str start)
 {
     const unsigned char *bytes = (const unsigned char *)start.data;

@@ -15,8 +15,8 @@ struct record_format {
     const char
         *not_text; /* of a file that was named as plain text: "is a MediaWiki dump, not text"; NULL: it may be that */
 
-    /* Does text that is not blank, with the blanks at its ends removed, begin as this kind does? Asked in the order
-     * from the last kind to the first: a special case of another kind comes after it. */
+    /* True if the text begins as this kind does. It is not blank, and has no blanks at its ends. The kinds are asked
+     * from the last to the first, so a special case of another kind comes after it. */
     bool (*recognise)(struct str text);
     /* Errors of a file that was recognised as this kind, whatever it was named as; with what to type. NULL: none. */
     int (*check)(const struct sniffed *sniffed, struct error *err);

@@ -43,7 +43,7 @@ static size_t passing(struct str text, line_test *test, size_t *all)
     return count;
 }
 
-/* Do at least `least` lines pass, and at least `percent` of all? */
+/* True if at least `least` lines pass, and at least `percent` of all. */
 static bool most(struct str text, line_test *test, size_t least, size_t percent)
 {
     size_t all;

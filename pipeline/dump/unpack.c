@@ -108,7 +108,7 @@ static int refill(struct unpack *unpack, size_t bytes, struct error *err)
 
 /* ---------------------------------------------------------------------------------------------------- salvage */
 
-/* Does a unit that can be decoded for a while begin at `from`? Its first bytes look like one. */
+/* True if a unit that can be decoded for a while begins at `from`, whose first bytes look like one. */
 static int probe(struct unpack *unpack, uint64_t from, struct error *err)
 {
     void *decoder = unpack->codec->open();

@@ -1,4 +1,4 @@
-/* Is text that comes in parts well-formed UTF-8? Pure. */
+/* Checks that text which comes in parts is well-formed UTF-8. Pure. */
 #ifndef PIPELINE_DUMP_WELL_FORMED_H
 #define PIPELINE_DUMP_WELL_FORMED_H
 

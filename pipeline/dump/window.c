@@ -85,6 +85,8 @@ int piece_block(const struct byte_source *source, struct dump_piece *piece, uint
     size_t size = piece->bytes.size > start ? piece->bytes.size - start : 0; /* what the block may read */
     struct bzip2_memory memory = bzip2_take();
     int read = 0;
+    /* How long a block is shows only when it is decoded: it is tried with more and more bytes, until it ends, the file
+     * ends, or it is longer than any encoder writes. */
     for (;; size += READ_ON_BYTES) {
         if (size < READ_ON_BYTES)
             size = READ_ON_BYTES;
@@ -128,11 +130,14 @@ int piece_decode(const struct byte_source *source, struct dump_piece *piece, uin
 {
     uint64_t bit = 0, end = (uint64_t)piece->window_size * 8;
     buf_reserve(&piece->text, piece->window_size * EXPANSION < text_max ? piece->window_size * EXPANSION : text_max);
+    /* From one magic to the next: after a block at its end, because a magic inside it is none; after a false start at
+     * the next bit. */
     for (unsigned false_starts = 0; false_starts < FALSE_MAX;) {
         const uint8_t *bytes = (const uint8_t *)piece->bytes.data;
         bit = bzip2_find(bytes, piece->bytes.size, bit, end);
         if (bit == UINT64_MAX)
             break;
+        /* A block after a header is the first of its stream, whose level it states. */
         if (bit % 8 == 0 && bit >= 32 && stream_level(bytes + bit / 8 - 4, 4))
             level = stream_level(bytes + bit / 8 - 4, 4);
 
@@ -143,7 +148,7 @@ int piece_decode(const struct byte_source *source, struct dump_piece *piece, uin
         TRY(piece_block(source, piece, at, level, room, &piece->text, &block, &result, err));
         if (result == BZIP2_DAMAGED && level < BZIP2_LEVEL_MAX) /* perhaps the guessed level was too low */
             TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, room, &piece->text, &block, &result, err));
-        if (result == BZIP2_LONG)
+        if (result == BZIP2_LONG) /* text_max is reached: what is left is decoded when the chain comes to it */
             break;
         false_starts += result != BZIP2_DONE;
         if (result == BZIP2_DONE)

@@ -246,7 +246,7 @@ static int take_sums(const struct look_at *look, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------ all of it */
 
-/* Does a later part have newer revisions of the same page? */
+/* True if a later part has newer revisions of the same page. */
 static bool is_older(const struct look_at *look, size_t i)
 {
     return i + 1 < look->count && look->parts[i].name.revision_last > 0 &&

@@ -71,13 +71,13 @@ uint64_t inputs_bytes(const struct inputs *inputs); /* as stored; 0 with a pipe 
 int inputs_measure(const struct inputs *inputs, struct error *err);
 size_t inputs_memory(const struct inputs *inputs); /* memory for decoding compressed inputs, one at a time */
 const char *inputs_name(const struct inputs *inputs, size_t i); /* its path as typed; "-" for standard input */
-bool inputs_pipe(const struct inputs *inputs);                  /* is standard input among them? */
+bool inputs_pipe(const struct inputs *inputs);                  /* standard input is among them */
 /* The path of an input as typed, without the LANG= before it. */
 const char *inputs_path_of(const char *typed);
-/* Is standard input among them, before anything is opened? (Opening a pipe would wait for its first bytes.) */
+/* True if standard input is among them; before anything is opened, because a pipe waits for its first bytes. */
 bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare);
 bool inputs_of_pages(const struct inputs *inputs); /* all of them are dumps, whose documents are called pages */
-/* Are all in English (or dumps that do not state a language)? */
+/* True if all are in English, or dumps that do not state a language. */
 bool inputs_english(const struct inputs *inputs);
 
 /* Logs what the inputs are: kind, language, size; in a line for each or for each folder, or, of more than a few files,

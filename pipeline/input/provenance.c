@@ -31,7 +31,7 @@ static bool find_date(const char *name, char out[11])
     return false;
 }
 
-/* Is it a Wikimedia wiki, whose text is under CC BY-SA? */
+/* True for a Wikimedia wiki, whose text is under CC BY-SA. */
 static bool is_share_alike(struct str base)
 {
     static const char *const sites[] = {".wikipedia.org/",  ".wiktionary.org/",  ".wikibooks.org/", ".wikiquote.org/",

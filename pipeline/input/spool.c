@@ -58,6 +58,7 @@ int spool_take(struct spool *spool, const char *directory, struct error *err)
     return result;
 }
 
+/* The file goes before the lock, so that no other command can take it for its own; the folder last, if it is empty. */
 void spool_release(struct spool *spool)
 {
     struct error ignored;
@@ -71,6 +72,7 @@ void spool_release(struct spool *spool)
     *spool = (struct spool){.lock = {.fd = -1}};
 }
 
+/* If the lock is held, another command is using the file: it stays. */
 int spool_clear(const char *directory, struct error *err)
 {
     struct spool spool = {.lock = {.fd = -1}, .folder = path_join(directory, SPOOL_NAME)};

@@ -52,7 +52,7 @@ static size_t first_word(struct str line)
     return characters((struct str){line.data, size});
 }
 
-/* Does the line end like a sentence? Quotes and brackets may follow the mark. */
+/* True if the line ends like a sentence. Quotes and brackets may follow the mark. */
 static bool ends_sentence(struct str line)
 {
     static const char *const marks[] = {".", "!", "?", "…", "。", "！", "？", "．", "؟",
@@ -72,7 +72,7 @@ static bool ends_sentence(struct str line)
     return false;
 }
 
-/* Is the line's first letter a capital? */
+/* True if the line's first letter is a capital. */
 static bool begins_large(struct str line)
 {
     uint32_t c = 0;

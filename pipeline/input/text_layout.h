@@ -32,11 +32,11 @@ struct text_layout {
 void text_layout_read(struct str text, bool whole, const struct language *language, struct text_layout *layout);
 void text_layout_add(struct text_layout *sum, const struct text_layout *layout);
 
-/* Does the line begin with U+3000, as paragraphs in Chinese and Japanese do? Blanks may precede it. */
+/* True if the line begins with U+3000, as paragraphs in Chinese and Japanese do. Blanks may precede it. */
 bool line_is_indented(struct str line);
 
-/* Are the lines broken anywhere? Half of them are full, and most do not end as a sentence, or (as in verse) begin with
- * a capital. */
+/* True if lines are broken anywhere: half of them are full, and most do not end as a sentence, or (as in verse) begin
+ * with a capital. */
 bool text_layout_is_wrapped(const struct text_layout *layout);
 
 /* The form of all files together, the first that holds:

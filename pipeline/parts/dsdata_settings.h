@@ -114,7 +114,7 @@ static inline const char *settings_templates_file(const struct dsdata_settings *
     return typed && strcmp(typed, "auto") != 0 && strcmp(typed, "none") != 0 ? typed : NULL;
 }
 
-/* Was this option typed? */
+/* True if this option was typed. */
 static inline bool settings_given(const struct dsdata_settings *settings, const char *name)
 {
     return opts_given(settings->program, settings->result, name);

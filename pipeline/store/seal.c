@@ -104,7 +104,7 @@ static void next_bucket(struct sealer *sealer)
     sealer->set++;
 }
 
-/* Does the source's bucket contain a record of our share? */
+/* True if the source's bucket contains a record of our share. */
 static bool is_ours(const struct sealer *sealer)
 {
     uint64_t from, to;
@@ -340,7 +340,7 @@ static int commit(void *context, void *slot, uint64_t number, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------------- seal */
 
-/* Do the spills hold as many samples as the manifest says? */
+/* Checks that the spills hold as many samples as the manifest says. */
 static int check_samples(const struct seal_options *options, struct error *err)
 {
     const struct spills *spills = &options->spills;

@@ -67,7 +67,7 @@ int spill_remove_all(const char *directory, struct error *err);
 /* The name of an extent's journal, beside its spills. */
 #define SPILL_EXTENT_DIGITS 10
 char *spill_journal_path(const char *directory, uint64_t extent);
-/* Is this the name of a journal in DIR/spill? Then *extent is its extent. */
+/* True for the name of a journal in DIR/spill; *extent is its extent. */
 bool spill_journal_name(const char *name, uint64_t *extent);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: one record of a dump. Out: its wikitext with marks, what became of its bytes, its text.
+/* Explains one record of a dump: its wikitext with marks, what became of its bytes, its text.
  *
  *     The ⟦'''⟧Danube⟦'''⟧⟦reference: <ref>Map 7</ref>⟧ is ⟦{{convert|2850|km}} → 2,850 km (1,770 mi)⟧ long.
  *

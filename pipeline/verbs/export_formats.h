@@ -48,7 +48,7 @@ struct export_format {
     int (*finish)(const char *folder, const struct export_file *files, uint64_t count, struct error *err); /* or NULL */
     struct target_form form;        /* of a file; of a folder's key file, if it has one */
     const char *key;                /* base/target.h */
-    bool (*ours)(const char *name); /* in a folder: can name_file or finish have given this name? */
+    bool (*ours)(const char *name); /* in a folder: true if name_file or finish can have given this name */
 };
 
 #define DECLARE_FORMAT(NAME, row, typed) extern const struct export_format export_##row;
