@@ -76,7 +76,7 @@ static void run_rank(const struct rank *rank, const char *what)
 {
     alarm(120);
     if (strcmp(what, "collectives") == 0)
-        test_collectives(rank, rank->options.piece_bytes ? 1000 : 300001);
+        test_collectives(rank, rank->options.chunk_bytes ? 1000 : 300001);
     else
         CHECK(test_fault(rank, what), "no fault is called %s", what);
 }
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--address") == 0 && i + 1 < argc)
             rank.options.address = argv[++i];
         else if (strcmp(argv[i], "--pieces") == 0 && i + 1 < argc)
-            rank.options.piece_bytes = (size_t)atoi(argv[++i]);
+            rank.options.chunk_bytes = (size_t)atoi(argv[++i]);
         else
             what = argv[i];
     }

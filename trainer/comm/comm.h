@@ -69,7 +69,7 @@ struct comm_options {
      * that from a process that hangs. NULL: not called. */
     void (*waiting)(void *context, bool waits);
     void *waiting_context;
-    size_t piece_bytes; /* for tests: maximum message of MPI (0: 1 GiB) and of NCCL from host arrays (0: 16 MiB);
+    size_t chunk_bytes; /* for tests: maximum message of MPI (0: 1 GiB) and of NCCL from host arrays (0: 16 MiB);
                               * a multiple of 8 */
 };
 

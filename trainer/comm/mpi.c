@@ -1,7 +1,7 @@
 /* dstrain_mpi.so: MPI's non-blocking collectives, polled between sleeps, so that an abort and the timeout can end them.
  * For Open MPI 4 and MPICH 4: only calls of MPI 3.
  *
- * MPI's counts are ints, so arrays are cut into pieces of at most piece_bytes. The parts of an all-to-all are described
+ * MPI's counts are ints, so arrays are cut into chunks of at most chunk_bytes. The parts of an all-to-all are described
  * by datatypes, which hold addresses, because each process knows only its own parts: the processes could not agree on a
  * cut. */
 #include "trainer/comm/library.h"
@@ -16,13 +16,13 @@
 #include "base/mem.h"
 #include "base/progress.h"
 
-#define PIECE_BYTES   ((size_t)1 << 30)
+#define CHUNK_BYTES   ((size_t)1 << 30)
 #define CLOSE_SECONDS 5.0 /* within which all processes close */
 
 struct processes {
     uint32_t size;
     double timeout; /* seconds */
-    size_t piece_bytes;
+    size_t chunk_bytes;
     atomic_bool aborted;
 };
 
@@ -43,7 +43,7 @@ static int fail_mpi(int code, struct error *err)
 
 /* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay, and for a tenth of a
  * millisecond at most, because MPI moves messages only when it is called. */
-static void rest(double waited)
+static void pause_between_polls(double waited)
 {
     const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
     if (seconds >= least)
@@ -63,7 +63,7 @@ static int wait_until(struct processes *all, MPI_Request *request, double timeou
         const double waited = clock_now() - began;
         if (waited > timeout)
             return fail(err, ERR_PEER, "the other processes did not answer for %g s (MPI)", timeout);
-        rest(waited);
+        pause_between_polls(waited);
     }
 }
 
@@ -108,11 +108,11 @@ static void *mpi_open(const struct comm_options *options, struct error *err)
     struct processes *all = mem_clear(1, sizeof *all);
     all->size = options->size;
     all->timeout = options->timeout;
-    all->piece_bytes = options->piece_bytes ? options->piece_bytes : PIECE_BYTES;
+    all->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
     return all;
 }
 
-static int rendezvous(struct processes *all, double timeout, struct error *err)
+static int barrier(struct processes *all, double timeout, struct error *err)
 {
     MPI_Request request;
     TRY_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &request));
@@ -123,7 +123,7 @@ static int rendezvous(struct processes *all, double timeout, struct error *err)
 static void mpi_close(void *opened, bool well)
 {
     struct error ignored;
-    if (well && rendezvous(opened, CLOSE_SECONDS, &ignored) == 0)
+    if (well && barrier(opened, CLOSE_SECONDS, &ignored) == 0)
         MPI_Finalize();
     mem_free(opened);
 }
@@ -138,7 +138,7 @@ static void mpi_abort(void *opened)
 static int mpi_barrier(void *opened, struct error *err)
 {
     struct processes *all = opened;
-    return rendezvous(all, all->timeout, err);
+    return barrier(all, all->timeout, err);
 }
 
 static int mpi_reduce(void *opened, enum comm_operation operation, enum comm_type type, void *data, size_t count,
@@ -148,7 +148,7 @@ static int mpi_reduce(void *opened, enum comm_operation operation, enum comm_typ
     MPI_Request request;
     const MPI_Datatype number = type == COMM_FLOAT ? MPI_FLOAT : type == COMM_DOUBLE ? MPI_DOUBLE : MPI_INT64_T;
     const MPI_Op op = operation == COMM_SUM ? MPI_SUM : MPI_MAX;
-    const size_t element = type == COMM_FLOAT ? sizeof(float) : sizeof(int64_t), most = all->piece_bytes / element;
+    const size_t element = type == COMM_FLOAT ? sizeof(float) : sizeof(int64_t), most = all->chunk_bytes / element;
     for (size_t at = 0; at < count; at += most) {
         const size_t n = count - at < most ? count - at : most;
         TRY_MPI(
@@ -162,8 +162,8 @@ static int mpi_broadcast(void *opened, uint32_t root, void *data, size_t bytes, 
 {
     struct processes *all = opened;
     MPI_Request request;
-    for (size_t at = 0; at < bytes; at += all->piece_bytes) {
-        const size_t n = bytes - at < all->piece_bytes ? bytes - at : all->piece_bytes;
+    for (size_t at = 0; at < bytes; at += all->chunk_bytes) {
+        const size_t n = bytes - at < all->chunk_bytes ? bytes - at : all->chunk_bytes;
         TRY_MPI(MPI_Ibcast((char *)data + at, (int)n, MPI_BYTE, (int)root, MPI_COMM_WORLD, &request));
         TRY(wait_for(all, &request, err));
     }
@@ -197,32 +197,32 @@ static int mpi_gather(void *opened, void *out, const size_t *sizes, struct error
         offsets[i] = (int)total;
         counts[i] = (int)sizes[i];
         total += sizes[i];
-        if (total > all->piece_bytes)
+        if (total > all->chunk_bytes)
             break;
     }
     const int result =
-        total > all->piece_bytes ? gather_long(all, out, sizes, err) : gather_short(all, out, counts, offsets, err);
+        total > all->chunk_bytes ? gather_long(all, out, sizes, err) : gather_short(all, out, counts, offsets, err);
     mem_free(counts);
     return result;
 }
 
-/* Makes a datatype for each process: bytes [offset, offset + size) after a pointer, in pieces. */
+/* Makes a datatype for each process: bytes [offset, offset + size) after a pointer, in chunks. */
 static int describe(const struct processes *all, const size_t *sizes, MPI_Datatype *types, int *counts,
                     struct error *err)
 {
     size_t offset = 0;
     for (uint32_t i = 0; i < all->size; i++) {
-        enum { PIECES_MAX = 4096 };
-        int lengths[PIECES_MAX], pieces = 0;
-        MPI_Aint offsets[PIECES_MAX];
-        for (size_t at = 0; at < sizes[i]; at += all->piece_bytes) {
-            assert(pieces < PIECES_MAX);
-            lengths[pieces] = (int)(sizes[i] - at < all->piece_bytes ? sizes[i] - at : all->piece_bytes);
-            offsets[pieces++] = (MPI_Aint)(offset + at);
+        enum { CHUNKS_MAX = 4096 };
+        int lengths[CHUNKS_MAX], chunks = 0;
+        MPI_Aint offsets[CHUNKS_MAX];
+        for (size_t at = 0; at < sizes[i]; at += all->chunk_bytes) {
+            assert(chunks < CHUNKS_MAX);
+            lengths[chunks] = (int)(sizes[i] - at < all->chunk_bytes ? sizes[i] - at : all->chunk_bytes);
+            offsets[chunks++] = (MPI_Aint)(offset + at);
         }
-        TRY_MPI(MPI_Type_create_hindexed(pieces, lengths, offsets, MPI_BYTE, &types[i]));
+        TRY_MPI(MPI_Type_create_hindexed(chunks, lengths, offsets, MPI_BYTE, &types[i]));
         TRY_MPI(MPI_Type_commit(&types[i]));
-        counts[i] = pieces > 0;
+        counts[i] = chunks > 0;
         offset += sizes[i];
     }
     return 0;

@@ -2,7 +2,7 @@
  * ready. The calling thread polls between sleeps: an event, NCCL's own error, an abort or the timeout ends a call, so
  * no call of NCCL or CUDA may itself wait. NCCL 2.18 or later.
  *
- * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather
+ * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in chunks, the parts of an all-gather
  * or all-to-all as groups of send and receive, because the parts differ in size.
  *
  * It has not run on a GPU yet; tests use tests/cuda/nccl.c in place of NCCL. */
@@ -25,19 +25,19 @@
 
 #define VERSION_LEAST   21800 /* 10000 * major + 100 * minor + patch */
 #define VERSION_SHARING 23000 /* from here on ranks may share a GPU, if NCCL_MULTI_RANK_GPU_ENABLE is 1 */
-#define PIECE_BYTES     ((size_t)16 << 20)
+#define CHUNK_BYTES     ((size_t)16 << 20)
 #define CLOSE_SECONDS   5.0 /* within which all processes close */
 #define ID_NAME         "nccl/id"
 
 struct processes {
     uint32_t rank, size;
     double timeout; /* seconds */
-    size_t piece_bytes;
+    size_t chunk_bytes;
     ncclComm_t comm;         /* NULL: aborted */
     cudaStream_t stream;     /* of all calls */
     cudaEvent_t done;        /* recorded after the call under way */
     char *scratch;           /* memory of the GPU */
-    size_t scratch_bytes;    /* at least piece_bytes */
+    size_t scratch_bytes;    /* at least chunk_bytes */
     struct comm_store store; /* used while the processes connect; its check is NULL afterwards */
     atomic_bool aborted;
 };
@@ -67,7 +67,7 @@ static int fail_nccl(const struct processes *all, ncclResult_t code, struct erro
 /* ---------------------------------------------------------------------------------------------------- waiting */
 
 /* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay. */
-static void rest(double waited)
+static void pause_between_polls(double waited)
 {
     const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
     if (seconds >= least)
@@ -84,7 +84,7 @@ static void give_up(struct processes *all)
 }
 
 /* Polls once. -1: the call has failed. Otherwise sleeps, and *state is what NCCL says. */
-static int look(struct processes *all, struct call *call, ncclResult_t *state, struct error *err)
+static int poll_once(struct processes *all, struct call *call, ncclResult_t *state, struct error *err)
 {
     if (all->aborted)
         return fail(err, ERR_PEER, "a message was given up (NCCL)");
@@ -100,7 +100,7 @@ static int look(struct processes *all, struct call *call, ncclResult_t *state, s
     const double waited = clock_now() - call->began;
     if (waited > all->timeout)
         return fail(err, ERR_PEER, "the other processes did not answer for %g s (NCCL)", all->timeout);
-    rest(waited);
+    pause_between_polls(waited);
     return 0;
 }
 
@@ -110,7 +110,7 @@ static int queued(struct processes *all, struct call *call, ncclResult_t code, s
     if (code != ncclSuccess && code != ncclInProgress)
         return fail_nccl(all, code, err);
     while (code == ncclInProgress)
-        TRY(look(all, call, &code, err));
+        TRY(poll_once(all, call, &code, err));
     return 0;
 }
 
@@ -120,7 +120,7 @@ static int finished(struct processes *all, struct call *call, struct error *err)
     TRY_CUDA(cudaEventRecord(all->done, all->stream));
     cudaError_t status = cudaEventQuery(all->done);
     for (; status == cudaErrorNotReady; status = cudaEventQuery(all->done))
-        TRY(look(all, call, &state, err));
+        TRY(poll_once(all, call, &state, err));
     TRY_CUDA(status);
     return 0;
 }
@@ -212,8 +212,8 @@ static void *nccl_open(const struct comm_options *options, struct error *err)
     all->rank = options->rank;
     all->size = options->size;
     all->timeout = options->timeout;
-    all->piece_bytes = options->piece_bytes ? options->piece_bytes : PIECE_BYTES;
-    all->scratch_bytes = all->piece_bytes;
+    all->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : CHUNK_BYTES;
+    all->scratch_bytes = all->chunk_bytes;
     if (connect(all, options, err) == 0)
         return all;
     release(all);
@@ -283,17 +283,17 @@ static int nccl_reduce(void *opened, enum comm_operation operation, enum comm_ty
                        struct error *err)
 {
     struct processes *all = opened;
-    const size_t element = type == COMM_FLOAT ? sizeof(float) : sizeof(int64_t), most = all->piece_bytes / element;
+    const size_t element = type == COMM_FLOAT ? sizeof(float) : sizeof(int64_t), most = all->chunk_bytes / element;
     for (size_t at = 0; at < count; at += most) {
         const size_t n = count - at < most ? count - at : most;
-        char *piece = (char *)data + at * element;
+        char *chunk = (char *)data + at * element;
         TRY(given_up(all, err));
-        TRY(to_scratch(all, 0, piece, n * element, err));
+        TRY(to_scratch(all, 0, chunk, n * element, err));
         TRY(complete(all, NULL,
                      ncclAllReduce(all->scratch, all->scratch, n, number_of(type),
                                    operation == COMM_SUM ? ncclSum : ncclMax, all->comm, all->stream),
                      err));
-        TRY(from_scratch(all, 0, piece, n * element, err));
+        TRY(from_scratch(all, 0, chunk, n * element, err));
     }
     return 0;
 }
@@ -307,14 +307,14 @@ static int nccl_barrier(void *opened, struct error *err)
 static int nccl_broadcast(void *opened, uint32_t root, void *data, size_t bytes, struct error *err)
 {
     struct processes *all = opened;
-    for (size_t at = 0; at < bytes; at += all->piece_bytes) {
-        const size_t n = bytes - at < all->piece_bytes ? bytes - at : all->piece_bytes;
-        char *piece = (char *)data + at;
+    for (size_t at = 0; at < bytes; at += all->chunk_bytes) {
+        const size_t n = bytes - at < all->chunk_bytes ? bytes - at : all->chunk_bytes;
+        char *chunk = (char *)data + at;
         TRY(given_up(all, err));
-        TRY(to_scratch(all, 0, piece, n, err));
+        TRY(to_scratch(all, 0, chunk, n, err));
         TRY(complete(all, NULL,
                      ncclBroadcast(all->scratch, all->scratch, n, ncclInt8, (int)root, all->comm, all->stream), err));
-        TRY(from_scratch(all, 0, piece, n, err));
+        TRY(from_scratch(all, 0, chunk, n, err));
     }
     return 0;
 }

@@ -167,7 +167,7 @@ static int open_thread(struct comm *comm, struct error *err)
 struct comm *comm_open_library(const struct comm_library *library, const struct comm_options *options,
                                struct error *err)
 {
-    assert(options->size > 0 && options->rank < options->size && options->piece_bytes % 8 == 0);
+    assert(options->size > 0 && options->rank < options->size && options->chunk_bytes % 8 == 0);
     struct comm *comm = mem_clear(1, sizeof *comm);
     comm->library = library;
     comm->options = *options;

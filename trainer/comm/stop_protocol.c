@@ -1,6 +1,6 @@
 /* A stop that comes while a step is computed: either all processes finish the step or all discard it.
  *
- * A process that has begun the sums of a step cannot discard it, because others may wait for its gradients. So one value
+ * A process that has begun the sums of a step cannot discard it, because others may wait for its gradients. So a value
  * per step, "step/N", says what becomes of it:
  *
  *     "go on"      set by a process that has begun the step's sums, when it learns of the stop or begins after it

@@ -7,8 +7,8 @@
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/real.h"
 
-#define SLICE      64 /* columns of one task of embed_backward */
-#define GROUPS_MAX 64 /* groups of a table's rows, at most */
+#define TASK_COLUMNS 64 /* columns of one task of embed_backward */
+#define GROUPS_MAX   64 /* groups of a table's rows, at most */
 
 static void embed_rows(const void *args, size_t first, size_t end)
 {
@@ -34,19 +34,20 @@ static void embed(struct device *device, const struct embed_args *args)
     each_rows(device, (size_t)args->batch->token_rows, BLOCK_ROWS, embed_rows, args);
 }
 
-struct embed_slices {
+struct embed_backward_tasks {
     const struct embed_backward_args *args;
     size_t groups; /* of table rows: row r belongs to group r % groups */
 };
 
-static void embed_backward_slice(const void *args, size_t task, int thread)
+static void embed_backward_task(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct embed_slices *slices = args;
-    const struct embed_backward_args *a = slices->args;
+    const struct embed_backward_tasks *tasks = args;
+    const struct embed_backward_args *a = tasks->args;
     const struct batch *batch = a->batch;
-    const size_t groups = slices->groups, group = task % groups;
-    const size_t hidden = (size_t)a->hidden, first = task / groups * SLICE, columns = smaller(SLICE, hidden - first);
+    const size_t groups = tasks->groups, group = task % groups;
+    const size_t hidden = (size_t)a->hidden, first = task / groups * TASK_COLUMNS,
+                 columns = smaller(TASK_COLUMNS, hidden - first);
     for (size_t row = 0; row < (size_t)batch->tokens; row++) {
         const storage *dy = (const storage *)a->dy + row * hidden + first;
         const size_t places[] = {(size_t)batch->ids[row], (size_t)batch->positions[row], (size_t)batch->segments[row]};
@@ -64,11 +65,11 @@ static void embed_backward_slice(const void *args, size_t task, int thread)
 
 static void embed_backward(struct device *device, const struct embed_backward_args *args)
 {
-    struct embed_slices slices = {args, 1};
-    const size_t across = blocks_of((size_t)args->hidden, SLICE);
-    while (slices.groups < GROUPS_MAX && !is_enough(device, across * slices.groups))
-        slices.groups *= 2;
-    parallel(across * slices.groups, embed_backward_slice, &slices);
+    struct embed_backward_tasks tasks = {args, 1};
+    const size_t across = blocks_of((size_t)args->hidden, TASK_COLUMNS);
+    while (tasks.groups < GROUPS_MAX && !is_enough(device, across * tasks.groups))
+        tasks.groups *= 2;
+    parallel(across * tasks.groups, embed_backward_task, &tasks);
 }
 
 static void dropout_rows(const void *args, size_t begin, size_t end)
