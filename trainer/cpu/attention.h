@@ -197,10 +197,12 @@ static void attention_head(const void *args, size_t task, int thread)
     if (h.queries == 0)
         return;
     tiles_open();
+    /* Keys and values are packed once and multiplied by every block of queries. */
     pack_panels(keys, PANEL, k, 1, kv_stride, h.size, h.length);
     pack_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
     for (size_t first = 0; first < h.queries; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.queries - first);
+        /* scores = Q K^T */
         pack_rows(queries, q + first * stride, stride, rows, h.size);
         small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys, rows, h.wide_length,
                       h.size_units, false);
@@ -209,6 +211,7 @@ static void attention_head(const void *args, size_t task, int thread)
             if (a->shape->dropout.threshold)
                 drop_scores(scores + i * h.wide_length, &a->shape->dropout, &h, first + i);
         }
+        /* context = P V */
         split(scores, rows * h.wide_length);
         small_product(result, h.wide_size, strips_of_rows((unit *)scores, h.wide_length), values, rows, h.wide_size,
                       h.length_units, false);
@@ -312,6 +315,7 @@ static void backward_block(const struct attention_backward_args *a, const struct
     real deltas[QUERIES];
     pack_rows(w->queries, q, stride, rows, h->size);
     pack_rows(w->dresult, dcontext, h->hidden, rows, h->size);
+    /* delta = the row's dO O, which is the sum of P dP that the softmax's gradient subtracts. */
     for (size_t i = 0; i < rows; i++) {
         real delta = 0;
 #pragma omp simd reduction(+ : delta)
@@ -319,6 +323,7 @@ static void backward_block(const struct attention_backward_args *a, const struct
             delta += LOAD(dcontext[i * h->hidden + j]) * LOAD(context[i * h->hidden + j]);
         deltas[i] = delta;
     }
+    /* Q K^T and dO V^T, from which P and the gradient of the scores are made again. */
     small_product(w->scores, h->wide_length, strips_of_rows(w->queries, h->size_units), w->keys_across, rows,
                   h->wide_length, h->size_units, false);
     small_product(w->dscores, h->wide_length, strips_of_rows(w->dresult, h->size_units), w->values_across, rows,
@@ -326,6 +331,7 @@ static void backward_block(const struct attention_backward_args *a, const struct
     backward_scores(w->scores, w->dscores, log_sums, deltas, first, rows, &a->shape->dropout, h);
     split(w->scores, rows * h->wide_length);
     split(w->dscores, rows * h->wide_length);
+    /* dV += P^T dO;  dK += dS^T Q;  dQ = dS K. The first two are sums over blocks of queries. */
     pack_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
     small_product(w->dvalues, h->wide_size, scores_across(h, w->across, w->scores, rows), w->panels, h->length,
                   h->wide_size, split_units(rows), first > 0);

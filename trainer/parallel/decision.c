@@ -1,5 +1,7 @@
 #include "trainer/parallel/decision.h"
 
+#include <assert.h>
+
 #define TIME_MARGIN 1.5 /* the next step, save or evaluation may take this many times the longest so far */
 
 static bool save_due(const struct rules *rules, const struct decision_facts *facts)
@@ -32,6 +34,7 @@ struct decision decision_of(const struct rules *rules, const struct decision_fac
 {
     const bool unsaved = facts->step != facts->saved_step, last = facts->step == rules->steps;
     const bool save = save_due(rules, facts), evaluate = evaluation_due(rules, facts);
+    assert(facts->step <= rules->steps && facts->saved_step <= facts->step);
     /* With a damaged shard (ERR_VERIFY) the state is good, only the next samples are missing, so it is saved. After any
      * other failure, as a full disk or a step that is not finite, the previous checkpoint is the better one to resume
      * from. */

@@ -100,6 +100,7 @@ bool divide_by_speed(uint64_t units, const double *seconds, uint32_t ranks, uint
 {
     uint64_t *weights = mem_array(ranks, sizeof *weights), *cut = mem_array(ranks + 1, sizeof *cut);
     double fastest = HUGE_VAL;
+    assert(units >= ranks && borders[ranks] == units);
     for (uint32_t r = 0; r < ranks; r++)
         fastest = fmin(fastest, seconds[r]);
     bool gains = fastest > 0;

@@ -1,5 +1,6 @@
 #include "trainer/parallel/gradient_exchange.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -65,6 +66,7 @@ void exchange_join(struct gradient_exchange *x, struct comm *comm, struct rendez
     const struct recipe *recipe = x->options.recipe;
     const struct ops *ops = x->options.ops;
     const uint64_t parts = recipe->part > 0 ? recipe_parts(recipe) : 0;
+    assert(!x->comm && (x->options.partition->size == 0 || x->options.partition->size == comm_size(comm)));
     x->comm = comm;
     x->rendezvous = rendezvous;
     if (comm_size(comm) == 1 && parts == 0)
@@ -99,6 +101,7 @@ void exchange_redivide(struct gradient_exchange *x, const uint64_t *borders)
 
 void exchange_begin(struct gradient_exchange *x, uint64_t number, double loss_scale)
 {
+    assert(number > 0 && loss_scale > 0);
     if (x->sums)
         loss_sum_begin(&x->losses, number);
     if (x->kind->begin)
@@ -112,6 +115,7 @@ const struct gradient_listener *exchange_listener(struct gradient_exchange *x, c
 
 void exchange_pass(struct gradient_exchange *x, const double sums[STEP_SUMS])
 {
+    assert(!x->sums || (sums != NULL) == (x->losses.parts > 0));
     if (!sums)
         return;
     loss_sum_pass(&x->losses, sums);

@@ -71,6 +71,7 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     sum->numbers = mem_array(sum->buckets.count + 1, sizeof *sum->numbers);
     sum->times = mem_clear(sum->buckets.count + 1, sizeof *sum->times);
     assert(sum->buckets.count + 4 < COMM_QUEUE);
+    assert(!options->partition || options->partition->buckets.count == sum->buckets.count); /* range i is bucket i */
     if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->partition)
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
     sum->listener =
@@ -157,7 +158,7 @@ void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_s
     sum->number = number;
     sum->started = 0;
     sum->words_asked = false;
-    set_ranges(sum, 0);
+    set_ranges(sum, 0); /* until the marked rows are known */
     sum->waited = 0;
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
@@ -245,7 +246,10 @@ static void *summed(const struct gradient_sum *sum)
     return sum->options.same_bits ? (void *)sum->fixed : sum->options.gradients;
 }
 
-/* The listener: starts the sums of all ranges that are now final. */
+/* The listener: starts the sums of all ranges that are now final, so that they travel while the layers below are
+ * computed (Li et al. 2020 describe this for PyTorch).
+ * Every process starts the same ranges in the same order, because they depend only on the table of parameters and on
+ * the rows that any process has marked. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_sum *sum = context;
@@ -331,6 +335,8 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
         exchange_words(sum, NULL);
         move_words(sum);
     }
+    /* What the pass has not started: everything without overlap, with a share that is empty, and where sums are made on
+     * a copy in host memory, which exists from here on only. */
     while (sum->started < sum->range_count)
         start_range(sum, memory);
     for (size_t i = 0; result == 0 && i < sum->range_count; i++) {
@@ -355,7 +361,8 @@ static void clear_fixed(const struct gradient_sum *sum, size_t from, size_t to)
         CALL(sum->options.ops, clear, .memory = sum->fixed + from, .bytes = (to - from) * sizeof *sum->fixed);
 }
 
-/* Converts the integer sums that this process gets to gradients, and clears the others. */
+/* Converts the integer sums that this process gets to gradients, which clears them, and clears the others: the next
+ * step adds to zeros. */
 static void take_fixed(const struct gradient_sum *sum)
 {
     const struct gradient_sum_options *options = &sum->options;

@@ -192,7 +192,7 @@ uint64_t onebit_wire_bytes(const struct onebit *o)
 
 /* Replaces work->squares by values whose sum is the square of the norm in onebit_exchange.h: N times the sum of squares
  * of all processes, added in rank order. */
-static int share_squares(struct onebit *o, const struct update_work *work, struct error *err)
+static int exchange_squares(struct onebit *o, const struct update_work *work, struct error *err)
 {
     const size_t bytes = work->chunk_count * sizeof *work->squares;
     double *squares = o->ops->map(o->ops->device, work->squares, bytes, MAP_CHANGE);
@@ -225,8 +225,10 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
                   const struct update_work *work, const struct update *update, struct error *err)
 {
     const struct ops *ops = o->ops;
+    /* Norm and clipping factor are the same in all processes, and so is whether the step is finite: else the errors of
+     * some would move and those of others not. */
     optimizer_squares(ops, memory, work, all_chunks(work));
-    TRY(share_squares(o, work, err));
+    TRY(exchange_squares(o, work, err));
     optimizer_factors(optimizer, ops, work, update);
     const struct step_record record = record_of(o, work);
     if (record.skipped)

@@ -318,6 +318,7 @@ static int run(struct process_group *processes, struct comm_work work, struct er
 
 int process_group_broadcast(struct process_group *processes, void *bytes, size_t size, struct error *err)
 {
+    assert(bytes || size == 0);
     return run(processes,
                (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size}, err);
 }
@@ -368,7 +369,7 @@ int process_group_gather_texts(struct process_group *processes, struct str text,
     return result;
 }
 
-/* The first rank that has the most common hash. */
+/* The first rank that has the most common hash: if one replica is damaged, it is the one that differs. */
 static uint32_t commonest(const int64_t *hashes, uint32_t size)
 {
     uint32_t best = 0, most = 0;
@@ -404,6 +405,7 @@ int process_group_check_same(struct process_group *processes, uint64_t hash, con
 
 /* ---- between steps ---- */
 
+/* One sum carries both: only rank 0 adds a decision, all others add zeros to it, so the sum is rank 0's. */
 void process_group_control_begin(struct process_group *processes, const struct control *control)
 {
     const struct decision *decision = &control->decision;
@@ -420,6 +422,7 @@ int process_group_control_end(struct process_group *processes, struct control *c
 {
     const int64_t *words = processes->message.words;
     TRY(await(processes, processes->message.number, err));
+    assert(words[2] >= STOP_NONE && words[2] <= STOP_FAILED); /* only rank 0 has added to it */
     control->decision = (struct decision){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
     memcpy(control->counts, words + 3, sizeof control->counts);
     return 0;
@@ -437,6 +440,7 @@ bool process_group_stop_asked(struct process_group *processes)
     return stop_requested() || (processes->rendezvous && rendezvous_stop_asked(processes->rendezvous));
 }
 
+/* Called between micro-batches. The answer of the stop protocol is final, so it is asked once per step. */
 bool process_group_halts(struct process_group *processes, uint64_t step)
 {
     struct error err;

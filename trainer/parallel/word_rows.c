@@ -118,8 +118,10 @@ const struct batch *word_rows_batch(struct word_rows *rows, const struct batch *
         ids = mem_grow(ids, room, sizeof *ids);
         rows->room = room;
     }
-    for (size_t i = 0; i < room; i++)
+    for (size_t i = 0; i < room; i++) {
+        assert(batch->ids[i] < (int32_t)rows->count);
         ids[i] = batch->ids[i] < 0 ? batch->ids[i] : rows->places[batch->ids[i]];
+    }
     rows->batch = *batch;
     rows->batch.ids = ids;
     return &rows->batch;

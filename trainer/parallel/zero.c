@@ -262,8 +262,8 @@ static int gather_vectors(struct zero *z, struct error *err)
 }
 
 /* How gather_params makes parameters: `apply` updates each own slice, which is then stored, and its bucket is gathered
- * over all processes. On a device with its own memory all slices are made first, because a copy in host memory is
- * sent. */
+ * over all processes while the next slice is updated. On a device with its own memory all slices are made first,
+ * because a copy in host memory is sent. */
 struct making {
     void (*apply)(const struct zero *zero, const struct slice *slice, const void *arguments);
     const void *arguments;
@@ -328,6 +328,7 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
 {
     const struct apply_arguments arguments = {optimizer, sums, work, update};
     const size_t count = z->partition->buckets.count;
+    /* Clipping needs the norm of all gradients, of which each process has its own chunks. */
     for (size_t b = 0; b < count; b++) {
         const struct slice *slice = partition_slice(z->partition, b, z->rank);
         const struct update_memory memory = memory_of(z, slice, sums);
@@ -342,6 +343,7 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
         if (slice->to > slice->from)
             optimizer_moments(optimizer, z->ops, &memory, work, update, slice->chunks);
     }
+    /* Trust ratios need the norms of whole tensors, whose slices several processes may hold. */
     if (optimizer_kinds[optimizer->kind].by_tensor)
         TRY(gather_sums(z, work->sums, SUMS, err));
     return gather_params(z, &(struct making){apply, &arguments}, err);
@@ -349,6 +351,7 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const void *s
 
 /* ---- whole arrays, at rank 0 ---- */
 
+/* The slices are what they shall be already: they are only stored and gathered. */
 static void leave(const struct zero *z, const struct slice *slice, const void *arguments)
 {
     (void)z, (void)slice, (void)arguments;
@@ -464,7 +467,10 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
     return 0;
 }
 
-/* Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
+/* A checkpoint is written tensor by tensor, so that rank 0 needs memory for one tensor only. It asks for each, and all
+ * other processes serve it.
+ *
+ * Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
 static int ask(struct zero *z, int64_t asked[2], struct error *err)
 {
     return comm_run(z->comm,

@@ -181,7 +181,7 @@ static bool await(struct zero2 *zero2, uint64_t number)
     return result == 0;
 }
 
-/* Adds the sums of own elements [from, from + count) of a bucket, which have come. */
+/* Adds the sums of own elements [from, from + count) of a bucket, which have come, to those of earlier passes. */
 static void add_run(struct zero2 *zero2, size_t bucket, size_t from, const void *came, size_t count)
 {
     const struct ops *ops = zero2->options.ops;
@@ -242,7 +242,8 @@ static void settle(struct zero2 *zero2, struct gradient_group *group)
     group->state = GROUP_AWAY;
 }
 
-/* Finds a slot for a group other than the embeddings: a free one, else the one whose sums were started first. */
+/* Finds a slot for a group other than the embeddings: a free one, else the one whose sums were started first, because
+ * operations end in the order in which they were started (comm.h): it is the shortest wait. */
 static size_t find_slot(struct zero2 *zero2)
 {
     size_t oldest = zero2->groups.slots;
@@ -265,7 +266,7 @@ static void open_group(struct zero2 *zero2, struct gradient_group *group)
     if (group->state == GROUP_SUMS) /* from the previous round */
         settle(zero2, group);
     assert(group->state == GROUP_AWAY);
-    group->place = 0;
+    group->place = 0; /* of the embeddings: they have the first slot for themselves */
     if (group->kind != GROUP_WHOLE || group->to > params_layer(zero2->options.params, 0, 0)->offset) {
         assert(group->count <= zero2->groups.slot_size);
         const size_t slot = find_slot(zero2);
@@ -301,7 +302,8 @@ static void start_range(struct zero2 *zero2, const struct gradient_group *group,
     start(zero2, &work, &range->number);
 }
 
-/* The group's gradients of this pass are complete: starts to sum them to their holders. */
+/* The group's gradients of this pass are complete: starts to sum them to their holders. The window keeps them until
+ * the sums have come, so the pass writes its next group into another slot. */
 static void close_group(struct zero2 *zero2, struct gradient_group *group)
 {
     const struct gradient_sum_options *options = &zero2->options;
@@ -313,7 +315,8 @@ static void close_group(struct zero2 *zero2, struct gradient_group *group)
         CALL(ops, fixed_add, .sums = zero2->fixed + group->place, .gradients = zero2->window + group->place,
              .count = group->count, .unit = zero2->unit, .limit = FIXED_LIMIT / (double)options->parts,
              .refused = zero2->refused);
-    group->host = ops->map(ops->device, summed(zero2, group), bytes, MAP_READ); /* only this copy gets the sums */
+    /* Sums go into the mapped copy only, so the device's memory need not get them back. */
+    group->host = ops->map(ops->device, summed(zero2, group), bytes, MAP_READ);
     if (zero2->rounded) {
         uint16_t *rounded = zero2->rounded + group->place;
         wire_bf16_round(group->host, rounded, group->count);
@@ -535,8 +538,10 @@ static void begin_round(struct zero2 *zero2, const struct batch *batch, bool las
 
 const struct gradient_listener *zero2_pass(struct zero2 *zero2, const struct batch *batch, bool last)
 {
-    if (zero2->in_round)
+    if (zero2->in_round) {
+        assert(zero2->closed == zero2->groups.count); /* the pass before has made every gradient final */
         await(zero2, zero2->more_number);
+    }
     begin_round(zero2, batch, last);
     return &zero2->listener;
 }
@@ -566,8 +571,10 @@ static void give_zeros(struct zero2 *zero2)
 int zero2_finish(struct zero2 *zero2, int64_t *refused, struct error *err)
 {
     const struct gradient_sum_options *options = &zero2->options;
-    if (!zero2->in_round)
+    if (!zero2->in_round) /* the share is empty: there was no pass */
         give_zeros(zero2);
+    /* Sums are collective, so a process without passes takes part in the rounds of the others, until a round in which
+     * no process has another pass. */
     do {
         settle_all(zero2);
         if (await(zero2, zero2->more_number) && zero2->more > 0)

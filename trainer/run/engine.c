@@ -204,6 +204,7 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     struct model_metrics metrics = {0};
     double sums[STEP_SUMS];
     const bool parts = e->recipe->part > 0;
+    assert(micro->batch.tokens <= e->limits.tokens && micro->batch.sequences <= e->limits.sequences);
     if (e->processes)
         rendezvous_progress(e->processes->rendezvous, e->number, "a pass");
     if (exchange_sums(e->exchange) && (micro->ends || exchange_sends_every_pass(e->exchange)))
