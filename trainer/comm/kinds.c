@@ -6,21 +6,15 @@
 #include "base/module.h"
 #include "trainer/comm/mesh.h"
 
-#ifdef DS_GLOO
-#define GLOO_BUILT true
-#else
-#define GLOO_BUILT false
+/* cmake/comm.cmake defines those that are built as 1. */
+#ifndef DS_GLOO
+#define DS_GLOO 0
 #endif
-#ifdef DS_MPI
-#define MPI_BUILT true
-#else
-#define MPI_BUILT false
+#ifndef DS_MPI
+#define DS_MPI 0
 #endif
-
-#ifdef DS_NCCL
-#define NCCL_BUILT true
-#else
-#define NCCL_BUILT false
+#ifndef DS_NCCL
+#define DS_NCCL 0
 #endif
 
 static const struct kind {
@@ -33,19 +27,19 @@ static const struct kind {
     [COMM_SELF] = {.name = "self", .library = &comm_self},
     [COMM_GLOO] = {.name = "gloo",
                    .file = "dstrain_gloo.so",
-                   .built = GLOO_BUILT,
+                   .built = DS_GLOO,
                    .what = "gloo",
                    .package = "Debian: libgloo-dev",
                    .option = "DS_GLOO"},
     [COMM_MPI] = {.name = "mpi",
                   .file = "dstrain_mpi.so",
-                  .built = MPI_BUILT,
+                  .built = DS_MPI,
                   .what = "MPI",
                   .package = "Debian: libopenmpi-dev",
                   .option = "DS_MPI"},
     [COMM_NCCL] = {.name = "nccl",
                    .file = "dstrain_nccl.so",
-                   .built = NCCL_BUILT,
+                   .built = DS_NCCL,
                    .what = "NCCL",
                    .package = "libnccl-dev of NVIDIA's repository, or Python's nvidia-nccl-cu13",
                    .option = "DS_NCCL"},
