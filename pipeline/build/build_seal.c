@@ -42,9 +42,9 @@ static void fill_counts(const struct build *build, struct manifest *manifest)
         if (counts->repaired[repair] > 0)
             manifest_add_repaired(manifest, repair_name((enum repair)repair), counts->repaired[repair]);
     manifest->leaks = counts->leaks;
-    const struct tally *languages = &build->whole.missing.languages;
+    const struct name_counts *languages = &build->whole.missing.languages;
     for (size_t i = 0; i < languages->count; i++)
-        manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,
+        manifest_add_language(manifest, name_counts_name(languages, &languages->rows[i]), languages->rows[i].count,
                               languages->rows[i].bytes);
 }
 

@@ -280,14 +280,14 @@ static json_t *loads_json(const struct build_facts *facts)
 
 /* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": the most that a row's bytes may
  * lack}. Not part of the dataset, because what the bounded table forgets may depend on how the work was divided. */
-static json_t *templates_json(const struct tally *templates)
+static json_t *templates_json(const struct name_counts *templates)
 {
     uint32_t top[BUILD_TEMPLATES_MAX];
-    const size_t count = tally_top(templates, top, BUILD_TEMPLATES_MAX);
+    const size_t count = name_counts_top(templates, top, BUILD_TEMPLATES_MAX);
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++) {
-        const struct tally_row *row = &templates->rows[top[i]];
-        json_array_append_new(rows, json_pack("{ss sI sI}", "name", tally_name(templates, row), "count",
+        const struct name_count *row = &templates->rows[top[i]];
+        json_array_append_new(rows, json_pack("{ss sI sI}", "name", name_counts_name(templates, row), "count",
                                               (json_int_t)row->count, "bytes", (json_int_t)row->bytes));
     }
     return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);

@@ -175,14 +175,14 @@ void article_count(const struct article_reader *reader, const struct article *ar
         enum unknown_kind kind;
         const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text, &kind);
         if (kind == UNKNOWN_SENTENCE) {
-            tally_add(&missing->sentences, name, 1, 1);
+            name_counts_add(&missing->sentences, name, 1, 1);
             continue;
         }
         counts->template_bytes += text.size;
         counts->template_characters += count_characters(text);
-        tally_add(&missing->templates, name, 1, text.size);
+        name_counts_add(&missing->templates, name, 1, text.size);
         if (kind == UNKNOWN_HOLE)
-            tally_add(&missing->holes, name, 1, 1);
+            name_counts_add(&missing->holes, name, 1, 1);
     }
     if (!reader->options->kind->of_pages)
         return;
@@ -191,7 +191,7 @@ void article_count(const struct article_reader *reader, const struct article *ar
     for (size_t i = 0; i < facts->leaks; i++)
         count_leak(reader, article, i, missing);
     counts->wiki_bytes += article->text.size;
-    tally_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
+    name_counts_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
 }
 
 void article_count_group(const struct article_options *options, const struct group *group, struct counts *counts,

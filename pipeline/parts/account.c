@@ -52,14 +52,14 @@ void account_say(const struct counts *counts, const struct missing *missing, boo
     buf_release(&damage);
 }
 
-json_t *account_names(const struct tally *tally, size_t max)
+json_t *account_names(const struct name_counts *table, size_t max)
 {
     uint32_t *top = mem_array(max, sizeof *top);
-    const size_t count = tally_top(tally, top, max);
+    const size_t count = name_counts_top(table, top, max);
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(tally, &tally->rows[top[i]]), "count",
-                                              (json_int_t)tally->rows[top[i]].count));
+        json_array_append_new(rows, json_pack("{ss sI}", "name", name_counts_name(table, &table->rows[top[i]]), "count",
+                                              (json_int_t)table->rows[top[i]].count));
     mem_free(top);
     return rows;
 }

@@ -5,15 +5,15 @@
 #define PIPELINE_PARTS_MISSING_H
 
 #include "pipeline/parts/examples.h"
-#include "pipeline/parts/tally.h"
+#include "pipeline/parts/name_counts.h"
 
 /* A zeroed one is empty. */
 struct missing {
-    struct tally templates; /* by name: how many in kept pages, and their bytes in the page text */
-    struct tally holes;     /* by name: how many of them are holes (text/wikitext.h), in both columns */
-    struct tally sentences; /* by name: templates without a row of which a sentence was kept, in both columns */
-    struct tally leaks;     /* by "{{template}}" or title of the page: strings left out as leaks, in both columns */
-    struct tally languages; /* by code: holes in the pages of its wikis, and bytes of their plain text */
+    struct name_counts templates; /* by name: how many in kept pages, and their bytes in the page text */
+    struct name_counts holes;     /* by name: how many of them are holes (text/wikitext.h), in both columns */
+    struct name_counts sentences; /* by name: templates without a row of which a sentence was kept, in both columns */
+    struct name_counts leaks; /* by "{{template}}" or title of the page: strings left out as leaks, in both columns */
+    struct name_counts languages; /* by code: holes in the pages of its wikis, and bytes of their plain text */
     struct examples dropped;
 };
 
@@ -22,11 +22,11 @@ void missing_reset(struct missing *missing); /* forgets everything, keeps the me
 void missing_release(struct missing *missing);
 
 /* Adds to one of the tallies `count` in both columns, with as much of the name as it takes. */
-void missing_add(struct tally *tally, struct str name, uint64_t count);
+void missing_add(struct name_counts *table, struct str name, uint64_t count);
 
-/* Appends "{{TA}} 61, {{lang}} 7": the first names of a tally of templates; or "{{TA}} 61, Danube 7": of the leaks,
+/* Appends "{{TA}} 61, {{lang}} 7": the first names of a table of templates; or "{{TA}} 61, Danube 7": of the leaks,
  * whose names are templates with their braces and titles without. */
-void missing_worst(const struct tally *templates, struct buf *out);
+void missing_worst(const struct name_counts *templates, struct buf *out);
 void missing_worst_leaks(const struct missing *missing, struct buf *out);
 
 /* For the journal, without loss. missing_read: false if missing_json did not write it; *missing is then empty. */

@@ -2,7 +2,7 @@
  * journal. */
 #include "base/mem.h"
 #include "base/random.h"
-#include "pipeline/parts/tally.h"
+#include "pipeline/parts/name_counts.h"
 
 #include <stdio.h>
 
@@ -11,39 +11,39 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static const char *top_name(const struct tally *tally, size_t place)
+static const char *top_name(const struct name_counts *table, size_t place)
 {
     uint32_t top[64];
-    assert_true(tally_top(tally, top, 64) > place);
-    return tally_name(tally, &tally->rows[top[place]]);
+    assert_true(name_counts_top(table, top, 64) > place);
+    return name_counts_name(table, &table->rows[top[place]]);
 }
 
 static void names_are_ordered_by_bytes_then_by_name(void **state)
 {
     (void)state;
-    struct tally tally = {0};
+    struct name_counts table = {0};
     uint32_t top[64];
-    assert_int_equal(tally_top(&tally, top, 64), 0);
-    tally_add(&tally, STR("b"), 1, 10);
-    tally_add(&tally, STR("a"), 2, 10);
-    tally_add(&tally, STR(""), 1, 7);
-    tally_add(&tally, STR("c\xC3\xA9"), 1, 5);
-    tally_add(&tally, STR("c\xC3\xA9"), 1, 15);
-    assert_int_equal(tally_top(&tally, top, 64), 4);
-    assert_string_equal(top_name(&tally, 0), "c\xC3\xA9");
-    assert_string_equal(top_name(&tally, 1), "a");
-    assert_string_equal(top_name(&tally, 2), "b");
-    assert_string_equal(top_name(&tally, 3), "");
-    assert_int_equal(tally.rows[top[0]].count, 2);
-    assert_int_equal(tally.rows[top[0]].bytes, 20);
-    assert_int_equal(tally_top(&tally, top, 2), 2);
-    assert_string_equal(tally_name(&tally, &tally.rows[top[1]]), "a");
-    assert_int_equal(tally_top(&tally, top, 0), 0);
-    tally_reset(&tally);
-    assert_int_equal(tally_top(&tally, top, 64), 0);
-    tally_add(&tally, STR("a"), 1, 1);
-    assert_int_equal(tally.rows[0].bytes, 1);
-    tally_release(&tally);
+    assert_int_equal(name_counts_top(&table, top, 64), 0);
+    name_counts_add(&table, STR("b"), 1, 10);
+    name_counts_add(&table, STR("a"), 2, 10);
+    name_counts_add(&table, STR(""), 1, 7);
+    name_counts_add(&table, STR("c\xC3\xA9"), 1, 5);
+    name_counts_add(&table, STR("c\xC3\xA9"), 1, 15);
+    assert_int_equal(name_counts_top(&table, top, 64), 4);
+    assert_string_equal(top_name(&table, 0), "c\xC3\xA9");
+    assert_string_equal(top_name(&table, 1), "a");
+    assert_string_equal(top_name(&table, 2), "b");
+    assert_string_equal(top_name(&table, 3), "");
+    assert_int_equal(table.rows[top[0]].count, 2);
+    assert_int_equal(table.rows[top[0]].bytes, 20);
+    assert_int_equal(name_counts_top(&table, top, 2), 2);
+    assert_string_equal(name_counts_name(&table, &table.rows[top[1]]), "a");
+    assert_int_equal(name_counts_top(&table, top, 0), 0);
+    name_counts_reset(&table);
+    assert_int_equal(name_counts_top(&table, top, 64), 0);
+    name_counts_add(&table, STR("a"), 1, 1);
+    assert_int_equal(table.rows[0].bytes, 1);
+    name_counts_release(&table);
 }
 
 /* Name number i. The bytes of names fall as 1/i, as those of templates do. */
@@ -56,8 +56,8 @@ static struct str name_of(uint32_t i, char out[32])
 #define GROUPS 200u
 #define HITS   2000u
 
-/* Adds the draws of one group to a tally, and to the exact counts in truth[NAMES]. */
-static void draw(struct tally *tally, uint32_t group, uint64_t *truth)
+/* Adds the draws of one group to a table, and to the exact counts in truth[NAMES]. */
+static void draw(struct name_counts *table, uint32_t group, uint64_t *truth)
 {
     const struct random_stream draws = random_stream(7, RANDOM_PAIR, group, 0, 0, 0, 0);
     char name[32];
@@ -65,7 +65,7 @@ static void draw(struct tally *tally, uint32_t group, uint64_t *truth)
         uint32_t words[4];
         random_at4(&draws, i, 0, words);
         const uint32_t which = (uint32_t)((uint64_t)words[0] * NAMES >> 32) >> (words[1] % 17);
-        tally_add(tally, name_of(which, name), 1, 5 + which % 7);
+        name_counts_add(table, name_of(which, name), 1, 5 + which % 7);
         truth[which] += 5 + which % 7;
     }
 }
@@ -74,78 +74,78 @@ static void what_is_forgotten_is_bounded(void **state)
 {
     (void)state;
     uint64_t *truth = mem_clear(NAMES, sizeof *truth), all = 0;
-    struct tally whole = {0}, group = {0};
+    struct name_counts whole = {0}, group = {0};
     for (uint32_t g = 0; g < GROUPS; g++) {
-        tally_reset(&group);
+        name_counts_reset(&group);
         draw(&group, g, truth);
-        tally_merge(&whole, &group);
+        name_counts_merge(&whole, &group);
     }
     for (size_t i = 0; i < NAMES; i++)
         all += truth[i];
-    assert_true(whole.count <= TALLY_NAMES_MAX);
+    assert_true(whole.count <= NAME_COUNTS_MAX);
     assert_true(whole.missed > 0);
-    assert_true(whole.missed <= 2 * all / TALLY_NAMES_MAX);
+    assert_true(whole.missed <= 2 * all / NAME_COUNTS_MAX);
     for (size_t i = 0; i < whole.count; i++) {
-        const struct tally_row *row = &whole.rows[i];
-        const uint64_t true_bytes = truth[strtoul(tally_name(&whole, row) + 5, NULL, 10)];
+        const struct name_count *row = &whole.rows[i];
+        const uint64_t true_bytes = truth[strtoul(name_counts_name(&whole, row) + 5, NULL, 10)];
         assert_true(row->bytes <= true_bytes);
         assert_true(true_bytes <= row->bytes + row->missed);
         assert_true(row->missed <= whole.missed);
     }
     assert_string_equal(top_name(&whole, 0), "name 0");
     uint32_t top[1];
-    tally_top(&whole, top, 1);
+    name_counts_top(&whole, top, 1);
     assert_int_equal(whole.rows[top[0]].bytes, truth[0]);
     mem_free(truth);
-    tally_release(&whole);
-    tally_release(&group);
+    name_counts_release(&whole);
+    name_counts_release(&group);
 }
 
 /* A group full of hostile names is merged. */
 static void merged_losses_add_up(void **state)
 {
     (void)state;
-    struct tally whole = {0}, group = {0};
+    struct name_counts whole = {0}, group = {0};
     char name[32];
-    tally_add(&whole, STR("kept"), 1, 1000);
-    for (uint32_t i = 0; i <= TALLY_NAMES_MAX; i++)
-        tally_add(&group, name_of(i, name), 1, 3);
+    name_counts_add(&whole, STR("kept"), 1, 1000);
+    for (uint32_t i = 0; i <= NAME_COUNTS_MAX; i++)
+        name_counts_add(&group, name_of(i, name), 1, 3);
     assert_int_equal(group.missed, 3);
-    tally_merge(&whole, &group);
+    name_counts_merge(&whole, &group);
     assert_int_equal(whole.missed, 3);
     for (size_t i = 0; i < whole.count; i++)
         assert_int_equal(whole.rows[i].missed, 3);
     assert_string_equal(top_name(&whole, 0), "kept");
-    tally_merge(&whole, &group);
+    name_counts_merge(&whole, &group);
     assert_int_equal(whole.missed, 6);
-    tally_release(&whole);
-    tally_release(&group);
+    name_counts_release(&whole);
+    name_counts_release(&group);
 }
 
 static void a_journal_changes_nothing(void **state)
 {
     (void)state;
     uint64_t *truth = mem_clear(NAMES, sizeof *truth);
-    struct tally one = {0}, two = {0}, group = {0};
+    struct name_counts one = {0}, two = {0}, group = {0};
     for (uint32_t g = 0; g < 40; g++) {
-        tally_reset(&group);
+        name_counts_reset(&group);
         draw(&group, g, truth);
-        tally_merge(&one, &group);
-        tally_merge(&two, &group);
-        json_t *json = tally_json(&two);
-        tally_release(&two);
-        assert_true(tally_read(&two, json));
+        name_counts_merge(&one, &group);
+        name_counts_merge(&two, &group);
+        json_t *json = name_counts_json(&two);
+        name_counts_release(&two);
+        assert_true(name_counts_read(&two, json));
         json_decref(json);
     }
     assert_true(one.missed > 0);
-    json_t *a = tally_json(&one), *b = tally_json(&two);
+    json_t *a = name_counts_json(&one), *b = name_counts_json(&two);
     assert_true(json_equal(a, b));
     json_decref(a);
     json_decref(b);
     mem_free(truth);
-    tally_release(&one);
-    tally_release(&two);
-    tally_release(&group);
+    name_counts_release(&one);
+    name_counts_release(&two);
+    name_counts_release(&group);
 }
 
 static void journals_that_are_none(void **state)
@@ -163,12 +163,12 @@ static void journals_that_are_none(void **state)
         "aaaaaaaa\", 1, 2, 0]]}"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = json_loads(cases[i], 0, NULL);
-        struct tally tally = {0};
+        struct name_counts table = {0};
         assert_non_null(json);
-        if (tally_read(&tally, json) || tally.count > 0)
+        if (name_counts_read(&table, json) || table.count > 0)
             fail_msg("read: %s", cases[i]);
         json_decref(json);
-        tally_release(&tally);
+        name_counts_release(&table);
     }
 }
 
