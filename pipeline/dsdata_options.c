@@ -3,7 +3,7 @@
 #include "pipeline/dsdata_options.h"
 
 #include "pipeline/build/dataset_recipe.h"
-#include "pipeline/input/look.h"
+#include "pipeline/input/probe.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/export_formats.h"
 #include "shards/format.h"

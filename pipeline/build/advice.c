@@ -29,8 +29,8 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
 {
     uint64_t documents = 0, sentences = 0;
     for (size_t i = 0; i < inputs->count; i++) {
-        documents += inputs->looks[i].documents;
-        sentences += inputs->looks[i].sentences;
+        documents += inputs->probes[i].documents;
+        sentences += inputs->probes[i].sentences;
     }
     if (!pairs_have_labels(recipe) || documents < DOCUMENTS_MIN || 10 * sentences >= 11 * documents)
         return;

@@ -67,10 +67,10 @@ static uint64_t count_documents(const struct inputs *inputs)
     uint64_t documents = 0;
     for (size_t i = 0; i < inputs->count; i++) {
         const uint64_t text = dump_text_bytes(inputs->dumps[i]), seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
-        if (inputs->looks[i].form == FORM_FILE)
+        if (inputs->probes[i].form == FORM_FILE)
             documents++;
         else if (seen > 0)
-            documents += (uint64_t)((double)text / (double)seen * (double)inputs->looks[i].documents);
+            documents += (uint64_t)((double)text / (double)seen * (double)inputs->probes[i].documents);
     }
     return documents;
 }

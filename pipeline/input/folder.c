@@ -94,7 +94,7 @@ struct found {
     char sha256[SHA256_DIGITS + 1];
 };
 
-struct look_at {
+struct listing {
     const char *path; /* of the folder */
     bool salvage;
     struct found *parts;
@@ -111,21 +111,21 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-static void find_parts(struct look_at *look, const struct path_list *names)
+static void find_parts(struct listing *listing, const struct path_list *names)
 {
-    look->parts = mem_clear(names->count + 1, sizeof *look->parts);
+    listing->parts = mem_clear(names->count + 1, sizeof *listing->parts);
     for (size_t i = 0; i < names->count; i++) {
-        struct found *found = &look->parts[look->count];
-        char *path = path_join(look->path, names->names[i]);
+        struct found *found = &listing->parts[listing->count];
+        char *path = path_join(listing->path, names->names[i]);
         found->text = names->names[i];
         if (is_partial(str_of(found->text)) && path_is_file(path))
             log_warn("%s was not downloaded completely: it is skipped", path);
         if (part_name_read(str_of(found->text), &found->name) && path_is_file(path))
-            look->count++;
+            listing->count++;
         mem_free(path);
     }
-    if (look->count > 0)
-        qsort(look->parts, look->count, sizeof *look->parts, by_place);
+    if (listing->count > 0)
+        qsort(listing->parts, listing->count, sizeof *listing->parts, by_place);
 }
 
 static struct str wiki_of(struct str export)
@@ -135,15 +135,15 @@ static struct str wiki_of(struct str export)
 }
 
 /* Refuses parts of several exports, and parts with the same pages. */
-static int refuse_mixture(const struct look_at *look, struct error *err)
+static int refuse_mixture(const struct listing *listing, struct error *err)
 {
-    for (size_t i = 1; i < look->count; i++) {
-        const struct found *first = &look->parts[0], *before = &look->parts[i - 1], *part = &look->parts[i];
+    for (size_t i = 1; i < listing->count; i++) {
+        const struct found *first = &listing->parts[0], *before = &listing->parts[i - 1], *part = &listing->parts[i];
         if (!str_equal(first->name.export, part->name.export)) {
             const bool wikis = !str_equal(wiki_of(first->name.export), wiki_of(part->name.export));
-            fail_at(err, ERR_USAGE, look->path, ERROR_NO_OFFSET, "holds parts of two %s: %s and %s",
+            fail_at(err, ERR_USAGE, listing->path, ERROR_NO_OFFSET, "holds parts of two %s: %s and %s",
                     wikis ? "wikis" : "exports", first->text, part->text);
-            return hint(err, "a folder is one dump: name the files of one, as in %s/%.*s*", look->path,
+            return hint(err, "a folder is one dump: name the files of one, as in %s/%.*s*", listing->path,
                         (int)first->name.export.size, first->name.export.data);
         }
         const bool page_alone = before->name.revision_last > 0 && part->name.revision_last > 0;
@@ -151,7 +151,7 @@ static int refuse_mixture(const struct look_at *look, struct error *err)
         if (whole ||
             (page_alone && before->name.page == part->name.page ? part->name.revision <= before->name.revision_last
                                                                 : part->name.page <= before->name.last)) {
-            fail_at(err, ERR_USAGE, look->path, ERROR_NO_OFFSET, "holds the same pages twice: in %s and in %s",
+            fail_at(err, ERR_USAGE, listing->path, ERROR_NO_OFFSET, "holds the same pages twice: in %s and in %s",
                     before->text, part->text);
             return hint(err, "remove one of them, or name the files to read");
         }
@@ -167,16 +167,16 @@ static struct str base_name(struct str path)
     return slash ? str_range(slash + 1, path.data + path.size) : path;
 }
 
-static struct found *find(const struct look_at *look, struct str name)
+static struct found *find(const struct listing *listing, struct str name)
 {
-    for (size_t i = 0; i < look->count; i++)
-        if (str_equal(str_of(look->parts[i].text), name))
-            return &look->parts[i];
+    for (size_t i = 0; i < listing->count; i++)
+        if (str_equal(str_of(listing->parts[i].text), name))
+            return &listing->parts[i];
     return NULL;
 }
 
 /* Reads the lines of SHA256SUMS that name parts. *missing is the first part listed that does not exist. */
-static int read_sums(const struct look_at *look, const char *path, struct str text, struct str *missing,
+static int read_sums(const struct listing *listing, const char *path, struct str text, struct str *missing,
                      size_t *missing_count, struct error *err)
 {
     for (size_t number = 1; text.size > 0; number++) {
@@ -195,7 +195,7 @@ static int read_sums(const struct look_at *look, const char *path, struct str te
         name = base_name(name);
         if (!part_name_read(name, &part))
             continue;
-        struct found *found = find(look, name);
+        struct found *found = find(listing, name);
         if (!found && (*missing_count)++ == 0)
             *missing = name;
         if (found && found->sha256[0] && strcmp(found->sha256, digits) != 0)
@@ -207,37 +207,37 @@ static int read_sums(const struct look_at *look, const char *path, struct str te
     return 0;
 }
 
-static int tell_missing(const struct look_at *look, struct str missing, size_t count, struct error *err)
+static int tell_missing(const struct listing *listing, struct str missing, size_t count, struct error *err)
 {
     char others[48] = "";
     if (count > 1)
         snprintf(others, sizeof others, ", nor %s %zu more", count == 2 ? "is" : "are", count - 1);
-    if (look->salvage) {
-        log_warn("%s: %.*s, which %s lists, is not there%s", look->path, (int)missing.size, missing.data, SUMS_NAME,
+    if (listing->salvage) {
+        log_warn("%s: %.*s, which %s lists, is not there%s", listing->path, (int)missing.size, missing.data, SUMS_NAME,
                  others);
         return 0;
     }
-    fail_at(err, ERR_INPUT, look->path, ERROR_NO_OFFSET, "%.*s, which %s lists, is not there%s", (int)missing.size,
+    fail_at(err, ERR_INPUT, listing->path, ERROR_NO_OFFSET, "%.*s, which %s lists, is not there%s", (int)missing.size,
             missing.data, SUMS_NAME, others);
     return hint(err,
                 "download what is missing (scripts/get_dump.sh goes on with a folder), or go on without: --salvage");
 }
 
-static int take_sums(const struct look_at *look, struct error *err)
+static int take_sums(const struct listing *listing, struct error *err)
 {
-    char *path = path_join(look->path, SUMS_NAME);
+    char *path = path_join(listing->path, SUMS_NAME);
     struct buf text = {0};
     struct str missing = {0};
     size_t missing_count = 0;
     const bool is_there = path_is_file(path);
     int result = is_there ? file_read_all(path, SUMS_BYTES_MAX, &text, err) : 0;
     if (result == 0)
-        result = read_sums(look, path, buf_str(&text), &missing, &missing_count, err);
+        result = read_sums(listing, path, buf_str(&text), &missing, &missing_count, err);
     if (result == 0 && missing_count > 0)
-        result = tell_missing(look, missing, missing_count, err);
-    for (size_t i = 0; result == 0 && is_there && i < look->count; i++)
-        if (!look->parts[i].sha256[0])
-            log_warn("%s/%s is not listed in %s: it is read, and not checked", look->path, look->parts[i].text,
+        result = tell_missing(listing, missing, missing_count, err);
+    for (size_t i = 0; result == 0 && is_there && i < listing->count; i++)
+        if (!listing->parts[i].sha256[0])
+            log_warn("%s/%s is not listed in %s: it is read, and not checked", listing->path, listing->parts[i].text,
                      SUMS_NAME);
     buf_release(&text);
     mem_free(path);
@@ -247,41 +247,41 @@ static int take_sums(const struct look_at *look, struct error *err)
 /* ------------------------------------------------------------------------------------------------ all of it */
 
 /* True if a later part has newer revisions of the same page. */
-static bool is_older(const struct look_at *look, size_t i)
+static bool is_older(const struct listing *listing, size_t i)
 {
-    return i + 1 < look->count && look->parts[i].name.revision_last > 0 &&
-           look->parts[i].name.page == look->parts[i + 1].name.page;
+    return i + 1 < listing->count && listing->parts[i].name.revision_last > 0 &&
+           listing->parts[i].name.page == listing->parts[i + 1].name.page;
 }
 
-static void hand_out(const struct look_at *look, struct folder *folder)
+static void hand_out(const struct listing *listing, struct folder *folder)
 {
-    folder->parts = mem_array(look->count, sizeof *folder->parts);
-    for (size_t i = 0; i < look->count; i++) {
-        if (is_older(look, i))
+    folder->parts = mem_array(listing->count, sizeof *folder->parts);
+    for (size_t i = 0; i < listing->count; i++) {
+        if (is_older(listing, i))
             continue;
         struct folder_part *part = &folder->parts[folder->count++];
-        part->path = path_join(look->path, look->parts[i].text);
-        memcpy(part->sha256, look->parts[i].sha256, sizeof part->sha256);
+        part->path = path_join(listing->path, listing->parts[i].text);
+        memcpy(part->sha256, listing->parts[i].sha256, sizeof part->sha256);
     }
 }
 
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err)
 {
-    struct look_at look = {.path = path, .salvage = salvage};
+    struct listing listing = {.path = path, .salvage = salvage};
     struct path_list names = {0};
     *folder = (struct folder){0};
     TRY(path_list(&names, path, err));
-    find_parts(&look, &names);
-    int result = refuse_mixture(&look, err);
+    find_parts(&listing, &names);
+    int result = refuse_mixture(&listing, err);
     if (result == 0)
-        result = take_sums(&look, err);
-    if (result == 0 && look.count == 0) {
+        result = take_sums(&listing, err);
+    if (result == 0 && listing.count == 0) {
         result = fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory without a part of a dump");
         hint(err, "parts have names such as enwiki-2026-11-01-p10p1147431.xml.bz2; name other files one by one");
     }
     if (result == 0)
-        hand_out(&look, folder);
-    mem_free(look.parts);
+        hand_out(&listing, folder);
+    mem_free(listing.parts);
     path_list_release(&names);
     return result;
 }

@@ -7,7 +7,7 @@
 #include "pipeline/dump/record_format.h"
 #include "pipeline/input/article.h"
 #include "pipeline/input/folder.h"
-#include "pipeline/input/look.h"
+#include "pipeline/input/probe.h"
 #include "pipeline/input/split.h"
 
 struct input_kind {
@@ -37,9 +37,9 @@ struct input_kind {
 
     /* Adds the text in `lines` whose language can be guessed. NULL: that is all of it. */
     void (*add_prose)(struct str lines, const char *text_key, struct buf *out);
-    /* Fills what struct look has for this kind, beside form, bytes and encoding. NULL: nothing. */
-    void (*look)(struct str lines, bool whole, const struct language *language, const char *text_key,
-                 struct look *look);
+    /* Fills what struct probe has for this kind, beside form, bytes and encoding. NULL: nothing. */
+    void (*probe)(struct str lines, bool whole, const struct language *language, const char *text_key,
+                  struct probe *probe);
     /* Adds the ids at the beginning, of dump_head as it is. NULL: documents have none. */
     void (*add_ids)(struct split_ids *ids, struct str head, bool whole, const char *id_key);
 };

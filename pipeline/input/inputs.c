@@ -54,7 +54,7 @@ static bool is_english(const char *code)
 static const char *contradicting(const struct dump *dump, const char *stated)
 {
     const char *code = is_english(stated) ? "en" : stated;
-    const char *seems = language_is_guessed(str_of(code)) ? look_language(dump, NULL) : NULL;
+    const char *seems = language_is_guessed(str_of(code)) ? probe_language(dump, NULL) : NULL;
     return seems && strcmp(seems, code) != 0 ? seems : NULL;
 }
 
@@ -73,7 +73,7 @@ static void settle_language(struct input_language *language, const struct dsdata
             memcpy(language->code, own.data, own.size);
         language->seems = contradicting(dump, language->code);
     } else if (settings->compat != COMPAT_GOOGLE) { /* Google's program knows no languages */
-        const char *guessed = look_language(dump, settings->text_key);
+        const char *guessed = probe_language(dump, settings->text_key);
         language->by = LANGUAGE_GUESSED;
         strcpy(language->code, guessed ? guessed : "");
     }
@@ -166,7 +166,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     memcpy(inputs->languages[n].code, named->code, sizeof named->code);
     TRY(check_wiki(inputs, n, err));
     settle_language(&inputs->languages[n], settings, dump, inputs->lang);
-    look_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->looks[n]);
+    probe_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->probes[n]);
     split_ids_read(&inputs->ids[n], dump, settings->id_key ? settings->id_key : ID_KEY);
     dump_let_head_go(dump);
     inputs->articles[n] = (struct article_options){.kind = input_kind_of(dump),
@@ -197,8 +197,8 @@ static void note_forms(struct inputs *inputs)
     struct buf list = {0};
     bool any = false;
     for (size_t i = 0; i < inputs->count; i++) {
-        const bool noted = inputs->looks[i].form != FORM_SENTENCES;
-        buf_addf(&list, "%s%s", i ? "," : "", noted ? text_form_names[inputs->looks[i].form] : "-");
+        const bool noted = inputs->probes[i].form != FORM_SENTENCES;
+        buf_addf(&list, "%s%s", i ? "," : "", noted ? text_form_names[inputs->probes[i].form] : "-");
         any |= noted;
     }
     inputs->forms = any ? mem_copy_text(buf_text(&list)) : NULL;
@@ -258,7 +258,7 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->parts = mem_clear(names->count, sizeof *inputs->parts);
     inputs->articles = mem_clear(names->count, sizeof *inputs->articles);
     inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
-    inputs->looks = mem_clear(names->count, sizeof *inputs->looks);
+    inputs->probes = mem_clear(names->count, sizeof *inputs->probes);
     inputs->ids = mem_clear(names->count, sizeof *inputs->ids);
     for (size_t i = 0; i < names->count; i++)
         if (open_input(inputs, settings, &names->items[i], err) < 0)
@@ -324,7 +324,7 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->parts);
     mem_free(inputs->articles);
     mem_free(inputs->languages);
-    mem_free(inputs->looks);
+    mem_free(inputs->probes);
     mem_free(inputs->ids);
     mem_free(inputs->named);
     mem_free(inputs->forms);

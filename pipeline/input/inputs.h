@@ -21,7 +21,7 @@ struct inputs {
     char **paths;        /* [count] as typed, without LANG=; FOLDER/NAME; the file of a spooled "-". Owned. */
     size_t *parts;       /* [count] parts of its folder from this input on, including itself; 0: not in a folder */
     struct input_language *languages; /* [count] */
-    struct look *looks;               /* [count] what their beginnings look like */
+    struct probe *probes;             /* [count] what their beginnings look like */
     struct text_layout layout;        /* of all text */
     size_t too_long; /* 1 + the index of a text file that is too long to be a document, if that mattered; else 0 */
     struct split_ids *ids; /* [count] the ids at their beginnings */

@@ -33,7 +33,7 @@ int inputs_settle_forms(struct inputs *inputs, const struct dsdata_settings *set
     enum text_form form = (enum text_form)settings->text_form;
     for (size_t i = 0; i < inputs->count; i++)
         if (is_text(inputs, i))
-            text_layout_add(&inputs->layout, &inputs->looks[i].layout);
+            text_layout_add(&inputs->layout, &inputs->probes[i].layout);
     if (settings->compat == COMPAT_GOOGLE) {
         form = FORM_SENTENCES;
     } else if (form == FORM_AUTO) {
@@ -45,23 +45,23 @@ int inputs_settle_forms(struct inputs *inputs, const struct dsdata_settings *set
     }
     for (size_t i = 0; i < inputs->count; i++)
         if (is_text(inputs, i)) {
-            struct look *look = &inputs->looks[i];
-            look_take_form(look, form, &inputs->layout);
-            look->recognised = settings->compat != COMPAT_GOOGLE && settings->text_form == FORM_AUTO;
+            struct probe *probe = &inputs->probes[i];
+            probe_take_form(probe, form, &inputs->layout);
+            probe->recognised = settings->compat != COMPAT_GOOGLE && settings->text_form == FORM_AUTO;
             dump_cut_at(inputs->dumps[i], text_form_blank_lines(form));
             inputs->articles[i].form = form;
-            inputs->articles[i].wrapped = look->wrapped;
+            inputs->articles[i].wrapped = probe->wrapped;
         }
     return 0;
 }
 
 /* -------------------------------------------------------------------------------------------------- the screen */
 
-static const struct look *first_look(const struct inputs *inputs)
+static const struct probe *first_probe(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         if (is_text(inputs, i))
-            return &inputs->looks[i];
+            return &inputs->probes[i];
     return NULL;
 }
 
@@ -71,18 +71,18 @@ static const char *document_words(const struct inputs *inputs, char out[56])
     double documents = 0;
     bool exact = true;
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct look *look = &inputs->looks[i];
+        const struct probe *probe = &inputs->probes[i];
         const uint64_t text = dump_text_bytes(inputs->dumps[i]);
         if (!is_text(inputs, i))
             continue;
-        if (look->form == FORM_FILE || look->layout.whole) {
-            documents += (double)look->documents;
+        if (probe->form == FORM_FILE || probe->layout.whole) {
+            documents += (double)probe->documents;
             continue;
         }
         if (text == 0)
             return strcpy(out, "documents");
         exact = false;
-        documents += (double)look->documents * (double)text / (double)(look->bytes ? look->bytes : 1);
+        documents += (double)probe->documents * (double)text / (double)(probe->bytes ? probe->bytes : 1);
     }
     uint64_t rounded = (uint64_t)documents, unit = 1;
     while (!exact && rounded / unit >= 1000)
@@ -117,31 +117,31 @@ static const char *document_of(enum text_form form)
                                    : "a blank line ends a document";
 }
 
-static const char *line_words(const struct look *look, const struct text_layout *sum)
+static const char *line_words(const struct probe *probe, const struct text_layout *sum)
 {
     static const char *const words[] = {
         [FORM_SENTENCES] = "one sentence per line", [FORM_PARAGRAPHS] = "one paragraph per line",
         [FORM_LINES] = "one document per line",     [FORM_WRAPPED] = "wrapped lines",
         [FORM_FILE] = "one paragraph per line",     [FORM_SECTIONS] = "one paragraph per line"};
     _Static_assert(sizeof words / sizeof *words == TEXT_FORMS, "words for every form");
-    const bool divided = look->form == FORM_FILE || look->form == FORM_SECTIONS;
-    return divided && text_layout_is_wrapped(sum) ? "wrapped paragraphs" : words[look->form];
+    const bool divided = probe->form == FORM_FILE || probe->form == FORM_SECTIONS;
+    return divided && text_layout_is_wrapped(sum) ? "wrapped paragraphs" : words[probe->form];
 }
 
 void inputs_say_form(const struct inputs *inputs)
 {
-    const struct look *look = first_look(inputs);
+    const struct probe *probe = first_probe(inputs);
     const struct text_layout *sum = &inputs->layout;
     char files[56], documents[56], otherwise[96];
-    if (!look || sum->files == 0)
+    if (!probe || sum->files == 0)
         return;
-    const enum text_form other = other_form(inputs, look->form);
-    const bool blank_lines = look->form != FORM_LINES && sum->documents[CUT_BLOCKS] > sum->documents[CUT_FILES];
-    snprintf(otherwise, sizeof otherwise, other == look->form ? " (detected)" : " (detected; --text-form %s: %s)",
+    const enum text_form other = other_form(inputs, probe->form);
+    const bool blank_lines = probe->form != FORM_LINES && sum->documents[CUT_BLOCKS] > sum->documents[CUT_FILES];
+    snprintf(otherwise, sizeof otherwise, other == probe->form ? " (detected)" : " (detected; --text-form %s: %s)",
              text_form_names[other], document_of(other));
-    log_say("text       %s, %s%s: %s, %s%s", format_counted(sum->files, "file", files), line_words(look, sum),
-            blank_lines ? " with blank lines between" : "", document_words(inputs, documents), document_of(look->form),
-            look->recognised ? otherwise : "");
+    log_say("text       %s, %s%s: %s, %s%s", format_counted(sum->files, "file", files), line_words(probe, sum),
+            blank_lines ? " with blank lines between" : "", document_words(inputs, documents), document_of(probe->form),
+            probe->recognised ? otherwise : "");
 }
 
 /* -------------------------------------------------------------------------------------------------- warnings */
@@ -152,12 +152,12 @@ static const char *shown_name(const struct inputs *inputs, size_t i)
     return strcmp(name, "-") == 0 ? "standard input" : name;
 }
 
-static void warn_too_long(const struct inputs *inputs, const struct look *look)
+static void warn_too_long(const struct inputs *inputs, const struct probe *probe)
 {
     if (inputs->too_long > 0)
         log_warn("%s is longer than a document may be (16 MiB), so files are not taken for documents: %s",
-                 shown_name(inputs, inputs->too_long - 1), document_of(look->form));
-    if (look->form != FORM_FILE)
+                 shown_name(inputs, inputs->too_long - 1), document_of(probe->form));
+    if (probe->form != FORM_FILE)
         return;
     size_t first = 0, count = 0;
     for (size_t i = 0; i < inputs->count; i++)
@@ -184,21 +184,23 @@ static bool are_short(const struct inputs *inputs, enum text_cut cut)
 
 void inputs_warn_form(const struct dsdata_settings *settings, const struct inputs *inputs)
 {
-    const struct look *look = first_look(inputs);
+    const struct probe *probe = first_probe(inputs);
     char documents[56];
-    if (!look || inputs->layout.files == 0)
+    if (!probe || inputs->layout.files == 0)
         return;
-    warn_too_long(inputs, look);
-    if (!look->recognised || !are_short(inputs, text_form_cut(look->form)))
+    warn_too_long(inputs, probe);
+    if (!probe->recognised || !are_short(inputs, text_form_cut(probe->form)))
         return;
-    const enum text_form other = other_form(inputs, look->form);
-    if (other == look->form)
+    const enum text_form other = other_form(inputs, probe->form);
+    if (other == probe->form)
         return;
-    char *keep = changed_command(settings, &(struct option_change){"text-form", text_form_names[look->form]}, 1, false);
+    char *keep =
+        changed_command(settings, &(struct option_change){"text-form", text_form_names[probe->form]}, 1, false);
     char *change = changed_command(settings, &(struct option_change){"text-form", text_form_names[other]}, 1, true);
     log_warn("half of the documents have fewer than %u words: %s were found, because %s. If that is right: %s; if %s: "
              "%s",
-             SHORT_WORDS, document_words(inputs, documents), document_of(look->form), keep, document_of(other), change);
+             SHORT_WORDS, document_words(inputs, documents), document_of(probe->form), keep, document_of(other),
+             change);
     mem_free(keep);
     mem_free(change);
 }

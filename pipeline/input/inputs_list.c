@@ -191,7 +191,7 @@ static void say_all(const struct inputs *inputs, const char *directory, bool onl
         const bool ends =
             directory && (many ? dump_kind(inputs->dumps[last]) == dump_kind(inputs->dumps[i]) : i == last);
         if (only_guesses && inputs->languages[i].by != LANGUAGE_GUESSED && !inputs->languages[i].seems &&
-            !inputs->looks[i].recognised)
+            !inputs->probes[i].recognised)
             continue;
         if (many && first) {
             add_crowd(inputs, crowd, &line);

@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* The first input whose texts stand under a key, and whose beginning has none; or NULL. */
-static const struct look *without_text(const struct inputs *inputs, const char **path)
+static const struct probe *without_text(const struct inputs *inputs, const char **path)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (input_kind_of(inputs->dumps[i])->of_keys && inputs->looks[i].documents == 0) {
+        if (input_kind_of(inputs->dumps[i])->of_keys && inputs->probes[i].documents == 0) {
             *path = inputs_name(inputs, i);
-            return &inputs->looks[i];
+            return &inputs->probes[i];
         }
     return NULL;
 }
@@ -24,14 +24,14 @@ static const char *text_key(const struct inputs *inputs)
 }
 
 /* What a user can do about JSON lines without a text. The names are those of keys in the file. */
-static void advise_keys(const char *key, const struct look *look, struct buf *out)
+static void advise_keys(const char *key, const struct probe *probe, struct buf *out)
 {
-    if (look->text_is && strcmp(look->text_is, "an array") == 0)
+    if (probe->text_is && strcmp(probe->text_is, "an array") == 0)
         buf_addf(out, "jq -c '.[\"%s\"] |= join(\" \")' makes one text of an array", key);
-    else if (look->text_is && strcmp(look->text_is, "an empty string") == 0)
+    else if (probe->text_is && strcmp(probe->text_is, "an empty string") == 0)
         buf_add_text(out, "if another key has the text, --text-key NAME says which");
-    else if (look->nested[0])
-        buf_addf(out, "jq -c '.[\"%s\"]' takes the object that holds it", look->nested);
+    else if (probe->nested[0])
+        buf_addf(out, "jq -c '.[\"%s\"]' takes the object that holds it", probe->nested);
     else
         buf_addf(out, "--text-key NAME says which is the text");
 }
@@ -39,17 +39,17 @@ static void advise_keys(const char *key, const struct look *look, struct buf *ou
 static void warn_keys(const struct inputs *inputs)
 {
     const char *path = "";
-    const struct look *look = without_text(inputs, &path);
+    const struct probe *probe = without_text(inputs, &path);
     struct buf advice = {0};
-    if (!look || !look->keys[0])
+    if (!probe || !probe->keys[0])
         return;
-    advise_keys(text_key(inputs), look, &advice);
-    if (look->text_is)
+    advise_keys(text_key(inputs), probe, &advice);
+    if (probe->text_is)
         log_warn("%s: none of the first lines has a text under the key %s; in the first it is %s (%s)", path,
-                 text_key(inputs), look->text_is, buf_text(&advice));
+                 text_key(inputs), probe->text_is, buf_text(&advice));
     else
         log_warn("%s: none of the first lines has a text under the key %s; their keys are %s (%s)", path,
-                 text_key(inputs), look->keys, buf_text(&advice));
+                 text_key(inputs), probe->keys, buf_text(&advice));
     buf_release(&advice);
 }
 
@@ -58,12 +58,12 @@ static void warn_encoding(const struct dsdata_settings *settings, const struct i
 {
     const char *become = settings->compat == COMPAT_GOOGLE ? "are left out" : "become U+FFFD";
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct look *look = &inputs->looks[i];
-        const bool likely = look->seems_to_be && strncmp(look->seems_to_be, "utf-8", 5) != 0;
-        if (look->ill_formed > 0.001)
+        const struct probe *probe = &inputs->probes[i];
+        const bool likely = probe->seems_to_be && strncmp(probe->seems_to_be, "utf-8", 5) != 0;
+        if (probe->ill_formed > 0.001)
             log_warn("%s: %.1f %% of its first bytes are not UTF-8 and %s%s%s", inputs_name(inputs, i),
-                     100 * look->ill_formed, become, likely ? "; to read them: --encoding " : "",
-                     likely ? look->seems_to_be : "");
+                     100 * probe->ill_formed, become, likely ? "; to read them: --encoding " : "",
+                     likely ? probe->seems_to_be : "");
     }
 }
 
@@ -131,27 +131,27 @@ void inputs_warn(const struct dsdata_settings *settings, const struct inputs *in
 int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err)
 {
     const char *path = "";
-    const struct look *look = without_text(inputs, &path);
+    const struct probe *probe = without_text(inputs, &path);
     struct buf dropped = {0}, advice = {0};
     if (counts)
         counts_dropped(counts, &dropped);
     fail(err, ERR_INPUT, "no text was kept%s%s", dropped.size ? "; dropped " : "",
          dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
-    if (look && look->keys[0]) {
-        advise_keys(text_key(inputs), look, &advice);
-        if (look->text_is)
+    if (probe && probe->keys[0]) {
+        advise_keys(text_key(inputs), probe, &advice);
+        if (probe->text_is)
             hint(err, "JSON lines need a text under the key %s; in the first line of %s it is %s: %s", text_key(inputs),
-                 path, look->text_is, buf_text(&advice));
+                 path, probe->text_is, buf_text(&advice));
         else
             hint(err, "JSON lines need a text under the key %s; the first line of %s has the keys %s: %s",
-                 text_key(inputs), path, look->keys, buf_text(&advice));
+                 text_key(inputs), path, probe->keys, buf_text(&advice));
         buf_release(&advice);
         return -1;
     }
-    if (look && !look->object)
+    if (probe && !probe->object)
         return hint(err, "%s: its first line is not a JSON object; JSON lines have one in every line", path);
-    if (look)
+    if (probe)
         return hint(err, "JSON lines need a text under the key %s; the first line of %s has no keys", text_key(inputs),
                     path);
     if (counts && counts->pages[PAGE_OVERSIZE] > 0 && inputs->articles[0].form == FORM_FILE)

@@ -80,16 +80,16 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
 
 /* Describes one line, for a user whose key of the text is another one. */
 struct description {
-    struct look *look;
+    struct probe *probe;
     const char *text_key;
-    size_t size; /* of look->keys */
+    size_t size; /* of probe->keys */
 };
 
 /* Adds a key to the list, as far as it fits. */
 static void name_key(struct description *d, const char *key)
 {
-    const size_t room = sizeof d->look->keys, more = strlen(key) + (d->size > 0 ? 2 : 0);
-    char *end = d->look->keys + d->size;
+    const size_t room = sizeof d->probe->keys, more = strlen(key) + (d->size > 0 ? 2 : 0);
+    char *end = d->probe->keys + d->size;
     if (d->size == room)
         return;
     if (d->size + more + sizeof ", …" > room) {
@@ -113,25 +113,25 @@ static void describe_member(void *context, const struct json_member *member)
     uint32_t repairs = 0;
     name_key(d, member->name);
     if (strcmp(member->name, d->text_key) == 0)
-        d->look->text_is =
+        d->probe->text_is =
             member->kind == MEMBER_TEXT && str_trim(member->text).size == 0 ? "an empty string" : kinds[member->kind];
-    if (member->kind == MEMBER_OBJECT && !d->look->nested[0] && strlen(member->name) < sizeof d->look->nested &&
+    if (member->kind == MEMBER_OBJECT && !d->probe->nested[0] && strlen(member->name) < sizeof d->probe->nested &&
         json_line_read(&scratch, member->text, &inner, 1, &arena, &repairs) && inner.kind == MEMBER_TEXT)
-        strcpy(d->look->nested, member->name);
+        strcpy(d->probe->nested, member->name);
     json_line_release(&scratch);
     arena_release(&arena);
 }
 
 /* Describes the first line that is not blank; `whole`: the lines are all that there are. */
-static void describe_first(struct str lines, bool whole, const char *text_key, struct look *look)
+static void describe_first(struct str lines, bool whole, const char *text_key, struct probe *probe)
 {
     struct json_line scratch = {0};
     struct arena arena = {0};
-    struct description description = {.look = look, .text_key = text_key};
+    struct description description = {.probe = probe, .text_key = text_key};
     lines = str_trim(lines);
     const char *stop = memchr(lines.data, '\n', lines.size);
     const struct str line = stop ? str_range(lines.data, stop) : lines;
-    look->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
+    probe->object = json_line_each(&scratch, line, describe_member, &description, &arena) || (!stop && !whole);
     json_line_release(&scratch);
     arena_release(&arena);
 }
@@ -141,14 +141,15 @@ static void add_prose(struct str lines, const char *text_key, struct buf *out)
     add_texts(lines, text_key, out);
 }
 
-static void look(struct str lines, bool whole, const struct language *language, const char *text_key, struct look *look)
+static void probe(struct str lines, bool whole, const struct language *language, const char *text_key,
+                  struct probe *probe)
 {
     struct buf texts = {0};
     struct sentences sentences = {0};
-    look->documents = add_texts(lines, text_key, &texts);
-    describe_first(lines, whole, text_key, look);
+    probe->documents = add_texts(lines, text_key, &texts);
+    describe_first(lines, whole, text_key, probe);
     sentences_split(language, buf_str(&texts), &sentences);
-    look->sentences = sentences.count;
+    probe->sentences = sentences.count;
     sentences_release(&sentences);
     buf_release(&texts);
 }
@@ -187,5 +188,5 @@ const struct input_kind jsonl_kind = {.records = {.called = "JSONL",
                                       .ids_are_shared = true,
                                       .read = read,
                                       .add_prose = add_prose,
-                                      .look = look,
+                                      .probe = probe,
                                       .add_ids = add_ids};

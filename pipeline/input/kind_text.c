@@ -28,10 +28,11 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
     return article_read_lines(reader, well_formed(reader, record, article), options->wrapped, article);
 }
 
-static void look(struct str lines, bool whole, const struct language *language, const char *text_key, struct look *look)
+static void probe(struct str lines, bool whole, const struct language *language, const char *text_key,
+                  struct probe *probe)
 {
     (void)text_key;
-    text_layout_read(lines, whole, language, &look->layout);
+    text_layout_read(lines, whole, language, &probe->layout);
 }
 
 const struct input_kind text_kind = {.records = {.called = "text",
@@ -48,4 +49,4 @@ const struct input_kind text_kind = {.records = {.called = "text",
                                      .options = (const char *const[]){"text-form", NULL},
                                      .bytes_per_piece = 4,
                                      .read = read,
-                                     .look = look};
+                                     .probe = probe};

@@ -15,7 +15,7 @@ import changed_tests  # noqa: E402
 # files, tests that must be chosen, tests that must not be
 ROWS = [
     ("base/str.c", "base_str tokenizer_vocab trainer_model flow_zero campaign_kills comm_self fuzz_xml", ""),
-    ("tokenizer/vocab.c", "tokenizer_vocab pipeline_look trainer_glue flow_glue fuzz_tokenizer", "base_str"),
+    ("tokenizer/vocab.c", "tokenizer_vocab pipeline_probe trainer_glue flow_glue fuzz_tokenizer", "base_str"),
     ("shards/order.c", "shards_order trainer_loader flow_verify campaign_train_kills", "base_str tokenizer_vocab"),
     ("pipeline/pairs/pairs.c", "pipeline_pairs flow_split campaign_kills_long fuzz_article",
      "trainer_model shards_order base_str flow_replay campaign_train_kills comm_self fuzz_config"),

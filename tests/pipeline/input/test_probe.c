@@ -1,16 +1,16 @@
 /* What the beginning of an input shows. (The form of text: test_text_layout.c.) */
 #include "tests/pipeline/dump/dump_files.h"
 
-#include "pipeline/input/look.h"
+#include "pipeline/input/probe.h"
 
-static void look(struct str text, const char *language, struct look *out)
+static void probe(struct str text, const char *language, struct probe *out)
 {
     struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err = {0};
     if (dump_open(&dump, test_file(text), &options, &err) < 0)
         fail_msg("%s", err.text);
-    look_read(dump, language_find(str_of(language)), "text", out);
+    probe_read(dump, language_find(str_of(language)), "text", out);
     dump_close(dump);
 }
 
@@ -25,9 +25,9 @@ static void a_form_is_taken(void **state)
     } cases[] = {{FORM_SENTENCES, false, 3, 6}, {FORM_PARAGRAPHS, false, 3, 7}, {FORM_LINES, false, 6, 7},
                  {FORM_WRAPPED, true, 3, 7},    {FORM_FILE, false, 1, 7},       {FORM_SECTIONS, false, 2, 7}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct look found;
-        look(STR("\xef\xbb\xbfOne is here. Two are there.\nThree.\n\nFour.\nFive.\n\n\nSix.\nSeven.\n"), "en", &found);
-        look_take_form(&found, cases[i].form, &found.layout);
+        struct probe found;
+        probe(STR("\xef\xbb\xbfOne is here. Two are there.\nThree.\n\nFour.\nFive.\n\n\nSix.\nSeven.\n"), "en", &found);
+        probe_take_form(&found, cases[i].form, &found.layout);
         assert_int_equal(found.form, cases[i].form);
         assert_int_equal(found.wrapped, cases[i].wrapped);
         assert_int_equal(found.documents, cases[i].documents);
@@ -41,15 +41,15 @@ static void lines_of_a_file_are_joined_by_its_own_layout(void **state)
     (void)state;
     static const char wrapped[] = "The ferry left an hour before the tide\nwith nobody on the quay who could say\nwhy "
                                   "it had, and my aunt looked at the\nplace where it had been.\n";
-    struct look book, note;
-    look(str_of(wrapped), "en", &book);
-    look(STR("It was cold.\nShe nodded.\n"), "en", &note);
-    look_take_form(&book, FORM_FILE, &note.layout);
+    struct probe book, note;
+    probe(str_of(wrapped), "en", &book);
+    probe(STR("It was cold.\nShe nodded.\n"), "en", &note);
+    probe_take_form(&book, FORM_FILE, &note.layout);
     assert_true(book.wrapped);
-    look_take_form(&note, FORM_FILE, &book.layout);
+    probe_take_form(&note, FORM_FILE, &book.layout);
     assert_true(note.wrapped);
-    look(STR("It was cold.\nShe nodded.\nWe left.\nIt rained.\n"), "en", &note);
-    look_take_form(&note, FORM_FILE, &book.layout);
+    probe(STR("It was cold.\nShe nodded.\nWe left.\nIt rained.\n"), "en", &note);
+    probe_take_form(&note, FORM_FILE, &book.layout);
     assert_false(note.wrapped);
 }
 
@@ -58,10 +58,10 @@ static void a_beginning_ends_with_a_line(void **state)
 {
     (void)state;
     struct buf text = {0};
-    struct look found;
+    struct probe found;
     while (text.size < 2 * DUMP_HEAD_BYTES)
         buf_add_text(&text, "The ship was built in the north.\n");
-    look(buf_str(&text), "en", &found);
+    probe(buf_str(&text), "en", &found);
     assert_int_equal(found.layout.documents[CUT_LINES], DUMP_HEAD_BYTES / strlen("The ship was built in the north.\n"));
     assert_int_equal(found.layout.whole, 0);
     assert_int_equal(found.layout.brief[CUT_LINES], found.layout.documents[CUT_LINES]);
@@ -74,10 +74,10 @@ static void a_beginning_may_hold_no_line_end(void **state)
     (void)state;
     for (int more = -1; more <= 1; more++) {
         struct buf text = {0};
-        struct look found;
+        struct probe found;
         while (text.size < DUMP_HEAD_BYTES + more)
             buf_add_byte(&text, text.size % 6 == 5 ? ' ' : 'a');
-        look(buf_str(&text), "en", &found);
+        probe(buf_str(&text), "en", &found);
         assert_int_equal(found.layout.documents[CUT_LINES], 1);
         assert_int_equal(found.bytes, more < 0 ? DUMP_HEAD_BYTES - 1 : DUMP_HEAD_BYTES);
         buf_release(&text);
@@ -87,23 +87,23 @@ static void a_beginning_may_hold_no_line_end(void **state)
 static void keys_of_json_lines_are_named(void **state)
 {
     (void)state;
-    struct look found;
-    look(STR("{\"text\": \"One is here. Two came.\"}\n{\"text\": \"Three.\\n\\n\"}\n{\"text\": \" \"}\n"), "en",
-         &found);
+    struct probe found;
+    probe(STR("{\"text\": \"One is here. Two came.\"}\n{\"text\": \"Three.\\n\\n\"}\n{\"text\": \" \"}\n"), "en",
+          &found);
     assert_int_equal(found.documents, 2);
     assert_int_equal(found.sentences, 3);
-    look(STR("{\"url\": 1, \"body\": \"x\"}\n{\"no\": 1}\n"), "en", &found);
+    probe(STR("{\"url\": 1, \"body\": \"x\"}\n{\"no\": 1}\n"), "en", &found);
     assert_int_equal(found.documents, 0);
     assert_string_equal(found.keys, "url, body");
     struct buf many = {0};
     for (int i = 0; i < 100; i++)
         buf_addf(&many, "%s\"a-key-of-some-length-%d\": 1", i ? ", " : "{", i);
     buf_add_text(&many, "}\n");
-    look(buf_str(&many), "en", &found);
+    probe(buf_str(&many), "en", &found);
     assert_true(strlen(found.keys) < sizeof found.keys);
     assert_non_null(strstr(found.keys, "-9, …"));
     buf_release(&many);
-    look(STR("{\"text\": broken\n"), "en", &found);
+    probe(STR("{\"text\": broken\n"), "en", &found);
     assert_string_equal(found.keys, "");
 }
 
@@ -120,7 +120,7 @@ static const char *wiki_language(const char *wikitext)
              wikitext);
     if (dump_open(&dump, test_file(buf_str(&xml)), &options, &err) < 0)
         fail_msg("%s", err.text);
-    const char *language = look_language(dump, NULL);
+    const char *language = probe_language(dump, NULL);
     dump_close(dump);
     buf_release(&xml);
     return language;

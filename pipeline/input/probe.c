@@ -1,5 +1,5 @@
 /* Examines the raw head of an input: repairs its text and finds its properties. */
-#include "pipeline/input/look.h"
+#include "pipeline/input/probe.h"
 
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/input/input_kind.h"
@@ -35,7 +35,7 @@ static void head_lines(const struct dump *dump, struct buf *out, double *ill_for
         *ill_formed = size > 0 ? (double)dropped / (double)size : 0;
 }
 
-const char *look_language(const struct dump *dump, const char *text_key)
+const char *probe_language(const struct dump *dump, const char *text_key)
 {
     const struct input_kind *kind = input_kind_of(dump);
     struct buf lines = {0}, prose = {0};
@@ -48,27 +48,27 @@ const char *look_language(const struct dump *dump, const char *text_key)
     return language;
 }
 
-void look_read(const struct dump *dump, const struct language *language, const char *text_key, struct look *look)
+void probe_read(const struct dump *dump, const struct language *language, const char *text_key, struct probe *probe)
 {
     const struct input_kind *kind = input_kind_of(dump);
     struct buf lines = {0};
-    *look = (struct look){.form = FORM_SENTENCES};
-    if (!kind->look)
+    *probe = (struct probe){.form = FORM_SENTENCES};
+    if (!kind->probe)
         return;
-    head_lines(dump, &lines, &look->ill_formed);
-    if (look->ill_formed > 0)
-        look->seems_to_be = encoding_guess(dump_head(dump)).encoding;
-    look->bytes = lines.size;
-    kind->look(buf_str(&lines), dump_head(dump).size < DUMP_HEAD_BYTES, language, text_key, look);
+    head_lines(dump, &lines, &probe->ill_formed);
+    if (probe->ill_formed > 0)
+        probe->seems_to_be = encoding_guess(dump_head(dump)).encoding;
+    probe->bytes = lines.size;
+    kind->probe(buf_str(&lines), dump_head(dump).size < DUMP_HEAD_BYTES, language, text_key, probe);
     buf_release(&lines);
 }
 
-void look_take_form(struct look *look, enum text_form form, const struct text_layout *sum)
+void probe_take_form(struct probe *probe, enum text_form form, const struct text_layout *sum)
 {
-    const struct text_layout *layout = &look->layout;
+    const struct text_layout *layout = &probe->layout;
     const bool by_rule = form == FORM_FILE || form == FORM_SECTIONS;
-    look->form = form;
-    look->wrapped = form == FORM_WRAPPED || (by_rule && text_layout_is_wrapped(layout->followed >= 3 ? layout : sum));
-    look->documents = layout->documents[text_form_cut(form)];
-    look->sentences = form == FORM_SENTENCES ? layout->documents[CUT_LINES] : layout->sentences;
+    probe->form = form;
+    probe->wrapped = form == FORM_WRAPPED || (by_rule && text_layout_is_wrapped(layout->followed >= 3 ? layout : sum));
+    probe->documents = layout->documents[text_form_cut(form)];
+    probe->sentences = form == FORM_SENTENCES ? layout->documents[CUT_LINES] : layout->sentences;
 }

@@ -1,12 +1,12 @@
 /* Examines the beginning of an input before reading, for what only the content can tell. The result depends on
  * dump_head alone. */
-#ifndef PIPELINE_INPUT_LOOK_H
-#define PIPELINE_INPUT_LOOK_H
+#ifndef PIPELINE_INPUT_PROBE_H
+#define PIPELINE_INPUT_PROBE_H
 
 #include "pipeline/dump/dump.h"
 #include "pipeline/input/text_layout.h"
 
-struct look {
+struct probe {
     enum text_form form;       /* of text; of other inputs FORM_SENTENCES */
     bool recognised;           /* it was not requested */
     bool wrapped;              /* its lines are broken anywhere */
@@ -27,12 +27,12 @@ struct look {
 extern const char *const text_form_names[];
 
 /* The language of an input, or NULL if none is clear. A wiki's is that of the first paragraphs of its pages. */
-const char *look_language(const struct dump *dump, const char *text_key);
+const char *probe_language(const struct dump *dump, const char *text_key);
 
-/* Examines the beginning of an input; its form is settled by look_take_form, when all inputs were seen. */
-void look_read(const struct dump *dump, const struct language *language, const char *text_key, struct look *look);
+/* Examines the beginning of an input; its form is settled by probe_take_form, when all inputs were seen. */
+void probe_read(const struct dump *dump, const struct language *language, const char *text_key, struct probe *probe);
 /* Settles the form of a text file, which is that of all of them. Whether the lines of FORM_FILE and FORM_SECTIONS are
  * wrapped is decided for each file, or, if it is very short, by `sum`, the layouts of all. */
-void look_take_form(struct look *look, enum text_form form, const struct text_layout *sum);
+void probe_take_form(struct probe *probe, enum text_form form, const struct text_layout *sum);
 
 #endif
