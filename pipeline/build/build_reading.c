@@ -21,7 +21,7 @@ static void digest_job(const void *context, void *digest, void *slot)
 {
     const struct reading *reading = context;
     struct digest_job *job = slot;
-    digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
+    digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->digested);
 }
 
 /* How many bytes this process has to read, and how many of them precede a place: of everything for a single process,
@@ -55,7 +55,7 @@ static int collect(void *context, void *slot, struct error *err)
 {
     struct reading *reading = context;
     struct digest_job *job = slot;
-    TRY(collector_add(&reading->collector, &job->feed, &job->harvest, err));
+    TRY(collector_add(&reading->collector, &job->feed, &job->digested, err));
     if (progress_due(&reading->progress))
         show_progress(reading, &job->feed);
     return BELT_NEXT;

@@ -44,7 +44,7 @@ static bool save_is_due(const struct collector *collector)
     return clock_now() - collector->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);
 }
 
-int collector_add(struct collector *collector, const struct feed_job *job, const struct harvest *harvest,
+int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
                   struct error *err)
 {
     struct extent *extent = &collector->extent;
@@ -52,10 +52,10 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
     assert(job->file < collector->inputs->count);
     assert(place_compare(before, (struct place){job->file, job->window}) <= 0); /* jobs come in order */
     collector->settled = false;
-    counts_add(&extent->counts, &harvest->counts);
-    missing_merge(&extent->missing, &harvest->missing);
+    counts_add(&extent->counts, &digested->counts);
+    missing_merge(&extent->missing, &digested->missing);
     for (size_t set = 0; set < collector->set_count; set++)
-        TRY(spill_add(&collector->spill, set, harvest->samples[set].data, harvest->samples[set].size, err));
+        TRY(spill_add(&collector->spill, set, digested->samples[set].data, digested->samples[set].size, err));
     if (!job->used_up)
         return 0;
 

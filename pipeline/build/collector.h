@@ -1,4 +1,4 @@
-/* The ordered end of the belt: writes harvests to the spills of an extent, and records the progress in its journal.
+/* The ordered end of the belt: writes results to the spills of an extent, and records the progress in its journal.
  * Also the beginning: it continues where the journal says. One extent at a time, one thread at a time. */
 #ifndef PIPELINE_BUILD_COLLECTOR_H
 #define PIPELINE_BUILD_COLLECTOR_H
@@ -24,8 +24,8 @@ struct collector {
 
 /* Opens the extent that begins at `first`: truncates the spills to its journal. */
 int collector_open(struct collector *collector, uint64_t first, struct error *err);
-/* Takes a job's harvest; writes the journal if it is due. */
-int collector_add(struct collector *collector, const struct feed_job *job, const struct harvest *harvest,
+/* Takes what a job gave; writes the journal if it is due. */
+int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
                   struct error *err);
 /* Makes everything so far durable. */
 int collector_save(struct collector *collector, struct error *err);

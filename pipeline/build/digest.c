@@ -67,19 +67,19 @@ size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_
            shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab_size).record_bytes;
 }
 
-void harvest_reset(struct harvest *harvest)
+void digested_reset(struct digested *digested)
 {
-    harvest->counts = (struct counts){0};
-    missing_reset(&harvest->missing);
+    digested->counts = (struct counts){0};
+    missing_reset(&digested->missing);
     for (size_t set = 0; set < SETS_MAX; set++)
-        buf_reset(&harvest->samples[set]);
+        buf_reset(&digested->samples[set]);
 }
 
-void harvest_release(struct harvest *harvest)
+void digested_release(struct digested *digested)
 {
-    missing_release(&harvest->missing);
+    missing_release(&digested->missing);
     for (size_t set = 0; set < SETS_MAX; set++)
-        buf_release(&harvest->samples[set]);
+        buf_release(&digested->samples[set]);
 }
 
 /* Adds the text of one article as a document of pieces; false if it gives none. */
@@ -113,7 +113,7 @@ static bool add_document(struct digest *digest, const struct article_options *op
 
 /* Records the hash of a document's text; false if the text duplicates an earlier one's and is to be dropped. */
 static bool note_text(struct digest *digest, const struct group *group, size_t index, const struct article *article,
-                      struct harvest *harvest)
+                      struct digested *digested)
 {
     const struct digest_options *options = &digest->options;
     const struct sample_key entry = {.key = article_hash(digest->reader, article),
@@ -123,27 +123,27 @@ static bool note_text(struct digest *digest, const struct group *group, size_t i
                                      .index = (uint32_t)index};
     if (options->duplicates)
         return !duplicates_is_later(options->duplicates, &entry);
-    buf_add(&harvest->samples[options->only_hashes ? 0 : 2 * options->recipe->length_count], &entry, sizeof entry);
+    buf_add(&digested->samples[options->only_hashes ? 0 : 2 * options->recipe->length_count], &entry, sizeof entry);
     return true;
 }
 
 static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
-                           struct harvest *harvest)
+                           struct digested *digested)
 {
-    struct counts *counts = &harvest->counts;
+    struct counts *counts = &digested->counts;
     documents_reset(&digest->documents);
-    article_count_group(options, group, counts, &harvest->missing);
+    article_count_group(options, group, counts, &digested->missing);
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         counts->input_bytes += group->records[i].size;
         article_read(digest->reader, options, group, i, &article);
-        if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, harvest))
+        if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, digested))
             article.fate = PAGE_DUPLICATE;
         if (digest->options.only_hashes)
             continue;
         if (article.fate == PAGE_KEPT && !add_document(digest, options, &article, counts))
             article.fate = PAGE_EMPTY;
-        article_count(digest->reader, &article, counts, &harvest->missing);
+        article_count(digest->reader, &article, counts, &digested->missing);
     }
     /* Every record of the group has one fate. */
     assert(digest->options.only_hashes || counts_pages(counts) == group->record_count + group->oversize + group->cut);
@@ -212,25 +212,25 @@ static void make_pairs(struct digest *digest, const struct pair_options *options
 
 /* Appends a sample after its key to the samples of its split. */
 static void add_sample(const struct digest *digest, size_t length, enum split split, const struct sample_key *key,
-                       struct harvest *harvest)
+                       struct digested *digested)
 {
     const struct shard_layout *layout = &digest->layouts[length];
     const struct sample *sample = &digest->samples[length];
     const size_t set = 2 * length + split;
-    struct buf *out = &harvest->samples[set];
+    struct buf *out = &digested->samples[set];
     assert(sample->length <= layout->seq && sample->a_length <= sample->length);
     buf_reserve(out, sizeof *key + layout->record_bytes);
     memcpy(out->data + out->size, key, sizeof *key);
     record_encode(layout, sample, (uint8_t *)out->data + out->size + sizeof *key);
     out->size += sizeof *key + layout->record_bytes;
-    harvest->counts.samples[set]++;
-    harvest->counts.tokens[set] += sample->length;
+    digested->counts.samples[set]++;
+    digested->counts.tokens[set] += sample->length;
 }
 
 /* Makes the samples of length number `length` and one copy: pairs in document order, masked and encoded, each after its
  * key. */
 static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
-                         struct harvest *harvest)
+                         struct digested *digested)
 {
     const struct dataset_recipe *recipe = digest->options.recipe;
     struct sample *sample = &digest->samples[length];
@@ -244,19 +244,19 @@ static void make_samples(struct digest *digest, const struct group *group, size_
                                          .part = group->part,
                                          .copy = copy};
     make_pairs(digest, &options);
-    harvest->counts.pairs_borrowed += digest->pairs.borrowed;
-    harvest->counts.pairs_dropped += digest->pairs.dropped;
+    digested->counts.pairs_borrowed += digest->pairs.borrowed;
+    digested->counts.pairs_dropped += digest->pairs.dropped;
 
     const struct random_stream masks =
         random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part, recipe->seq[length], copy);
     const struct random_stream order =
         random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
-    buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN], /* nearly all of what is needed */
+    buf_reserve(&digested->samples[2 * length + SPLIT_TRAIN], /* nearly all of what is needed */
                 digest->pairs.count * (sizeof(struct sample_key) + digest->layouts[length].record_bytes));
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct sample_pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);
-        harvest->counts.pairs_random += recipe->pairs == PAIRS_NSP && pair->is_random_next;
+        digested->counts.pairs_random += recipe->pairs == PAIRS_NSP && pair->is_random_next;
         mask_sample(&masks, i, &digest->rules[length], sample);
 
         uint32_t words[4];
@@ -268,26 +268,26 @@ static void make_samples(struct digest *digest, const struct group *group, size_
                                        .copy = copy,
                                        .index = i};
         const bool held_out = digest->documents.items[pair->document_a].valid;
-        add_sample(digest, length, held_out ? SPLIT_VALID : SPLIT_TRAIN, &key, harvest);
+        add_sample(digest, length, held_out ? SPLIT_VALID : SPLIT_TRAIN, &key, digested);
     }
 }
 
 void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
-                  struct harvest *harvest)
+                  struct digested *digested)
 {
     const struct dataset_recipe *recipe = digest->options.recipe;
-    harvest_reset(harvest);
-    read_documents(digest, article, group, harvest);
+    digested_reset(digested);
+    read_documents(digest, article, group, digested);
     for (size_t length = 0; !digest->options.only_hashes && length < recipe->length_count; length++)
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
-            make_samples(digest, group, length, copy, harvest);
+            make_samples(digest, group, length, copy, digested);
 }
 
 void digest_job_release(void *slot)
 {
     struct digest_job *job = slot;
     feed_job_release(&job->feed);
-    harvest_release(&job->harvest);
+    digested_release(&job->digested);
 }
 
 void *digest_worker_open(const void *options)

@@ -10,14 +10,14 @@
 #include "tokenizer/tokenizer.h"
 
 /* The result of one group. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
-struct harvest {
+struct digested {
     struct counts counts;
     struct missing missing;       /* in kept pages */
     struct buf samples[SETS_MAX]; /* per set: sample_key and record, alternating */
 };
 
-void harvest_reset(struct harvest *harvest);
-void harvest_release(struct harvest *harvest);
+void digested_reset(struct digested *digested);
+void digested_release(struct digested *digested);
 
 struct duplicates;
 
@@ -33,16 +33,16 @@ struct digest_options {
 /* Scratch of one thread. */
 struct digest;
 struct digest *digest_open(const struct digest_options *options);
-/* Digests a group into *harvest (reset first). `article` holds the options of the group's input. */
+/* Digests a group into *digested (reset first). `article` holds the options of the group's input. */
 void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
-                  struct harvest *harvest);
+                  struct digested *digested);
 void digest_close(struct digest *digest);
 
 /* For a feed whose work is to digest: the job, and functions of struct feed_work. The worker is a struct digest, and
  * its options are a struct digest_options. */
 struct digest_job {
     struct feed_job feed; /* first: see feed.h */
-    struct harvest harvest;
+    struct digested digested;
 };
 void digest_job_release(void *job);
 void *digest_worker_open(const void *options);

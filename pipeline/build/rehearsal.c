@@ -96,7 +96,7 @@ static void digest_window(const void *context, void *digest, void *slot)
     const struct rehearsal *rehearsal = context;
     struct digest_job *job = slot;
     job->feed.group.window = rehearsal->ordered ? job->feed.group.window : (uint32_t)job->feed.window;
-    digest_group(digest, &rehearsal->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
+    digest_group(digest, &rehearsal->inputs->articles[job->feed.file], &job->feed.group, &job->digested);
 }
 
 static int gather(void *context, void *slot, struct error *err)
@@ -109,10 +109,10 @@ static int gather(void *context, void *slot, struct error *err)
     (void)err;
     seen->window_bytes += piece->window_size;
     seen->window_text += dump_container(dump) == CONTAINER_BZIP2 ? piece->text.size : piece->window_size;
-    seen->covered += job->harvest.counts.input_bytes;
+    seen->covered += job->digested.counts.input_bytes;
     for (size_t set = 0; set < SETS_MAX; set++)
-        seen->samples[set] += job->harvest.counts.samples[set];
-    counts_add(&rehearsal->counts, &job->harvest.counts);
+        seen->samples[set] += job->digested.counts.samples[set];
+    counts_add(&rehearsal->counts, &job->digested.counts);
     rehearsal->cut = rehearsal->ordered && !rehearsal->whole && rehearsal->counts.input_bytes > REHEARSAL_BYTES;
     return rehearsal->cut ? BELT_END : BELT_NEXT;
 }

@@ -88,7 +88,7 @@ enum { INTERRUPTED = 1 };
 static int run_feed(struct world *world, struct feed *feed, struct given *part, struct error *err)
 {
     struct feed_job job = {0};
-    const struct harvest nothing = {0};
+    const struct digested nothing = {0};
     int result = 0;
     while (result == 0 && feed_read(feed, &job, 0, err) == BELT_NEXT) {
         int more = feed_decode(feed, &job, 0, err);
