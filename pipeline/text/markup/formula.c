@@ -2,6 +2,8 @@
  * an accent) waits on a short stack. */
 #include "pipeline/text/markup/formula.h"
 
+#include "pipeline/text/words/word_lists.h"
+
 #define DEPTH_MAX 8u
 
 /* What a command shows. */
@@ -239,18 +241,9 @@ static bool is_letter(char byte)
 
 static const struct command *find_command(struct str name)
 {
-    size_t low = 0, high = sizeof commands / sizeof commands[0];
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(str_of(commands[middle].name), name);
-        if (order == 0)
-            return &commands[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const size_t count = sizeof commands / sizeof *commands;
+    const size_t row = row_find(&commands->name, count, sizeof *commands, name);
+    return row < count ? &commands[row] : NULL;
 }
 
 static void add_blank(struct reader *r)

@@ -99,31 +99,18 @@ static const struct row *find_row(const struct call *call, struct str name)
     return NULL;
 }
 
-static const struct row *search_list(const struct row_list *list, struct str name)
-{
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(str_of(list->rows[middle].name), name);
-        if (order == 0)
-            return &list->rows[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 /* The same without a hash table, for rare queries. */
 static const struct row *search_row(struct str name, struct str code)
 {
     const struct row_list *lists[ROW_LISTS];
-    const struct row *row = NULL;
     find_lists(code, lists);
-    for (size_t i = 0; i < ROW_LISTS && !row; i++)
-        row = search_list(lists[i], name);
-    return row;
+    for (size_t i = 0; i < ROW_LISTS; i++) {
+        const struct row_list *list = lists[i];
+        const size_t row = list->count > 0 ? row_find(&list->rows->name, list->count, sizeof *list->rows, name) : 0;
+        if (row < list->count)
+            return &list->rows[row];
+    }
+    return NULL;
 }
 
 const char *template_pattern(struct str name, struct str code)

@@ -1,20 +1,12 @@
 /* Finds the units of {{convert}}, by their codes and as languages with letters of their own write them. */
 #include "pipeline/text/templates/units.h"
 
+#include "pipeline/text/words/word_lists.h"
+
 const struct unit *unit_find(struct str code)
 {
-    size_t low = 0, high = unit_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(str_of(units[middle].code), code);
-        if (order == 0)
-            return &units[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const size_t row = row_find(&units->code, unit_count, sizeof *units, code);
+    return row < unit_count ? &units[row] : NULL;
 }
 
 /* What Cyrillic wikis write where the table has no row: for some languages Unicode's data has Latin symbols. */

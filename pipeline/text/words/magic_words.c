@@ -21,18 +21,8 @@ struct str magic_fold(struct str word, char out[NAME_BYTES_MAX])
 
 static const struct magic_language *row_of(struct str code)
 {
-    size_t low = 0, high = magic_language_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(str_of(magic_languages[middle].code), code);
-        if (order == 0)
-            return &magic_languages[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const size_t row = row_find(&magic_languages->code, magic_language_count, sizeof *magic_languages, code);
+    return row < magic_language_count ? &magic_languages[row] : NULL;
 }
 
 static void add(struct magic *magic, const struct magic_language *row)

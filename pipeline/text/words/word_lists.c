@@ -74,41 +74,37 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
 static int compare(const char *item, struct str word)
 {
     for (size_t i = 0; i < word.size; i++)
-        if (item[i] != word.data[i])
-            return (unsigned char)item[i] - (unsigned char)word.data[i];
+        if (item[i] != word.data[i] || !item[i])
+            return item[i] ? (unsigned char)item[i] - (unsigned char)word.data[i] : -1;
     return (unsigned char)item[word.size];
+}
+
+size_t row_find(const char *const *names, size_t count, size_t size, struct str name)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *const *row = (const void *)((const char *)names + middle * size);
+        const int order = compare(*row, name);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return count;
 }
 
 bool words_have(struct words words, struct str word)
 {
-    size_t low = 0, high = words.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = compare(words.items[middle], word);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    return row_find(words.items, words.count, sizeof *words.items, word) < words.count;
 }
 
 const char *names_find(struct names names, struct str code)
 {
-    size_t low = 0, high = names.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = compare(names.items[middle].code, code);
-        if (order == 0)
-            return names.items[middle].name;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const size_t row = row_find(&names.items->code, names.count, sizeof *names.items, code);
+    return row < names.count ? names.items[row].name : NULL;
 }
 
 struct name_slot {

@@ -29,7 +29,7 @@ struct words {
         .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                                           \
     }
 
-bool words_have(struct words words, struct str word); /* `word` must be folded and contain no NUL */
+bool words_have(struct words words, struct str word); /* `word` must be folded */
 
 /* data/words, lists for all languages. */
 extern const struct words file_namespaces, category_namespaces; /* their names and aliases on the wikis */
@@ -51,6 +51,10 @@ extern const struct names languages_en, languages_own; /* in English; each in it
 extern const struct names countries_en;                /* by ISO 3166 and other codes, in small letters */
 extern const struct names labels_ja, labels_pl, labels_ru, labels_uk; /* before a word of another language */
 const char *names_find(struct names names, struct str code);          /* NULL: it has no such code */
+
+/* The index of the row of that name in a table sorted bytewise by its names, or `count`: there is none. *names: the name
+ * of the first row; `size`: bytes from one to the next, those of a row. */
+size_t row_find(const char *const *names, size_t count, size_t size, struct str name);
 
 /* A hash table from names to numbers, for lists too long to search. Of equal names the first one counts. The names must
  * outlive the table. A zeroed table is empty. */
