@@ -41,7 +41,7 @@ size_t names_tensors(const struct params *params, const char *prefix, const floa
             tensor->shape[0] += (uint64_t)param[part].shape[0];
             tensor->bytes += param[part].count * sizeof(float);
         }
-        layout_name(params->layout, param->name, theirs, sizeof theirs);
+        layout_name(params->layout, params->task_heads, param->name, theirs, sizeof theirs);
         const int size = snprintf(name, sizeof name, "%s%s", prefix, theirs);
         assert(size > 0 && (size_t)size < sizeof name); /* two names that are cut off could be equal */
         tensor->name = arena_copy(names, str_of(name)).data;

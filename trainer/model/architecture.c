@@ -24,12 +24,13 @@ bool name_replace(char *name, size_t size, const char *from, const char *to, boo
     return true;
 }
 
-int32_t layout_name(const struct layout *layout, const char *ours, char *out, size_t size)
+int32_t layout_name(const struct layout *layout, uint32_t heads, const char *ours, char *out, size_t size)
 {
     int32_t parts = 1;
     snprintf(out, size, "%s", ours);
     for (const struct name_rule *rule = layout->names; rule && rule->ours; rule++)
-        if (name_replace(out, size, rule->ours, rule->theirs, false) && rule->parts > 0)
+        if ((rule->heads == 0 || rule->heads & heads) && name_replace(out, size, rule->ours, rule->theirs, false) &&
+            rule->parts > 0)
             parts = rule->parts;
     return parts;
 }

@@ -49,9 +49,10 @@ struct config_key {
 /* A piece of a tensor's name, ours (params.h) and the layout's. */
 struct name_rule {
     const char *ours, *theirs;
-    int32_t
-        parts; /* of our tensors, from this one on, whose rows one of the layout's holds: 3 where query, key and value
-                    * are one; 0: the tensors are the same */
+    /* Of our tensors, from this one on, whose rows one of the layout's holds: 3 where query, key and value are one. 0:
+     * the tensors are the same. */
+    int32_t parts;
+    uint32_t heads; /* only in models with one of these heads, where classes differ: bit h is head h; 0: in all */
 };
 
 struct layout {
@@ -62,7 +63,7 @@ struct layout {
     const struct config_key *keys; /* in the order in which they are written; closed by a NULL name */
     const char *defaults;          /* the named size (params.h) whose values absent keys mean */
     const char *class_begin;       /* "Bert" of transformers' BertForMaskedLM */
-    uint32_t heads;                /* for which transformers has classes: bit h is head h */
+    uint32_t lacks;                /* heads for which transformers has no class: bit h is head h */
     bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
     int32_t pad_id;      /* if so: that of a config.json without pad_token_id */
     bool erf_head;       /* the head of masked tokens has the erf GELU, whatever the layers have */
@@ -77,8 +78,9 @@ LAYOUTS(LAYOUT_DECLARED)
 
 /* Replaces `from` in a name by `to`: at its end if `ends`, else where it occurs first. Returns whether it occurs. */
 bool name_replace(char *name, size_t size, const char *from, const char *to, bool ends);
-/* The name that a layout gives to the tensor with our name. Returns how many of ours that tensor holds, 1 or more. */
-int32_t layout_name(const struct layout *layout, const char *ours, char *out, size_t size);
+/* The name that a layout gives to the tensor with our name, of a model with these heads. Returns how many of ours that
+ * tensor holds, 1 or more. */
+int32_t layout_name(const struct layout *layout, uint32_t heads, const char *ours, char *out, size_t size);
 /* The reverse. Returns how many of ours, of which *out is the first; 0: the name is none that only this layout has. */
 int32_t layout_ours(const struct layout *layout, const char *theirs, char *out, size_t size);
 

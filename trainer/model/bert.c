@@ -2,8 +2,6 @@
 #include "trainer/data/heads.h"
 #include "trainer/model/params.h"
 
-#define ALL_HEADS ((1u << HEAD_KINDS) - 1)
-
 /* transformers' names of the two formulas. */
 static const struct config_choice activations[] = {
     {"gelu", GELU_ERF},
@@ -42,7 +40,6 @@ const struct layout layout_bert = {
     .keys = keys,
     .defaults = "base",
     .class_begin = "Bert",
-    .heads = ALL_HEADS,
 };
 
 /* As "bert", transformers would load a model with other norms and compute something else. */
@@ -57,23 +54,23 @@ const struct layout layout_bert_variant = {
 };
 
 static const struct name_rule roberta_names[] = {
-    {"bert.encoder.FinalLayerNorm", "roberta_prelayernorm.LayerNorm", 0},
-    {"PreAttentionLayerNorm", "attention.LayerNorm", 0},
-    {"PostAttentionLayerNorm", "intermediate.LayerNorm", 0},
-    {"cls.predictions.transform.dense", "lm_head.dense", 0},
-    {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm", 0},
-    {"cls.predictions.decoder", "lm_head.decoder", 0},
-    {"cls.predictions.bias", "lm_head.bias", 0},
-    {"bert.pooler.dense", "classifier.dense", 0}, /* in its head of classification */
-    {"classifier.weight", "classifier.out_proj.weight", 0},
-    {"classifier.bias", "classifier.out_proj.bias", 0},
-    {"bert.", "roberta_prelayernorm.", 0},
-    {NULL, NULL, 0},
+    {"bert.encoder.FinalLayerNorm", "roberta_prelayernorm.LayerNorm", 0, 0},
+    {"PreAttentionLayerNorm", "attention.LayerNorm", 0, 0},
+    {"PostAttentionLayerNorm", "intermediate.LayerNorm", 0, 0},
+    {"cls.predictions.transform.dense", "lm_head.dense", 0, 0},
+    {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm", 0, 0},
+    {"cls.predictions.decoder", "lm_head.decoder", 0, 0},
+    {"cls.predictions.bias", "lm_head.bias", 0, 0},
+    {"bert.pooler.dense", "classifier.dense", 0, 0}, /* in its head of classification */
+    {"classifier.weight", "classifier.out_proj.weight", 0, 1u << HEAD_CLASS},
+    {"classifier.bias", "classifier.out_proj.bias", 0, 1u << HEAD_CLASS},
+    {"bert.", "roberta_prelayernorm.", 0, 0},
+    {NULL, NULL, 0, 0},
 };
 static const char *const roberta_starts[] = {"roberta_prelayernorm.", "lm_head.", "classifier.dense.",
                                              "classifier.out_proj.", NULL};
 
-/* The head of classification contains the pooler; there is none for the next sentence. */
+/* Its head of classification contains the pooler. */
 const struct layout layout_roberta_pre = {
     .model_type = "roberta-prelayernorm",
     .architecture = ARCHITECTURE_PRE,
@@ -81,7 +78,7 @@ const struct layout layout_roberta_pre = {
     .keys = keys,
     .defaults = "base",
     .class_begin = "RobertaPreLayerNorm",
-    .heads = 1u << HEAD_MASKED | 1u << HEAD_CLASS | 1u << HEAD_SPAN,
+    .lacks = 1u << HEAD_NEXT,
     .pads_positions = true,
     .pad_id = 1,
     .erf_head = true,

@@ -164,7 +164,7 @@ static void join_parts(struct params *params)
     for (size_t i = 0; i < params->count;) {
         struct param *first = &params->items[i];
         char name[sizeof first->name];
-        first->parts = layout_name(params->layout, first->name, name, sizeof name);
+        first->parts = layout_name(params->layout, params->task_heads, first->name, name, sizeof name);
         assert(first->parts >= 1 && i + (size_t)first->parts <= params->count);
         for (int32_t part = 1; part < first->parts; part++)
             assert(first[part].shape[1] == first->shape[1] && first[part].dimensions == first->dimensions &&
@@ -217,6 +217,7 @@ void params_shapes(struct params *params, const struct model_config *config)
         .finals = finals,
         .initializer = config->initializer,
         .layout = architecture_of(config)->layout,
+        .task_heads = config->task_heads,
         .own_decoder = config->own_decoder,
     };
     const struct param **end = add_all(params, config);

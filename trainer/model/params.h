@@ -153,6 +153,7 @@ struct params {
     size_t heads[HEAD_KINDS]; /* first place of each head that the model has */
     enum initializer initializer;
     const struct layout *layout; /* of checkpoints */
+    uint32_t task_heads;         /* as in the config */
     bool own_decoder;            /* as in the config */
 };
 

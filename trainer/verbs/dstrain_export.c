@@ -135,7 +135,7 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
         log_say("note       written as %s", layout->class_begin);
     else if (layout)
         log_say("note       written as %s%s%s", layout->class_begin,
-                layout->heads >> HEAD_NEXT & 1 ? "" : ", without next-sentence head",
+                layout->lacks >> HEAD_NEXT & 1 ? ", without next-sentence head" : "",
                 layout->erf_head && config->gelu == GELU_TANH
                     ? "; its masked-LM head has erf-GELU, the model's has tanh"
                     : "");

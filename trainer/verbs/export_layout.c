@@ -28,7 +28,7 @@ static struct tensor shifted(const struct tensor *table, uint64_t rows, struct a
 
 static bool layout_has(const struct layout *layout, enum head_kind head)
 {
-    return layout->heads >> head & 1;
+    return !(layout->lacks >> head & 1);
 }
 
 static bool has_tensor(const struct head *head, const char *name)
@@ -74,7 +74,7 @@ static int write_weights(const char *path, const struct safetensors *file, const
         char name[FOREIGN_NAME_BYTES];
         if (is_dropped(tensor->name, layout, config))
             continue;
-        const int32_t parts = layout_name(layout, tensor->name, name, sizeof name);
+        const int32_t parts = layout_name(layout, config->task_heads, tensor->name, name, sizeof name);
         assert(parts == 1);
         const bool padded = strcmp(tensor->name, embedding_tensors[PARAM_POSITION].name) == 0;
         tensors[count] = padded && padding > 0 && tensor->rank == 2 && tensor->shape[0] > 0

@@ -32,7 +32,7 @@ static void architectures_say_all_of_themselves(void **state)
         EXPECT(row->norms.unnormalised || !row->norms.pre_norm, "architecture %d: pre_norm of a sum that is normed",
                kind);
         const struct layout *out = row->exported ? row->exported : row->layout;
-        EXPECT(row->unpublished || out->heads >> HEAD_MASKED & 1,
+        EXPECT(row->unpublished || !(out->lacks >> HEAD_MASKED & 1),
                "architecture %d: its exports are no class of transformers, and unpublished does not say why", kind);
         EXPECT(out->keys == row->layout->keys, "architecture %d: exported has other keys than layout", kind);
         for (const struct name_rule *rule = out->names; rule && rule->ours && row->exported; rule++)
@@ -129,7 +129,7 @@ static void expect_names(const struct layout *layout, const struct params *param
         char back[FOREIGN_NAME_BYTES];
         if (params->items[i].parts == 0)
             continue;
-        const int32_t parts = layout_name(layout, ours, names[i], sizeof names[i]);
+        const int32_t parts = layout_name(layout, params->task_heads, ours, names[i], sizeof names[i]);
         EXPECT(!layout->names || begins_as_layout(layout, names[i]) ||
                    (strcmp(names[i], ours) == 0 && !str_starts(str_of(ours), STR("bert."))),
                "%s: names do not say what %s is called", layout->model_type, ours);
@@ -154,7 +154,7 @@ static void names_go_out_and_come_in(void **state)
         for (enum head_kind head = 0; head < HEAD_KINDS; head++) {
             struct model_config config;
             struct params params;
-            if (!(layouts[i]->heads >> head & 1))
+            if (layouts[i]->lacks >> head & 1)
                 continue;
             assert_int_equal(model_config_named("tiny", &config), 0);
             config.architecture = layouts[i]->architecture;
@@ -169,10 +169,10 @@ static void names_go_out_and_come_in(void **state)
 /* ---- tensors that are one in files: no layout has them yet ---- */
 
 static const struct name_rule joined_names[] = {
-    {"bert.encoder.layer.", "model.layers.", 0},
-    {"attention.self.query", "attn.Wqkv", 3},
-    {"attention.output.dense", "attn.Wo", 0},
-    {NULL, NULL, 0},
+    {"bert.encoder.layer.", "model.layers.", 0, 0},
+    {"attention.self.query", "attn.Wqkv", 3, 0},
+    {"attention.output.dense", "attn.Wo", 0, 0},
+    {NULL, NULL, 0, 0},
 };
 static const char *const joined_starts[] = {"model.layers.", NULL};
 static const struct layout joined = {.model_type = "joined", .names = joined_names, .starts = joined_starts};
