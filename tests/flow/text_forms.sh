@@ -84,11 +84,15 @@ print(json.loads(input())["text"].count("\n"))')" 205
 print(json.loads(input())["text"].split("\n"))')" "['It was cold.', 'She nodded.', '']"
 }
 
-# A document that spans windows (4 MiB) and is read by several processes and after interruptions.
+# A document that spans windows (4 MiB), between two short ones, is read by several processes and after interruptions.
 across_windows() {
-    case_begin "books of several windows"
+    case_begin "a book of several windows"
     rm "$scratch"/book\ ?.txt
-    books 3 25000
+    books 2 27000
+    mv "$scratch/book 1.txt" "$scratch/long.txt"
+    books 3 200
+    mv "$scratch/long.txt" "$scratch/book 1.txt"
+    [ "$(wc -c <"$scratch/book 1.txt")" -gt $((9 << 19)) ] || complain "a book of one window"
     files=("$scratch"/book\ ?.txt)
     small=(--vocab-size 400 --seq 64 --valid 0 --threads 2)
     command_line=(build "${files[@]}" "${small[@]}")
