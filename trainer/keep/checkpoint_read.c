@@ -1,4 +1,4 @@
-/* In: a directory. Out: which checkpoint it means, whether that is complete and undamaged, and its contents. */
+/* Finds, verifies and reads checkpoints. Reading trusts nothing but the hashes in state.json. */
 #include "trainer/keep/checkpoint.h"
 
 #include <stdio.h>
@@ -205,7 +205,8 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
     return result;
 }
 
-/* Is `name` in a checkpoint one of the run's? Where state.json is damaged, the files that every checkpoint has are. */
+/* Whether `name` in a checkpoint is one of the run's. Where state.json is damaged, the files that every checkpoint has
+ * are. */
 static bool is_own(const char *name, const json_t *files)
 {
     static const char *const usual[] = {STATE_NAME,   ERRORS_NAME, "config.json",    WEIGHTS_NAME,

@@ -1,4 +1,3 @@
-/* In: the errors of each process in turn. Out: files of a checkpoint; and the reverse. */
 #include "trainer/keep/errors.h"
 
 #include <assert.h>

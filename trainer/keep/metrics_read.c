@@ -1,4 +1,3 @@
-/* In: metrics.jsonl of a run. Out: its last lines as JSON. */
 #include "trainer/keep/metrics.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
-/* In: the bytes of a file. Out: checked views of its tensors. The header is JSON, so jansson parses it (its nesting
- * limit bounds the stack); every number in it is checked here before it is used as an offset or a size. */
+/* Checked views of the tensors in a file. The header is JSON, so jansson parses it (its nesting limit bounds the
+ * stack); every number in it is checked here before it is used as an offset or a size. */
 #include "trainer/keep/safetensors_index.h"
 
 #include <assert.h>

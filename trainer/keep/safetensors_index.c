@@ -1,6 +1,6 @@
-/* In: the index of a model's weights, and the files that it names. Out: one table of tensors. The index is untrusted: a
- * name in it leads to a file of its own directory only, and each tensor must be in the part that the index names, and
- * in no other, because a reader that follows the index and one that reads all parts would load different models. */
+/* One table of the tensors in all files that an index names. The index is untrusted: a name in it leads to a file of
+ * its own directory only, and each tensor must be in the part that the index names, and in no other, because a reader
+ * that follows the index and one that reads all parts would load different models. */
 #include "trainer/keep/safetensors_index.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* In: tensors. Out: a file, written and hashed in one pass. */
 #include "trainer/keep/safetensors.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: a tensor. Out: the facts that follow from its type and shape, and its values as floats. Pure. */
 #include "trainer/keep/tensor.h"
 
 #include <math.h>

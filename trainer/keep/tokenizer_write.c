@@ -1,4 +1,4 @@
-/* In: a vocabulary. Out: the three files. The JSON is what `tokenizers` 0.2x writes for BertTokenizerFast. */
+/* The JSON is what `tokenizers` 0.2x writes for BertTokenizerFast. */
 #include "trainer/keep/tokenizer_write.h"
 
 #include <assert.h>

@@ -1,4 +1,3 @@
-/* In: a directory. Out: the error that says what it has in place of model.safetensors. */
 #include "trainer/keep/weights_missing.h"
 
 #include <string.h>

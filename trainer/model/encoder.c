@@ -1,6 +1,6 @@
-/* Embedding and layers, forward and backward. In: a batch. Out: the rows of the last layer that heads read, and from
- * their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A =
- * dropout(attention(x) W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
+/* Embedding and layers, forward and backward: from a batch to the rows of the last layer that heads read, and from
+ * their gradients to those of all tensors below. A sum r runs through all layers; each layer adds two branches to it,
+ * A = dropout(attention(x) W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
  *
  *                 begins with                        first norm        second norm
  *     post        x = r = e                          h = r = LN(r+A)   out = r = LN(r+F)       Devlin et al. 2019
@@ -14,10 +14,10 @@
 #include "trainer/model/parts.h"
 #include "trainer/model/tensors.h"
 
-/* The rows of a turn's output: in the last turn only those that heads read. */
-static const struct batch *turn_rows(const struct model *model, const struct batch *batch, int32_t turn)
+/* The rows of a depth's output: at the last depth only those that heads read. */
+static const struct batch *depth_rows(const struct model *model, const struct batch *batch, int32_t depth)
 {
-    return turn + 1 == model->turns ? batch_read(batch) : batch;
+    return depth + 1 == model->present ? batch_read(batch) : batch;
 }
 
 /* Where queries, keys and values are in a layer's qkv or in dqkv. */
@@ -54,36 +54,36 @@ static struct dropout branch_dropout(const struct model *model, const struct lay
     return dropout;
 }
 
-/* The rows that a turn's products read. */
-static const void *turn_input(const struct model *model, int32_t turn)
+/* The rows that a depth's products read. */
+static const void *depth_input(const struct model *model, int32_t depth)
 {
-    return turn > 0 ? model->layers[turn - 1].out : model->entry;
+    return depth > 0 ? model->layers[depth - 1].out : model->entry;
 }
 
 /* The sum that its first branch is added to; NULL: none yet. */
-static const void *turn_residual(const struct model *model, int32_t turn)
+static const void *depth_residual(const struct model *model, int32_t depth)
 {
     if (!norms_of(model).unnormalised)
-        return turn_input(model, turn);
-    if (turn > 0)
-        return model->layers[turn - 1].down_sum;
+        return depth_input(model, depth);
+    if (depth > 0)
+        return model->layers[depth - 1].down_sum;
     return norms_of(model).from_embedding ? model->embed_out : NULL;
 }
 
-/* The weights of a turn's two norms; each one's bias follows it in the table. */
-static const struct param *first_norm(const struct model *model, int32_t turn)
+/* The weights of a depth's two norms; each one's bias follows it in the table. */
+static const struct param *first_norm(const struct model *model, int32_t depth)
 {
-    return params_layer(&model->table, model->layers[turn].number,
+    return params_layer(&model->table, model->layers[depth].number,
                         norms_of(model).pre_norm ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
 }
 
-static const struct param *second_norm(const struct model *model, int32_t turn)
+static const struct param *second_norm(const struct model *model, int32_t depth)
 {
     if (!norms_of(model).pre_norm)
-        return params_layer(&model->table, model->layers[turn].number, LAYER_NORM_WEIGHT);
-    if (turn + 1 == model->turns)
+        return params_layer(&model->table, model->layers[depth].number, LAYER_NORM_WEIGHT);
+    if (depth + 1 == model->present)
         return params_final(&model->table);
-    return params_layer(&model->table, model->layers[turn + 1].number, LAYER_ATTENTION_NORM_WEIGHT);
+    return params_layer(&model->table, model->layers[depth + 1].number, LAYER_ATTENTION_NORM_WEIGHT);
 }
 
 static void embed_forward(struct model *model, const struct batch *batch)
@@ -133,7 +133,7 @@ const struct feed_forward feed_forward_gelu = {
     .backward = gelu_backward,
 };
 
-/* Queries, keys and values of a turn's input. */
+/* Queries, keys and values of a depth's input. */
 static void project_forward(const struct model *model, const struct layer *layer, const void *x,
                             const struct batch *batch, const struct batch *queries)
 {
@@ -153,11 +153,11 @@ static void project_forward(const struct model *model, const struct layer *layer
          .rows = token_rows(queries), .out = hidden, .in = hidden);
 }
 
-/* turn_residual for the rows of the turn's output. */
-static const void *residual_rows(const struct model *model, int32_t turn, const struct batch *batch,
+/* depth_residual for the rows of the depth's output. */
+static const void *residual_rows(const struct model *model, int32_t depth, const struct batch *batch,
                                  const struct batch *queries)
 {
-    const void *residual = turn_residual(model, turn);
+    const void *residual = depth_residual(model, depth);
     if (queries == batch || !residual)
         return residual;
     if (!norms_of(model).unnormalised)
@@ -167,12 +167,12 @@ static const void *residual_rows(const struct model *model, int32_t turn, const 
     return model->read_sum;
 }
 
-static void layer_forward(struct model *model, const struct batch *batch, int32_t turn)
+static void layer_forward(struct model *model, const struct batch *batch, int32_t depth)
 {
     const struct ops *ops = model->ops;
-    const struct layer *layer = &model->layers[turn];
-    const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
-    const struct batch *queries = turn_rows(model, batch, turn);
+    const struct layer *layer = &model->layers[depth];
+    const struct param *first = first_norm(model, depth), *second = second_norm(model, depth);
+    const struct batch *queries = depth_rows(model, batch, depth);
     const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
     const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
@@ -182,14 +182,14 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    project_forward(model, layer, turn_input(model, turn), batch, queries);
+    project_forward(model, layer, depth_input(model, depth), batch, queries);
     CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .q = at.q, .kv = at.kv,
          .q_stride = at.q_stride, .kv_stride = at.kv_stride, .batch = batch, .queries = queries, .shape = &shape,
          .scratch = model->scratch);
     CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
-         .x = layer->attention_sum, .residual = residual_rows(model, turn, batch, queries),
+         .x = layer->attention_sum, .residual = residual_rows(model, depth, batch, queries),
          .gain = vector_of(model, first), .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_attention);
     feed_forward->forward(model, layer, rows);
@@ -204,13 +204,13 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
 void forward(struct model *model, const struct batch *batch)
 {
     embed_forward(model, batch);
-    for (int32_t turn = 0; turn < model->turns; turn++)
-        layer_forward(model, batch, turn);
+    for (int32_t depth = 0; depth < model->present; depth++)
+        layer_forward(model, batch, depth);
 }
 
-/* From dqkv computes the gradients of weights and dinput, the gradient of the turn's input (in ORDER_POST it adds to
- * dinput, if the turn has all rows). In the last layer dinput is written anew, and dread is then added to the gradient
- * of the sum. */
+/* From dqkv computes the gradients of weights and dinput, the gradient of the input. In post the input is the sum too,
+ * whose gradient dinput holds already, so it is added to; in the last layer, where only some rows have one, dinput is
+ * written anew, and dread is then added to the gradient of the sum. */
 static void project_backward(const struct model *model, const struct layer *layer, const void *x, void *dinput,
                              const struct batch *batch, const struct batch *queries)
 {
@@ -220,12 +220,14 @@ static void project_backward(const struct model *model, const struct layer *laye
     const int32_t hidden = model->config.hidden;
     const bool unnormalised = norms_of(model).unnormalised;
     if (queries == batch) {
+        /* q, k and v are adjacent, in the activations and in the weights: one product serves them. */
         CALL(ops, linear_backward_input, .dx = dinput, .adds = !unnormalised, .dy = model->dqkv,
              .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = rows, .out = 3 * hidden, .in = hidden);
         CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
              .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
         return;
     }
+    /* Weights first: the products after them overwrite read_in, the rows of the input that queries were made of. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS), .dy = at.q,
          .x = model->read_in, .rows = read, .out = hidden, .in = hidden, .scratch = model->scratch);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_KEY_WEIGHT), .db = GRADIENT(LAYER_KEY_BIAS), .dy = at.kv,
@@ -235,6 +237,8 @@ static void project_backward(const struct model *model, const struct layer *laye
     CALL(ops, linear_backward_input, .dx = model->read_in, .dy = at.q, .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = read,
          .out = hidden, .in = hidden);
     CALL(ops, scatter, .y = dinput, .x = model->read_in, .index = batch->read_index, .rows = read, .hidden = hidden);
+    /* From here on all rows of the sum have a gradient. In post dhidden is dinput and has one by now; otherwise it
+     * still holds nothing of this pass. */
     if (unnormalised)
         CALL(ops, clear, .memory = model->dhidden,
              .bytes = (size_t)rows.total * (size_t)hidden * model->ops->storage_size);
@@ -254,39 +258,45 @@ static void report_from(struct model *model, int32_t layer, enum layer_place pla
  * the sum, dbranch that of the output, then of the input; the last layer finds its output's gradient in dhidden, where
  * the heads left it. In the last layer dread replaces dhidden, until project_backward returns to all rows.
  *
- * The layer's three parts become final one after another. In orders that lead, the norm before the feed-forward part,
- * the last in the table, gets its gradient after that part, and the norm before the attention in the turn before. */
-static void layer_backward(struct model *model, const struct batch *batch, int32_t turn)
+ * The layer's three parts become final one after another. With pre_norm, the norm before the feed-forward part, the
+ * last in the table, gets its gradient after that part, and the norm before the attention at the depth before. */
+static void layer_backward(struct model *model, const struct batch *batch, int32_t depth)
 {
     const struct ops *ops = model->ops;
-    const struct layer *layer = &model->layers[turn];
-    const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
-    const struct batch *queries = turn_rows(model, batch, turn);
+    const struct layer *layer = &model->layers[depth];
+    const struct param *first = first_norm(model, depth), *second = second_norm(model, depth);
+    const struct batch *queries = depth_rows(model, batch, depth);
     const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
-    const struct attention_rows slopes = attention_rows(model, model->dqkv, batch, queries);
+    const struct attention_rows gradients = attention_rows(model, model->dqkv, batch, queries);
     const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const int32_t up = size_of(&model->config, OF_UP);
-    const struct feed_forward *feed_forward = architecture_of(&model->config)->feed_forward;
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    const bool unnormalised = norms_of(model).unnormalised, pre_norm = norms_of(model).pre_norm,
-               last = turn + 1 == model->turns;
+    const bool unnormalised = norms_of(model).unnormalised, pre_norm = norms_of(model).pre_norm;
+    const bool last = depth + 1 == model->present;
     void *dhidden = last ? output_gradient(model, batch) : model->dhidden;
     void *dbranch = model->dbranch, *dnorm = unnormalised ? dbranch : dhidden;
+    assert(first && second && layer->number < model->config.layers);
+
+    /* The norm of the sum after the feed-forward part. dz is the gradient of the sum, dx that of the branch, which is
+     * the same but for dropout. The sum of an unnormalised layer has a gradient from the layers above already. */
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised && !last,
          .dgain = gradient_of(model, second), .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm,
          .z = layer->down_sum, .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
-    feed_forward->backward(model, layer, rows);
+
+    /* The feed-forward part: through W_down and the activation to dup. */
+    architecture_of(&model->config)->feed_forward->backward(model, layer, rows);
     /* Weights first: in pre and large the product after them overwrites dbranch, which this one reads. */
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
     if (!pre_norm)
         report_from(model, layer->number, LAYER_DOWN_WEIGHT);
+    /* Through W_up. In post the input is the sum too, so this is added to its gradient. */
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = !unnormalised, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
          .rows = rows, .out = up, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
@@ -294,20 +304,24 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     if (!pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
 
+    /* The norm of the sum after the attention. In pre and large dhidden has the sum's gradient at every depth by now,
+     * because the norm above has written it, so this one is added. */
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
          .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
+
+    /* The attention: through W_o, the softmax, and the products that made queries, keys and values. */
     CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
          .dy = dbranch, .x = layer->context, .rows = rows, .out = hidden, .in = hidden, .scratch = model->scratch);
-    CALL(ops, attention_backward, .dq = slopes.q, .dkv = slopes.kv, .dcontext = model->dcontext, .q = at.q, .kv = at.kv,
-         .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context, .log_sums = layer->log_sums,
-         .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
-    project_backward(model, layer, turn_input(model, turn), unnormalised ? dbranch : model->dhidden, batch, queries);
+    CALL(ops, attention_backward, .dq = gradients.q, .dkv = gradients.kv, .dcontext = model->dcontext, .q = at.q,
+         .kv = at.kv, .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context,
+         .log_sums = layer->log_sums, .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
+    project_backward(model, layer, depth_input(model, depth), unnormalised ? dbranch : model->dhidden, batch, queries);
     if (!pre_norm)
         report_from(model, layer->number, LAYER_QUERY_WEIGHT);
 }
@@ -318,36 +332,38 @@ static void embed_backward(struct model *model, const struct batch *batch)
     const struct params *table = &model->table;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    void *slopes = norms_of(model).unnormalised && !norms_of(model).from_embedding ? model->dbranch : model->dhidden;
-    if (norms_of(model).pre_norm) {
+    const struct norm_order norms = norms_of(model);
+    /* A sum that begins at zero takes nothing of the embedding, which then enters as the first input only. */
+    void *gradient = norms.unnormalised && !norms.from_embedding ? model->dbranch : model->dhidden;
+    if (norms.pre_norm) { /* the first layer's norm, whose input is the sum as well */
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
-        CALL(ops, norm_backward, .dz = slopes, .adds = true, .dgain = gradient_of(model, norm),
+        CALL(ops, norm_backward, .dz = gradient, .adds = true, .dgain = gradient_of(model, norm),
              .dbias = gradient_of(model, norm + 1), .dy = model->dbranch, .z = model->embed_out,
              .statistics = model->entry_stats, .gain = vector_of(model, norm), .rows = token_rows(batch),
              .hidden = hidden, .scratch = model->scratch);
     }
-    CALL(ops, dropout, .y = slopes, .x = slopes, .batch = batch, .rows = token_rows(batch), .hidden = hidden,
+    CALL(ops, dropout, .y = gradient, .x = gradient, .batch = batch, .rows = token_rows(batch), .hidden = hidden,
          .dropout = &dropout);
-    CALL(ops, norm_backward, .dz = slopes, .dgain = gradient_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
-         .dbias = gradient_of(model, params_embedding(table, PARAM_NORM_BIAS)), .dy = slopes, .z = model->embed_sum,
+    CALL(ops, norm_backward, .dz = gradient, .dgain = gradient_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
+         .dbias = gradient_of(model, params_embedding(table, PARAM_NORM_BIAS)), .dy = gradient, .z = model->embed_sum,
          .statistics = model->embed_stats, .gain = vector_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
          .rows = token_rows(batch), .hidden = hidden, .scratch = model->scratch);
     CALL(ops, embed_backward, .dword = gradient_of(model, params_embedding(table, PARAM_WORD)),
          .dposition = gradient_of(model, params_embedding(table, PARAM_POSITION)),
-         .dtype = gradient_of(model, params_embedding(table, PARAM_TYPE)), .dy = slopes, .batch = batch,
+         .dtype = gradient_of(model, params_embedding(table, PARAM_TYPE)), .dy = gradient, .batch = batch,
          .hidden = hidden, .scratch = model->scratch);
 }
 
-/* Before the last turn of a group whose activations were overwritten by the next group, the whole group is
+/* Before the last depth of a group whose activations were overwritten by the next group, the whole group is
  * recomputed. */
 void backward(struct model *model, const struct batch *batch)
 {
     const int32_t every = model->budget.recompute_every;
-    for (int32_t turn = model->turns - 1; turn >= 0; turn--) {
-        if (turn % every == every - 1 && turn + 1 < model->turns)
-            for (int32_t again = turn - every + 1; again <= turn; again++)
+    for (int32_t depth = model->present - 1; depth >= 0; depth--) {
+        if (depth % every == every - 1 && depth + 1 < model->present)
+            for (int32_t again = depth - every + 1; again <= depth; again++)
                 layer_forward(model, batch, again);
-        layer_backward(model, batch, turn);
+        layer_backward(model, batch, depth);
     }
     embed_backward(model, batch);
     report_final(model, 0);

@@ -40,14 +40,14 @@ void choose_layers(struct model *model)
     const bool drops = model->training && step->dropout && drop->theta > 0;
     const double theta = drops ? layer_drop_theta(drop, step->step) : 1;
     const int32_t layers = model->config.layers;
-    model->turns = 0;
+    model->present = 0;
     for (int32_t layer = 0; layer < layers; layer++) {
         const double share = share_of(layer, layers, theta);
         if (drops && !exists(step, layer, share))
             continue;
         const double divisor = share_of(layer + (drop->compat ? 1 : 0), layers, theta);
-        struct layer *turn = &model->layers[model->turns++];
-        turn->number = layer;
-        turn->share = drops ? (float)divisor : 0;
+        struct layer *place = &model->layers[model->present++];
+        place->number = layer;
+        place->share = drops ? (float)divisor : 0;
     }
 }

@@ -32,19 +32,19 @@ static void take(struct planner *planner, void **buffer, const char *name, size_
     row->bytes = bytes;
 }
 
-/* The buffers of a turn. A turn shares memory with the turn recompute_every before it, but the last turn of each group
- * keeps what the first of the next group reads: its output and, where it is unnormalised, the sum. */
-static void plan_layer(struct planner *planner, const struct model *model, int32_t turn)
+/* The buffers of a depth. It shares memory with the one recompute_every before it, but the last of each group keeps
+ * what the first of the next group reads: its output and, where it is unnormalised, the sum. */
+static void plan_layer(struct planner *planner, const struct model *model, int32_t depth)
 {
     const int32_t every = model->budget.recompute_every;
-    const bool shares = turn >= every, ends = turn % every == every - 1;
-    struct layer *layer = &model->layers[turn];
+    const bool shares = depth >= every, ends = depth % every == every - 1;
+    struct layer *layer = &model->layers[depth];
     const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
     const size_t inner = (size_t)model->config.intermediate, up = (size_t)size_of(&model->config, OF_UP);
     const size_t heads = (size_t)model->config.heads;
     const size_t storage = model->ops->storage_size, real = model->ops->real_size;
     if (shares) {
-        *layer = model->layers[turn - every];
+        *layer = model->layers[depth - every];
         if (ends)
             take(planner, &layer->out, "layer.out", rows * hidden, storage);
         if (ends && norms_of(model).unnormalised)
@@ -136,8 +136,8 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
         take(&planner, &model->entry, "entry.out", rows * hidden, ops->storage_size);
         take(&planner, &model->entry_stats, "entry.stats", rows * 2, ops->real_size);
     }
-    for (int32_t turn = 0; turn < model->config.layers; turn++)
-        plan_layer(&planner, model, turn);
+    for (int32_t depth = 0; depth < model->config.layers; depth++)
+        plan_layer(&planner, model, depth);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(&model->config, h))
             plan_head(&planner, model, h);

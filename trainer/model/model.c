@@ -93,7 +93,7 @@ void *model_gradients(struct model *model)
 
 const void *model_hidden(const struct model *model)
 {
-    return model->layers[model->turns - 1].out;
+    return model->layers[model->present - 1].out;
 }
 
 void model_refresh(struct model *model)

@@ -1,4 +1,4 @@
-/* In: a model's sizes. Out: the table of its tensors, their places in flat memory, and their initial values. */
+/* Places are cut in the order of the table, so that a range of flat memory is final once the layers above are done. */
 #include "trainer/model/head.h"
 
 #include "base/hash.h"

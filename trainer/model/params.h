@@ -81,7 +81,7 @@ static inline int32_t model_pieces(const struct model_config *config)
 /* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary 30,522.
  * -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
-/* Are sizes within the limits that the arithmetic relies on? ERR_UNSAFE otherwise (a config file is untrusted).
+/* Checks sizes against the limits that the arithmetic relies on. ERR_UNSAFE: beyond (a config file is untrusted).
  * ERR_USAGE: a layer drop that does not fit. */
 int model_config_check(const struct model_config *config, struct error *err);
 int32_t vocabulary_padded(const struct model_config *config);

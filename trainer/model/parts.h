@@ -9,9 +9,9 @@
 
 #include <assert.h>
 
-/* Buffers kept from the forward to the backward pass, a struct for each turn: the n-th layer that a pass has (layers
- * may be dropped). Where activations are recomputed, turns share memory, except what the first turn of the next group
- * reads. */
+/* Buffers kept from the forward to the backward pass, a struct for each depth: that of the n-th layer that a pass has,
+ * because layers may be dropped. Where activations are recomputed, depths share memory, except what the first of the
+ * next group reads. */
 struct layer {
     int32_t number;        /* of the layer in the table */
     float share;           /* divides its branches (layer drop); 0: they are not divided */
@@ -47,7 +47,7 @@ struct model {
         *entry_stats; /* where norms are before the branches: the first layer's norm of embed_out; else embed_out, no
                                 * statistics */
     struct layer *layers;
-    int32_t turns; /* layers of the pass under way */
+    int32_t present; /* layers of the pass under way */
     /* for the last layer, where heads do not read all rows */
     void *read_in;  /* [R, H]: its input; later the gradient of it */
     void *read_sum; /* [R, H]: the sum that its first branch is added to, where that is not the input */

@@ -1,4 +1,3 @@
-/* In: the number of an update, the norm of second moments. Out: whether they are frozen. */
 #include "trainer/optim/freeze.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@ struct freeze_state {
     double norm;     /* |v|_1 at the last check, as float; 0: none yet */
 };
 
-/* Is |v|_1 needed after this update? */
+/* Whether |v|_1 is needed after this update. */
 bool freeze_looks(const struct optimizer *optimizer, const struct freeze_state *freeze, uint64_t update);
 /* Decides after update `update`, which was applied, whether v is frozen. `norm` is |v|_1 where freeze_looks. */
 void freeze_after(struct freeze_state *freeze, const struct optimizer *optimizer, const struct schedule *schedule,

@@ -1,4 +1,3 @@
-/* In: a key of JSON. Out: the row of its table. */
 #include "trainer/optim/json_field.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* In: a hidden matrix, its gradient and momentum. Out: the matrix after one update by Muon. Products are the linear
- * layers'; S and its square are symmetric, so either side of a product may be transposed. */
+/* One update by Muon. Products are the linear layers'; S and its square are symmetric, so either side of a product may
+ * be transposed. */
 #include "trainer/optim/muon.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* In: gradients, frozen second moments, errors. Out: bits and scales, and what all processes compute from them. */
 #include "trainer/optim/onebit.h"
 
 #include <assert.h>

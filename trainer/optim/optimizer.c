@@ -1,6 +1,5 @@
-/* In: gradients and moments in flat memory. Out: parameters after one update. The backend makes the passes over flat
- * memory and computes the numbers per tensor (ops.h, update_numbers.h), so that the host only queues them and never
- * waits. */
+/* The backend makes the passes over flat memory and computes the numbers per tensor (ops.h, update_numbers.h), so that
+ * the host only queues them and never waits. */
 #include "trainer/optim/optimizer.h"
 
 #include <assert.h>
@@ -166,8 +165,8 @@ void optimizer_work_release(struct update_work *work, const struct ops *ops)
 
 static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
-    const double rest1 = o->bias_correction ? 1 - pow(o->beta1, (double)update->number) : 1;
-    const double rest2 = o->bias_correction ? 1 - pow(o->beta2, (double)update->number) : 1;
+    const double bias_correction1 = o->bias_correction ? 1 - pow(o->beta1, (double)update->number) : 1;
+    const double bias_correction2 = o->bias_correction ? 1 - pow(o->beta2, (double)update->number) : 1;
     struct update_step step = {
         .kind = o->kind,
         .loss_scale = update->loss_scale,
@@ -179,8 +178,8 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         .beta1 = o->beta1,
         .beta2 = o->beta2,
         .weight1 = o->gradient_average ? 1 - o->beta1 : 1,
-        .correction1 = 1 / rest1,
-        .correction2 = 1 / sqrt(rest2),
+        .correction1 = 1 / bias_correction1,
+        .correction2 = 1 / sqrt(bias_correction2),
         .epsilon = o->epsilon,
         .weight_decay = o->weight_decay,
         .vector_decay = o->decay_all ? o->weight_decay : 0,
@@ -191,13 +190,14 @@ static struct update_step step_of(const struct optimizer *o, const struct update
     };
     switch (o->kind) { /* no default: the compiler asks for each new kind */
     case OPTIMIZER_LAMB:
-        step.rate = update->rate * sqrt(rest2) / rest1; /* the correction scales the whole step, decay included */
+        step.rate = update->rate * sqrt(bias_correction2) /
+                    bias_correction1; /* the correction scales the whole step, decay included */
         step.correction1 = step.correction2 = 1;
         break;
     case OPTIMIZER_ADAM:
         if (!o->scaled_rate)
             break;
-        step.correction1 = sqrt(rest2) / rest1; /* scales Adam's part only */
+        step.correction1 = sqrt(bias_correction2) / bias_correction1; /* scales Adam's part only */
         step.correction2 = 1;
         break;
     case OPTIMIZER_MUON:

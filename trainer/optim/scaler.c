@@ -1,4 +1,3 @@
-/* In: did this step overflow? Out: the next step's scale. */
 #include "trainer/optim/scaler.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* In: the number of an update. Out: its learning rate. */
 #include "trainer/optim/schedule.h"
 
 #include <assert.h>
