@@ -52,8 +52,8 @@ extern const struct names countries_en;                /* by ISO 3166 and other 
 extern const struct names labels_ja, labels_pl, labels_ru, labels_uk; /* before a word of another language */
 const char *names_find(struct names names, struct str code);          /* NULL: it has no such code */
 
-/* The index of the row of that name in a table sorted bytewise by its names, or `count`: there is none. *names: the name
- * of the first row; `size`: bytes from one to the next, those of a row. */
+/* The index of the row of that name in a table sorted bytewise by its names, or `count`: there is none. *names: the
+ * name of the first row; `size`: bytes from one to the next, those of a row. */
 size_t row_find(const char *const *names, size_t count, size_t size, struct str name);
 
 /* A hash table from names to numbers, for lists too long to search. Of equal names the first one counts. The names must
