@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 /* Incremented whenever equal input gives other samples (text, sentences, pieces, pairs or masks changed). */
-#define TEXT_VERSION 5
+#define TEXT_VERSION 6
 
 struct dataset_recipe {
     size_t length_count;

@@ -5,24 +5,29 @@
 #include "base/progress.h"
 #include "pipeline/input/feed.h"
 #include "pipeline/build/resource_plan.h"
+#include "pipeline/text/templates/transclusion.h"
+#include "pipeline/text/words/links.h"
 #include "pipeline/text/xml/xml.h"
 
 #include <assert.h>
 
 #define NAMESPACE_TEMPLATE 10
-#define HEAD_BYTES         2048u /* of a page: its title and namespace come before its revision */
+#define HEAD_BYTES         2048u       /* of a page: its title and namespace come before its revision */
+#define OTHER_BYTES_MAX    (32u << 20) /* of pages that are no templates */
 
 /* Scratch of one thread. */
 struct reader {
     struct page_parser *parser;
     struct arena arena;
     struct body_reader body;
+    struct namespaces namespaces;
     struct buf text;
 };
 
 /* The result of a group: names and renderings, one after the other in `text`. */
 struct found {
     enum body_kind kind;
+    bool is_other; /* no template */
     size_t name_bytes, text_bytes;
 };
 
@@ -39,6 +44,8 @@ struct pass {
     struct dictionary *dictionary;
     struct progress progress;
     uint64_t pages;
+    uint64_t other_bytes;  /* of pages that are no templates */
+    _Atomic bool is_large; /* they are too many: none is inserted in others */
 };
 
 static bool is_template(struct str record)
@@ -47,42 +54,93 @@ static bool is_template(struct str record)
     return str_find(head, STR("<ns>10</ns>")) != SIZE_MAX;
 }
 
-static void add(struct job *job, struct str name, enum body_kind kind, struct str text)
+static void add(struct job *job, struct str name, enum body_kind kind, bool is_other, struct str text)
 {
     if (job->count == job->capacity) {
         job->capacity = job->capacity ? job->capacity * 2 : 64;
         job->found = mem_grow(job->found, job->capacity, sizeof job->found[0]);
     }
-    job->found[job->count++] = (struct found){kind, name.size, text.size};
+    job->found[job->count++] = (struct found){kind, is_other, name.size, text.size};
     buf_add_str(&job->text, name);
     buf_add_str(&job->text, text);
 }
 
-static void read_template(struct reader *reader, const struct article_options *options, struct str fragment,
-                          struct job *job)
+/* Name of a page in the dictionary: a template's own, ":Title" of the main namespace, else with its namespace. */
+static struct str name_of(const struct page *page, char out[NAME_BYTES_MAX])
+{
+    const char *colon = memchr(page->title.data, ':', page->title.size);
+    if (page->ns == NAMESPACE_TEMPLATE)
+        return colon ? name_canonical(str_range(colon + 1, page->title.data + page->title.size), out) : STR("");
+    const struct str name = name_canonical(page->title, out);
+    if (page->ns != 0 || name.size == 0)
+        return name;
+    if (name.size + 1 >= NAME_BYTES_MAX)
+        return STR("");
+    memmove(out + 1, name.data, name.size);
+    out[0] = ':';
+    return (struct str){out, name.size + 1};
+}
+
+static void read_page(struct reader *reader, const struct article_options *options, struct str fragment,
+                      struct job *job)
 {
     struct page page;
     char canonical[NAME_BYTES_MAX];
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
-    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0 || page.ns != NAMESPACE_TEMPLATE)
+    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0 || page.ns < 0 || page.ns % 2 != 0)
+        return;
+    if (page.ns != NAMESPACE_TEMPLATE && page.is_redirect)
         return;
     if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
         return;
-    const char *colon = memchr(page.title.data, ':', page.title.size);
-    if (!colon)
-        return;
-    const struct str name = name_canonical(str_range(colon + 1, page.title.data + page.title.size), canonical);
+    const struct str name = name_of(&page, canonical);
     if (name.size == 0)
         return;
-    const enum body_kind kind = body_read(&reader->body, options->language, page.text, page.is_redirect, &reader->text);
-    add(job, name, kind, buf_str(&reader->text));
+    enum body_kind kind = BODY_WIKITEXT;
+    if (page.ns == NAMESPACE_TEMPLATE)
+        kind = body_read(&reader->body, options->language, page.text, page.is_redirect, &reader->text);
+    else
+        transclusion_take(page.text, &reader->text);
+    add(job, name, kind, page.ns != NAMESPACE_TEMPLATE, buf_str(&reader->text));
 }
 
-static void read_group(const void *context, void *reader, void *slot)
+/* Adds the names of pages other than templates that a page inserts: {{:Page}}, {{User:Name/Page}}. A computed name can
+ * be any. */
+static void read_references(struct reader *reader, struct str text, struct job *job)
+{
+    while (true) {
+        const size_t open = str_find(text, STR("{{"));
+        if (open == SIZE_MAX)
+            return;
+        text = (struct str){text.data + open + 2, text.size - open - 2};
+        size_t size = 0;
+        bool has_colon = false;
+        while (size < text.size && size < NAME_BYTES_MAX && !strchr("|{}<>\n#", text.data[size]))
+            has_colon |= text.data[size++] == ':';
+        struct str name = str_trim((struct str){text.data, size});
+        const bool is_main = name.size > 0 && name.data[0] == ':';
+        const bool is_computed = size < text.size && text.data[size] == '{' && (is_main || has_colon);
+        if (!has_colon || (!is_main && (name.data[0] == '#' || namespaces_of_title(&reader->namespaces, name) == 0 ||
+                                        namespaces_of_title(&reader->namespaces, name) == NAMESPACE_TEMPLATE)))
+            continue;
+        char canonical[NAME_BYTES_MAX + 1];
+        canonical[0] = ':';
+        name = is_main ? (struct str){name.data + 1, name.size - 1} : name;
+        struct str title = name_canonical(name, canonical + is_main);
+        title = is_main ? (struct str){canonical, title.size + 1} : title;
+        if (is_computed)
+            add(job, STR(""), BODY_REFERENCE, true, STR(""));
+        else if (title.size > is_main)
+            add(job, title, BODY_REFERENCE, true, STR(""));
+    }
+}
+
+static void read_group(const void *context, void *worker, void *slot)
 {
     const struct pass *pass = context;
     struct job *job = slot;
+    struct reader *reader = worker;
     struct group *group = &job->feed.group;
     const struct article_options *options = &pass->inputs->articles[job->feed.file];
     buf_reset(&job->text);
@@ -90,9 +148,10 @@ static void read_group(const void *context, void *reader, void *slot)
     for (size_t i = 0; i < group->record_count && options->kind->of_pages; i++) {
         const struct record *record = &group->records[i];
         const struct str bytes = {group->text.data + record->offset, record->size};
-        if (!is_template(bytes))
-            continue;
-        read_template(reader, options, bytes, job);
+        if (!pass->is_large)
+            read_references(reader, bytes, job);
+        if (!pass->is_large || is_template(bytes))
+            read_page(reader, options, bytes, job);
     }
 }
 
@@ -105,7 +164,13 @@ static int collect(void *context, void *slot, struct error *err)
     for (size_t i = 0; i < job->count; i++) {
         const struct found *found = &job->found[i];
         const struct str name = {at, found->name_bytes}, text = {at + found->name_bytes, found->text_bytes};
-        dictionary_add(pass->dictionary, name, found->kind, text);
+        pass->other_bytes += found->is_other ? name.size + text.size : 0;
+        if (pass->other_bytes > OTHER_BYTES_MAX)
+            pass->is_large = true;
+        if (!found->is_other)
+            dictionary_add(pass->dictionary, name, found->kind, text);
+        else if (!pass->is_large)
+            dictionary_add_other(pass->dictionary, name, found->kind, text);
         at += found->name_bytes + found->text_bytes;
     }
     assert((size_t)(at - job->text.data) == job->text.size);
@@ -120,10 +185,10 @@ static int collect(void *context, void *slot, struct error *err)
     return BELT_NEXT;
 }
 
-static void *open_reader(const void *options)
+static void *open_reader(const void *siteinfo)
 {
-    (void)options;
     struct reader *reader = mem_clear(1, sizeof *reader);
+    namespaces_init(&reader->namespaces, siteinfo);
     reader->parser = page_parser_open();
     return reader;
 }
@@ -134,6 +199,7 @@ static void close_reader(void *worker)
     page_parser_close(reader->parser);
     arena_release(&reader->arena);
     body_reader_release(&reader->body);
+    namespaces_release(&reader->namespaces);
     buf_release(&reader->text);
     mem_free(reader);
 }
@@ -173,14 +239,15 @@ bool template_pass_wanted(const struct dsdata_settings *settings, const struct i
 int template_pass(const struct dsdata_settings *settings, const struct inputs *inputs, struct buf *out,
                   struct dictionary_facts *facts, struct error *err)
 {
-    static const struct feed_work work = {.work_name = "templates",
-                                          .end_name = "collect",
-                                          .work = read_group,
-                                          .end = collect,
-                                          .job_size = sizeof(struct job),
-                                          .job_release = release_job,
-                                          .worker_open = open_reader,
-                                          .worker_close = close_reader};
+    const struct feed_work work = {.work_name = "templates",
+                                   .end_name = "collect",
+                                   .work = read_group,
+                                   .end = collect,
+                                   .job_size = sizeof(struct job),
+                                   .job_release = release_job,
+                                   .worker_open = open_reader,
+                                   .worker_close = close_reader,
+                                   .worker_options = inputs->articles[0].siteinfo};
     const struct dump_state start = {0};
     struct pass pass = {.feed = feed_whole(inputs, 0), .inputs = inputs, .dictionary = dictionary_open()};
     struct resource_plan plan;
@@ -198,7 +265,7 @@ int template_pass(const struct dsdata_settings *settings, const struct inputs *i
     if (result == 0)
         result = feed_begin(&pass.feed, (struct place){0}, &start, err);
     if (result == 0)
-        *facts = dictionary_print(pass.dictionary, str_of(inputs->articles[0].code), out);
+        *facts = dictionary_print(pass.dictionary, str_of(inputs->articles[0].code), !pass.is_large, out);
     if (facts->rendered == 0)
         out->size = 0;
     dictionary_close(pass.dictionary);

@@ -275,6 +275,20 @@ static void show_text(struct wikitext *w, const struct span *span, struct render
     renders_pop(&w->renders, rendering);
 }
 
+struct template_page walk_template_page(const struct wikitext *w)
+{
+    return (struct template_page){.text = w->text,
+                                  .title = w->title,
+                                  .timestamp = w->timestamp,
+                                  .spans = &w->spans,
+                                  .language = w->options.language,
+                                  .code = w->code,
+                                  .style = w->style,
+                                  .siteinfo = w->options.siteinfo,
+                                  .templates = w->options.templates,
+                                  .in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM};
+}
+
 static void read_template(struct wikitext *w, const struct span *span)
 {
     if (is_text_in_braces(w, span)) {
@@ -282,16 +296,7 @@ static void read_template(struct wikitext *w, const struct span *span)
         walk_keep(w, w->at + 2);
         return;
     }
-    const struct template_page page = {.text = w->text,
-                                       .title = w->title,
-                                       .timestamp = w->timestamp,
-                                       .spans = &w->spans,
-                                       .language = w->options.language,
-                                       .code = w->code,
-                                       .style = w->style,
-                                       .siteinfo = w->options.siteinfo,
-                                       .templates = w->options.templates,
-                                       .in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM};
+    const struct template_page page = walk_template_page(w);
     const bool is_argument = span->kind == SPAN_ARGUMENT;
     struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)
                                              : template_render(&page, w->span, &w->renders, &w->facts->steps);

@@ -5,6 +5,8 @@
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
+#define OPEN_BOXES_MAX 16u
+
 static void read_apostrophes(struct wikitext *w)
 {
     const uint32_t limit = walk_inner_end(w);
@@ -142,6 +144,61 @@ static void skip_leak(struct wikitext *w, uint32_t end)
     walk_gap(w);
 }
 
+/* The end of the element whose opening tag ends at `from`; 0: it is not closed here. */
+static uint32_t find_element_end(struct wikitext *w, unsigned tag, uint32_t from)
+{
+    const uint32_t limit = walk_inner_end(w);
+    const char *text = w->text.data;
+    uint32_t at = from, i = w->span;
+    for (unsigned depth = 1; at < limit;) {
+        const char *next = memchr(text + at, '<', limit - at);
+        const uint32_t stop = next ? (uint32_t)(next - text) : limit;
+        while (i < w->spans.count && w->spans.items[i].end <= stop)
+            i++;
+        struct tag_found found;
+        size_t looked = 1;
+        at = stop + 1;
+        if (i < w->spans.count && w->spans.items[i].start <= stop && w->spans.items[i].kind != SPAN_LINK &&
+            w->spans.items[i].end <= limit)
+            at = w->spans.items[i].end;
+        else if (next && tag_read(str_range(next, text + limit), &found, &looked)) {
+            at = stop + (uint32_t)found.size;
+            if (found.index == tag && !found.self_closing)
+                depth += found.closing ? -1u : 1u;
+            if (depth == 0)
+                break;
+        }
+        if (at >= limit)
+            at = 0;
+        if (at == 0)
+            break;
+    }
+    w->facts->steps += (at > 0 ? at : limit) - from;
+    return at;
+}
+
+/* A box, a remark beside the text, or what nobody sees: left out with its content. Few elements may be open to the end,
+ * so that the work stays linear. */
+static bool skip_box(struct wikitext *w, const struct tag_found *found, uint32_t end)
+{
+    if (found->closing || found->self_closing || w->open_boxes == OPEN_BOXES_MAX ||
+        !tag_is_box(found->index, found->attributes))
+        return false;
+    const uint32_t close = find_element_end(w, found->index, end);
+    if (close == 0) {
+        w->open_boxes++;
+        return false;
+    }
+    const bool is_block = tags[found->index].ends_paragraph;
+    if (is_block)
+        walk_break_paragraph(w);
+    walk_skip(w, close, is_block ? FATE_TABLE : FATE_MARKUP);
+    if (!is_block)
+        walk_gap(w);
+    w->line_hides_block |= is_block;
+    return true;
+}
+
 static void read_tag(struct wikitext *w)
 {
     struct tag_found found;
@@ -160,6 +217,8 @@ static void read_tag(struct wikitext *w)
         skip_leak(w, end > 0 ? end : find_leak_end(w, rest));
         return;
     }
+    if (tag->kind <= TAG_BLOCK && skip_box(w, &found, end))
+        return;
     if (tag->kind == TAG_BREAK) {
         read_break(w, end);
     } else if (tag->kind == TAG_TAB && !found.closing) {

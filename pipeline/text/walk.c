@@ -4,17 +4,74 @@
 
 #include <assert.h>
 
+/* How many of the bytes up to `end` are the page's own. */
+static uint32_t page_bytes(struct wikitext *w, uint32_t end)
+{
+    uint32_t bytes = 0;
+    if (!w->copies)
+        return end - w->at;
+    while (w->copy < w->copy_count && w->copies[w->copy].at + w->copies[w->copy].size <= w->at)
+        w->copy++;
+    for (size_t i = w->copy; i < w->copy_count && w->copies[i].at < end; i++) {
+        const uint32_t from = w->copies[i].at > w->at ? w->copies[i].at : w->at;
+        const uint32_t to = w->copies[i].at + w->copies[i].size;
+        bytes += (to < end ? to : end) - from;
+    }
+    return bytes;
+}
+
+/* What was inserted in place of the page's bytes up to `page`, and they themselves. */
+static void trace_inserted(struct wikitext *w, struct str text, bool is_shown, uint32_t page)
+{
+    if (is_shown && text.size > 0)
+        trace_shown(w->options.trace, w->traced, w->traced, text);
+    trace_bytes(w->options.trace, w->traced, page, FATE_TEMPLATE);
+    w->traced = page;
+}
+
+static void trace_to(struct wikitext *w, uint32_t end, enum fate fate, const struct str *shown)
+{
+    struct trace *trace = w->options.trace;
+    uint32_t at = w->at;
+    if (!trace)
+        return;
+    if (!w->copies) {
+        if (shown)
+            trace_shown(trace, at, end, *shown);
+        else
+            trace_bytes(trace, at, end, fate);
+        w->traced = end;
+        return;
+    }
+    if (shown)
+        trace_shown(trace, w->traced, w->traced, *shown);
+    const bool keeps = fate == FATE_KEPT && !shown;
+    for (size_t i = w->copy; i < w->copy_count && w->copies[i].at < end; i++) {
+        const struct expand_copy *copy = &w->copies[i];
+        const uint32_t from = copy->at > at ? copy->at : at;
+        const uint32_t to = copy->at + copy->size < end ? copy->at + copy->size : end;
+        const uint32_t page = copy->from + (from - copy->at);
+        if (to <= from)
+            continue;
+        trace_inserted(w, str_range(w->text.data + at, w->text.data + from), keeps, page);
+        trace_bytes(trace, page, page + (to - from), shown ? FATE_MARKUP : fate);
+        w->traced = page + (to - from);
+        at = to;
+    }
+    if (keeps && at < end)
+        trace_inserted(w, str_range(w->text.data + at, w->text.data + end), true, w->traced);
+}
+
 static void go_to(struct wikitext *w, uint32_t end, enum fate fate)
 {
     assert(end >= w->at && end <= w->size);
-    w->facts->bytes[fate] += end - w->at;
+    w->facts->bytes[fate] += page_bytes(w, end);
     w->at = end;
 }
 
 void walk_skip(struct wikitext *w, uint32_t end, enum fate fate)
 {
-    if (w->options.trace)
-        trace_bytes(w->options.trace, w->at, end, fate);
+    trace_to(w, end, fate, NULL);
     go_to(w, end, fate);
 }
 
@@ -30,9 +87,8 @@ void walk_show(struct wikitext *w, uint32_t end, struct str shown)
 {
     walk_open_paragraph(w);
     buf_add_str(w->paragraphs.out, shown);
-    w->paragraph_bytes += end - w->at;
-    if (w->options.trace)
-        trace_shown(w->options.trace, w->at, end, shown);
+    w->paragraph_bytes += page_bytes(w, end);
+    trace_to(w, end, FATE_KEPT, &shown);
     go_to(w, end, FATE_KEPT);
 }
 
@@ -45,7 +101,7 @@ void walk_keep(struct wikitext *w, uint32_t end)
 {
     walk_open_paragraph(w);
     buf_add(w->paragraphs.out, w->text.data + w->at, end - w->at);
-    w->paragraph_bytes += end - w->at;
+    w->paragraph_bytes += page_bytes(w, end);
     walk_skip(w, end, FATE_KEPT);
 }
 
@@ -166,6 +222,7 @@ void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end
                                                 .inner_end = inner_end,
                                                 .end = end,
                                                 .start = w->at,
+                                                .traced = w->traced,
                                                 .fate = fate,
                                                 .out_start = w->paragraphs.out->size,
                                                 .kept_start = w->paragraph_bytes,
@@ -199,7 +256,7 @@ void walk_pop(struct wikitext *w)
         assert(w->paragraph_bytes >= frame->kept_start);
         count_mended(w, w->paragraph_bytes - frame->kept_start);
         if (w->options.trace)
-            trace_caption_end(w->options.trace, frame->start, fate_when_tidied(w));
+            trace_caption_end(w->options.trace, frame->traced, fate_when_tidied(w));
         w->paragraph_bytes = frame->kept_start;
         walk_gap(w);
     } else if (frame->kind == FRAME_HEADING) {

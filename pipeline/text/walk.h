@@ -14,6 +14,7 @@
 #include "pipeline/text/leaks.h"
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h"
+#include "pipeline/text/templates/expand.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/trace.h"
 #include "pipeline/text/wikitext.h"
@@ -35,7 +36,7 @@ struct walk_frame {
     enum walk_frame_kind kind;
     uint32_t inner_end, end;                     /* the shown part ends at inner_end, the construct at end */
     enum fate fate;                              /* of the bytes between them */
-    uint32_t start;                              /* where it was pushed */
+    uint32_t start, traced;                      /* where it was pushed; bytes of the page traced then */
     size_t out_start;                            /* FRAME_CAPTION: size of the text when it began */
     uint64_t kept_start;                         /* FRAME_CAPTION: kept bytes of the paragraph then */
     size_t leaks_start;                          /* FRAME_CAPTION: number of leaks then */
@@ -67,15 +68,19 @@ struct wikitext {
     struct paragraphs paragraphs;
     struct walk_frame *frames;
     size_t depth, depth_capacity;
-    struct renders renders;  /* of the templates among the frames */
-    struct unknown *unknown; /* [facts->unknown] from left to right */
-    uint32_t *open;          /* [open_count] of these, those in the open paragraph and captions, as a stack */
+    struct expander *expander; /* or NULL: calls are not expanded */
+    struct renders renders;    /* of the templates among the frames */
+    struct unknown *unknown;   /* [facts->unknown] from left to right */
+    uint32_t *open;            /* [open_count] of these, those in the open paragraph and captions, as a stack */
     size_t unknown_capacity;
     struct leaks leaks;
 
     /* From here on of the page that is read: zero when it begins. */
     struct wikitext_facts *facts;
     struct str title, timestamp, text;
+    const struct expand_copy *copies; /* where `text` is the page's own; NULL: everywhere */
+    size_t copy_count, copy;          /* copy: the first that does not end before `at` */
+    uint32_t page_size, traced;       /* bytes of the page; of these, those that the trace has */
     uint32_t at, size, span;
     uint32_t inline_depth;    /* number of frames in which a line end is a blank */
     uint32_t quotes_line_end; /* quotes_apostrophe is valid up to here */
@@ -96,6 +101,7 @@ struct wikitext {
     bool line_hides_block;    /* the line has a hidden template or picture */
     bool is_poem;             /* inside <poem> */
     unsigned poems;           /* open {{#tag:poem}} */
+    unsigned open_boxes;      /* boxes that nothing closes */
     unsigned tabs;            /* open <tabber> */
     uint32_t tabs_end;        /* no <tabber> closes before this */
     bool in_tvar;             /* inside <tvar|name>, which </> closes */
@@ -125,6 +131,7 @@ static inline uint32_t walk_inner_end(const struct wikitext *w)
     return w->depth > 0 ? w->frames[w->depth - 1].inner_end : w->size;
 }
 
+struct template_page walk_template_page(const struct wikitext *w); /* at the place of the walk */
 /* Shows the rendering of the template `span`, which ends at `end`, from `part` on. */
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t span,
                           uint32_t end);

@@ -48,6 +48,34 @@ static void walk(struct wikitext *w)
     walk_end_paragraph(w);
 }
 
+/* Replaces the text by that in which the calls of known templates are expanded. */
+static void expand(struct wikitext *w, const struct page *page)
+{
+    const struct template_page source = walk_template_page(w);
+    struct str text;
+    w->copies = NULL;
+    w->page_size = (uint32_t)page->text.size;
+    w->copy = w->traced = 0;
+    if (!w->expander || !expand_page(w->expander, &source, &text, &w->copies, &w->copy_count, &w->facts->steps))
+        return;
+    w->facts->steps += w->spans.steps + w->size;
+    w->text = text;
+    w->size = (uint32_t)text.size;
+    spans_find(&w->spans, &w->magic, w->variants != NULL, text);
+}
+
+/* The calls that were expanded are what is left of the page. */
+static void finish_fates(struct wikitext *w)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < FATES; i++)
+        bytes += w->facts->bytes[i];
+    assert(bytes <= w->page_size && (w->copies || bytes == w->page_size));
+    w->facts->bytes[FATE_TEMPLATE] += w->page_size - bytes;
+    if (w->options.trace)
+        trace_bytes(w->options.trace, w->traced, w->page_size, FATE_TEMPLATE);
+}
+
 void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out, struct wikitext_facts *facts)
 {
     *facts = (struct wikitext_facts){0};
@@ -76,7 +104,8 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
                                                 .namespaces = &w->namespaces},
                             w->options.kinds);
 
-    signs_find(&w->signs, &w->stops, page->text);
+    expand(w, page);
+    signs_find(&w->signs, &w->stops, w->text);
     for (size_t i = 0; i < w->spans.count && w->magic.wide; i++)
         if (w->spans.items[i].kind == SPAN_MAGIC)
             signs_add(&w->signs, w->spans.items[i].start);
@@ -94,10 +123,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
     facts->steps += w->spans.steps + w->paragraphs.steps + w->size;
     /* Every byte of the page has one fate, so the figures of a report add up to the text that was read. */
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < FATES; i++)
-        bytes += facts->bytes[i];
-    assert(bytes == page->text.size);
+    finish_fates(w);
 }
 
 struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX], struct str *text,
@@ -133,6 +159,8 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     w->style = number_style_find(w->code);
     w->paragraphs.keep = options->keep;
     namespaces_init(&w->namespaces, options->siteinfo);
+    if (options->templates)
+        w->expander = expander_open(options->templates, &w->namespaces, &w->magic);
     for (unsigned char byte = 0; byte < ' '; byte++)
         if (byte != '\t')
             sign_set_add(&w->stops, byte);
@@ -147,6 +175,7 @@ void wikitext_close(struct wikitext *w)
 {
     if (!w)
         return;
+    expander_close(w->expander);
     namespaces_release(&w->namespaces);
     spans_release(&w->spans);
     signs_release(&w->signs);

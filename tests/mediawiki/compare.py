@@ -38,10 +38,10 @@ NOT_TEXT = {
         messagebox ambox mbox tmbox ombox cmbox fmbox imbox notice portable-infobox sistersitebox side-box mbox-small
         toc tocnumber hatnote dablink rellink noprint metadata navigation-not-searchable mw-indicators mw-indicator
         coordinates geo-nondefault mw-editsection editsection references reflist refbegin mw-references-wrap
-        reference-text mw-cite-backlink Inline-Template cite_error mw-ext-cite-error thumb gallery gallerybox gallerytext
-        thumbcaption mod-gallery ds-picture floatright floatleft tright tleft listen haudio mediaContainer catlinks
-        CategoryTreeTag CategoryTreeSection mw-empty-elt mw-collapsible-toggle mw-inputbox-centered error ds-listing
-        autonumber""".split()),
+        reference-text mw-cite-backlink Inline-Template cite_error mw-ext-cite-error thumb gallery gallerybox
+        gallerytext thumbcaption mod-gallery ds-picture floatright floatleft tright tleft listen haudio mediaContainer
+        catlinks CategoryTreeTag CategoryTreeSection mw-empty-elt mw-collapsible-toggle mw-inputbox-centered error
+        ds-listing autonumber""".split()),
     "role": {"navigation", "complementary", "note"},
     "id": {"toc", "coordinates"},
 }
@@ -53,7 +53,8 @@ ONE = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U000200
 WORD = re.compile(f"{UNKNOWN}|[{ONE}]|[^\\W{ONE}]+|[^\\w\\s]")
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\u202a\u202b\u202c\u202d\u202e\u2066\u2067"
                                    "\u2068\u2069\ufeff\u00ad\ufe0e\ufe0f"))
-MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s+[a-zA-Z:-]+\s*=[^<>]{0,300}|\s*)/?>|\{\{|\}\}|\[\[|\]\]|\{\||\|\}|"
+MARKUP = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s+[a-zA-Z:-]+\s*=[^<>]{0,300}|\s*)/?>|"
+                    r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}|"
                     r"'''?|(?<!\w)__[^\W_]+__(?!\w)|&[a-zA-Z]{2,8};|&#\d+;")
 
 
@@ -129,6 +130,7 @@ def shown(page, template_names):
     reader.feed(page)
     reader.close()
     text = re.sub("__[A-Z_]+__", "", reader.text)  # switches of extensions that this MediaWiki lacks
+    text = re.sub(r"\{\{\{[^{}\n]*\}\}\}", "", text)  # a parameter that no call gives: a mistake, left out
     lines = (re.sub(r"\s+", " ", plain(line)).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
 
@@ -210,7 +212,8 @@ class Totals:
             kind = self.kinds[source_of(lost, extra, page["calls"])]
             kind[0] += len(lost)
             kind[1] += len(extra)
-            kind[2] = kind[2] or f"{page['title']}: {' '.join(before)} [-{' '.join(lost[:12])}-] [+{' '.join(extra[:12])}+]"
+            kind[2] = kind[2] or (f"{page['title']}: {' '.join(before)} [-{' '.join(lost[:12])}-] "
+                                  f"[+{' '.join(extra[:12])}+]")
 
     def print(self, worst, kinds):
         for _, title, lost, extra, words, found in sorted(self.worst, key=lambda page: -page[0])[:worst]:
@@ -221,8 +224,9 @@ class Totals:
         for name, (lost, extra, example) in ranked[:kinds]:
             print(f"{name}: lost {lost}, extra {extra}; {example}")
         thousand = 1000 / max(self.words, 1)
-        print(f"{self.pages} pages, {self.words} words: lost {self.lost * thousand:.2f}, extra {self.extra * thousand:.2f} "
-              f"per 1,000; equal {100 * self.equal / max(self.pages, 1):.1f} %; markup {self.markup} on "
+        print(f"{self.pages} pages, {self.words} words: lost {self.lost * thousand:.2f}, "
+              f"extra {self.extra * thousand:.2f} per 1,000; "
+              f"equal {100 * self.equal / max(self.pages, 1):.1f} %; markup {self.markup} on "
               f"{self.markup_pages} pages; absent {self.absent} pages ({self.absent_words} words); "
               f"not rendered {self.failed}")
 

@@ -39,8 +39,8 @@ class Wiki:
         kinds = [self.plain] * 4 + [self.bold, self.italics, self.link, self.piped_link, self.external, self.entity,
                                     self.nowiki, self.comment]
         if depth < 3:
-            kinds += [self.span, self.ref, self.small, self.call, self.call, self.call, self.if_, self.switch, self.expr,
-                      self.ifeq, self.case, self.abbr, self.line_break]
+            kinds += [self.span, self.ref, self.small, self.call, self.call, self.call, self.if_, self.switch,
+                      self.expr, self.ifeq, self.case, self.abbr, self.line_break]
             if self.parameters:
                 kinds += [self.parameter] * 6
         return self.random.choice(kinds)(depth)
@@ -61,8 +61,7 @@ class Wiki:
         return f"[[{self.word().capitalize()}]]" + self.pick("", "", self.word())
 
     def piped_link(self, depth):
-        inner = self.words() if depth > 2 else self.pick(self.words(), self.run(3, 1, 2))
-        return f"[[{self.words().capitalize()}|{inner}]]".replace("[[", "[[", 1)
+        return f"[[{self.words().capitalize()}|{self.pick(self.words(), self.bold(depth), self.italics(depth))}]]"
 
     def external(self, depth):
         url = "http://example.org/" + self.word()
@@ -84,8 +83,8 @@ class Wiki:
         value = self.word()
         if self.parameters and self.chance(0.5):
             value = self.pick(self.parameter(depth + 1), "{{#if:{{{1|}}}|" + self.word() + "}}")
-        return self.pick(f'class="{value}"', f"title='{value}'", f'style="color:{value};"', f'lang="fr" class="{value}"',
-                         "")
+        return self.pick(f'class="{value}"', f"title='{value}'", f'style="color:{value};"',
+                         f'lang="fr" class="{value}"', "")
 
     def span(self, depth):
         return f"<span {self.attributes(depth)}>{self.run(depth)}</span>"
@@ -101,7 +100,8 @@ class Wiki:
         return self.word() + self.pick("<br>", "<br />", "<br/>", "<br clear=all>") + self.word()
 
     def ref(self, depth):
-        return self.word() + self.pick(f"<ref>{self.run(depth)}</ref>", f'<ref name="{self.word()}" group="{self.word()}" />',
+        return self.word() + self.pick(f"<ref>{self.run(depth)}</ref>",
+                                       f'<ref name="{self.word()}" group="{self.word()}" />',
                                        f'<ref name="{self.word()}">{self.words()}</ref>')
 
     # ----------------------------------------------------------------------------------------------------- functions
@@ -121,11 +121,11 @@ class Wiki:
     def switch(self, depth):
         lines = [f"|{self.pick('a', 'b', '1', 'fo', '')} = {self.run(depth)}" for _ in range(2)]
         tail = self.pick(f"|#default = {self.run(depth)}", f"|{self.words()}", "")
-        return "{{#switch:" + self.pick(self.condition(depth), "a", "b") + "".join(lines) + "|c|d=" + self.words() + tail + "}}"
+        value = self.pick(self.condition(depth), "a", "b")
+        return "{{#switch:" + value + "".join(lines) + "|c|d=" + self.words() + tail + "}}"
 
     def expr(self, _):
-        return "{{#expr:" + self.pick("1+2", "7*6", "10/4", "2^8", "7 mod 3", "round 3.7", "(1+2)*3", "1 = 1") .replace(
-            "round 3.7", "3.7 round 0") + "}}"
+        return "{{#expr:" + self.pick("1+2", "7*6", "10/4", "2^8", "7 mod 3", "3.7 round 0", "(1+2)*3", "1 = 1") + "}}"
 
     def case(self, depth):
         return "{{" + self.pick("lc", "uc", "ucfirst", "lcfirst") + ":" + self.words() + "}}"
@@ -143,7 +143,8 @@ class Wiki:
         for _ in range(self.random.randint(0, 3)):
             value = self.pick(self.words(), self.run(depth + 1, 1, 2))
             arguments += self.pick("|", "|", "|name=", "|other name = ", "|\n", "| 1 = ", "\n| name = ") + value
-        return "{{" + self.pick(name, name, "Template:" + name, name.lower(), f" {name} ") + arguments + self.pick("", "\n" if arguments else "") + "}}"
+        typed = self.pick(name, name, "Template:" + name, name.lower(), f" {name} ")
+        return "{{" + typed + arguments + self.pick("", "\n" if arguments else "") + "}}"
 
     def body(self):
         """What a template shows: mostly inline, sometimes blocks."""
@@ -154,7 +155,8 @@ class Wiki:
         frame = self.pick("{}", "{}<noinclude>{doc}</noinclude>", "{}<noinclude>\n{doc}\n</noinclude>",
                           "<noinclude>{doc}</noinclude>{}", "<includeonly>{}</includeonly><noinclude>{doc}</noinclude>",
                           "{doc} <onlyinclude>{}</onlyinclude> {doc}", "{}<noinclude/>", "{}<!-- {doc} -->",
-                          "{}<noinclude>{doc}", "<onlyinclude>{}</onlyinclude>{doc}<onlyinclude>" + self.words() + "</onlyinclude>")
+                          "{}<noinclude>{doc}",
+                          "<onlyinclude>{}</onlyinclude>{doc}<onlyinclude>" + self.words() + "</onlyinclude>")
         return frame.replace("{doc}", document).replace("{}", text)
 
     def block_body(self, depth):
@@ -181,8 +183,8 @@ class Wiki:
         return self.words().capitalize() + " " + self.run(depth, 2, 5) + " " + self.words() + "."
 
     def block(self):
-        return self.pick(*[self.paragraph] * 5, self.list, self.definitions, self.heading, self.table, self.pre, self.quote,
-                         self.alone, self.alone, self.indented, self.div, self.picture)()
+        return self.pick(*[self.paragraph] * 5, self.list, self.definitions, self.heading, self.table, self.pre,
+                         self.quote, self.alone, self.alone, self.indented, self.div, self.picture)()
 
     def paragraph(self):
         return " ".join(self.sentence() for _ in range(self.random.randint(1, 3)))
@@ -220,7 +222,8 @@ class Wiki:
         return f"[[File:{self.word()}.jpg|thumb|{self.run(0)}]]\n{self.paragraph()}"
 
     def page(self):
-        return "\n\n".join([self.paragraph()] + [self.block() for _ in range(self.random.randint(2, 6))] + [self.paragraph()])
+        blocks = [self.block() for _ in range(self.random.randint(2, 6))]
+        return "\n\n".join([self.paragraph(), *blocks, self.paragraph()])
 
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">

@@ -3,9 +3,10 @@
 #
 #     tests/mediawiki/render.sh DUMP LANG FOLDER [PAGES]
 #
-# writes FOLDER/pages.jsonl, and what the wiki is to pages.jsonl.site: one line {"title", "html", "calls"} for each page of the main namespace, or for PAGES of
-# them, chosen by a hash of their titles. "calls" are the template calls of the page's own text, each with its source,
-# what it shows, and the Lua modules that it runs. Exits with 77 if MediaWiki or a part of it is not installed.
+# writes FOLDER/pages.jsonl, and to pages.jsonl.site what the wiki is. A line {"title", "html", "calls"} stands for each
+# page of the main namespace, or for PAGES of them, chosen by a hash of their titles. "calls" are the template calls of
+# the page's own text, each with its source, what it shows, and the Lua modules that it runs. Exits with 77 if MediaWiki
+# or a part of it is not installed.
 #
 # MediaWiki is Debian's (1.39, with Scribunto). It needs no web server and no network; its database is an SQLite file in
 # DS_WIKI_DATA, by default /dev/shm because imports are slow on disks. The clock stands at the dump's last revision, so

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Copies a dump (stdin) to one that MediaWiki can import (stdout), and writes what the wiki is to a JSON file.
 
-    select_pages.py SITE.json < DUMP.xml > SELECTED.xml
+    select_pages.py SITE < DUMP.xml > SELECTED.xml
 
 Left out: talk pages, pages of users, and content models that a plain MediaWiki does not know."""
 

@@ -121,3 +121,83 @@ bool tag_read(struct str text, struct tag_found *found, size_t *looked)
     found->size = end + 1;
     return true;
 }
+
+/* Finds a value of an attribute that begins with one of `starts`, as a word. */
+static bool has_word(struct str attributes, const char *const *starts, size_t count)
+{
+    for (size_t at = 0; at < attributes.size; at++) {
+        if (at > 0 && (is_name_byte(attributes.data[at - 1]) || attributes.data[at - 1] == '_'))
+            continue;
+        for (size_t i = 0; i < count; i++)
+            if (str_starts((struct str){attributes.data + at, attributes.size - at}, str_of(starts[i])))
+                return true;
+    }
+    return false;
+}
+
+bool tag_is_box(unsigned index, struct str attributes)
+{
+    static const char *const classes[] = {"infobox",
+                                          "navbox",
+                                          "ambox",
+                                          "mbox",
+                                          "hatnote",
+                                          "dablink",
+                                          "sidebar",
+                                          "metadata",
+                                          "wikitable",
+                                          "toccolours",
+                                          "thumb",
+                                          "sistersite",
+                                          "bandeau",
+                                          "homonymie",
+                                          "rellink",
+                                          "messagebox",
+                                          "taxobox",
+                                          "navframe",
+                                          "vertical-navbox",
+                                          "succession-box",
+                                          "portable-infobox",
+                                          "noprint",
+                                          "inline-template",
+                                          "need_ref_tag",
+                                          "navigation-not-searchable",
+                                          "tright",
+                                          "tleft",
+                                          "floatright",
+                                          "floatleft",
+                                          "ombox",
+                                          "tmbox",
+                                          "cmbox",
+                                          "fmbox",
+                                          "imbox",
+                                          "portalbox",
+                                          "mw-editsection",
+                                          "mw-collapsible-toggle",
+                                          "geo-nondefault"};
+    static const char *const roles[] = {"role=\"note", "role=\"navigation", "role=\"complementary"};
+    static const char *const styles[] = {"display:none", "visibility:hidden", "float:left",
+                                         "float:right",  "position:absolute", "position:fixed"};
+    static const char *const errors[] = {"error", "reference"};
+    char lower[512];
+    size_t size = 0;
+    for (size_t i = 0; i < attributes.size && size < sizeof lower; i++) {
+        const char byte = attributes.data[i];
+        lower[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte == '\'' ? '"' : byte);
+    }
+    const struct str text = {lower, size};
+    if (str_find(text, STR("class")) != SIZE_MAX && (has_word(text, classes, sizeof classes / sizeof *classes)))
+        return true;
+    if (str_find(text, STR("class=\"error")) != SIZE_MAX ||
+        (strcmp(tags[index].name, "sup") == 0 && has_word(text, errors, 2)))
+        return true;
+    if (str_find(text, STR("role")) != SIZE_MAX && has_word(text, roles, sizeof roles / sizeof *roles))
+        return true;
+    if (str_find(text, STR("style")) == SIZE_MAX)
+        return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < size; i++)
+        if (lower[i] != ' ')
+            lower[kept++] = lower[i];
+    return has_word((struct str){lower, kept}, styles, sizeof styles / sizeof *styles);
+}

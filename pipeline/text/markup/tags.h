@@ -55,4 +55,8 @@ size_t tag_include(struct str text);
  * bytes examined. */
 bool tag_read(struct str text, struct tag_found *found, size_t *looked);
 
+/* Do the attributes of a tag of tags[index] say that it is a box, a remark beside the text, or hidden: by class,
+ * role or style? */
+bool tag_is_box(unsigned index, struct str attributes);
+
 #endif

@@ -55,7 +55,7 @@ static bool is_numeric(struct str text, double *number)
 }
 
 /* Compares like the parser functions: numbers by value. */
-static bool are_equal(struct str left, struct str right)
+bool values_equal(struct str left, struct str right)
 {
     double a, b;
     return str_equal(left, right) || (is_numeric(left, &a) && is_numeric(right, &b) && a == b);
@@ -73,7 +73,7 @@ static bool render_ifeq(struct call *call)
     const struct str left = call_value(call, "0"), right = call_value(call, "1");
     if (call->is_opaque)
         return false;
-    return show_choice(call, call_argument(call, are_equal(left, right) ? "2" : "3"));
+    return show_choice(call, call_argument(call, values_equal(left, right) ? "2" : "3"));
 }
 
 /* {{#expr: 2 * 3 round 1 }} */
@@ -116,7 +116,7 @@ static bool render_switch(struct call *call)
             call->page->spans->items[argument->child].start < (uint32_t)(equals - page.data))
             return false;
         const struct str key = str_trim(equals ? str_range(text.data, equals) : text);
-        falls |= are_equal(key, wanted);
+        falls |= values_equal(key, wanted);
         struct argument value = *argument;
         if (equals) {
             value.from = (uint32_t)(equals - page.data) + 1;

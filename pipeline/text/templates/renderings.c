@@ -9,8 +9,9 @@
 
 #include <stdlib.h>
 
-#define FILE_BYTES_MAX (64u << 20) /* the same as in pipeline/build/template_pass.h */
-#define ALIASES_MAX    8u          /* longest chain of aliases */
+#define FILE_BYTES_MAX (256u << 20) /* the same as in pipeline/build/template_pass.h */
+#define WIKITEXT       STR("@wikitext")
+#define ALIASES_MAX    8u /* longest chain of aliases */
 
 #define GIVEN(name) {#name, render_##name, true},
 #define OURS(name)  {#name, render_##name, false},
@@ -62,6 +63,16 @@ const struct rendering_row *templates_find(const struct templates *templates, st
         row = i < ALIASES_MAX ? find_row(templates, *name) : NULL;
     }
     return row;
+}
+
+size_t templates_count(const struct templates *templates)
+{
+    return templates ? templates->count : 0;
+}
+
+size_t templates_index(const struct templates *templates, const struct rendering_row *row)
+{
+    return (size_t)(row - templates->rows);
 }
 
 /* The end of the argument's name after the '$' at pattern[at]; 0 if it is invalid. */
@@ -143,7 +154,23 @@ static const char *bind(struct rendering_row *row, struct str name)
         return NULL;
     }
     return "an @ must be followed by box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, "
-           "unit or val; a literal @ is \\@";
+           "unit, val or wikitext; a literal @ is \\@";
+}
+
+/* The wikitext after "@wikitext ": \n is a line end, \s a blank, \\ a backslash. */
+static struct str read_body(struct templates *templates, struct str text)
+{
+    char *body = arena_alloc(&templates->arena, text.size + 1);
+    size_t size = 0;
+    for (size_t at = text.size > 0; at < text.size; at++) {
+        char byte = text.data[at];
+        if (byte == '\\' && at + 1 < text.size) {
+            byte = text.data[++at];
+            byte = byte == 'n' ? '\n' : byte == 's' ? ' ' : byte;
+        }
+        body[size++] = byte;
+    }
+    return (struct str){body, size};
 }
 
 /* What is wrong with the text after the name's '=', or NULL. */
@@ -157,6 +184,11 @@ static const char *read_rendering(struct templates *templates, struct str text, 
         return target.size == 0 ? "=> must be followed by the name of another template" : NULL;
     }
     text = str_trim(text);
+    if (str_starts(text, WIKITEXT) && (text.size == WIKITEXT.size || text.data[WIKITEXT.size] == ' ')) {
+        row->kind = RENDERING_WIKITEXT;
+        row->pattern = read_body(templates, (struct str){text.data + WIKITEXT.size, text.size - WIKITEXT.size});
+        return NULL;
+    }
     if (str_starts(text, STR("@")))
         return bind(row, (struct str){text.data + 1, text.size - 1});
     row->kind = RENDERING_PATTERN;

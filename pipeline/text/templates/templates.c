@@ -199,6 +199,8 @@ static bool template_resolve(struct call *call, uint32_t index)
 {
     const struct str code = call->page->code;
     const struct rendering_row *said = templates_find(call->page->templates, &call->name);
+    if (said && said->kind == RENDERING_WIKITEXT) /* its body needs what cannot be computed: expand.h */
+        said = NULL;
     call->has_pattern = said != NULL;
     if (said && said->kind != RENDERING_MARK)
         return show_added(call, index, said);

@@ -1,7 +1,7 @@
-/* What a template shows. A template's span gives nothing (most templates say nothing in running text, and are dropped),
- * or a row of parts: texts, and arguments as places in the page, which the walk then reads as part of it. Templates are
- * never expanded: what we know about them is a table of renderings (data/templates), so a template cannot make text
- * grow or loop.
+/* What a template shows that was not expanded (expand.h). Its span gives nothing (most templates say nothing in running
+ * text, and are dropped), or a row of parts: texts, and arguments as places in the page, which the walk then reads as
+ * part of it. What we know about such templates is a table of renderings (data/templates), so a template cannot make
+ * text grow or loop.
  *
  * A rendering is a pattern, "$1 ($2)", or a function. In a pattern
  *
@@ -32,9 +32,9 @@
 
 /* Renderings that a user adds; they take precedence over ours. */
 struct templates;
-/* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a
- * comment, a name may stand once); a mistake is an error with its line. *hash: of the file's bytes, 16 hexadecimal
- * digits. */
+/* Reads a file of lines "name = pattern", "name = @wikitext body", "name => other name" or "name = @renderer"
+ * (renderings.h; '#' begins a comment, a name may stand once); a mistake is an error with its line. *hash: of the
+ * file's bytes, 16 hexadecimal digits. */
 int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
 /* The same from the file's text. */
 int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
