@@ -225,11 +225,6 @@ void rendezvous_close(struct rendezvous *rendezvous)
     rendezvous_free(rendezvous);
 }
 
-uint32_t rendezvous_rank(const struct rendezvous *rendezvous)
-{
-    return rendezvous ? rendezvous->options.rank : 0;
-}
-
 uint32_t rendezvous_size(const struct rendezvous *rendezvous)
 {
     return rendezvous ? rendezvous->options.size : 1;

@@ -73,7 +73,6 @@ int rendezvous_open(struct rendezvous **rendezvous, const struct rendezvous_opti
  * note. */
 void rendezvous_close(struct rendezvous *rendezvous);
 
-uint32_t rendezvous_rank(const struct rendezvous *rendezvous); /* 0 for a single process */
 uint32_t rendezvous_size(const struct rendezvous *rendezvous); /* 1 for a single process */
 /* The address at which the others reach this process: the near end of its line to rank 0. Processes on rank 0's machine
  * have the address under which other machines see that machine, if there are other machines. "127.0.0.1" for a single

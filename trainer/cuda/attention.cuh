@@ -8,7 +8,6 @@
 
 #define HEAD_SIZE TILE_WIDTH
 #define LOG2_E    1.4426950408889634f
-#define LN_2      0.6931471805599453f
 
 struct attention_operands {
     void *context;   /* [R, hidden]: written forward, read backward */

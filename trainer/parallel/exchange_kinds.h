@@ -35,7 +35,6 @@ struct exchange_update {
 
 /* A function that is NULL does nothing. */
 struct exchange_kind {
-    const char *name;
     bool every_pass; /* gradients are sent in every pass, not in the last only */
     void (*bytes)(const struct exchange_options *options, struct exchange_bytes *bytes); /* adds */
     void (*open)(struct gradient_exchange *x);

@@ -109,7 +109,6 @@ static int end_serving(struct gradient_exchange *x, struct error *err)
 }
 
 const struct exchange_kind exchange_onebit = {
-    .name = "onebit",
     .bytes = bytes,
     .join = join,
     .begin = begin,

@@ -40,10 +40,9 @@ int whole_update(struct gradient_exchange *x, const struct exchange_update *how,
     return 0;
 }
 
-const struct exchange_kind exchange_alone = {.name = "alone", .update = whole_update};
+const struct exchange_kind exchange_alone = {.update = whole_update};
 
 const struct exchange_kind exchange_all_reduce = {
-    .name = "all_reduce",
     .bytes = sum_bytes,
     .join = sum_join,
     .begin = sum_begin,

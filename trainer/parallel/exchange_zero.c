@@ -39,7 +39,6 @@ static void bytes_of_sums(const struct exchange_options *options, struct exchang
 }
 
 const struct exchange_kind exchange_zero1 = {
-    .name = "zero1",
     .bytes = bytes_of_sums,
     .open = open_zero,
     .join = join_zero,
@@ -78,7 +77,6 @@ static int finish_zero2(struct gradient_exchange *x, int64_t *refused, struct er
 }
 
 const struct exchange_kind exchange_zero2 = {
-    .name = "zero2",
     .every_pass = true,
     .bytes = bytes_of_zero2,
     .open = open_zero,

@@ -18,11 +18,6 @@ static const struct exchange_kind *kind_of(const struct exchange_options *option
     return options->size > 1 || recipe->part > 0 ? &exchange_all_reduce : &exchange_alone;
 }
 
-const char *exchange_name(const struct exchange_options *options)
-{
-    return kind_of(options)->name;
-}
-
 struct exchange_bytes exchange_bytes(const struct exchange_options *options)
 {
     struct exchange_bytes bytes = {0};

@@ -44,8 +44,6 @@ struct exchange_options {
 
 struct gradient_exchange;
 
-/* "all_reduce" */
-const char *exchange_name(const struct exchange_options *options);
 /* Bytes of the device's memory, beside the model's. */
 struct exchange_bytes {
     uint64_t moments, gradients; /* for updates; for gradients that the model does not hold, and for sums */

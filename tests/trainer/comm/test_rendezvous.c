@@ -198,7 +198,7 @@ static int talk(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
     struct buf value = {0};
     char key[32];
     int result = 0;
-    if (rendezvous_rank(rendezvous) != rank || rendezvous_address(rendezvous)[0] == '\0')
+    if (rendezvous_address(rendezvous)[0] == '\0')
         return (fail)(err, ERR_BUG, "rank or address is wrong");
     for (unsigned turn = 0; turn < 3; turn++)
         TRY(exchange_some(rendezvous, rank, turn, err));
