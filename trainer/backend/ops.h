@@ -132,7 +132,7 @@ struct ops {
     struct ops_facts facts;   /* its strings live as long as the backend */
     char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, own products), 2 threads" */
     uint64_t memory;          /* total bytes of the device's memory; 0: it uses the host's */
-    uint64_t rest;            /* the part of it that allocate can give; other programs may use the device too */
+    uint64_t free_bytes;      /* the part of it that allocate can give; other programs may use the device too */
     int32_t wave_rows;        /* products are fastest with multiples of this many rows; 0: any */
     bool late;                /* ops return before they are done; read a step's results one step later */
 

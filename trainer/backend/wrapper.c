@@ -85,7 +85,7 @@ void wrapper_init(struct wrapper *wrapper, struct ops *inner)
         .real_size = inner->real_size,
         .facts = inner->facts,
         .memory = inner->memory,
-        .rest = inner->rest,
+        .free_bytes = inner->free_bytes,
         .wave_rows = inner->wave_rows,
         .late = inner->late,
         .close = close_both,

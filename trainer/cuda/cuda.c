@@ -10,9 +10,9 @@
 
 /* ---- what is there ---- */
 
-static int look(struct cuda_facts *facts, struct error *err)
+static int probe(struct cuda_facts *facts, struct error *err)
 {
-    struct cudaDeviceProp card;
+    struct cudaDeviceProp prop;
     int count = 0, driver = 0;
     *facts = (struct cuda_facts){.products = cublasLtGetVersion()};
     cudaRuntimeGetVersion(&facts->runtime);
@@ -28,18 +28,18 @@ static int look(struct cuda_facts *facts, struct error *err)
              facts->driver % 1000 / 10, status == cudaSuccess ? "none is there" : cudaGetErrorString(status));
         return hint(err, "--device cpu needs none; CUDA_VISIBLE_DEVICES says which GPUs a program sees");
     }
-    if (cudaGetDeviceProperties(&card, 0) != cudaSuccess)
+    if (cudaGetDeviceProperties(&prop, 0) != cudaSuccess)
         return fail(err, ERR_RESOURCE, "the GPU does not answer: %s", cudaGetErrorString(cudaGetLastError()));
     facts->count = count;
-    snprintf(facts->name, sizeof facts->name, "%.63s", card.name);
-    memcpy(facts->uuid, card.uuid.bytes, sizeof facts->uuid);
-    facts->major = card.major;
-    facts->minor = card.minor;
-    facts->processors = card.multiProcessorCount;
-    facts->memory = card.totalGlobalMem;
-    if (card.major < 8)
-        return fail(err, ERR_RESOURCE, "%s has compute capability %d.%d; 8.0 is the minimum", facts->name, card.major,
-                    card.minor);
+    snprintf(facts->name, sizeof facts->name, "%.63s", prop.name);
+    memcpy(facts->uuid, prop.uuid.bytes, sizeof facts->uuid);
+    facts->major = prop.major;
+    facts->minor = prop.minor;
+    facts->processors = prop.multiProcessorCount;
+    facts->memory = prop.totalGlobalMem;
+    if (prop.major < 8)
+        return fail(err, ERR_RESOURCE, "%s has compute capability %d.%d; 8.0 is the minimum", facts->name, prop.major,
+                    prop.minor);
     return 0;
 }
 
@@ -47,13 +47,13 @@ static int look(struct cuda_facts *facts, struct error *err)
 
 /* Memory needed besides what is allocated: for batches, and for the library's kernels, which are loaded at their first
  * use. An estimate. */
-#define MEMORY_BESIDE ((size_t)256 << 20)
+#define MEMORY_RESERVE ((size_t)256 << 20)
 
-static uint64_t rest_of_memory(void)
+static uint64_t free_memory(void)
 {
-    size_t rest = 0, all = 0;
-    CHECK(cudaMemGetInfo(&rest, &all));
-    return rest > MEMORY_BESIDE ? rest - MEMORY_BESIDE : 0;
+    size_t free_bytes = 0, all = 0;
+    CHECK(cudaMemGetInfo(&free_bytes, &all));
+    return free_bytes > MEMORY_RESERVE ? free_bytes - MEMORY_RESERVE : 0;
 }
 
 static void *allocate(struct device *device, size_t bytes)
@@ -61,10 +61,10 @@ static void *allocate(struct device *device, size_t bytes)
     void *memory;
     const cudaError_t status = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
     if (status == cudaErrorMemoryAllocation) {
-        size_t rest = 0, all = 0;
-        CHECK(cudaMemGetInfo(&rest, &all));
+        size_t free_bytes = 0, all = 0;
+        CHECK(cudaMemGetInfo(&free_bytes, &all));
         die(ERR_RESOURCE, "the GPU does not have %.1f GB left, only %.1f of %.1f; a smaller --micro-batch needs less",
-            (double)bytes * 1e-9, (double)rest * 1e-9, (double)all * 1e-9);
+            (double)bytes * 1e-9, (double)free_bytes * 1e-9, (double)all * 1e-9);
     }
     CHECK(status);
     CHECK(cudaMemsetAsync(memory, 0, bytes, device->stream));
@@ -104,7 +104,7 @@ static void wait_all(struct device *device)
 static void begin_step(struct device *device, uint64_t step)
 {
     (void)device;
-    doing_step(step);
+    op_trace_step(step);
 }
 
 static void send_bytes(struct device *device, int slot, const void *memory, size_t bytes)
@@ -202,7 +202,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
 {
     struct cuda_facts facts;
     assert(precision < PRECISION_FP64);
-    if (look(&facts, err) < 0)
+    if (probe(&facts, err) < 0)
         return NULL;
     struct products *products = products_open(precision, tune, err);
     if (!products)
@@ -227,7 +227,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
                                            .unit = "multiprocessor",
                                            .units = facts.processors};
     device->ops.memory = facts.memory;
-    device->ops.rest = rest_of_memory();
+    device->ops.free_bytes = free_memory();
     device->ops.wave_rows = facts.processors * TILE_ROWS;
     return &device->ops;
 }
@@ -235,7 +235,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
 extern __attribute__((visibility("default"))) const struct cuda_module dstrain_cuda;
 const struct cuda_module dstrain_cuda = {
     .interface = CUDA_INTERFACE,
-    .look = look,
+    .probe = probe,
     .open = open_cuda,
     .tune = tune_make,
 };

@@ -40,7 +40,7 @@ struct tune_sizes {
 struct cuda_module {
     int interface; /* CUDA_INTERFACE; the first member in every version */
     /* ERR_RESOURCE: no driver or no GPU; *facts has what was found all the same. */
-    int (*look)(struct cuda_facts *facts, struct error *err);
+    int (*probe)(struct cuda_facts *facts, struct error *err);
     /* `tune` is a table of product algorithms (product.h), or NULL: the library's first choices. */
     struct ops *(*open)(enum precision precision, const char *tune, struct error *err);
     /* Times the ways to compute a model's products, uses the fastest from now on, and appends them to `table`, which

@@ -1,11 +1,11 @@
 /* The state of the backend, and what its host files share. One stream computes; a second one uploads batches. An error
- * of CUDA at work is fatal: CHECK (doing.h) exits with code 7. */
+ * of CUDA at work is fatal: CHECK (op_trace.h) exits with code 7. */
 #ifndef TRAINER_CUDA_DEVICE_H
 #define TRAINER_CUDA_DEVICE_H
 
 #include "base/error.h"
 #include "trainer/cuda/cuda.h"
-#include "trainer/cuda/doing.h"
+#include "trainer/cuda/op_trace.h"
 #include "trainer/cuda/kernels.h"
 
 #include <assert.h>

@@ -16,7 +16,7 @@ static void blas_check(cublasStatus_t status, const char *call)
     char where[320];
     if (status == CUBLAS_STATUS_SUCCESS)
         return;
-    doing_say(where, sizeof where);
+    op_trace_text(where, sizeof where);
     die(ERR_RESOURCE, "cuBLASLt: %s in %s, seen by %s", cublasLtGetStatusString(status), where, call);
 }
 

@@ -49,7 +49,7 @@ static const struct cuda_module *cuda_module(struct error *err)
 
 #endif
 
-int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err)
+int backend_probe(enum device_kind device, struct cuda_facts *facts, struct error *err)
 {
     struct cuda_facts unwanted;
     if (facts)
@@ -57,7 +57,7 @@ int backend_look(enum device_kind device, struct cuda_facts *facts, struct error
     if (device == DEVICE_CPU)
         return 0;
     const struct cuda_module *module = cuda_module(err);
-    return module ? module->look(facts ? facts : &unwanted, err) : -1;
+    return module ? module->probe(facts ? facts : &unwanted, err) : -1;
 }
 
 unsigned backend_cards(void)
@@ -76,7 +76,7 @@ unsigned backend_cards(void)
 enum device_kind backend_default(void)
 {
     struct error why;
-    if (backend_look(DEVICE_CUDA, NULL, &why) == 0)
+    if (backend_probe(DEVICE_CUDA, NULL, &why) == 0)
         return DEVICE_CUDA;
     if (built_in && backend_cards() > 0)
         log_warn("computing on the CPU, though there is an NVIDIA card: %s", why.text);

@@ -17,10 +17,10 @@ const char *backend_text(void); /* "cuda built in", for --version */
 
 /* Whether a backend can be opened. ERR_USAGE: CUDA is not built in. ERR_RESOURCE: the module, the driver or the GPU is
  * missing; *facts (may be NULL) say what was found. */
-int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err);
+int backend_probe(enum device_kind device, struct cuda_facts *facts, struct error *err);
 
 /* The number of NVIDIA cards that this process can see, usable or not, without asking CUDA. If there is one and
- * backend_look fails, the machine's setup needs fixing. */
+ * backend_probe fails, the machine's setup needs fixing. */
 unsigned backend_cards(void);
 
 /* CUDA if it is built in and works, else the CPU. If it is built in and does not work, logs why. */

@@ -10,12 +10,12 @@
 
 /* ---- one process ---- */
 
-static int look(struct comm_backend *backend, const struct settings *settings, struct error *err)
+static int probe_gpu(struct comm_backend *backend, const struct settings *settings, struct error *err)
 {
     struct cuda_facts facts;
     if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
         return 0;
-    TRY(backend_look(DEVICE_CUDA, &facts, err));
+    TRY(backend_probe(DEVICE_CUDA, &facts, err));
     backend->cuda = true;
     memcpy(backend->gpu, facts.uuid, sizeof backend->gpu);
     return 0;
@@ -45,7 +45,7 @@ int comm_backend_find(struct comm_backend *backend, const struct settings *setti
     backend->kind = backend->chosen ? (enum comm_kind)settings->comm : choose(settings->launch);
     if (nccl && !comm_kind_version(COMM_NCCL, err))
         return -1;
-    if (look(backend, settings, &why) < 0 && nccl && settings_given(settings, "device")) {
+    if (probe_gpu(backend, settings, &why) < 0 && nccl && settings_given(settings, "device")) {
         *err = why;
         return -1;
     }

@@ -160,9 +160,9 @@ int exchange_update(struct gradient_exchange *x, const struct optimizer *optimiz
 }
 
 const struct gradient_listener *exchange_pass_alone(struct gradient_exchange *x, const struct batch *batch,
-                                                    const struct gradient_look *look)
+                                                    const struct gradient_observer *observer)
 {
-    return x && x->zero2 ? zero2_alone(x->zero2, batch, look) : NULL;
+    return x && x->zero2 ? zero2_alone(x->zero2, batch, observer) : NULL;
 }
 
 /* ---- what a step took ---- */

@@ -78,9 +78,9 @@ int exchange_update(struct gradient_exchange *exchange, const struct optimizer *
                     bool *frozen, struct error *err);
 
 /* The listener for a pass between steps, whose gradients are not summed. If gradients are divided, they are passed to
- * `look` (may be NULL); else NULL is returned and the model has them, as where there is no exchange (NULL). */
+ * `observer` (may be NULL); else NULL is returned and the model has them, as where there is no exchange (NULL). */
 const struct gradient_listener *exchange_pass_alone(struct gradient_exchange *exchange, const struct batch *batch,
-                                                    const struct gradient_look *look);
+                                                    const struct gradient_observer *observer);
 
 double exchange_waited(const struct gradient_exchange *exchange);       /* seconds, in the passes of this step */
 uint64_t exchange_wire_bytes(const struct gradient_exchange *exchange); /* sent in the last step, computed */

@@ -75,7 +75,7 @@ static int check_gpus(const struct settings *settings, struct error *err)
     struct cuda_facts facts;
     if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
         return fail(err, ERR_USAGE, "--gpus starts one process per GPU, but this is --device cpu: use --processes");
-    TRY(backend_look(DEVICE_CUDA, &facts, err));
+    TRY(backend_probe(DEVICE_CUDA, &facts, err));
     if (settings->gpus <= (uint64_t)facts.count)
         return 0;
     fail(err, ERR_RESOURCE, "--gpus %" PRIu64 ", and CUDA shows %d here: %s", settings->gpus, facts.count, facts.name);

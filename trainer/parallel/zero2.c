@@ -36,7 +36,7 @@ struct zero2 {
     float *sums;       /* [held] in the device's memory: own slices, packed */
     int64_t *fixed_sums, *refused;
 
-    const struct gradient_look *look;
+    const struct gradient_observer *observer;
     bool alone;   /* the gradients of this pass are not summed */
     int64_t more; /* > 0: some process has a pass after this round */
     uint64_t more_number;
@@ -196,8 +196,8 @@ static void add_run(struct zero2 *zero2, size_t bucket, size_t from, const void 
 }
 
 /* `came`: this process's elements of the range, in order. */
-static void add_part(struct zero2 *zero2, const struct gradient_group *group, const struct gradient_range *range,
-                     const char *came)
+static void add_range(struct zero2 *zero2, const struct gradient_group *group, const struct gradient_range *range,
+                      const char *came)
 {
     const struct slice *slice = partition_slice(zero2->options.partition, range->bucket, zero2->rank);
     const char *const end = came + range->counts[zero2->rank] * comm_type_bytes(carried(zero2));
@@ -214,7 +214,7 @@ static void add_part(struct zero2 *zero2, const struct gradient_group *group, co
     assert(came == end);
 }
 
-static void time_part(struct zero2 *zero2, const struct gradient_range *range)
+static void time_range(struct zero2 *zero2, const struct gradient_range *range)
 {
     const struct comm_times times = comm_timed(zero2->options.comm, range->number);
     struct bucket_times *all = &zero2->times[range - zero2->groups.ranges];
@@ -234,8 +234,8 @@ static void settle(struct zero2 *zero2, struct gradient_group *group)
         rendezvous_progress(zero2->options.rendezvous, zero2->number, "bucket %zu", range->bucket);
         if (!await(zero2, range->number))
             continue;
-        time_part(zero2, range);
-        add_part(zero2, group, range, (char *)group->host + (range->at + range_elements(range, zero2->rank)) * each);
+        time_range(zero2, range);
+        add_range(zero2, group, range, (char *)group->host + (range->at + range_elements(range, zero2->rank)) * each);
     }
     if (!zero2->rounded && zero2->failure.kind == ERR_NONE) /* after a failure it may still be in use */
         ops->unmap(ops->device, summed(zero2, group), group->host, summed_bytes(zero2, group), MAP_READ);
@@ -330,10 +330,10 @@ static void close_group(struct zero2 *zero2, struct gradient_group *group)
         settle(zero2, group);
 }
 
-/* ---- looking at gradients that are not summed ---- */
+/* ---- gradients that are not summed, for an observer ---- */
 
 /* Shows rows [from, to) of the word table, chunk by chunk, because rows and chunks end at different places. */
-static void look_at_rows(const struct zero2 *zero2, const float *rows, size_t from, size_t to)
+static void observe_rows(const struct zero2 *zero2, const float *rows, size_t from, size_t to)
 {
     const struct params *params = zero2->options.params;
     float *values = mem_array(PARAM_CHUNK, sizeof *values);
@@ -345,25 +345,25 @@ static void look_at_rows(const struct zero2 *zero2, const float *rows, size_t fr
             continue;
         memset(values, 0, PARAM_CHUNK * sizeof *values);
         memcpy(values + (first - offset), rows + (first - from * zero2->hidden), (end - first) * sizeof *values);
-        zero2->look->group(zero2->look->context, values, offset, (struct chunk_range){c, c + 1});
+        zero2->observer->group(zero2->observer->context, values, offset, (struct chunk_range){c, c + 1});
     }
     mem_free(values);
 }
 
-static void look_at(struct zero2 *zero2, struct gradient_group *group)
+static void observe(struct zero2 *zero2, struct gradient_group *group)
 {
     const float *values = zero2->window + group->place;
     const size_t from = group->from / zero2->hidden, to = group->to / zero2->hidden;
     if (group->kind == GROUP_ROWS) {
-        for (size_t row = from; zero2->look && row < to; row++)
+        for (size_t row = from; zero2->observer && row < to; row++)
             if (word_rows_packed(zero2->words, row) >= 0)
-                look_at_rows(zero2, zero2->aside + (size_t)word_rows_packed(zero2->words, row) * zero2->hidden, row,
+                observe_rows(zero2, zero2->aside + (size_t)word_rows_packed(zero2->words, row) * zero2->hidden, row,
                              row + 1);
-    } else if (group->state == GROUP_OPEN && zero2->look) {
+    } else if (group->state == GROUP_OPEN && zero2->observer) {
         if (group->kind == GROUP_BLOCK)
-            look_at_rows(zero2, values, from, to);
+            observe_rows(zero2, values, from, to);
         else
-            zero2->look->group(zero2->look->context, values, group->from, group->chunks);
+            zero2->observer->group(zero2->observer->context, values, group->from, group->chunks);
     }
     group->state = GROUP_AWAY;
 }
@@ -450,7 +450,7 @@ static void close_next(struct zero2 *zero2)
     if (group->kind == GROUP_BLOCK && group->state == GROUP_OPEN)
         set_aside(zero2, group);
     if (zero2->alone) {
-        look_at(zero2, group);
+        observe(zero2, group);
         return;
     }
     if (group->kind == GROUP_ROWS)
@@ -602,11 +602,11 @@ const void *zero2_sums(const struct zero2 *zero2)
 }
 
 const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct batch *batch,
-                                            const struct gradient_look *look)
+                                            const struct gradient_observer *observer)
 {
     zero2->closed = 0;
     zero2->alone = true;
-    zero2->look = look;
+    zero2->observer = observer;
     if (zero2->words)
         begin_words(zero2, batch);
     return &zero2->listener;

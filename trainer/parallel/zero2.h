@@ -52,15 +52,15 @@ int zero2_finish(struct zero2 *zero2, int64_t *refused, struct error *err);
 /* The sums of the own slices: packed floats (struct slice). */
 const void *zero2_sums(const struct zero2 *zero2);
 
-/* The listener for a pass over `batch` between steps whose gradients are not summed. `look` (may be NULL) is called
+/* The listener for a pass over `batch` between steps whose gradients are not summed. `observer` (may be NULL) is called
  * for all gradients while they exist, perhaps several times for one chunk, with different parts of it and zeros for
  * the others: values[0] is element `from` of flat memory. */
-struct gradient_look {
+struct gradient_observer {
     void (*group)(void *context, const void *values, size_t from, struct chunk_range chunks);
     void *context;
 };
 const struct gradient_listener *zero2_alone(struct zero2 *zero2, const struct batch *batch,
-                                            const struct gradient_look *look);
+                                            const struct gradient_observer *observer);
 
 /* As in gradient_sum.h. */
 double zero2_waited(const struct zero2 *zero2);

@@ -20,7 +20,7 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
     const struct model_config *config = &recipe->config;
     *e = (struct engine){.settings = settings, .recipe = recipe, .task = task};
     e->device = settings_given(settings, "device") ? (enum device_kind)settings->device : backend_default();
-    TRY(backend_look(e->device, NULL, err));
+    TRY(backend_probe(e->device, NULL, err));
     if (e->device == DEVICE_CPU && settings->tune)
         return fail(err, ERR_USAGE, "--tune names product algorithms of CUDA; this computes on the CPU");
     if (e->device == DEVICE_CUDA && config->hidden / config->heads != CUDA_HEAD_SIZE) {

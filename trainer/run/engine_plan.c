@@ -111,7 +111,7 @@ static uint32_t micro_batch_that_fits(const struct engine *e, enum engine_memory
     uint32_t fits = 0, beyond = e->micro_batch;
     while (beyond - fits > 1) {
         const uint32_t middle = fits + (beyond - fits) / 2;
-        if (bytes_with(e, middle, kind) <= e->ops->rest)
+        if (bytes_with(e, middle, kind) <= e->ops->free_bytes)
             fits = middle;
         else
             beyond = middle;
@@ -123,7 +123,7 @@ int plan_check_fit(const struct engine *e, enum engine_memory kind, struct error
 {
     char needed[32], rest[32], all[32];
     const bool host = e->ops->memory == 0;
-    const uint64_t bytes = engine_bytes(e, kind), room = host ? memory_allowed() : e->ops->rest;
+    const uint64_t bytes = engine_bytes(e, kind), room = host ? memory_allowed() : e->ops->free_bytes;
     if (bytes <= room)
         return 0;
     if (host) { /* Linux grants it all the same, and ends the process when the memory is used */
@@ -133,7 +133,7 @@ int plan_check_fit(const struct engine *e, enum engine_memory kind, struct error
                     e->micro_batch > 1 ? "a smaller --micro-batch or " : "");
     }
     fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
-         e->micro_batch, format_bytes(bytes, needed), format_bytes(e->ops->rest, rest),
+         e->micro_batch, format_bytes(bytes, needed), format_bytes(e->ops->free_bytes, rest),
          format_bytes(e->ops->memory, all));
     const uint32_t fits = micro_batch_that_fits(e, kind);
     if (fits == 0)

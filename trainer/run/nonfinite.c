@@ -46,22 +46,22 @@ static void mark_bad(struct engine *engine, const void *gradients, size_t from, 
     ops->unmap(ops->device, engine->work.squares, squares, bytes, MAP_READ);
 }
 
-struct look {
+struct bad_gradients {
     struct engine *engine;
     bool *bad; /* [chunk_count] */
 };
 
-static void look_at(void *context, const void *values, size_t from, struct chunk_range chunks)
+static void mark_gradients(void *context, const void *values, size_t from, struct chunk_range chunks)
 {
-    const struct look *look = context;
-    mark_bad(look->engine, values, from, chunks, look->bad);
+    const struct bad_gradients *observer = context;
+    mark_bad(observer->engine, values, from, chunks, observer->bad);
 }
 
 static int gradients_again(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
                            bool *bad, struct error *err)
 {
     const struct micro_batch *micro;
-    const struct gradient_look look = {look_at, &(struct look){engine, bad}};
+    const struct gradient_observer observer = {mark_gradients, &(struct bad_gradients){engine, bad}};
     if (samples->share_from == samples->share_to)
         return 0;
     struct loader *loader = loader_open(samples);
@@ -69,7 +69,7 @@ static int gradients_again(struct engine *engine, const struct loader_options *s
     engine_begin(engine, facts->number, facts->counts, facts->loss_scale);
     while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass, which would start sums over processes */
         model_forward_backward(engine->model, &micro->batch,
-                               exchange_pass_alone(engine->exchange, &micro->batch, &look), NULL);
+                               exchange_pass_alone(engine->exchange, &micro->batch, &observer), NULL);
     loader_close(loader);
     if (model_gradients(engine->model))
         mark_bad(engine, model_gradients(engine->model), 0, all_chunks(&engine->work), bad);

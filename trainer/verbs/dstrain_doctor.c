@@ -35,7 +35,7 @@ static json_t *look_at_cuda(bool text)
     struct cuda_facts facts;
     struct error err;
     char memory[32];
-    const int result = backend_look(DEVICE_CUDA, &facts, &err);
+    const int result = backend_probe(DEVICE_CUDA, &facts, &err);
     if (result < 0) {
         if (text)
             output_line("device     cpu only: %s", err.text);

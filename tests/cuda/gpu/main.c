@@ -42,7 +42,7 @@ static int test_precision(const struct wishes *w, enum precision precision, stru
 
 static int test_all(const struct wishes *w, struct error *err)
 {
-    TRY(backend_look(w->device, NULL, err));
+    TRY(backend_probe(w->device, NULL, err));
     for (enum precision precision = 0; precision < PRECISION_KINDS; precision++)
         if (precision_kinds[precision].offered && wants(w->precision, precision_name(precision)))
             TRY(test_precision(w, precision, err));

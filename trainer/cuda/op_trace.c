@@ -1,4 +1,4 @@
-#include "trainer/cuda/doing.h"
+#include "trainer/cuda/op_trace.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@ static struct {
     } sizes[SIZES];
     int count;
     uint64_t step; /* 0: none yet */
-} doing = {.op = "opening the device", .inside = true};
+} trace = {.op = "opening the device", .inside = true};
 
 /* DSTRAIN_CUDA_SYNC=1: wait for every op. */
 static bool waits(void)
@@ -32,9 +32,9 @@ static bool waits(void)
     return answer;
 }
 
-void doing_step(uint64_t step)
+void op_trace_step(uint64_t step)
 {
-    doing.step = step;
+    trace.step = step;
 }
 
 /* "args->hidden" is reported as "hidden". */
@@ -44,16 +44,16 @@ static const char *field_of(const char *name)
     return arrow ? arrow + 1 : name;
 }
 
-void doing_say(char *out, size_t size)
+void op_trace_text(char *out, size_t size)
 {
     char sizes[256] = "", step[32] = "";
     size_t used = 0;
-    for (int i = 0; i < doing.count && used < sizeof sizes; i++)
+    for (int i = 0; i < trace.count && used < sizeof sizes; i++)
         used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s %" PRId64, i == 0 ? " (" : ", ",
-                                 field_of(doing.sizes[i].name), doing.sizes[i].value);
-    if (doing.step > 0)
-        snprintf(step, sizeof step, ", step %" PRIu64, doing.step);
-    snprintf(out, size, "%s%s%s%s", doing.op, sizes, doing.count > 0 ? ")" : "", step);
+                                 field_of(trace.sizes[i].name), trace.sizes[i].value);
+    if (trace.step > 0)
+        snprintf(step, sizeof step, ", step %" PRIu64, trace.step);
+    snprintf(out, size, "%s%s%s%s", trace.op, sizes, trace.count > 0 ? ")" : "", step);
 }
 
 void cuda_check(cudaError_t status, const char *call)
@@ -61,21 +61,21 @@ void cuda_check(cudaError_t status, const char *call)
     char where[320];
     if (status == cudaSuccess)
         return;
-    doing_say(where, sizeof where);
+    op_trace_text(where, sizeof where);
     if (!waits())
         die(ERR_RESOURCE,
             "CUDA: %s, in or before %s, seen by %s; DSTRAIN_CUDA_SYNC=1 in the environment waits after "
             "every operation and so names the one that fails",
             cudaGetErrorString(status), where, call);
-    die(ERR_RESOURCE, "CUDA: %s, %s %s, seen by %s", cudaGetErrorString(status), doing.inside ? "in" : "after", where,
+    die(ERR_RESOURCE, "CUDA: %s, %s %s, seen by %s", cudaGetErrorString(status), trace.inside ? "in" : "after", where,
         call);
 }
 
 void op_begin(const char *name)
 {
-    doing.op = name;
-    doing.inside = true;
-    doing.count = 0;
+    trace.op = name;
+    trace.inside = true;
+    trace.count = 0;
 }
 
 void op_queued(cudaStream_t stream)
@@ -83,15 +83,15 @@ void op_queued(cudaStream_t stream)
     CHECK(cudaGetLastError());
     if (waits())
         CHECK(cudaStreamSynchronize(stream));
-    doing.inside = false;
+    trace.inside = false;
 }
 
 void op_number(const char *name, int64_t value)
 {
-    if (doing.count == SIZES)
+    if (trace.count == SIZES)
         return;
-    doing.sizes[doing.count].name = name;
-    doing.sizes[doing.count++].value = value;
+    trace.sizes[trace.count].name = name;
+    trace.sizes[trace.count++].value = value;
 }
 
 void op_rows(const char *name, struct rows rows)

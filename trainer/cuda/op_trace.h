@@ -7,8 +7,8 @@
  *     op_queued(stream)                          after: checks the launch, and waits if asked to
  *
  * One thread calls. An error exits with code 7. */
-#ifndef TRAINER_CUDA_DOING_H
-#define TRAINER_CUDA_DOING_H
+#ifndef TRAINER_CUDA_OP_TRACE_H
+#define TRAINER_CUDA_OP_TRACE_H
 
 #include "trainer/cuda/kernels.h"
 
@@ -18,9 +18,9 @@
 #define CHECK(call) cuda_check((call), #call)
 void cuda_check(cudaError_t status, const char *call);
 
-void doing_step(uint64_t step);
+void op_trace_step(uint64_t step);
 /* "linear (rows 512, out 64, in 64), step 3"; cut to size. */
-void doing_say(char *out, size_t size);
+void op_trace_text(char *out, size_t size);
 void op_queued(cudaStream_t stream);
 
 #define OP(name, ...) (op_begin(name), EACH_SIZE(__VA_ARGS__))
