@@ -143,6 +143,7 @@ static void show_to_a_terminal(void)
     const struct progress_field fields[] = {{"step 1", 0}, {" (2)", 3}, {" │ 4.5", 1}, {" │ 6 %", 2}, {" │ 7", 4}};
     progress_show_fields(&progress, -1, fields, 5);
     progress_show_fields(&progress, 0.75, fields, 5);
+    progress_show_fields(&progress, 0.75, (const struct progress_field[]){{"a", 0}, {" (22)", 2}, {" │ b", 1}}, 3);
     log_say("said");
     progress_show(&progress, -1, "last");
     progress_close(&progress);
@@ -172,10 +173,11 @@ static void a_terminal_gets_one_line_rewritten(void **state)
     close(terminal);
     waitpid(pid, &status, 0);
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[K"
-                              "whole │ fields\r\033[Kno part of 123,456\r\033[Kno part of a \r\033[K"
-                              "step 1 │ 4.5 │ 6 %\r\033[Kstep 1 │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K"
-                              "nothing stands\r\n\r\033[Kover it\r\n");
+    assert_string_equal(
+        text, "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[K"
+              "whole │ fields\r\033[Kno part of 123,456\r\033[Kno part of a \r\033[K"
+              "step 1 │ 4.5 │ 6 %\r\033[Kstep 1 │ 0:10 left\r\033[Ka │ b │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K"
+              "nothing stands\r\n\r\033[Kover it\r\n");
 }
 
 static void take_signals(void *argument)

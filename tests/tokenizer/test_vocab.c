@@ -1,6 +1,8 @@
 /* How vocab.txt is read and written. */
 #include "tests/tokenizer/help.h"
 
+#include "tokenizer/vocab_check.h"
+
 #include "base/hash.h"
 
 #define FILE_NAME "test_vocab.txt"
@@ -231,9 +233,38 @@ static void what_is_written_reads_back(void **state)
     vocab_close(again);
 }
 
+/* Each defect stands on lines of its own: its count and its first line are told, and no other's. */
+static void every_defect_has_its_own_line(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"a\r", "b ", "", "twice", "\xff", NULL};
+    for (size_t shift = 0; shift < 5; shift++) {
+        struct buf text = {0};
+        struct vocab_defects found;
+        uint64_t first[5], line = 0;
+        buf_add_text(&text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+        for (line = 5; line < 10; line++) {
+            const size_t kind = (line + shift) % 5;
+            first[kind] = line + 1;
+            buf_addf(&text, "%s\n", lines[kind]);
+        }
+        buf_add_text(&text, "twice\nlast\n");
+        vocab_inspect(buf_str(&text), &found);
+        assert_int_equal(found.lines, 12);
+        assert_true(found.crlf == 1 && found.first_crlf == first[0]);
+        assert_true(found.spaced == 1 && found.first_spaced == first[1]);
+        assert_true(found.empty == 1 && found.first_empty == first[2]);
+        assert_true(found.duplicates == 1 && found.first_duplicate == first[3]);
+        assert_true(found.ill_formed == 1 && found.first_ill_formed == first[4]);
+        assert_true(found.missing_count == 0 && !found.byte_order_mark && !found.no_final_newline);
+        buf_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_defect_has_its_own_line),
         cmocka_unit_test(ids_are_line_numbers),
         cmocka_unit_test(line_ends_are_trimmed_and_may_be_missing),
         cmocka_unit_test(of_equal_pieces_the_last_counts),

@@ -1,6 +1,7 @@
 /* What the beginning of an input shows. (The form of text: test_text_layout.c.) */
 #include "tests/pipeline/dump/dump_files.h"
 
+#include "pipeline/input/inputs.h"
 #include "pipeline/input/probe.h"
 
 static void probe(struct str text, const char *language, struct probe *out)
@@ -84,6 +85,48 @@ static void a_beginning_may_hold_no_line_end(void **state)
     }
 }
 
+/* The fingerprint of a file with a byte changed at `at`; SIZE_MAX: with none. */
+static uint64_t fingerprint(struct buf *text, size_t at)
+{
+    struct dump_options options = dump_defaults(input_formats);
+    struct inputs inputs = {.count = 1};
+    uint64_t found = 0;
+    struct error err = {0};
+    if (at != SIZE_MAX)
+        text->data[at] ^= 1;
+    char *path = (char *)(uintptr_t)test_file(buf_str(text));
+    struct dump *dump;
+    if (dump_open(&dump, path, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    inputs.paths = &path;
+    inputs.dumps = &dump;
+    assert_int_equal(inputs_fingerprint(&inputs, 0, &found, &err), 0);
+    dump_close(dump);
+    if (at != SIZE_MAX)
+        text->data[at] ^= 1;
+    return found;
+}
+
+/* Any change in the first or last 64 KiB shows, at their edges too; one between them does not. */
+static void a_fingerprint_is_that_of_both_ends(void **state)
+{
+    (void)state;
+    enum { END = 64 << 10 };
+    static const size_t sizes[] = {1, END - 1, END, END + 1, 2 * END - 1, 2 * END, 2 * END + 1, 3 * END};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct buf text = {0};
+        while (text.size < sizes[i])
+            buf_add_byte(&text, text.size % 60 == 59 ? '\n' : 'd');
+        const uint64_t whole = fingerprint(&text, SIZE_MAX);
+        const size_t places[] = {0, END - 1, END, text.size / 2, text.size - END - 1, text.size - END, text.size - 1};
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            if (places[k] < text.size)
+                assert_int_equal(fingerprint(&text, places[k]) != whole,
+                                 places[k] < END || places[k] + END >= text.size);
+        buf_release(&text);
+    }
+}
+
 static void keys_of_json_lines_are_named(void **state)
 {
     (void)state;
@@ -150,6 +193,7 @@ int main(void)
         cmocka_unit_test(lines_of_a_file_are_joined_by_its_own_layout),
         cmocka_unit_test(a_beginning_ends_with_a_line),
         cmocka_unit_test(a_beginning_may_hold_no_line_end),
+        cmocka_unit_test(a_fingerprint_is_that_of_both_ends),
         cmocka_unit_test(keys_of_json_lines_are_named),
         cmocka_unit_test(a_wiki_is_judged_by_its_paragraphs),
     };

@@ -95,6 +95,7 @@ static void bounds_of_pages(void **state)
         {"characters of a padding", "A {{padleft:7|@|0}} b", "", "", "", "", "7 b", 10, 30, 21},
         {"parts of a title", "A {{#titleparts:", "a/", "z|1|-1}} b", "", "", "A z b", 15, 30, 25},
         {"outputs of a conversion", "A {{convert|1|m|", "km ", "}} b", "", "", "(", 1, 6, 4},
+        {"digits of a number alone in a template", "A {{odd|", "7", "}} b", "", "", "7", 1, 8, 5},
         {"digits to group", "A {{formatnum:", "1", "}} b", "", "", ",111 b", 4, 50, 41},
         {"bytes of a tab's label", "<tabber>\n", "l", "=Text here.\n</tabber>", "", "", "l\n", 240, 265, 256},
         {"brackets open at once", "A ", "{{nowrap|", "y", "}}", " b", "{{", 4092, 4099, 4097},
@@ -112,6 +113,7 @@ static void bounds_of_bodies(void **state)
         {"calls in calls", "", "{{foo|", "a", "}}", "", "kind 0", 1, 20, 13},
         {"functions in functions", "", "{{#if:{{{1}}}|", "a", "}}", "", "kind 0", 1, 20, 13},
         {"bytes of a page", "{{{1}}}<!--", "a", "-->", "", "", "kind 0", 65510, 65540, 65523},
+        {"letters after subst:", "{{subst:", "a", "}}", "", "", "Subst:", 0, 3, 1},
         {"bytes of a pattern", "{{{1}}}", "a", "", "", "", "kind 0", 2000, 2100, 2045},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
