@@ -15,8 +15,8 @@ if not commands.exists():
     sys.exit(77)
 tried = failed = 0
 for entry in json.loads(commands.read_text()):
-    path = pathlib.Path(entry["file"]).relative_to(ROOT)
-    if path.parts[0] == "tests" or path.name == "faults.c" or '"base/faults.h"' not in (ROOT / path).read_text():
+    path = pathlib.Path(entry["file"])
+    if ROOT / "tests" in path.parents or path.name == "faults.c" or '"base/faults.h"' not in path.read_text():
         continue
     words = [word for word in shlex.split(entry["command"]) if not word.startswith("-DDS_FAULTS")]
     tried += 1
