@@ -156,10 +156,11 @@ void opts_release(const struct opt_program *program, void *settings, struct opt_
  * more. */
 const char *opts_repeated(const struct opt_program *program, const struct opt_result *result, size_t *at);
 
-/* Was the option given on the command line (rather than set by its default)? The name must exist. */
+/* Whether the option was given on the command line, rather than set by its default. The name must exist. */
 bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name);
 
-/* Is "--name" on the command line, before any "--"? For --json, which must be known even if opts_parse fails. */
+/* Whether "--name" is on the command line, before any "--". For --json, which must be known even if opts_parse
+ * fails. */
 bool opts_typed(int argc, char **argv, const char *name);
 
 /* The verb's options in force, for the record of a run: an object of strings, each as one would type it; an option that

@@ -1,4 +1,4 @@
-/* In: the options that were given. Out: a command line that repeats them, for another verb or with other values. */
+/* Command lines that repeat the options given, for another verb or with other values. */
 #include "base/opts_rows.h"
 
 #include "base/output.h"

@@ -1,4 +1,4 @@
-/* In: the table of options. Out: completion scripts for bash, zsh and fish. */
+/* Completion scripts for bash, zsh and fish. */
 #include "base/opts_rows.h"
 
 #include <string.h>

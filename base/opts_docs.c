@@ -1,4 +1,4 @@
-/* In: the table of options. Out: a man page in roff. */
+/* The man page, in roff. */
 #include "base/opts_rows.h"
 
 /* Text in roff: a '-' that users copy is "\-", and no line of text starts with a control character. */

@@ -1,4 +1,4 @@
-/* In: the table of options. Out: --help, aligned and wrapped at 100 columns. */
+/* The text of --help, aligned and wrapped at 100 columns. */
 #include "base/opts_rows.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@ static inline void *opt_field(const struct opt_row *row, const void *settings)
 }
 
 /* opts.c */
-bool opt_listed(const char *list, struct str word); /* is the word in " a b c "? false for NULL */
+bool opt_listed(const char *list, struct str word); /* whether the word is in " a b c "; false for NULL */
 
 /* opts_value.c: text → field */
 int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,

@@ -1,4 +1,4 @@
-# The files of samples/configs that --recipe names, NAME-MODEL.json, as rows of the table in trainer/recipe/recipes.c.
+# The files of samples/configs that --recipe names, NAME-MODEL.json, as rows of the table in trainer/recipe/read.c.
 set(rows "")
 foreach(recipe fast-mini)
     set(file ${CMAKE_SOURCE_DIR}/samples/configs/${recipe}.json)

@@ -8,7 +8,7 @@
 #include "trainer/comm/comm.h"
 #include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/shard_source.h"
-#include "trainer/recipe/recipes.h"
+#include "trainer/recipe/keys.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/recipe/settings.h"

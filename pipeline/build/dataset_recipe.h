@@ -53,8 +53,8 @@ struct dataset_recipe {
     enum learn_algorithm algo;
 };
 
-/* Checks what the option table cannot: lengths, predictions, packing. `english`: are the inputs in English? For
- * --accents auto. */
+/* Checks what the option table cannot: lengths, predictions, packing. `english`: the inputs are in English,
+ * for --accents auto. */
 int dataset_recipe_make(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe,
                         struct error *err);
 

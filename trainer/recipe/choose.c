@@ -2,8 +2,8 @@
  * can override. */
 #include "trainer/recipe/keys.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,38 +90,42 @@ static int choose_schedule(const struct keys *keys, struct recipe *recipe, struc
 static int batch_of(const struct keys *keys, struct recipe *recipe, struct error *err)
 {
     const struct settings *settings = &keys->settings;
-    const uint64_t told = settings->processes > 0 ? settings->processes : 1; /* for `plan`, which starts no processes */
-    const uint64_t size = settings->launch && settings->launch->size > 1 ? settings->launch->size : told;
-    const uint64_t times = keys->accumulation;
+    const uint64_t asked = settings->processes > 0 ? settings->processes : 1; /* `plan` starts no processes */
+    const uint64_t size = settings->launch && settings->launch->size > 1 ? settings->launch->size : asked;
+    const uint64_t accumulation = keys->accumulation;
+    const bool batch_flag = settings_given(settings, "batch"), micro_flag = settings_given(settings, "micro-batch");
     uint64_t batch = keys->batch, micro = keys->micro_batch;
     char text[160];
-    const bool batch_flag = settings_given(settings, "batch"), micro_flag = settings_given(settings, "micro-batch");
-    if (times > 0 && batch == 0 && micro == 0 && !batch_flag && !micro_flag)
+    /* The keys are checked with each other even where an option overrides one: a file that contradicts itself was
+     * written for another number of processes. */
+    if (accumulation > 0 && batch == 0 && micro == 0 && !batch_flag && !micro_flag)
         return keys_complain(keys, "gradient_accumulation_steps", "needs a batch size too", err);
-    if (batch > 0 && micro > 0 && (times > 0 ? batch != micro * times * size : batch % micro != 0)) {
+    if (batch > 0 && micro > 0 && (accumulation > 0 ? batch != micro * accumulation * size : batch % micro != 0)) {
         snprintf(text, sizeof text,
                  "is not train_micro_batch_size_per_gpu times gradient_accumulation_steps times processes (%" PRIu64
                  ")",
                  size);
         return keys_complain(keys, "train_batch_size", text, err);
     }
-    if (batch > 0 && micro == 0 && times > 0 && batch % (times * size) != 0) {
+    if (batch > 0 && micro == 0 && accumulation > 0 && batch % (accumulation * size) != 0) {
         snprintf(text, sizeof text, "is not a multiple of gradient_accumulation_steps times processes (%" PRIu64 ")",
                  size);
         return keys_complain(keys, "train_batch_size", text, err);
     }
-    if (micro == 0 && times > 0)
-        micro = batch / (times * size);
+    if (micro == 0 && accumulation > 0)
+        micro = batch / (accumulation * size);
     if (batch == 0 && micro > 0)
-        batch = micro * (times > 0 ? times : 1) * size;
+        batch = micro * (accumulation > 0 ? accumulation : 1) * size;
     if (batch == 0 || batch_flag)
         batch = settings->batch[1];
     if (micro_flag)
         micro = settings->micro_batch;
+    /* What follows from keys has not been compared with the limits of the options. */
     if (batch > 1u << 20)
         return keys_complain(keys, "train_batch_size", "is above 1,048,576", err);
     if (micro > 1u << 16)
         return keys_complain(keys, "train_micro_batch_size_per_gpu", "is above 65,536", err);
+    assert(batch > 0);
     recipe->batch = (uint32_t)batch;
     recipe->micro_batch = micro;
     return 0;

@@ -1,6 +1,8 @@
-/* In: the vocabularies of a model and of a dataset. Out: of which of the model's pieces each new piece is made. */
+/* Spells the pieces that a dataset has beyond a model's in the model's own, so that the rows of a word table that grows
+ * begin near what they mean. */
 #include "trainer/recipe/grow.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -40,6 +42,7 @@ static bool cut(struct cutter *c, struct str piece)
     tokenizer_ids(c->text->state, word, &c->parts);
     if (c->parts.count == before)
         ids_add(&c->parts, c->text->vocab->unk);
+    assert(c->parts.count > before); /* the row begins as a mean */
     return !is_unknown(c, before);
 }
 

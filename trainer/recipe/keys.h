@@ -26,6 +26,14 @@ struct keys {
     bool fp16, bf16, bfloat16, layer_drop;
 };
 
+/* A configuration for --recipe: a file of samples/configs that is built into the program. */
+struct named_recipe {
+    const char *name;
+    const char *model; /* the model that it was tuned for */
+    const char *json;  /* the file's text, as --config takes it */
+};
+const struct named_recipe *recipe_at(size_t i); /* NULL: no more */
+
 /* ERR_USAGE: not JSON, a duplicate key, too deep, --set without the form key.path=value, or a value that is not of its
  * key's type. The caller releases *keys, on errors too. */
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err);

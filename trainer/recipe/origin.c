@@ -1,5 +1,5 @@
-/* In: --init or --resume. Out: files that exist, are intact and can be read. Other published formats get an error that
- * says how to convert them. */
+/* Finds the weights of --init or --resume, and checks before anything is written that they can be read. Other published
+ * formats get an error that says how to convert them. */
 #include "trainer/recipe/origin.h"
 
 #include <inttypes.h>

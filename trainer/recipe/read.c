@@ -1,4 +1,4 @@
-/* In: --config and --set. Out: one JSON object, and functions that look up its keys. */
+/* Reads --config, --recipe and --set into one JSON object, and looks up its keys. */
 #include "trainer/recipe/keys.h"
 
 #include <assert.h>
@@ -8,9 +8,19 @@
 #include "base/str.h"
 #include "trainer/model/config.h"
 #include "base/json_write.h"
-#include "trainer/recipe/recipes.h"
 
 #define DEPTH_MAX 6 /* nested objects */
+
+/* clang-format off */
+static const struct named_recipe recipes[] = {
+#include <recipes.inc> /* cmake/recipes.cmake makes it of the files */
+};
+/* clang-format on */
+
+const struct named_recipe *recipe_at(size_t i)
+{
+    return i < sizeof recipes / sizeof *recipes ? &recipes[i] : NULL;
+}
 
 /* ---- reading ---- */
 

@@ -1,5 +1,6 @@
 #include "trainer/recipe/recipe.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -88,6 +89,7 @@ int recipe_make(const struct settings *settings, const struct material *material
     if (result == 0 && recipe->rewarmup) /* the schedule counts updates, which are fewer than steps in fp16 */
         recipe->schedule.begins = origin->goes_on ? origin->state.updates : 0;
     keys_release(&keys);
+    assert(result < 0 || (recipe->batches.first > 0 && recipe->batches.first <= recipe->batch));
     if (result == 0 && origin->goes_on && recipe->schedule.steps <= origin->state.step)
         return fail(err, ERR_USAGE, "--resume: that run is at step %" PRIu64 ", --steps is %" PRIu64,
                     origin->state.step, recipe->schedule.steps);
@@ -259,6 +261,7 @@ struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const str
 {
     const uint32_t tokens = micro_batch * room->length; /* both are bounded, by the option table and by the source */
     const uint32_t sequences = batch < tokens ? batch : tokens;
+    assert(micro_batch > 0 && tokens / micro_batch == room->length && tokens <= INT32_MAX);
     struct pack_limits limits = {.tokens = (int32_t)tokens, .sequences = (int32_t)sequences};
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         limits.marks[h] = (int32_t)((head_kinds[h]->reads == READS_MARKED ? micro_batch : sequences) * room->marks[h]);

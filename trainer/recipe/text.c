@@ -1,4 +1,5 @@
-/* In: a model's directory. Out: vocabulary and tokenizer. */
+/* The vocabulary and tokenizer beside a model's weights. A dataset of other pieces would train rows that mean something
+ * else, and nothing in the weights would show it. */
 #include "trainer/recipe/text.h"
 
 #include <inttypes.h>
@@ -72,7 +73,7 @@ static int refuse_more(const char *path, const struct vocab *theirs, uint32_t fi
     return -1;
 }
 
-/* Are their pieces the dataset's, one per line of `ours`? With `first` they may be only the first of them. */
+/* Checks that their pieces are the dataset's, one per line of `ours`; with `first` they may be its first ones only. */
 static int check_pieces(const char *path, const struct vocab *theirs, struct str ours, bool first, struct error *err)
 {
     for (uint32_t id = 0;; id++) {

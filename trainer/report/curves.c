@@ -1,5 +1,5 @@
-/* In: the history of each run. Out: plots with a curve per run, as SVG. The drawing stretches with the page; the widths
- * of lines and the size of text do not (strokes are non-scaling, and the ticks' labels are text beside the drawing). */
+/* Plots with a curve per run, as SVG. The drawing stretches with the page; the widths of lines and the size of text do
+ * not (strokes are non-scaling, and the ticks' labels are text beside the drawing). */
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"

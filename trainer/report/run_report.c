@@ -1,4 +1,5 @@
-/* In: the directories of runs. Out: the page. All files are read first, then each section adds its part. */
+/* The page about runs. All files are read first, so that no error leaves half a page. Then each section adds its
+ * part. */
 #include "trainer/report/run_report.h"
 
 #include "base/file.h"
@@ -213,9 +214,35 @@ void section_headline(struct buf *page, const struct report *report)
 
 /* ---- the page ---- */
 
+/* CSS for what only this page has: curves with a colour per run. The rest is in base/html_style.c. */
+static const char style[] =
+    ":root{--r1:#2f6f9f;--r2:#b8591a;--r3:#3c7d3c;--r4:#94498a;--r5:#7d6300;--r6:#b03a3a;--r7:#1b757c;--r8:#5558ab}\n"
+    "@media (prefers-color-scheme:dark){:root{--r1:#6ea3cb;--r2:#e09a5a;--r3:#7fbf7f;--r4:#cf95c2;--r5:#d0b048;"
+    "--r6:#e58080;--r7:#5fc0c8;--r8:#9a9ee8}}\n"
+    ".r1{--run:var(--r1)}.r2{--run:var(--r2)}.r3{--run:var(--r3)}.r4{--run:var(--r4)}"
+    ".r5{--run:var(--r5)}.r6{--run:var(--r6)}.r7{--run:var(--r7)}.r8{--run:var(--r8)}\n"
+    ".key{display:inline-block;width:.75em;height:.75em;border-radius:2px;background:var(--run);margin-right:.4em}"
+    ".curve{display:grid;grid-template-columns:auto 1fr;gap:0 .5rem;padding-top:.5rem}"
+    ".curve svg{height:11rem;overflow:visible}"
+    ".ticks{display:flex;flex-direction:column-reverse;justify-content:space-between;height:11rem;text-align:right;"
+    "font-size:.8rem;line-height:0;color:var(--soft)}"
+    ".curve .axis{grid-column:2;padding-top:.15rem}"
+    "svg path{fill:none;vector-effect:non-scaling-stroke;stroke-linejoin:round;stroke-linecap:round}"
+    ".grid{stroke:var(--line);stroke-width:1px}"
+    ".start{stroke:var(--run);stroke-width:1px;stroke-dasharray:2 4;opacity:.7}"
+    ".baseline{stroke:var(--soft);stroke-width:1px;stroke-dasharray:6 4}"
+    ".train{stroke:var(--run);stroke-width:1.5px}"
+    ".valid{stroke:var(--run);stroke-width:2px}.points{stroke:var(--run);stroke-width:7px}"
+    ".finding{border-left:4px solid var(--r6);padding-left:.6rem}"
+    ".spike{stroke:var(--r6);stroke-width:8px}"
+    ".several .train{stroke-width:1px;opacity:.6}"
+    ".one .valid,.one .points{stroke:var(--r2)}\n"
+    "tbody th>.key+bdi{display:inline;white-space:nowrap}"
+    "tr.differs>*{font-weight:600}\n";
+
 void report_make(struct buf *page, const struct report *report)
 {
-    html_page(page, report->count > 1 ? "Training runs" : "A training run", report_style);
+    html_page(page, report->count > 1 ? "Training runs" : "A training run", style);
     section_headline(page, report);
     buf_add_text(page, "<main>\n");
     section_curves(page, report);

@@ -5,8 +5,6 @@
 #include "base/html.h"
 #include "trainer/report/run_report.h"
 
-extern const char report_style[]; /* CSS that only this page needs */
-
 void section_headline(struct buf *page, const struct report *report);
 void section_curves(struct buf *page, const struct report *report);
 void section_guesses(struct buf *page, const struct report *report);

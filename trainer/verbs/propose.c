@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "trainer/run/engine.h"
-#include "trainer/recipe/recipes.h"
+#include "trainer/recipe/keys.h"
 #include "trainer/device/machine.h"
 #include "trainer/run/console.h"
 #include "trainer/run/setup.h"
