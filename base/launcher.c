@@ -1,4 +1,4 @@
-/* Finds rank, size and meeting place of this process from the command line's options and the environment, or what is
+/* Finds rank, size and rendezvous of this process from the command line's options and the environment, or what is
  * wrong with them. */
 #include "base/launcher.h"
 
@@ -104,7 +104,7 @@ static const struct family *announces(struct environment environment, const char
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------------------- meeting place */
+/* ---------------------------------------------------------------------------------------------------- rendezvous */
 
 static int place(struct launch *launch, const char *text, struct error *err)
 {

@@ -308,7 +308,7 @@ static void redivide(struct training *t, const double *seconds)
     t->samples.loader = step < recipe->schedule.steps ? loader_open(&samples) : NULL;
 }
 
-int training_adapt(struct training *t, struct error *err)
+int training_redivide(struct training *t, struct error *err)
 {
     if (!t->processes->adapts || t->processes->size == 1)
         return 0;

@@ -56,7 +56,7 @@ int training_open_again(struct training *training, const struct settings *settin
 void training_close(struct training *training);
 /* Collective, after the gradients of a step and before the samples of the next are fetched: divides the batch again if
  * that is due and gains (division.h). */
-int training_adapt(struct training *training, struct error *err);
+int training_redivide(struct training *training, struct error *err);
 
 /* This process's share of the samples from the position to the end of the run. */
 struct loader_options training_samples(const struct training *training);

@@ -146,7 +146,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     assert(t->position.queued < STEPS_QUEUED);
     assert(t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps);
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
-    TRY(training_adapt(t, err));
+    TRY(training_redivide(t, err));
     if (t->processes->size > 1)
         ask(t, 1);
     if (dump && process_group_is_leader(t->processes) &&

@@ -340,7 +340,7 @@ static void values_that_are_no_place_are_refused(void **state)
     says(1, ERR_PEER, "process 0 does not say where it listens");
 }
 
-static void a_failure_of_the_meeting_ends_the_wait(void **state)
+static void a_failure_of_the_rendezvous_ends_the_wait(void **state)
 {
     (void)state;
     const int listener = pose_as_rank_0();
@@ -384,7 +384,7 @@ int main(void)
         cmocka_unit_test_setup(proofs_cannot_be_used_again, set_up),
         cmocka_unit_test_setup(a_port_that_is_not_the_process_is_named, set_up),
         cmocka_unit_test_setup(values_that_are_no_place_are_refused, set_up),
-        cmocka_unit_test_setup(a_failure_of_the_meeting_ends_the_wait, set_up),
+        cmocka_unit_test_setup(a_failure_of_the_rendezvous_ends_the_wait, set_up),
         cmocka_unit_test_setup(an_address_of_another_machine_is_refused, set_up),
         cmocka_unit_test_setup(a_stop_ends_the_wait, set_up), /* the last: nothing takes the stop back */
     };

@@ -304,7 +304,7 @@ static void a_killed_child_is_named(void **state)
 }
 
 /* The other processes are still waiting to meet. */
-static void who_fails_before_the_meeting_ends_it(void **state)
+static void who_fails_before_the_rendezvous_ends_it(void **state)
 {
     (void)state;
     struct outcome outcome;
@@ -318,7 +318,7 @@ static void who_fails_before_the_meeting_ends_it(void **state)
 }
 
 /* No process has joined the rendezvous yet. The others are asked to stop, which does not count as a stop of the run. */
-static void who_is_killed_before_the_meeting_is_named(void **state)
+static void who_is_killed_before_the_rendezvous_is_named(void **state)
 {
     (void)state;
     setenv("DS_WAITS", "0.2", 1); /* the others are asked to leave after a second */
@@ -572,8 +572,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(commands_of_several_machines_meet),
         cmocka_unit_test(the_first_error_is_shown_once),
         cmocka_unit_test(a_killed_child_is_named),
-        cmocka_unit_test(who_fails_before_the_meeting_ends_it),
-        cmocka_unit_test(who_is_killed_before_the_meeting_is_named),
+        cmocka_unit_test(who_fails_before_the_rendezvous_ends_it),
+        cmocka_unit_test(who_is_killed_before_the_rendezvous_is_named),
         cmocka_unit_test(a_stop_is_handed_on),
         cmocka_unit_test(a_signal_to_all_counts_once),
         cmocka_unit_test(a_second_signal_leaves_at_once),
