@@ -394,3 +394,21 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
     }
     return add_scores(card, facts, own, err);
 }
+
+/* ---- the part of an export ---- */
+
+static bool is_card(const char *name)
+{
+    return strcmp(name, CARD_NAME) == 0;
+}
+
+static int write_card(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    char *path = path_join(to, CARD_NAME);
+    const int result = file_write_all(path, job->card.data, job->card.size, err);
+    json_array_append_new(written, json_string(CARD_NAME));
+    mem_free(path);
+    return result;
+}
+
+const struct export_part export_part_card = {is_card, write_card};

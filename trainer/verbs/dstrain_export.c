@@ -21,15 +21,6 @@
 #include "trainer/verbs/export_layout.h"
 #include "trainer/verbs/use.h"
 
-static int copy_parts(const char *from, const char *to, const struct layout *layout, json_t *copied, struct error *err)
-{
-    TRY(layout ? export_layout(from, to, layout, err) : export_model(from, to, err));
-    json_array_append_new(copied, json_string(CONFIG_NAME));
-    json_array_append_new(copied, json_string(WEIGHTS_NAME));
-    TRY(export_tokenizer(from, to, copied, err));
-    return export_papers(from, to, copied, err);
-}
-
 /* Opens the model's file before it is published, which detects an invalid header. */
 static int check_weights(const char *directory, struct error *err)
 {
@@ -49,11 +40,6 @@ static int check_weights(const char *directory, struct error *err)
     return result;
 }
 
-static bool is_ours(const char *name)
-{
-    return strcmp(name, CARD_NAME) == 0 || export_is_file(name);
-}
-
 /* "OUT.tmp". */
 static char *unfinished_name(const char *out)
 {
@@ -66,28 +52,23 @@ static char *unfinished_name(const char *out)
     return name.data;
 }
 
-/* Copies to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
-static int copy_whole(const char *from, const char *out, const struct layout *layout, struct str card, json_t *copied,
-                      struct error *err)
+/* Writes to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
+static int write_whole(const struct export_job *job, const char *out, json_t *written, struct error *err)
 {
-    char *name = unfinished_name(out), *readme = path_join(name, CARD_NAME);
-    struct target_folder folder = {.path = name, .ours = is_ours}, whole = {.path = out, .ours = is_ours};
+    char *name = unfinished_name(out);
+    struct target_folder folder = {.path = name, .ours = export_is_file}, whole = {.path = out, .ours = export_is_file};
     int result = target_folder_clear(&whole, err); /* renamed by a command that was killed then */
     if (result == 0)
         result = target_folder_open(&folder, err);
     const bool opened = result == 0;
     if (result == 0)
-        result = copy_parts(from, name, layout, copied, err);
-    if (result == 0)
-        result = file_write_all(readme, card.data, card.size, err);
+        result = export_parts(job, name, written, err);
     if (result == 0)
         result = path_rename(name, out, err);
     if (result < 0 && opened)
         target_folder_undo(&folder);
     if (result == 0)
         result = target_folder_done(&whole, err);
-    json_array_append_new(copied, json_string(CARD_NAME));
-    mem_free(readme);
     mem_free(name);
     return result;
 }
@@ -168,7 +149,7 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0 && source != SOURCE_HUGGING_FACE)
         result = checkpoint_verify(files, &state, &identity, err);
     if (result == 0)
-        result = target_folder_check(&(struct target_folder){.path = settings->out, .ours = is_ours}, err);
+        result = target_folder_check(&(struct target_folder){.path = settings->out, .ours = export_is_file}, err);
     if (result == 0)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
@@ -179,7 +160,8 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
-        result = copy_whole(files, settings->out, architecture_of(&config)->exported, buf_str(&card), copied, err);
+        result = write_whole(&(struct export_job){files, architecture_of(&config)->exported, buf_str(&card)},
+                             settings->out, copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, &use, about.languages, copied);
     about_close(&about);

@@ -52,9 +52,23 @@ static bool is_licence(const char *name)
     return found && !strchr(name, '/');
 }
 
+#define PLACED(part) &part,
+static const struct export_part *const parts[] = {EXPORT_PARTS(PLACED)};
+#define PARTS (sizeof parts / sizeof *parts)
+
 bool export_is_file(const char *name)
 {
-    return strcmp(name, WEIGHTS_NAME) == 0 || strcmp(name, AUTHORS_NAME) == 0 || is_licence(name) || is_data(name);
+    bool found = false;
+    for (size_t i = 0; i < PARTS; i++)
+        found |= parts[i]->owns(name);
+    return found;
+}
+
+int export_parts(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        TRY(parts[i]->write(job, to, written, err));
+    return 0;
 }
 
 /* Reads an object of the directory; NULL: there is none. */
@@ -163,6 +177,13 @@ int export_tokenizer(const char *from, const char *to, json_t *copied, struct er
     return result;
 }
 
+static int write_tokenizer(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    return export_tokenizer(job->from, to, written, err);
+}
+
+const struct export_part export_part_tokenizer = {is_data, write_tokenizer};
+
 /* ---- what the author says ---- */
 
 /* The model's own card, as we or its author named it; the caller mem_free's it. */
@@ -197,6 +218,18 @@ int export_papers(const char *from, const char *to, json_t *copied, struct error
     path_list_release(&list);
     return result;
 }
+
+static bool is_paper(const char *name)
+{
+    return strcmp(name, AUTHORS_NAME) == 0 || is_licence(name);
+}
+
+static int write_papers(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    return export_papers(job->from, to, written, err);
+}
+
+const struct export_part export_part_papers = {is_paper, write_papers};
 
 /* "key: value" with a value that YAML reads as it is. */
 static bool is_licence_line(struct str line)

@@ -1,13 +1,40 @@
-/* The files of an exported model. */
+/* The files of an exported model. They are written in parts; a new one is a row of EXPORT_PARTS and a file that defines
+ * it. How config.json and the weights are written for another program is a layout (model/architecture.h). */
 #ifndef TRAINER_VERBS_EXPORT_FILES_H
 #define TRAINER_VERBS_EXPORT_FILES_H
 
 #include "base/error.h"
 #include "base/str.h"
+#include "trainer/model/architecture.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 
+#define EXPORT_PARTS(ROW)                                                                                              \
+    ROW(export_part_model)                                                                                             \
+    ROW(export_part_tokenizer)                                                                                         \
+    ROW(export_part_papers)                                                                                            \
+    ROW(export_part_card)
+
+/* What is exported. */
+struct export_job {
+    const char *from;            /* the directory of the model's files */
+    const struct layout *layout; /* that the model is rewritten in; NULL: its files are copied */
+    struct str card;
+};
+
+struct export_part {
+    /* Whether a file of this name may be the part's. Another export may replace it, and nothing else. */
+    bool (*owns)(const char *name);
+    /* Writes the part into the directory `to`, and appends the names of its files to `written`. */
+    int (*write)(const struct export_job *job, const char *to, json_t *written, struct error *err);
+};
+#define EXPORT_DECLARED(part) extern const struct export_part part;
+EXPORT_PARTS(EXPORT_DECLARED)
+#undef EXPORT_DECLARED
+
+/* All parts, in their order. */
+int export_parts(const struct export_job *job, const char *to, json_t *written, struct error *err);
 /* Whether an export can have a file of this name. */
 bool export_is_file(const char *name);
 /* Writes config.json and model.safetensors into `to`: those of `from` byte for byte, except that weights in several

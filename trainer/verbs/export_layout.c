@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/keep/state.h"
+#include "trainer/verbs/export_files.h"
 
 /* The table with `rows` rows of zeros before it. */
 static struct tensor shifted(const struct tensor *table, uint64_t rows, struct arena *memory)
@@ -130,3 +131,18 @@ int export_layout(const char *from, const char *to, const struct layout *layout,
     mem_free(weights_to);
     return result;
 }
+
+static bool is_model(const char *name)
+{
+    return strcmp(name, CONFIG_NAME) == 0 || strcmp(name, WEIGHTS_NAME) == 0;
+}
+
+static int write_model(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    TRY(job->layout ? export_layout(job->from, to, job->layout, err) : export_model(job->from, to, err));
+    json_array_append_new(written, json_string(CONFIG_NAME));
+    json_array_append_new(written, json_string(WEIGHTS_NAME));
+    return 0;
+}
+
+const struct export_part export_part_model = {is_model, write_model};
