@@ -157,7 +157,7 @@ static int take_architecture(const char *path, const json_t *json, const struct 
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS && layout->flagged; kind++) {
         const char *other = architectures[kind]->flag;
         bool is_set = false;
-        if (other)
+        if (other && architectures[kind]->layout->keys == layout->keys)
             TRY(take_flag(path, json, other, &is_set, err));
         if (is_set && flag)
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s, which exclude each other", flag,

@@ -131,7 +131,7 @@ static void expect_names(const struct layout *layout, const struct params *param
             continue;
         const int32_t parts = layout_name(layout, params->task_heads, ours, names[i], sizeof names[i]);
         EXPECT(!layout->names || begins_as_layout(layout, names[i]) ||
-                   (strcmp(names[i], ours) == 0 && !str_starts(str_of(ours), STR("bert."))),
+                   (strcmp(names[i], ours) == 0 && foreign_is_task_head(ours)),
                "%s: names do not say what %s is called", layout->model_type, ours);
         const struct foreign foreign = foreign_name(layout, names[i], back, sizeof back);
         EXPECT(strcmp(back, ours) == 0 && foreign.parts == parts, "%s: %s is read as %s of %d", layout->model_type,
