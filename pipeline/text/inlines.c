@@ -6,6 +6,7 @@
 #include "pipeline/text/walk.h"
 
 #define OPEN_BOXES_MAX 16u
+#define TAG_CUTS_MAX   8u
 
 static void read_apostrophes(struct wikitext *w)
 {
@@ -199,6 +200,48 @@ static bool skip_box(struct wikitext *w, const struct tag_found *found, uint32_t
     return true;
 }
 
+/* Reads a tag whose attributes hold <nowiki>, <ref> or a comment, as MediaWiki does, which takes those out first. The
+ * first of them begins at rest[stop]. */
+static bool read_tag_around(struct wikitext *w, struct str rest, size_t stop, struct tag_found *found, uint32_t *end)
+{
+    const struct spans *spans = &w->spans;
+    char *text = w->tag;
+    bool has_name = false;
+    uint32_t taken = 0, cut_from[TAG_CUTS_MAX], cut[TAG_CUTS_MAX], cuts = 0; /* bytes cut before text[cut_from] */
+    uint32_t at = w->at, i = w->span;
+    const uint32_t limit = w->at + (uint32_t)(rest.size < sizeof w->tag ? rest.size : sizeof w->tag);
+    while (i < spans->count && spans->items[i].start < w->at + stop)
+        i++;
+    if (i == spans->count || spans->items[i].start != w->at + stop)
+        return false;
+    i = w->span;
+    while (at < limit && w->text.data[at] != '>') {
+        while (i < spans->count && spans->items[i].start < at)
+            i++;
+        const struct span *span = i < spans->count && spans->items[i].start == at ? &spans->items[i] : NULL;
+        if (span && (span->kind == SPAN_TAG || span->kind == SPAN_COMMENT) && has_name && cuts < TAG_CUTS_MAX &&
+            span->end < limit) {
+            cut_from[cuts] = taken;
+            cut[cuts++] = span->end - at;
+            at = span->end;
+        } else {
+            has_name |= w->text.data[at] == ' '; /* "<<nowiki/>ref>" is no tag */
+            text[taken++] = w->text.data[at++];
+        }
+    }
+    size_t looked;
+    w->facts->steps += at - w->at;
+    if (at == limit || cuts == 0)
+        return false;
+    text[taken++] = '>';
+    if (!tag_read((struct str){text, taken}, found, &looked))
+        return false;
+    *end = w->at + (uint32_t)found->size;
+    for (uint32_t k = 0; k < cuts; k++)
+        *end += cut_from[k] < found->size ? cut[k] : 0;
+    return true;
+}
+
 static void read_tag(struct wikitext *w)
 {
     struct tag_found found;
@@ -209,10 +252,12 @@ static void read_tag(struct wikitext *w)
         walk_skip(w, w->at + 3, FATE_MARKUP);
         return;
     }
-    const bool is_tag = tag_read(rest, &found, &looked);
+    bool is_tag = tag_read(rest, &found, &looked);
     w->facts->steps += looked;
+    uint32_t end = is_tag ? find_tag_end(w, w->at + (uint32_t)found.size, walk_inner_end(w)) : 0;
+    if (!is_tag && rest.size > looked && rest.data[looked] == '<')
+        is_tag = read_tag_around(w, rest, looked, &found, &end);
     const struct tag *tag = is_tag ? &tags[found.index] : NULL;
-    const uint32_t end = is_tag ? find_tag_end(w, w->at + (uint32_t)found.size, walk_inner_end(w)) : 0;
     if (end == 0 || is_text(w, tag, found.closing, end)) {
         skip_leak(w, end > 0 ? end : find_leak_end(w, rest));
         return;

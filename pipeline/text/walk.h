@@ -74,6 +74,7 @@ struct wikitext {
     uint32_t *open;            /* [open_count] of these, those in the open paragraph and captions, as a stack */
     size_t unknown_capacity;
     struct leaks leaks;
+    char tag[512]; /* scratch: a tag without what stands in its attributes */
 
     /* From here on of the page that is read: zero when it begins. */
     struct wikitext_facts *facts;

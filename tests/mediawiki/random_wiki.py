@@ -100,7 +100,7 @@ class Wiki:
         return self.word() + self.pick("<br>", "<br />", "<br/>", "<br clear=all>") + self.word()
 
     def ref(self, depth):
-        return self.word() + self.pick(f"<ref>{self.run(depth)}</ref>",
+        return self.word() + self.pick(f"<ref>{self.words()}</ref>",
                                        f'<ref name="{self.word()}" group="{self.word()}" />',
                                        f'<ref name="{self.word()}">{self.words()}</ref>')
 

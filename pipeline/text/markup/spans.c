@@ -527,9 +527,9 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     return true;
 }
 
-/* Reads an opening tag whose content is not read. An unclosed <ref> extends to the next blank line or heading, or in a
- * template, link or table to the end of the argument or cell, and a </ref> after that is consumed as well; an unclosed
- * <includeonly> extends to the end; any other unclosed tag is not a span. */
+/* Reads an opening tag whose content is not read. A <ref> that another's </ref> would close extends to the next blank
+ * line or heading, or in a template, link or table to the end of the argument or cell, and a </ref> after that is
+ * consumed as well; an unclosed <includeonly> extends to the end; any other tag that nothing closes is not a span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -548,7 +548,7 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
                                    : finder->closes[found->index] &&
                                          find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
             /* closed properly */
-        } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
+        } else if (fate == FATE_INCLUDE || (fate == FATE_REFERENCE && finder->closes[found->index])) {
             span.inner_end = span.end = fate == FATE_REFERENCE ? cut_reference(finder, inner, limit) : limit;
             finder->ref_was_cut = true;
         } else {
