@@ -278,9 +278,13 @@ static struct str template_title(const struct expander *e, struct str name, char
     if (colon && colon > name.data && namespaces_of_title(e->namespaces, name) == 10)
         name = str_trim(str_range(colon + 1, name.data + name.size));
     else if (colon == name.data && name.size > 1) {
-        const struct str title = name_canonical((struct str){name.data + 1, name.size - 1}, out + 1);
+        char canonical[NAME_BYTES_MAX];
+        const struct str title = name_canonical((struct str){name.data + 1, name.size - 1}, canonical);
+        if (title.size == 0 || title.size + 1 >= NAME_BYTES_MAX)
+            return STR("");
         out[0] = ':';
-        return title.size + 1 < NAME_BYTES_MAX && title.size > 0 ? (struct str){out, title.size + 1} : STR("");
+        memcpy(out + 1, title.data, title.size);
+        return (struct str){out, title.size + 1};
     }
     const char *anchor = memchr(name.data, '#', name.size);
     if (anchor && anchor > name.data)
