@@ -221,7 +221,7 @@ static int take_data(struct tuned *t, struct error *err)
         return fail(err, ERR_USAGE, "--dev FILE and --data DIR both say what to score on: give one of them");
     if (in_file && settings->glue) {
         fail(err, ERR_USAGE, "--data is for tasks of GLUE, the task of %s is %s", t->directory, t->task.name);
-        return hint(err, "--dev FILE has the %s", t->task.kind->data_is);
+        return hint(err, "the %s come from --dev FILE", t->task.kind->data_is);
     }
     if (settings->dev || settings->glue)
         return 0;
