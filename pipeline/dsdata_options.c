@@ -165,8 +165,15 @@ static const struct opt_row rows[] = {
      .default_text = "none", .choice = drop_choice, .verbs = " extract ",
      .help = "Kinds of pages to leave out."},
     {.name = "min-words", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(min_words), .value = "N",
-     .default_text = "0", .verbs = " build vocab extract ",
+     .default_text = "0", .max = 1ull << 40, .verbs = " build vocab extract ",
      .help = "Leave out documents of fewer than N words; each CJK ideograph or kana counts as a word."},
+    {.name = "max-words", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(max_words), .value = "N",
+     .default_help = "no bound", .min = 1, .max = 1ull << 40, .verbs = " build vocab extract ",
+     .help = "Leave out documents of more than N words."},
+    {.name = "only-lang", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(only_lang), .value = "LIST",
+     .default_help = "any", .verbs = " build vocab extract ",
+     .help = "Leave out documents in other languages than these codes, as in af,nl. Each document's language is "
+             "guessed from its text; if none is clear, it is that of its input, where that is typed or stated."},
     {.name = "duplicates", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(duplicates),
      .default_text = "keep", .choices = "keep|drop", .verbs = " build ",
      .help = "Documents with the same text as an earlier one, apart from white space. keep: only count them; drop: "

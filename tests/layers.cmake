@@ -25,12 +25,13 @@ room(pipeline/text ${below} pipeline/parts)
 room(pipeline/dump ${below} pipeline/parts)
 room(pipeline/pairs ${below})
 room(pipeline/store ${below} pipeline/parts)
-room(pipeline/input ${below} pipeline/parts pipeline/text pipeline/dump)
+room(pipeline/clean ${below} pipeline/parts pipeline/text)
+room(pipeline/input ${below} pipeline/parts pipeline/text pipeline/dump pipeline/clean)
 room(pipeline/google ${below} pipeline/parts pipeline/input pipeline/pairs pipeline/store)
-room(pipeline/build ${below} pipeline/parts pipeline/text pipeline/dump pipeline/pairs pipeline/store pipeline/input
-    pipeline/google)
+room(pipeline/build ${below} pipeline/parts pipeline/text pipeline/dump pipeline/pairs pipeline/store pipeline/clean
+    pipeline/input pipeline/google)
 room(pipeline/report ${below} pipeline/parts pipeline/build)
-room(pipeline/verbs ${below} pipeline/parts pipeline/text pipeline/dump pipeline/input pipeline/build
+room(pipeline/verbs ${below} pipeline/parts pipeline/text pipeline/dump pipeline/clean pipeline/input pipeline/build
     pipeline/report)
 room(pipeline ${rooms})
 

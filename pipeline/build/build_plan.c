@@ -161,6 +161,7 @@ int build_plan(struct build *build, struct error *err)
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
     build->recipe.forms = build->inputs.forms;
+    build->recipe.filters = build->inputs.filters;
     if (encoding_converts(&build->inputs.encoding) || build->inputs.encoding.lossy)
         build->recipe.encoding = build->inputs.encoding.name;
     build->recipe.iconv = encoding_library(&build->inputs.encoding);

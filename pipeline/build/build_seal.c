@@ -26,9 +26,11 @@ static void fill_counts(const struct build *build, struct manifest *manifest)
 {
     const struct dataset_recipe *recipe = &build->recipe;
     const struct counts *counts = &build->whole.counts;
-    /* A reason that only an option gives is left out without it, so that datasets made without it keep their bytes. */
+    /* A reason that only an option gives is left out where it did not occur, so that datasets made without the option
+     * keep their bytes. */
     for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        if ((fate != PAGE_DUPLICATE || recipe->drop_duplicates) && (fate != PAGE_SHORT || recipe->min_words > 0))
+        if (!page_fate_is_asked_for((enum page_fate)fate) || counts->pages[fate] > 0 ||
+            (fate == PAGE_DUPLICATE && recipe->drop_duplicates))
             manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
                                  counts->dropped[fate]);
     for (int fate = 0; fate < FATES; fate++)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "pipeline/clean/filter.h"
 #include "pipeline/input/article.h"
 
 #include <inttypes.h>
@@ -25,7 +26,6 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
                                       .text_key = settings->text_key,
                                       .id_key = settings->id_key,
                                       .limit = settings->limit,
-                                      .min_words = settings->min_words,
                                       .salvage = settings->salvage,
                                       .cased = settings->cased,
                                       .profile = (enum profile)settings->profile,
@@ -143,8 +143,7 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
         json_object_set_new(object, "text-key", json_name(recipe->text_key));
     if (recipe->id_key && strcmp(recipe->id_key, ID_KEY) != 0)
         json_object_set_new(object, "id-key", json_name(recipe->id_key));
-    if (recipe->min_words > 0)
-        put_number(object, "min-words", recipe->min_words);
+    filters_identify(recipe->filters, object);
     if (recipe->drop_duplicates)
         json_object_set_new(object, "duplicates", json_string("drop"));
     if (recipe->templates[0])

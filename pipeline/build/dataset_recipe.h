@@ -32,13 +32,13 @@ struct dataset_recipe {
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
     bool drop_duplicates;
-    uint64_t min_words;
-    const char *lang;      /* the code of --lang; NULL or "": none */
-    const char *languages; /* as in struct inputs, or NULL */
-    const char *forms;     /* the same */
-    const char *encoding;  /* of the inputs; NULL: UTF-8 */
-    const char *iconv;     /* the library that converts it; NULL: our own tables */
-    const char *variant;   /* of the wiki's spellings; NULL: none */
+    const struct filters *filters; /* of the inputs; NULL: none */
+    const char *lang;              /* the code of --lang; NULL or "": none */
+    const char *languages;         /* as in struct inputs, or NULL */
+    const char *forms;             /* the same */
+    const char *encoding;          /* of the inputs; NULL: UTF-8 */
+    const char *iconv;             /* the library that converts it; NULL: our own tables */
+    const char *variant;           /* of the wiki's spellings; NULL: none */
     const char *text_key, *id_key;
     char templates[17];       /* hash of the file of --templates, or of the dump's; "" */
     uint64_t templates_bytes; /* of the dump's, which are kept in the dataset; else 0 */

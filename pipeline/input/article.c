@@ -5,7 +5,6 @@
 #include "pipeline/input/article_reader.h"
 #include "pipeline/input/input_kind.h"
 #include "pipeline/input/text_layout.h"
-#include "pipeline/text/words/count.h"
 
 #include <assert.h>
 
@@ -27,6 +26,7 @@ void article_close(struct article_reader *reader)
     buf_release(&reader->text);
     buf_release(&reader->mended);
     buf_release(&reader->folded);
+    filter_scratch_release(&reader->filters);
     mem_free(reader);
 }
 
@@ -127,8 +127,8 @@ void article_read(struct article_reader *reader, const struct article_options *o
     article->text = buf_str(&reader->text);
     if (str_is_blank(article->text))
         article->fate = PAGE_EMPTY;
-    else if (words_count(article->text, options->min_words) < options->min_words)
-        article->fate = PAGE_SHORT;
+    else
+        article->fate = filters_judge(options->filters, &reader->filters, article->text, options->stated);
     const bool by_id = article->has_id && !options->held_by_text;
     article->held_by = by_id ? article->id : hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
     if (!article->has_id)

@@ -11,6 +11,7 @@
 #include "pipeline/text/words/languages.h"
 
 struct input_kind;
+struct filters;
 struct templates;
 struct trace;
 
@@ -32,7 +33,8 @@ struct article_options {
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL unless a page is explained */
     uint32_t drop;                     /* enum kind of text/page_kinds.h */
-    uint64_t min_words;                /* shorter documents are left out */
+    const struct filters *filters;     /* clean/filter.h; NULL: none */
+    const char *stated;                /* for them: `code`, unless it was guessed; else "" */
     bool held_by_text;                 /* ids do not decide what is held out (split.h) */
 };
 

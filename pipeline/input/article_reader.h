@@ -3,6 +3,7 @@
 #define PIPELINE_INPUT_ARTICLE_READER_H
 
 #include "base/arena.h"
+#include "pipeline/clean/filter.h"
 #include "pipeline/input/article.h"
 #include "pipeline/input/json_line.h"
 #include "pipeline/text/wikitext.h"
@@ -20,6 +21,7 @@ struct article_reader {
     struct buf text;
     struct buf mended; /* a record of text that was ill-formed */
     struct buf folded; /* the same with white space folded */
+    struct filter_scratch filters;
 };
 
 /* An id that is no number below 2^52 is its text; an empty one is none. */

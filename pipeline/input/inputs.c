@@ -87,6 +87,11 @@ static const struct language *tables_of(const struct input_language *language)
     return language_find(language->code[0] ? str_of(language->code) : unclear ? STR(UNDETERMINED) : STR("en"));
 }
 
+static const char *stated_code(const struct input_language *language)
+{
+    return language->by == LANGUAGE_GUESSED ? "" : language->code;
+}
+
 /* The names of a folder's parts say that they are of one wiki; checks that their contents say so too. */
 static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
@@ -180,7 +185,8 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
                                                    .keep = settings->keep,
                                                    .templates = inputs->templates,
                                                    .drop = settings->drop,
-                                                   .min_words = settings->min_words};
+                                                   .filters = inputs->filters,
+                                                   .stated = stated_code(&inputs->languages[n])};
     return 0;
 }
 
@@ -303,6 +309,7 @@ int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, s
     }
     if (settings_templates_file(settings)) /* before the inputs, whose article_options point to it */
         TRY(templates_read(&inputs->templates, settings_templates_file(settings), inputs->templates_hash, err));
+    TRY(filters_open(&inputs->filters, settings, err)); /* the same */
     int result = input_names_read(&names, settings, &bare, err);
     if (result == 0)
         result = open_names(inputs, settings, &names, err);
@@ -319,6 +326,7 @@ void inputs_close(struct inputs *inputs)
     for (size_t i = 0; inputs->ids && i < inputs->count; i++)
         split_ids_release(&inputs->ids[i]);
     templates_free(inputs->templates);
+    filters_close(inputs->filters);
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
     mem_free(inputs->parts);

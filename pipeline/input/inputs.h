@@ -36,6 +36,7 @@ struct inputs {
     char templates_hash[17];     /* of that file, or "" */
     char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
     struct encoding encoding;    /* of --encoding */
+    struct filters *filters;     /* clean/filter.h; NULL: none */
 };
 
 /* Opens the inputs named by the option of each kind (--wiki, --text, …) and the bare arguments, in this order. A folder

@@ -20,7 +20,10 @@ static const struct {
     [PAGE_STUB] = {"stub", "stubs"},
     [PAGE_EMPTY] = {"empty", "without text"},
     [PAGE_DUPLICATE] = {"duplicate", "duplicates"},
-    [PAGE_SHORT] = {"short", "with too few words"},
+    [PAGE_NEAR_DUPLICATE] = {"near-duplicate", "near duplicates"},
+    [PAGE_SHORT] = {"too-short", "with too few words"},
+    [PAGE_LONG] = {"too-long", "with too many words"},
+    [PAGE_LANGUAGE] = {"language", "in other languages"},
     [PAGE_KEYLESS] = {"no-text-key", "without a text under the key"},
     [PAGE_MALFORMED] = {"malformed", "malformed"},
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
@@ -38,6 +41,11 @@ const char *page_fate_words(enum page_fate fate)
 {
     assert(fate < PAGE_FATES);
     return fates[fate].words;
+}
+
+bool page_fate_is_asked_for(enum page_fate fate)
+{
+    return fate >= PAGE_CLEANED_FIRST && fate <= PAGE_CLEANED_LAST;
 }
 
 static const struct {

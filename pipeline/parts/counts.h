@@ -81,6 +81,7 @@ void counts_repaired(const struct counts *counts, struct buf *out);
  * for screens. */
 const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);
+bool page_fate_is_asked_for(enum page_fate fate); /* only with an option that cleans */
 const char *repair_name(enum repair repair);
 const char *repair_words(enum repair repair);
 /* The words for a name of a manifest; the name itself where a later version has made it. */

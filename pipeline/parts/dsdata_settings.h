@@ -41,7 +41,8 @@ struct dsdata_settings {
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */
     uint32_t drop;                          /* enum kind of text/page_kinds.h */
-    uint64_t min_words;                     /* of a document */
+    uint64_t min_words, max_words;          /* of a document; 0: no bound */
+    const char *only_lang;                  /* codes of languages; NULL: any */
     int duplicates;                         /* enum duplicate_choice */
     const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */
     const char *vocab;                      /* NULL: learn one */

@@ -130,12 +130,17 @@ enum page_fate {
     PAGE_STUB,           /* by template name */
     PAGE_EMPTY,          /* no text is left */
     PAGE_DUPLICATE,      /* an earlier page has the same text (--duplicates drop) */
+    PAGE_NEAR_DUPLICATE, /* nearly the text of an earlier page that was kept (--near-duplicates) */
     PAGE_SHORT,          /* fewer words than --min-words */
+    PAGE_LONG,           /* more words than --max-words */
+    PAGE_LANGUAGE,       /* not in a language of --only-lang */
     PAGE_KEYLESS,        /* JSON without a text under the key of the text */
     PAGE_MALFORMED,      /* its XML or JSON cannot be read */
     PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
     PAGE_DAMAGED,        /* cut off by damage of the file (--salvage) */
-    PAGE_FATES
+    PAGE_FATES,
+    PAGE_CLEANED_FIRST = PAGE_DUPLICATE, /* those between are given by options that clean */
+    PAGE_CLEANED_LAST = PAGE_LANGUAGE,
 };
 
 #endif

@@ -290,7 +290,7 @@ short_ones() {
     expect_equal "sentences" "$(cat "$scratch/stdout")" $'This one has five words.\n\n五つの語彙'
     expect_exit 0 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --min-words 6 --out "$scratch/short"
     expect_words "3 with too few words"
-    expect_equal "count" "$(json "$scratch/short/manifest.json" 'o["pages"]["dropped"]["short"]')" 3
+    expect_equal "count" "$(json "$scratch/short/manifest.json" 'o["pages"]["dropped"]["too-short"]')" 3
     expect_exit 5 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --min-words 7 --out "$scratch/short"
     expect_words min-words
 }

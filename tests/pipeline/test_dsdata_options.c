@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "pipeline/build/dataset_recipe.h"
+#include "pipeline/clean/filter.h"
 #include "pipeline/dsdata_options.h"
 #include "tests/option_values.h"
 
@@ -20,6 +21,7 @@ static const struct trial {
     {"accents", {"strip", "keep"}, NULL},
     {"max-predictions", {"5", "6"}, "--seq=128"},
     {"pack", {NULL, NULL}, "--pairs=none"},
+    {"only-lang", {"de", "fi,de"}, NULL},
 };
 
 static struct opt_program program;
@@ -36,10 +38,13 @@ static json_t *identity_of(const char *argument, const char *beside)
     struct opt_result parsed;
     struct error err = {0};
     struct dataset_recipe recipe;
+    struct filters *filters = NULL;
     if (opts_parse(&program, argc, (char **)(uintptr_t)argv, &settings, &parsed, &err) < 0 ||
-        dataset_recipe_make(&settings, true, &recipe, &err) < 0)
+        dataset_recipe_make(&settings, true, &recipe, &err) < 0 || filters_open(&filters, &settings, &err) < 0)
         fail_msg("%s %s: %s", argv[2], argv[3], err.text);
+    recipe.filters = filters;
     json_t *identity = dataset_recipe_json(&recipe);
+    filters_close(filters);
     opts_release(&program, &settings, &parsed);
     return identity;
 }

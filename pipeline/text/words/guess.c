@@ -108,6 +108,15 @@ bool language_is_guessed(struct str code)
     return found;
 }
 
+void language_guessed_codes(struct buf *out)
+{
+    for (size_t i = 0; i < common_words_count; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", common_words[i].code);
+    for (size_t i = 0; i < SCRIPTS; i++)
+        if (by_script[i])
+            buf_addf(out, ", %s", by_script[i]);
+}
+
 const char *language_guess(struct str text)
 {
     struct counting counting = {0};

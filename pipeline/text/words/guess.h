@@ -9,7 +9,8 @@
 /* The code of the language ("fi"), or NULL if none is clear: too few words, or two languages that are too similar.
  * `text` must be well-formed UTF-8; the first 64 KiB are enough. */
 const char *language_guess(struct str text);
-bool language_is_guessed(struct str code); /* language_guess can tell this language from others */
+bool language_is_guessed(struct str code);    /* language_guess can tell this language from others */
+void language_guessed_codes(struct buf *out); /* "el, he, …": all of these */
 
 /* The most frequent words of a language, in small letters, the most frequent first; all in one script. Neighbours of
  * the languages that have tables are among them, so that these are not confused with them. */
