@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares the text of a dump's pages, as a program extracts it, with what MediaWiki shows, word by word.
 
-    compare.py DUMP PAGES.jsonl --dsdata PROGRAM [--extract "OPTIONS"] [--worst N] [--kinds N] [--equal]
+    compare.py DUMP PAGES.jsonl --dsdata PROGRAM [--extract "OPTIONS"] [--worst N] [--kinds N] [--equal] [--row NAME]
     compare.py DUMP PAGES.jsonl --ours TEXTS.jsonl         lines {"title", "text"} of another program
 
 PAGES.jsonl is what render.sh wrote. A word is a run of letters and digits, one ideograph or kana, or one mark. Words
 that the page shows in its running text and the program lacks are lost; words of the program that the page does not show
 are extra; both are given per 1,000 words of the pages. Markup is a tag, brace or switch of wikitext in the program's
-text that the page does not show. --kinds ranks the template calls and other places that differences come from. --equal
-exits with 1 unless every page is equal.
+text that the page does not show. --kinds ranks the template calls and other places that differences come from. --row
+prints the figures as a row of a Markdown table. --equal exits with 1 unless every page is equal.
 
 Running text is paragraphs, lists, headings, quotations and <pre>. NOT_TEXT and has_box_style() say what is left out:
 tables, boxes, notes, pictures, listings. Words beside a formula, beside a template that the dump lacks or beside a
@@ -215,6 +215,11 @@ class Totals:
             kind[2] = kind[2] or (f"{page['title']}: {' '.join(before)} [-{' '.join(lost[:12])}-] "
                                   f"[+{' '.join(extra[:12])}+]")
 
+    def row(self, name):
+        thousand = 1000 / max(self.words, 1)
+        return (f"| {name} | {self.lost * thousand:.2f} | {self.extra * thousand:.2f} | "
+                f"{100 * self.equal / max(self.pages, 1):.1f} % | {self.markup} |")
+
     def print(self, worst, kinds):
         for _, title, lost, extra, words, found in sorted(self.worst, key=lambda page: -page[0])[:worst]:
             print(f"{title}: lost {lost}, extra {extra} of {words}")
@@ -247,6 +252,7 @@ def main():
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     parser.add_argument("--kinds", type=int, default=0, metavar="N")
     parser.add_argument("--equal", action="store_true")
+    parser.add_argument("--row", metavar="NAME")
     arguments = parser.parse_args()
     if arguments.ours:
         with open(arguments.ours, encoding="utf-8") as file:
@@ -262,8 +268,12 @@ def main():
                 totals.failed += 1
             else:
                 totals.add_page(page, ours.get(page["title"]), names)
-    totals.print(arguments.worst, arguments.kinds)
+    if arguments.row:
+        print(totals.row(arguments.row))
+    else:
+        totals.print(arguments.worst, arguments.kinds)
     return int(arguments.equal and totals.equal < totals.pages)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

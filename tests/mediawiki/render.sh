@@ -83,7 +83,8 @@ print(json.load(open(sys.argv[1]))["last"].replace("T", " ").rstrip("Z"))' "$dat
 maintain_at() {
     local time=$1
     shift
-    MW_CONFIG_FILE=$data/LocalSettings.php MW_INSTALL_PATH=$core DS_WIKI_DATA=$data faketime "$time" php "$@"
+    MW_CONFIG_FILE=$data/LocalSettings.php MW_INSTALL_PATH=$core DS_WIKI_DATA=$data TZ=UTC \
+        faketime -f "$time" php "$@"
 }
 
 main "$@"
