@@ -185,10 +185,13 @@ static int collect(void *context, void *slot, struct error *err)
     return BELT_NEXT;
 }
 
-static void *open_reader(const void *siteinfo)
+static void *open_reader(const void *context)
 {
     struct reader *reader = mem_clear(1, sizeof *reader);
-    namespaces_init(&reader->namespaces, siteinfo);
+    const struct siteinfo *siteinfo = context;
+    const struct str code = siteinfo ? siteinfo->language : STR("");
+    const struct magic magic = magic_find(language_find(code), code);
+    namespaces_init(&reader->namespaces, siteinfo, &magic);
     reader->parser = page_parser_open();
     return reader;
 }

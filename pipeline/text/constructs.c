@@ -283,6 +283,7 @@ struct template_page walk_template_page(const struct wikitext *w)
                                   .spans = &w->spans,
                                   .language = w->options.language,
                                   .code = w->code,
+                                  .magic = &w->magic,
                                   .style = w->style,
                                   .siteinfo = w->options.siteinfo,
                                   .templates = w->options.templates,

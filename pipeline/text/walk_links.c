@@ -6,14 +6,15 @@
 
 #define TITLE_BYTES_MAX 255u /* MediaWiki's */
 
-/* An option of a picture: thumb, left, 220px, upright=1.2, link=… A caption has a blank or is a link. */
-static bool is_file_option(struct str argument)
+/* An option of a picture: thumb, left, 220px, link=…; also one of an extension, thumbtime=9. */
+static bool is_file_option(const struct wikitext *w, struct str argument)
 {
     argument = str_trim(argument);
     size_t at = 0;
-    while (at < argument.size && argument.data[at] != '=' && argument.data[at] != ' ' && argument.data[at] != '[')
+    while (at < argument.size && argument.data[at] >= 'a' && argument.data[at] <= 'z')
         at++;
-    return at == argument.size || argument.data[at] == '=';
+    return argument.size == 0 || (at > 0 && at < argument.size && argument.data[at] == '=') ||
+           magic_is_option(&w->magic, argument);
 }
 
 static void read_file(struct wikitext *w, const struct span *span)
@@ -21,15 +22,21 @@ static void read_file(struct wikitext *w, const struct span *span)
     w->line_hides_block = true;
     if (w->options.keep & KEEP_CAPTIONS) {
         struct span_walk walk = span_walk(w->text, &w->spans, w->span);
-        uint32_t equals, from = 0;
+        uint32_t equals, from = 0, to = 0;
         walk.takes_bars = true;
-        while (span_walk_to_bar(&walk, &equals))
-            from = walk.at = walk.bar_end;
+        for (bool more = span_walk_to_bar(&walk, &equals); more;) {
+            const uint32_t start = walk.at = walk.bar_end;
+            more = span_walk_to_bar(&walk, &equals);
+            if (is_file_option(w, str_range(w->text.data + start, w->text.data + walk.at)))
+                continue;
+            from = start; /* the last one is the caption */
+            to = walk.at;
+        }
         w->facts->steps += walk.steps;
-        if (from > 0 && !is_file_option(str_range(w->text.data + from, w->text.data + span->inner_end))) {
+        if (from > 0) {
             walk_skip(w, from, FATE_FILE);
             walk_open_paragraph(w);
-            walk_push(w, FRAME_CAPTION, span->inner_end, span->end, FATE_FILE);
+            walk_push(w, FRAME_CAPTION, to, span->end, FATE_FILE);
             return;
         }
     }

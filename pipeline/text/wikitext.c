@@ -158,7 +158,7 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     w->variant = options->variant ? options->variant : "";
     w->style = number_style_find(w->code);
     w->paragraphs.keep = options->keep;
-    namespaces_init(&w->namespaces, options->siteinfo);
+    namespaces_init(&w->namespaces, options->siteinfo, &w->magic);
     if (options->templates)
         w->expander = expander_open(options->templates, &w->namespaces, &w->magic);
     for (unsigned char byte = 0; byte < ' '; byte++)

@@ -2,6 +2,7 @@
  * grows is left out, and "now" is when the page was saved. */
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/local_dates.h"
+#include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/time_format.h"
 
 #include <stdio.h>
@@ -270,13 +271,14 @@ bool call_revision_time(const struct call *call, char part, char out[16])
 
 bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out)
 {
+    const struct time_names *names = time_names_find(call->page->magic);
     const struct moment none = {.year = 1, .month = 1, .day = 1};
     struct moment now, moment;
     const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
     const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
     call->steps += format.size + text.size;
     return format.size > 0 && (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment) &&
-           moment_format(&moment, format, call_english(call), out);
+           moment_format(&moment, format, names, call->page->style->zero, out);
 }
 
 /* The next word of a date, without the blanks and commas before it. */

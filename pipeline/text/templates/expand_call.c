@@ -243,27 +243,34 @@ static void expand_invoke(struct expander *e, const struct expand_source *source
         buf_addf(out, "{{#invoke:%.*s}}", (int)module.size, module.data);
 }
 
-/* Removes "subst:", "safesubst:", "msg:" and "raw:" from the start of a name. */
-static struct str skip_words(struct str name)
+/* The English name of the function before the colon, folded and without the colon; empty if it does not fit. */
+static struct str function_name(const struct expander *e, struct str typed, char folded[NAME_BYTES_MAX])
 {
-    static const char *const words[] = {"safesubst:", "subst:", "msg:", "raw:"};
+    const struct str own = magic_function(e->magic, typed);
+    return name_fold(own.size > 0 ? own : typed, folded);
+}
+
+/* Removes "subst:", "safesubst:", "msg:" and "raw:" from the start of a name. */
+static struct str skip_words(const struct expander *e, struct str name)
+{
+    static const char *const words[] = {"safesubst", "subst", "msg", "raw"};
     name = str_trim(name);
-    for (bool more = memchr(name.data, ':', name.size) != NULL; more;) {
+    const char *colon = memchr(name.data, ':', name.size);
+    for (bool more = true; colon && more; colon = memchr(name.data, ':', name.size)) {
+        char folded[NAME_BYTES_MAX];
+        const struct str function = function_name(e, str_range(name.data, colon), folded);
         more = false;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            const size_t size = strlen(words[i]);
-            if (name.size > size && str_equal_ascii_nocase((struct str){name.data, size}, str_of(words[i]))) {
-                name = str_trim((struct str){name.data + size, name.size - size});
-                more = true;
-            }
-        }
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            more |= str_equal(function, str_of(words[i]));
+        if (more)
+            name = str_trim(str_range(colon + 1, name.data + name.size));
     }
     return name;
 }
 
 /* The template that the name means, as the file of renderings writes it: without "Template:", and other pages with
  * their namespace, those of the main one after a colon. */
-static struct str template_title(const struct expander *e, struct str name, char out[NAME_BYTES_MAX])
+static struct str template_title(const struct expander *e, struct str name, char out[NAME_BYTES_MAX + 1])
 {
     const char *colon = memchr(name.data, ':', name.size);
     if (name.size > 0 && name.data[0] == '/') {
@@ -328,17 +335,19 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
 {
     struct call_piece pieces[PIECES_MAX];
     const size_t count = call_pieces(source, index, pieces);
-    char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX];
+    char folded[NAME_BYTES_MAX + 1], canonical[NAME_BYTES_MAX + 1];
     const uint32_t start = source->spans->items[index].start;
     const size_t from = out->size;
     struct str typed;
     const bool is_known = expand_value(e, source, pieces[0].from, pieces[0].to, pieces[0].child, &typed);
-    const struct str name = skip_words(typed);
+    struct str name = skip_words(e, typed);
     const char *colon = memchr(name.data, ':', name.size);
     if (colon && colon > name.data) {
-        const struct str function = name_fold(str_range(name.data, colon + 1), folded);
+        struct str function = function_name(e, str_range(name.data, colon), folded);
         const struct str value = str_range(colon + 1, name.data + name.size);
-        if (str_starts(function, STR("#invoke")) || str_equal(function, STR("#invoque:"))) {
+        folded[function.size] = ':';
+        function.size += function.size > 0;
+        if (str_equal(function, STR("#invoke:"))) {
             expand_invoke(e, source, str_trim(value), out);
             return;
         }
@@ -354,7 +363,7 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
         if (function.size > 0 && template_has_row(function, e->page->code)) {
             e->is_incomplete |= !is_known;
             if (is_known)
-                emit_function(e, source, str_range(name.data, colon + 1), value, pieces, count, out);
+                emit_function(e, source, function, value, pieces, count, out);
             else
                 emit_call(e, source, index, STR(""), out);
             return;
@@ -364,6 +373,8 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
         e->is_incomplete = true;
         return;
     }
+    const struct str variable = count == 1 ? magic_function(e->magic, name) : STR("");
+    name = variable.size > 0 ? variable : name;
     struct str title = template_title(e, name, canonical);
     const struct rendering_row *row = templates_find(e->templates, &title);
     if (row && row->kind == RENDERING_WIKITEXT) {
@@ -376,5 +387,6 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
         copy_text(e, source, start, source->spans->items[index].end, out);
         return;
     }
-    emit_call(e, source, index, typed.size == pieces[0].to - pieces[0].from ? STR("") : title, out);
+    const bool is_typed = variable.size == 0 && typed.size == pieces[0].to - pieces[0].from;
+    emit_call(e, source, index, is_typed ? STR("") : title, out);
 }

@@ -81,7 +81,8 @@ static void expand_switch(struct expander *e, const struct expand_source *source
         }
         key = without_comments(e, key);
         falls |= values_equal(key, wanted);
-        falls_to_default |= str_equal(key, STR("#default"));
+        falls_to_default |=
+            str_equal(key, STR("#default")) || str_equal(magic_function(e->magic, key), STR("#default"));
         if (has_value) {
             text.from = piece->equals + 1;
             text.to = piece->to;

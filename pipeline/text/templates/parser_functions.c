@@ -340,7 +340,7 @@ static const struct {
                   {12, "Help"},          {13, "Help talk"},   {14, "Category"},
                   {15, "Category talk"}};
 
-/* {{ns:6}}, {{ns:File}}: the wiki's name of a namespace, by its number or its English name; as the dump's head has it,
+/* {{ns:6}}, {{ns:File}}: the wiki's name of a namespace, by its number or a name; as the dump's head has it,
  * else the English one. */
 static bool render_namespace(struct call *call)
 {
@@ -355,6 +355,9 @@ static bool render_namespace(struct call *call)
             key = namespaces[i].key;
             otherwise = namespaces[i].name;
         }
+    for (size_t i = 0; siteinfo && i < siteinfo->namespace_count && !otherwise; i++)
+        if (wanted.size > 0 && str_equal(wanted, name_fold(siteinfo->namespaces[i].name, name)))
+            key = siteinfo->namespaces[i].key;
     if (call->is_opaque || value.size == 0)
         return false;
     for (size_t i = 0; siteinfo && i < siteinfo->namespace_count; i++)
@@ -619,7 +622,6 @@ static bool render_language(struct call *call)
 // clang-format off
 static const struct row functions[] = {
     {"!", "|", NULL},
-    {"#dateformat:", "", render_format_date},
     {"#expr:", "", render_expr},
     {"#formatdate:", "", render_format_date},
     {"#if:", "", render_if},
@@ -633,10 +635,7 @@ static const struct row functions[] = {
     {"#time:", "", render_time},
     {"#titleparts:", "", render_title_parts},
     {"=", "=", NULL},
-    {"ARTICLEPAGENAME", "", render_title},
-    {"ARTICLESPACE", "", render_nothing},
     {"BASEPAGENAME", "", render_title},
-    {"CONTENTLANG", "", render_content_language},
     {"CONTENTLANGUAGE", "", render_content_language},
     {"CURRENTDAY", "j", render_now},
     {"CURRENTDAY2", "d", render_now},
@@ -645,10 +644,9 @@ static const struct row functions[] = {
     {"CURRENTHOUR", "H", render_now},
     {"CURRENTMONTH", "m", render_now},
     {"CURRENTMONTH1", "n", render_now},
-    {"CURRENTMONTH2", "m", render_now},
     {"CURRENTMONTHABBREV", "M", render_now},
     {"CURRENTMONTHNAME", "F", render_now},
-    {"CURRENTMONTHNAMEGEN", "F", render_now},
+    {"CURRENTMONTHNAMEGEN", "xg", render_now},
     {"CURRENTTIME", "H:i", render_now},
     {"CURRENTTIMESTAMP", "YmdHis", render_now},
     {"CURRENTYEAR", "Y", render_now},
@@ -660,21 +658,15 @@ static const struct row functions[] = {
     {"LOCALHOUR", "H", render_now},
     {"LOCALMONTH", "m", render_now},
     {"LOCALMONTH1", "n", render_now},
-    {"LOCALMONTH2", "m", render_now},
     {"LOCALMONTHABBREV", "M", render_now},
     {"LOCALMONTHNAME", "F", render_now},
-    {"LOCALMONTHNAMEGEN", "F", render_now},
+    {"LOCALMONTHNAMEGEN", "xg", render_now},
     {"LOCALTIME", "H:i", render_now},
     {"LOCALTIMESTAMP", "YmdHis", render_now},
     {"LOCALYEAR", "Y", render_now},
     {"NAMESPACE", "", render_nothing},
     {"NAMESPACENUMBER", "0", NULL},
-    {"NAZWASTRONY", "", render_title},
-    {"NOMBREDEPAGINA", "", render_title},
-    {"NOMEDAPAGINA", "", render_title},
-    {"NOMPAGE", "", render_title},
     {"PAGENAME", "", render_title},
-    {"PAGINANAAM", "", render_title},
     {"REVISIONDAY", "j", render_now},
     {"REVISIONDAY2", "d", render_now},
     {"REVISIONMONTH", "m", render_now},
@@ -682,15 +674,10 @@ static const struct row functions[] = {
     {"REVISIONTIMESTAMP", "YmdHis", render_now},
     {"REVISIONYEAR", "Y", render_now},
     {"ROOTPAGENAME", "", render_title},
-    {"SEITENNAME", "", render_title},
-    {"SIDENAVN", "", render_title},
-    {"SIDNAMN", "", render_title},
     {"SITENAME", "", render_site},
-    {"SIVUNIMI", "", render_title},
     {"SUBJECTPAGENAME", "", render_title},
     {"SUBJECTSPACE", "", render_nothing},
     {"SUBPAGENAME", "", render_title},
-    {"TITOLOPAGINA", "", render_title},
     {"anchorencode:", "", render_anchor},
     {"basepagename:", "base", render_title_part},
     {"formatnum:", "", render_number},
@@ -709,8 +696,6 @@ static const struct row functions[] = {
     {"uc:", "uc", render_case},
     {"ucfirst:", "ucfirst", render_case},
     {"urlencode:", "", render_url},
-    {"НАЗВА СТОРІНКИ", "", render_title},
-    {"НАЗВАНИЕСТРАНИЦЫ", "", render_title},
 };
 // clang-format on
 

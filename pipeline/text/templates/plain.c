@@ -71,6 +71,8 @@ static bool add_variable(const struct template_page *page, uint32_t index, bool 
                  {"MONTH2", 5, 2, false}, {"DAY", 8, 2, true},    {"DAY2", 8, 2, false}};
     const struct span *span = &page->spans->items[index];
     struct str name = str_trim(str_range(page->text.data + span->inner_start, page->text.data + span->inner_end));
+    const struct str own = magic_function(page->magic, name);
+    name = own.size > 0 ? own : name;
     if (span->next != index + 1)
         return false;
     if (str_equal(name, STR("NAMESPACE")))

@@ -136,8 +136,13 @@ static const struct row *find_function(const struct call *call, uint32_t *argume
     if (!typed)
         return NULL;
     *argument = (uint32_t)(typed - page.data) + 1;
-    char folded[NAME_BYTES_MAX];
-    return find_row(call, name_fold(str_range(name.data, colon + 1), folded));
+    char folded[NAME_BYTES_MAX + 1];
+    const struct str own = magic_function(call->page->magic, str_range(name.data, colon));
+    if (own.size == 0)
+        return find_row(call, name_fold(str_range(name.data, colon + 1), folded));
+    struct str function = name_fold(own, folded);
+    folded[function.size++] = ':';
+    return find_row(call, function);
 }
 
 /* {{IPA-de|…}} */
@@ -209,6 +214,8 @@ static bool template_resolve(struct call *call, uint32_t index)
     if (row)
         return show_row(call, index, row, colon);
     row = find_row(call, call->name);
+    const struct str variable = row ? STR("") : magic_function(call->page->magic, call->name);
+    row = variable.size > 0 ? find_row(call, variable) : row;
     if (row)
         return show_row(call, index, row, 0);
     const char *country = is_capital_code(call, call->name) ? country_of((struct str){call->name.data, 3}, code) : NULL;

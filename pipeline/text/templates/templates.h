@@ -72,7 +72,8 @@ struct template_page {
     struct str text, title, timestamp;
     const struct spans *spans;
     const struct language *language;
-    struct str code; /* of the language */
+    struct str code;           /* of the language */
+    const struct magic *magic; /* its names of functions and variables */
     const struct number_style *style;
     const struct siteinfo *siteinfo;   /* or NULL */
     const struct templates *templates; /* or NULL */

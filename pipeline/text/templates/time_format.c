@@ -4,7 +4,22 @@
 
 const char *const month_names[12] = {"January", "February", "March",     "April",   "May",      "June",
                                      "July",    "August",   "September", "October", "November", "December"};
-static const char *const day_names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+
+static const struct time_names *names_of(struct str code)
+{
+    const size_t row = row_find(&time_names->code, time_names_count, sizeof *time_names, code);
+    return row < time_names_count ? &time_names[row] : NULL;
+}
+
+const struct time_names *time_names_find(const struct magic *magic)
+{
+    for (size_t i = 0; i < magic->count; i++) {
+        const struct time_names *names = names_of(str_of(magic->of[i]->code));
+        if (names)
+            return names;
+    }
+    return names_of(STR("en"));
+}
 
 static bool is_leap(int year)
 {
@@ -110,6 +125,24 @@ static bool read_clock(struct str text, struct moment *m)
     return text.size == 0;
 }
 
+/* 20260203, 20260203040506 */
+static bool take_stamp(struct str *text, struct moment *m)
+{
+    int parts[6] = {0};
+    size_t size = 0;
+    while (size < text->size && text->data[size] >= '0' && text->data[size] <= '9')
+        size++;
+    if (size != 8 && size != 14)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const size_t part = i < 4 ? 0 : (i - 2) / 2;
+        parts[part] = parts[part] * 10 + (text->data[i] - '0');
+    }
+    *m = (struct moment){parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]};
+    *text = (struct str){text->data + size, text->size - size};
+    return true;
+}
+
 bool moment_read(struct str text, const struct moment *now, struct moment *moment)
 {
     text = str_trim(text);
@@ -132,10 +165,25 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
             return false;
         return read_clock(text, moment) && is_moment(moment);
     }
+    if (take_stamp(&text, moment))
+        return read_clock(text, moment) && is_moment(moment);
     if (!take_number(&text, 4, &moment->year))
         return false;
     if (text.size == 0)
         return is_moment(moment);
+    if (take(&text, "/")) { /* 2026/02/03, 2/3/2026 */
+        const bool year_first = moment->year > 31;
+        int *const parts[] = {year_first ? &moment->month : &moment->day, year_first ? &moment->day : &moment->year};
+        if (!year_first)
+            moment->month = moment->year;
+        return take_number(&text, 2, parts[0]) && take(&text, "/") && take_number(&text, 4, parts[1]) &&
+               read_clock(text, moment) && is_moment(moment);
+    }
+    if (text.size > 2 && text.data[0] == '.' && text.data[1] >= '0' && text.data[1] <= '9') { /* 3.2.2026 */
+        moment->day = moment->year;
+        return take(&text, ".") && take_number(&text, 2, &moment->month) && take(&text, ".") &&
+               take_number(&text, 4, &moment->year) && read_clock(text, moment) && is_moment(moment);
+    }
     if (take(&text, "-")) { /* 2026-02-03 */
         const bool read = take_number(&text, 2, &moment->month);
         return read && (!take(&text, "-") || take_number(&text, 2, &moment->day)) && read_clock(text, moment) &&
@@ -151,12 +199,16 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
 
 /* Writing. */
 
-static bool format_letter(const struct moment *m, char letter, bool names, struct buf *out)
+static void add_name(const char *names, int number, struct buf *out)
+{
+    for (; number > 0; number--)
+        names = strchr(names, '|') + 1;
+    buf_add(out, names, strcspn(names, "|"));
+}
+
+static bool format_letter(const struct moment *m, char letter, const struct time_names *names, struct buf *out)
 {
     const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12;
-    const char *const month = month_names[m->month - 1], *const day = day_names[day_of_week(m)];
-    if (strchr("MFDlaA", letter) && !names) /* the words below are English */
-        return false;
     switch (letter) {
     case 'Y':
         buf_addf(out, "%d", m->year);
@@ -171,10 +223,10 @@ static bool format_letter(const struct moment *m, char letter, bool names, struc
         buf_addf(out, "%02d", m->month);
         return true;
     case 'M':
-        buf_addf(out, "%.3s", month);
+        add_name(names->short_months, m->month - 1, out);
         return true;
     case 'F':
-        buf_add_text(out, month);
+        add_name(names->months, m->month - 1, out);
         return true;
     case 'j':
         buf_addf(out, "%d", m->day);
@@ -195,10 +247,10 @@ static bool format_letter(const struct moment *m, char letter, bool names, struc
         buf_addf(out, "%d", day_of_week(m));
         return true;
     case 'D':
-        buf_addf(out, "%.3s", day);
+        add_name(names->short_days, day_of_week(m), out);
         return true;
     case 'l':
-        buf_add_text(out, day);
+        add_name(names->days, day_of_week(m), out);
         return true;
     case 'a':
         buf_add_text(out, m->hour < 12 ? "am" : "pm");
@@ -245,24 +297,48 @@ static bool format_letter(const struct moment *m, char letter, bool names, struc
     }
 }
 
-bool moment_format(const struct moment *moment, struct str format, bool names, struct buf *out)
+/* Writes the digits from `from` on as the language does. */
+static void localise_digits(struct buf *out, size_t from, uint32_t zero)
 {
+    char plain[64], digit[4];
+    const size_t size = out->size - from;
+    if (zero == '0' || size > sizeof plain)
+        return;
+    memcpy(plain, out->data + from, size);
+    out->size = from;
+    for (size_t i = 0; i < size; i++)
+        if (plain[i] >= '0' && plain[i] <= '9')
+            buf_add(out, digit, utf8_write(zero + (uint32_t)(plain[i] - '0'), digit));
+        else
+            buf_add_byte(out, plain[i]);
+}
+
+bool moment_format(const struct moment *moment, struct str format, const struct time_names *names, uint32_t zero,
+                   struct buf *out)
+{
+    bool is_raw = false; /* the next number has European digits */
     for (size_t at = 0; at < format.size; at++) {
         const char letter = format.data[at];
+        const struct str rest = str_range(format.data + at, format.data + format.size);
         const char *quote = letter == '"' ? memchr(format.data + at + 1, '"', format.size - at - 1) : NULL;
+        const size_t from = out->size;
         if (quote) {
             buf_add(out, format.data + at + 1, (size_t)(quote - format.data) - at - 1);
             at = (size_t)(quote - format.data);
         } else if (letter == '\\' && at + 1 < format.size) {
             buf_add_byte(out, format.data[++at]);
-        } else if (str_starts(str_range(format.data + at, format.data + format.size), STR("xn"))) {
+        } else if (str_starts(rest, STR("xn")) || str_starts(rest, STR("xN"))) {
+            is_raw = true;
             at++;
-        } else if (str_starts(str_range(format.data + at, format.data + format.size), STR("xg"))) {
-            if (!format_letter(moment, 'F', names, out))
-                return false;
+        } else if (str_starts(rest, STR("xg"))) {
+            add_name(names->genitives, moment->month - 1, out);
             at++;
         } else if (!format_letter(moment, letter, names, out)) {
             return false;
+        } else if (strchr("YynmjdzWNwgGhHistLU", letter)) {
+            if (!is_raw)
+                localise_digits(out, from, zero);
+            is_raw = false;
         }
     }
     return true;

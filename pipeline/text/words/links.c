@@ -19,11 +19,8 @@ static const struct {
     int32_t key;
     const char *name;
 } english[] = {
-    {-2, "media"},     {-1, "special"},  {1, "talk"},           {2, "user"},           {3, "user talk"},
-    {4, "project"},    {4, "wikipedia"}, {5, "project talk"},   {6, "file"},           {6, "image"},
-    {7, "file talk"},  {8, "mediawiki"}, {10, "template"},      {11, "template talk"}, {12, "help"},
-    {13, "help talk"}, {14, "category"}, {15, "category talk"}, {100, "portal"},       {118, "draft"},
-    {828, "module"},
+    {4, "project"}, {4, "wikipedia"}, {5, "project talk"}, {10, "t"},
+    {10, "tm"},     {100, "portal"},  {118, "draft"},      {828, "module"},
 };
 
 static void add(struct namespaces *namespaces, int32_t key, struct str name)
@@ -43,11 +40,14 @@ static void add_words(struct namespaces *namespaces, int32_t key, struct words w
 
 /* All languages' names for files and categories are known on every wiki: no article is called "Datei:…", and a dump may
  * list fewer names than its pages use. */
-void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo)
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct magic *magic)
 {
     const size_t english_count = sizeof english / sizeof english[0];
     const size_t given = siteinfo ? siteinfo->namespace_count : 0;
-    const size_t count = given + english_count + file_namespaces.count + category_namespaces.count;
+    size_t count = given + english_count + file_namespaces.count + category_namespaces.count;
+    for (size_t i = 0; i < magic->count; i++)
+        for (const struct magic_namespace *of = magic->of[i]->namespaces; of && of->name; of++)
+            count++;
     namespaces->items = mem_array(count, sizeof namespaces->items[0]);
     namespaces->count = 0;
     namespaces->names = (struct name_table){0};
@@ -55,6 +55,9 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
         add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
     for (size_t i = 0; i < english_count; i++)
         add(namespaces, english[i].key, str_of(english[i].name));
+    for (size_t i = 0; i < magic->count; i++)
+        for (const struct magic_namespace *of = magic->of[i]->namespaces; of && of->name; of++)
+            add(namespaces, of->key, str_of(of->name));
     add_words(namespaces, NAMESPACE_FILE, file_namespaces);
     add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
     assert(namespaces->count <= count);

@@ -7,15 +7,16 @@
 #include "pipeline/parts/page_parts.h"
 #include "pipeline/text/words/magic_words.h"
 
-/* The names of a wiki's namespaces: those of its siteinfo, the English ones, and every language's for files and
- * categories. */
+/* The names of a wiki's namespaces: those of its siteinfo, those of its language with their aliases, the English ones,
+ * and every language's for files and categories. */
 struct namespaces {
     struct namespace_name *items;
     size_t count;
     struct name_table names; /* of items */
 };
 
-void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo);
+/* `magic`: the words of its language. */
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct magic *magic);
 void namespaces_release(struct namespaces *namespaces);
 /* The number of the namespace named before the title's first colon; 0 if none is. */
 int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);

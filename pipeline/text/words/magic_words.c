@@ -105,3 +105,40 @@ size_t magic_redirect(const struct magic *magic, struct str text)
             return size;
     return 0;
 }
+
+struct str magic_function(const struct magic *magic, struct str typed)
+{
+    char plain[NAME_BYTES_MAX], folded[NAME_BYTES_MAX];
+    if (typed.size == 0 || typed.size >= NAME_BYTES_MAX)
+        return STR("");
+    for (size_t i = 0; i < typed.size; i++)
+        plain[i] = typed.data[i] == '_' ? ' ' : typed.data[i];
+    typed.data = plain;
+    const struct str lower = magic_fold(typed, folded);
+    for (size_t i = 0; i < magic->count; i++) {
+        const char *name = names_find(magic->of[i]->functions, typed);
+        name = name || lower.size == 0 ? name : names_find(magic->of[i]->functions, lower);
+        if (name)
+            return str_of(name);
+    }
+    return STR("");
+}
+
+static bool has_affix(struct words affixes, struct str text, bool is_start)
+{
+    for (size_t i = 0; i < affixes.count; i++)
+        if ((is_start ? str_starts : str_ends)(text, str_of(affixes.items[i])))
+            return true;
+    return false;
+}
+
+bool magic_is_option(const struct magic *magic, struct str typed)
+{
+    const bool has_digit = typed.size > 0 && typed.data[0] >= '0' && typed.data[0] <= '9';
+    const bool is_size = has_digit || (typed.size > 1 && typed.data[0] == 'x');
+    for (size_t i = 0; i < magic->count; i++)
+        if (words_have(magic->of[i]->options, typed) || has_affix(magic->of[i]->option_starts, typed, true) ||
+            (is_size && has_affix(magic->of[i]->option_ends, typed, false)))
+            return true;
+    return false;
+}

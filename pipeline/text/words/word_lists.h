@@ -39,7 +39,7 @@ extern const struct words note_name_parts;                      /* of templates 
 /* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sayings.c). */
 extern const struct words sayings, sayings_inside, sayings_at_end, sayings_that, sayings_nobody;
 
-/* Codes of languages and countries, sorted bytewise, with names: data/names. */
+/* Codes of languages and countries, sorted bytewise, with names: data/names. Also words with their English names. */
 struct code_name {
     const char *code, *name;
 };
@@ -47,6 +47,11 @@ struct names {
     const struct code_name *items;
     size_t count;
 };
+#define NAMES(...)                                                                                                     \
+    {                                                                                                                  \
+        .items = (const struct code_name[]){__VA_ARGS__},                                                              \
+        .count = sizeof((const struct code_name[]){__VA_ARGS__}) / sizeof(struct code_name)                            \
+    }
 extern const struct names languages_en, languages_own; /* in English; each in itself, as MediaWiki has it */
 extern const struct names countries_en;                /* by ISO 3166 and other codes, in small letters */
 extern const struct names labels_ja, labels_pl, labels_ru, labels_uk; /* before a word of another language */

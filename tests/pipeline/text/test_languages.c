@@ -118,18 +118,28 @@ static void magic_words_are_sorted(void **state)
     (void)state;
     for (size_t i = 0; i < magic_language_count; i++) {
         const struct magic_language *row = &magic_languages[i];
-        const struct words lists[] = {row->switches, row->redirects};
+        const struct words lists[] = {row->switches, row->redirects, row->options, row->option_starts,
+                                      row->option_ends};
         const struct magic magic = magic_find(language_english(), str_of(row->code));
         assert_true(magic.of[0] == row && magic.count < MAGIC_LANGUAGES_MAX);
         assert_true(i == 0 || strcmp(magic_languages[i - 1].code, row->code) < 0);
-        for (size_t list = 0; list < 2; list++)
+        for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
             for (size_t k = 0; k < lists[list].count; k++) {
                 const struct str word = str_of(lists[list].items[k]);
                 char folded[NAME_BYTES_MAX];
                 assert_true(k == 0 || strcmp(lists[list].items[k - 1], lists[list].items[k]) < 0);
-                assert_true(list == 0 || str_equal(magic_fold(word, folded), word));
-                assert_true(list == 0 ? magic_is_switch(&magic, word) : magic_redirect(&magic, word) == word.size);
+                if (list == 0)
+                    assert_true(magic_is_switch(&magic, word));
+                if (list == 1)
+                    assert_true(str_equal(magic_fold(word, folded), word) && magic_redirect(&magic, word) == word.size);
+                if (list == 2)
+                    assert_true(magic_is_option(&magic, word));
             }
+        for (size_t k = 0; k < row->functions.count; k++) {
+            const struct code_name *function = &row->functions.items[k];
+            assert_true(k == 0 || strcmp(function[-1].code, function->code) < 0);
+            assert_true(str_equal(magic_function(&magic, str_of(function->code)), str_of(function->name)));
+        }
     }
 }
 
@@ -142,6 +152,32 @@ static bool is_switch(const char *code, const char *word)
 {
     const struct magic magic = magic_of(code);
     return magic_is_switch(&magic, str_of(word));
+}
+
+static bool is_function(const char *code, const char *typed, const char *name)
+{
+    const struct magic magic = magic_of(code);
+    return str_equal(magic_function(&magic, str_of(typed)), str_of(name));
+}
+
+static bool is_option(const char *code, const char *typed)
+{
+    const struct magic magic = magic_of(code);
+    return magic_is_option(&magic, str_of(typed));
+}
+
+static void functions_and_options_are_those_of_mediawiki(void **state)
+{
+    (void)state;
+    assert_true(is_function("de", "SEITENNAME", "PAGENAME") && is_function("bar", "SEITENNAME", "PAGENAME"));
+    assert_true(is_function("de", "seitenname", "") && is_function("en", "SEITENNAME", ""));
+    assert_true(is_function("ru", "#если", "#if") && is_function("ru", "#ЕСЛИ", "#if"));
+    assert_true(is_function("ru", "НАЗВАНИЕ_ТЕКУЩЕГО_МЕСЯЦА", "CURRENTMONTHNAME"));
+    assert_true(is_function("fr", "#invoque", "#invoke") && is_function("en", "CURRENTMONTH2", "CURRENTMONTH"));
+    assert_true(is_function("ar", "#لو", "#if") && is_function("arz", "#لو", "#if"));
+    assert_true(is_option("de", "miniatur") && is_option("de", "thumb") && is_option("de", "verweis=X"));
+    assert_true(is_option("en", "220px") && is_option("en", "x90px") && is_option("en", "page 5"));
+    assert_false(is_option("en", "miniatur") || is_option("en", "E=mc2") || is_option("en", "Paris"));
 }
 
 /* As MediaWiki has it: fallback languages, English everywhere, and the case of some words matters. */
@@ -460,6 +496,7 @@ int main(void)
         cmocka_unit_test(every_line_of_the_files_is_a_word),
         cmocka_unit_test(every_code_has_its_name),
         cmocka_unit_test(magic_words_are_sorted),
+        cmocka_unit_test(functions_and_options_are_those_of_mediawiki),
         cmocka_unit_test(magic_words_are_those_of_mediawiki),
         cmocka_unit_test(languages_are_found_by_any_of_their_names),
         cmocka_unit_test(every_language_knows_its_sections_and_disambiguations),

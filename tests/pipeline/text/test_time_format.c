@@ -38,6 +38,11 @@ static const struct {
     {"c", "", "2026-02-03T04:05:06+00:00"},
     {"\"Year\" Y \\Y", "", "Year 2026 Y"},
     {"xnY xg", "", "2026 February"},
+    {"Y-m-d", "20010203", "2001-02-03"},
+    {"c", "20010203040506", "2001-02-03T04:05:06+00:00"},
+    {"Y-m-d", "2001/2/3", "2001-02-03"},
+    {"Y-m-d", "2/3/2001", "2001-02-03"},
+    {"Y-m-d", "3.2.2001", "2001-02-03"},
     {"Y", "2001-02-30", NULL},
     {"Y", "yesterday", NULL},
     {"Y", "32 May 1999", NULL},
@@ -49,11 +54,13 @@ static const struct {
 static void dates_are_written(void **state)
 {
     (void)state;
+    const struct magic magic = magic_find(language_english(), STR("en"));
+    const struct time_names *const english = time_names_find(&magic);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf out = {0};
         struct moment moment;
         const bool known = moment_read(str_of(cases[i].text), &now, &moment) &&
-                           moment_format(&moment, str_of(cases[i].format), true, &out);
+                           moment_format(&moment, str_of(cases[i].format), english, '0', &out);
         if (known != (cases[i].shown != NULL) || (known && strcmp(buf_text(&out), cases[i].shown) != 0))
             fail_msg("%s of '%s': expected %s, got %s", cases[i].format, cases[i].text,
                      cases[i].shown ? cases[i].shown : "nothing", known ? buf_text(&out) : "nothing");
@@ -61,13 +68,48 @@ static void dates_are_written(void **state)
     }
 }
 
-static void names_are_for_english_pages(void **state)
+/* As MediaWiki writes them; of fallback languages too. */
+static void names_are_those_of_the_language(void **state)
 {
     (void)state;
-    struct buf out = {0};
-    assert_true(moment_format(&now, STR("Y-m-d"), false, &out));
-    assert_false(moment_format(&now, STR("j F"), false, &out));
-    buf_release(&out);
+    static const struct {
+        const char *code, *format, *shown;
+        uint32_t zero;
+    } rows[] = {{"pl", "j F, j xg, M, l, D", "3 luty, 3 lutego, lut, wtorek, Wt", '0'},
+                {"ru", "j xg Y", "3 февраля 2026", '0'},
+                {"de-AT", "l, j. F", "Dienstag, 3. Februar", '0'},
+                {"fr", "M", "fév.", '0'},
+                {"szl", "xg", "lutego", '0'},
+                {"fa", "Y xnY j", "۲۰۲۶ 2026 ۳", 0x6F0},
+                {"zz", "F", "February", '0'}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf out = {0};
+        const struct magic magic = magic_find(language_english(), str_of(rows[i].code));
+        assert_true(moment_format(&now, str_of(rows[i].format), time_names_find(&magic), rows[i].zero, &out));
+        assert_string_equal(buf_text(&out), rows[i].shown);
+        buf_release(&out);
+    }
+}
+
+/* A row has as many names as there are months and days. */
+static void generated_names_are_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < time_names_count; i++) {
+        const struct time_names *row = &time_names[i];
+        const struct {
+            const char *names;
+            unsigned count;
+        } lists[] = {
+            {row->months, 12}, {row->genitives, 12}, {row->short_months, 12}, {row->days, 7}, {row->short_days, 7}};
+        assert_true(i == 0 || strcmp(time_names[i - 1].code, row->code) < 0);
+        for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+            unsigned count = 1;
+            for (const char *at = lists[k].names; *at; at++)
+                count += *at == '|';
+            assert_int_equal(count, lists[k].count);
+        }
+    }
 }
 
 static void numbers_are_spelled(void **state)
@@ -103,7 +145,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_are_written),
-        cmocka_unit_test(names_are_for_english_pages),
+        cmocka_unit_test(names_are_those_of_the_language),
+        cmocka_unit_test(generated_names_are_whole),
         cmocka_unit_test(numbers_are_spelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
