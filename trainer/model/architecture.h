@@ -111,10 +111,10 @@ struct architecture {
     const struct layout *exported; /* what `dstrain export` makes of them: another layout with the same keys; NULL: the
                                     * same layout */
     const char *unpublished;       /* why transformers cannot load what is exported; NULL: it can */
-    const char *flag;              /* a key of config.json and of a run's identity that is true for it; NULL: none */
+    const char *flag;              /* a key of config.json and of a run's identity that is true for it; NULL: BERT */
     const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
-    bool learned_positions; /* a row of a learned table is added to each embedding */
+    bool learned_positions; /* a row of a learned table is added to each embedding; false: `embed` cannot do it yet */
     bool layer_biases;      /* the products of layers add a bias; those of heads always do, and norms have their own */
     const struct feed_forward *feed_forward;
 };
