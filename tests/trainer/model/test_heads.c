@@ -34,15 +34,15 @@ static void rows_are_complete(void **state)
     (void)state;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         const struct head *head = head_kinds[h];
-        bool own = false;
+        bool a_tensor_has_its_prefix = false;
         expect(head->tensors && head->tensor_count > 0);
         expect(head->buffers && head->buffer_count > 0 && head->buffer_count <= HEAD_BUFFERS_MAX);
         expect(head->logits < head->buffer_count && strstr(head->buffers[head->logits].name, "logits"));
         expect(head->work && head->pass);
         expect(begins(head->class_end, "For"));
         for (size_t i = 0; i < head->tensor_count; i++)
-            own |= begins(head->tensors[i].name, head->prefix);
-        expect(own);
+            a_tensor_has_its_prefix |= begins(head->tensors[i].name, head->prefix);
+        expect(a_tensor_has_its_prefix);
         expect(!head->trial || head->pipeline);
         if (head->buffers[head->logits].columns == OF_LABELS) /* whose names belong to a task */
             expect(head->tuned);

@@ -24,7 +24,7 @@ void pool_backward(struct model *model, const struct batch *batch, enum head_kin
 struct output {
     void *logits;  /* [rows, out] */
     const void *x; /* [rows, H] */
-    void *dx;      /* the same */
+    void *dx;      /* of the same shape, in other memory: x is read after dx is written */
     bool adds;     /* to what is in dx */
     struct rows rows;
     int32_t out;
