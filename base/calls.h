@@ -1,4 +1,4 @@
-/* Inside base only: the system calls on files. They behave like the calls they are named after, but retry after EINTR.
+/* Internal to base: the system calls on files. They behave like the calls they are named after, but retry after EINTR.
  * A test may make one fail or have every change on disk recorded (faults.h). */
 #ifndef BASE_CALLS_H
 #define BASE_CALLS_H

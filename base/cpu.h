@@ -7,8 +7,8 @@
 
 enum vector_level {
     VECTOR_BASE,   /* what every machine of this architecture has */
-    VECTOR_AVX2,   /* and BMI2, PCLMULQDQ: Intel since 2013, AMD since 2017 */
-    VECTOR_AVX512, /* F, BW, VL, VBMI: Intel since 2019, AMD since 2022 */
+    VECTOR_AVX2,   /* with BMI2 and PCLMULQDQ: Intel since 2013, AMD since 2017 */
+    VECTOR_AVX512, /* with F, BW, VL and VBMI: Intel since 2019, AMD since 2022 */
     VECTOR_LEVELS,
 };
 

@@ -42,7 +42,7 @@ int job_key_parse(struct str digits, struct job_key *key, struct error *err)
     return 0;
 }
 
-/* The owner is asked of the open file, so that nobody can replace it in between. */
+/* Checks the open file, not its path, which could name another file a moment later. */
 static int check_owner(const struct file *file, struct error *err)
 {
     struct stat status;

@@ -10,15 +10,15 @@
 struct resource_plan {
     size_t threads, depth;             /* of the belt */
     uint64_t memory;                   /* the bound, bytes */
-    uint64_t room_bytes;               /* what the program itself leaves free */
+    uint64_t room_bytes;               /* of that, what the program and the decoding of inputs leave */
     uint64_t load_bytes_max;           /* of one load of the seal */
     uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
     uint64_t dataset_bytes;            /* estimated: the shards */
-    uint64_t old_bytes;   /* of the dataset that --fresh replaces: it stays until the new one is complete */
-    uint64_t spool_bytes; /* of standard input, if it is stored on disk */
-    uint64_t disk_bytes;  /* estimated: the most needed during the build, including the last two */
-    uint32_t bucket_bits[SETS_MAX];
+    uint64_t old_bytes;             /* of the dataset that --fresh replaces: it stays until the new one is complete */
+    uint64_t spool_bytes;           /* of standard input, if it is stored on disk */
+    uint64_t disk_bytes;            /* estimated: the most needed during the build, with old_bytes and spool_bytes */
+    uint32_t bucket_bits[SETS_MAX]; /* a set has 2^bits spills */
 };
 
 /* Threads and depth only, for extract and vocab: no recipe. `inputs`: memory for decoding them is reserved. ERR_USAGE:

@@ -19,13 +19,13 @@ uint32_t batch_plan_size(const struct batch_plan *plan, uint64_t n)
     return (uint32_t)(batch_plan_samples(plan, n + 1) - batch_plan_samples(plan, n));
 }
 
-double batch_plan_steps(const struct batch_plan *plan, double share, double samples)
+double batch_plan_steps(const struct batch_plan *plan, double warmup, double samples)
 {
     const double a = plan->first, b = plan->last;
-    if (share < 1)
-        return samples / (share * (a + b) / 2 + (1 - share) * b);
-    if (samples >= share * (a + b) / 2)
-        return share + (samples - share * (a + b) / 2) / b;
-    const double slope = (b - a) / share; /* a n + slope n^2 / 2 = samples */
+    if (warmup < 1)
+        return samples / (warmup * (a + b) / 2 + (1 - warmup) * b);
+    if (samples >= warmup * (a + b) / 2)
+        return warmup + (samples - warmup * (a + b) / 2) / b;
+    const double slope = (b - a) / warmup; /* a n + slope n^2 / 2 = samples */
     return slope > 0 ? (sqrt(a * a + 2 * slope * samples) - a) / slope : samples / b;
 }

@@ -20,8 +20,8 @@ struct batch_plan {
 uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n);
 /* Samples of step n: from A to B. */
 uint32_t batch_plan_size(const struct batch_plan *plan, uint64_t n);
-/* The number of steps that take about `samples` samples, where W is the fraction `share` of those steps if it is below
- * 1, else `share` steps. */
-double batch_plan_steps(const struct batch_plan *plan, double share, double samples);
+/* The number of steps that take about `samples` samples, where W is `warmup`, which below 1 is a fraction of
+ * those steps. */
+double batch_plan_steps(const struct batch_plan *plan, double warmup, double samples);
 
 #endif

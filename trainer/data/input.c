@@ -52,7 +52,7 @@ static int read_step(struct input *in, struct error *err)
     return 0;
 }
 
-/* Reads more, in the place of what was given. */
+/* Reads more. What input_next has given is overwritten. */
 static int fill(struct input *in, struct error *err)
 {
     if (in->at > 0) {

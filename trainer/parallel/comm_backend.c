@@ -62,6 +62,7 @@ int comm_backend_find(struct comm_backend *backend, const struct settings *setti
 
 /* ---- all processes ---- */
 
+/* What a process tells all others about itself and its GPU. */
 struct card {
     bool able, shares;
     unsigned char gpu[CUDA_UUID_BYTES];
