@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Compares the text of a dump's pages, as a program extracts it, with what MediaWiki shows, word by word.
 
-    compare.py DUMP PAGES.jsonl --dsdata PROGRAM [--extract "OPTIONS"] [--worst N] [--kinds N] [--equal] [--row NAME]
+    compare.py DUMP PAGES.jsonl --dsdata PROGRAM [--extract "OPTIONS"] [--worst N] [--kinds N] [--row NAME]
+    compare.py DUMP PAGES.jsonl --dsdata PROGRAM --known FILE
     compare.py DUMP PAGES.jsonl --ours TEXTS.jsonl         lines {"title", "text"} of another program
 
 PAGES.jsonl is what render.sh wrote. A word is a run of letters and digits, one ideograph or kana, or one mark. Words
 that the page shows in its running text and the program lacks are lost; words of the program that the page does not show
 are extra; both are given per 1,000 words of the pages. Markup is a tag, brace or switch of wikitext in the program's
 text that the page does not show. --kinds ranks the template calls and other places that differences come from. --row
-prints the figures as a row of a Markdown table. --equal exits with 1 unless every page is equal.
+prints the figures as a row of a Markdown table. --known prints the pages that differ otherwise than FILE says
+(differences.txt), and exits with 1 if there are any.
 
 Running text is paragraphs, lists, headings, quotations and <pre>. NOT_TEXT and has_box_style() say what is left out:
 tables, boxes, notes, pictures, listings. Words beside a formula, beside a template that the dump lacks or beside a
@@ -175,10 +177,23 @@ def source_of(lost, extra, calls):
     return "{{" + call_name(best["source"]) + "}}" + (f" (module {', '.join(modules[:3])})" if modules else "")
 
 
+def print_places(found):
+    for gone, more, before, after in found[:6]:
+        print(f"    {' '.join(before)} [-{' '.join(gone[:40])}-] [+{' '.join(more[:40])}+] {' '.join(after)}")
+
+
+def known_differences(path):
+    """{title: (lost, extra)}: the lines "LOST EXTRA TITLE" of a file."""
+    with open(path, encoding="utf-8") as file:
+        found = (re.fullmatch(r"(\d+) (\d+) (.+)", line.rstrip("\n")) for line in file)
+        return {line[3]: (int(line[1]), int(line[2])) for line in found if line}
+
+
 class Totals:
     def __init__(self):
         self.pages = self.words = self.lost = self.extra = self.equal = self.markup = self.markup_pages = 0
         self.absent = self.absent_words = self.failed = 0
+        self.titles = set()
         self.worst = []
         self.kinds = collections.defaultdict(lambda: [0, 0, ""])
 
@@ -197,6 +212,7 @@ class Totals:
         found = list(differences(truth, ours)) if truth != ours else []
         lost, extra = sum(len(d[0]) for d in found), sum(len(d[1]) for d in found)
         self.pages += 1
+        self.titles.add(page["title"])
         self.words += len(known)
         self.lost += lost
         self.extra += extra
@@ -220,11 +236,24 @@ class Totals:
         return (f"| {name} | {self.lost * thousand:.2f} | {self.extra * thousand:.2f} | "
                 f"{100 * self.equal / max(self.pages, 1):.1f} % | {self.markup} |")
 
+    def unknown(self, known):
+        """Prints the pages that differ otherwise than known says, and returns their number."""
+        wrong = 0
+        for page in self.worst:
+            expected = known.pop(page[1], None)
+            if page[2:4] != expected:
+                print(f"{page[2]} {page[3]} {page[1]}" + (f" (known: {expected[0]} {expected[1]})" if expected else ""))
+                print_places(page[5])
+                wrong += 1
+        for title in known.keys() & self.titles:
+            print(f"0 0 {title} (known: {known[title][0]} {known[title][1]})")
+            wrong += 1
+        return wrong
+
     def print(self, worst, kinds):
-        for _, title, lost, extra, words, found in sorted(self.worst, key=lambda page: -page[0])[:worst]:
-            print(f"{title}: lost {lost}, extra {extra} of {words}")
-            for gone, more, before, after in found[:6]:
-                print(f"    {' '.join(before)} [-{' '.join(gone[:40])}-] [+{' '.join(more[:40])}+] {' '.join(after)}")
+        for page in sorted(self.worst, key=lambda page: -page[0])[:worst]:
+            print(f"{page[1]}: lost {page[2]}, extra {page[3]} of {page[4]}")
+            print_places(page[5])
         ranked = sorted(self.kinds.items(), key=lambda kind: -sum(kind[1][:2]))
         for name, (lost, extra, example) in ranked[:kinds]:
             print(f"{name}: lost {lost}, extra {extra}; {example}")
@@ -251,7 +280,7 @@ def main():
     parser.add_argument("--ours", metavar="FILE")
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     parser.add_argument("--kinds", type=int, default=0, metavar="N")
-    parser.add_argument("--equal", action="store_true")
+    parser.add_argument("--known", metavar="FILE")
     parser.add_argument("--row", metavar="NAME")
     arguments = parser.parse_args()
     if arguments.ours:
@@ -268,11 +297,15 @@ def main():
                 totals.failed += 1
             else:
                 totals.add_page(page, ours.get(page["title"]), names)
+    if arguments.known:
+        wrong = totals.unknown(known_differences(arguments.known))
+        print(f"{totals.pages} pages, {totals.equal} equal, {wrong} not as known")
+        return int(wrong > 0 or totals.pages == 0 or totals.failed > 0)
     if arguments.row:
         print(totals.row(arguments.row))
     else:
         totals.print(arguments.worst, arguments.kinds)
-    return int(arguments.equal and totals.equal < totals.pages)
+    return 0
 
 
 if __name__ == "__main__":
