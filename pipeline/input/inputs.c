@@ -1,3 +1,4 @@
+#include "pipeline/clean/filter.h"
 #include "pipeline/input/inputs.h"
 
 #include "base/file.h"

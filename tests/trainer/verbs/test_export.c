@@ -306,9 +306,23 @@ static void a_licence_is_in_the_head_of_a_card(void **state)
     }
 }
 
+static void every_part_is_complete(void **state)
+{
+    (void)state;
+#define PART_NAME(part) {#part, &part},
+    static const struct {
+        const char *name;
+        const struct export_part *part;
+    } parts[] = {EXPORT_PARTS(PART_NAME)};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].part->owns || !parts[i].part->write)
+            fail_msg("%s lacks owns or write", parts[i].name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_part_is_complete),
         cmocka_unit_test_setup_teardown(all_files_of_a_tokenizer_are_copied, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_mask_token_is_the_tokenizers_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_other_forms_is_written_in_the_usual_one, set_up, tear_down),
