@@ -94,6 +94,15 @@ int64_t file_size(const struct file *file, struct error *err)
     return status.st_size;
 }
 
+uint64_t file_identity(const struct file *file)
+{
+    struct stat status = {0};
+    if (fstat(file->fd, &status) < 0)
+        return 0;
+    const uint64_t words[2] = {status.st_dev, status.st_ino};
+    return hash64(words, sizeof words);
+}
+
 int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err)
 {
     size_t done = 0;

@@ -30,6 +30,7 @@ struct file {
 int file_open_read(struct file *file, const char *path, struct error *err);
 int file_open_input(struct file *file, const char *path, struct error *err);
 int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
+uint64_t file_identity(const struct file *file); /* the same as long as the open file is the one under its name */
 /* Reads up to `bytes` at `offset`; fewer only at the end of the file. Returns the bytes read, < 0 on error. */
 int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err);
 /* Reads the next bytes of a file or pipe; fewer than requested only at the end. ERR_STOPPED: a stop was requested while

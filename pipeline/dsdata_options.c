@@ -41,10 +41,11 @@ static const struct opt_row rows[] = {
      .help = "MediaWiki dumps: .xml.bz2 (single- or multistream), .gz, .zst, .xz or plain XML; a folder with the parts "
              "of one dump, checked against the SHA256SUMS file in it, if any; - for standard input."},
     {.name = "text", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_TEXT]), .value = "FILE...",
-     .verbs = " build vocab extract ", .help = "Plain text files; --text-form says how they are laid out."},
+     .verbs = " build vocab extract ", .help = "Plain text files, or folders of them; --text-form says how they are laid out."},
     {.name = "jsonl", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_JSONL]), .value = "FILE...",
      .verbs = " build vocab extract ",
-     .help = "JSON lines: one object per line, with at least \"text\"; \"id\" may be an integer or a string."},
+     .help = "JSON lines: one object per line, with at least \"text\"; \"id\" may be an integer or a string. Files, or folders of "
+             "them."},
     {.name = "text-key", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(text_key), .value = "NAME",
      .default_text = "text", .verbs = " build vocab extract ", .help = "Key of the text in JSON lines."},
     {.name = "id-key", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(id_key), .value = "NAME",
@@ -63,7 +64,8 @@ static const struct opt_row rows[] = {
              "all text files together."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_RUN, .field = FIELD(out), .value = "DIR",
      .verbs = " build ",
-     .default_help = "the first input's name without its extensions; NAME-shards if that is the input itself",
+     .default_help = "the input's name without its extensions, of several their folder's; NAME-shards if that is the input "
+                     "itself",
      .help = "Dataset directory to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "FILE",
      .verbs = " vocab templates ", .default_help = "-", .help = "File to write; - is standard output."},

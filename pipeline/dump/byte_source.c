@@ -12,13 +12,31 @@
 int byte_source_open(struct byte_source *source, const char *path, struct error *err)
 {
     bool standard = strcmp(path, "-") == 0;
-    *source = (struct byte_source){.file = FILE_CLOSED, .name = standard ? "standard input" : path};
+    *source = (struct byte_source){.file = FILE_CLOSED, .name = standard ? "standard input" : path, .path = path};
     TRY(file_open_input(&source->file, path, err));
     struct error irregular;
     int64_t bytes = standard ? -1 : file_size(&source->file, &irregular);
     source->pipe = bytes < 0;
     source->bytes = source->stored = source->pipe ? 0 : (uint64_t)bytes;
     return 0;
+}
+
+void byte_source_park(struct byte_source *source)
+{
+    if (source->pipe || source->unpack || source->recode)
+        return;
+    source->opened = file_identity(&source->file);
+    source->parked = true;
+    file_close(&source->file);
+}
+
+static int open_again(const struct byte_source *source, struct file *file, struct error *err)
+{
+    TRY(file_open_input(file, source->path, err));
+    if (file_identity(file) == source->opened)
+        return 0;
+    file_close(file);
+    return fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "the file was exchanged while it was read");
 }
 
 void byte_source_unpack(struct byte_source *source, const struct unpack_options *options)
@@ -38,12 +56,16 @@ static int64_t next_raw(void *context, void *out, size_t bytes, struct error *er
 {
     struct byte_source *source = context;
     if (byte_source_is_packed(source)) {
+        if (source->parked && !source->file.path)
+            TRY(open_again(source, &source->file, err));
         if (!source->unpack)
             source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
         return unpack_read(source->unpack, out, bytes, err);
     }
     if (source->pipe)
         return file_read(&source->file, out, bytes, err);
+    if (source->parked && !source->file.path)
+        TRY(open_again(source, &source->file, err));
     if (bytes > source->stored - source->read)
         bytes = (size_t)(source->stored - source->read);
     const int64_t got = file_read_at(&source->file, out, bytes, source->read, err);
@@ -79,6 +101,8 @@ static void close_decoder(struct byte_source *source)
     source->unpack = NULL;
     source->recode = NULL;
     source->read = 0;
+    if (source->parked)
+        file_close(&source->file);
 }
 
 void byte_source_let_go(struct byte_source *source)
@@ -206,7 +230,11 @@ int byte_source_read_file(const struct byte_source *source, uint64_t offset, siz
     if (bytes > source->bytes - offset)
         bytes = (size_t)(source->bytes - offset);
     buf_reserve(out, bytes);
-    int64_t got = file_read_at(&source->file, out->data + out->size, bytes, offset, err);
+    struct file again = FILE_CLOSED;
+    if (source->parked)
+        TRY(open_again(source, &again, err));
+    int64_t got = file_read_at(source->parked ? &again : &source->file, out->data + out->size, bytes, offset, err);
+    file_close(&again);
     TRY(got);
     if ((size_t)got < bytes)
         return fail_at(err, ERR_INPUT, source->name, offset + (uint64_t)got,

@@ -17,7 +17,10 @@
 struct byte_source {
     struct file file;
     const char *name; /* for messages; the caller's */
+    const char *path; /* the caller's */
     bool pipe;
+    bool parked;     /* the file is closed, and opened whenever it is read */
+    uint64_t opened; /* file_identity of the file */
     uint64_t stored; /* size of the file; 0 for a pipe */
     uint64_t bytes;  /* size of what is read: of the file; of text 0 until it was measured */
     /* Of a pipe or text: */
@@ -37,6 +40,9 @@ struct byte_source {
 /* `path` must outlive the source; "-" is standard input. Errors: those of file_open_input. Close it even after one. */
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
 void byte_source_close(struct byte_source *source);
+/* Of a file: closes it until it is read, because a process may have few files open. Reading it is ERR_INPUT from then on
+ * if the file under this name is another one. */
+void byte_source_park(struct byte_source *source);
 
 /* From now on the source gives the text of this container, from its beginning. Call it before anything is forgotten. */
 void byte_source_unpack(struct byte_source *source, const struct unpack_options *options);

@@ -92,6 +92,12 @@ void dump_let_head_go(struct dump *dump)
     buf_release(&dump->head);
 }
 
+void dump_park(struct dump *dump)
+{
+    assert(!dump_is_summed(dump));
+    byte_source_park(&dump->source);
+}
+
 uint64_t dump_bytes(const struct dump *dump)
 {
     return dump->source.bytes;
@@ -708,8 +714,10 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
     opened->options.journalled = false; /* not yet */
     opened->path = mem_copy_text(path);
     opened->source.file = FILE_CLOSED;
-    if (open_source(opened, err) < 0 || open_text(opened, err) < 0) {
-        const int result = opened->blank ? DUMP_BLANK : -1;
+    int result = open_source(opened, err);
+    result = result < 0 ? result : open_text(opened, err);
+    if (result < 0) {
+        result = opened->blank ? DUMP_BLANK : result == SNIFF_OTHER ? DUMP_OTHER : -1;
         dump_close(opened);
         return result;
     }

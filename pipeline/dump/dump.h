@@ -61,11 +61,13 @@ struct dump_options dump_defaults(const struct record_format *const *formats);
 #define RATIO_TEXT_MIN 1000000000u
 
 /* Opens `path` ("-": standard input), recognises it by its content and reads its head up to the first record. 0; or
- * DUMP_BLANK, with the error (ERR_INPUT) and without a dump: it is empty, or nothing on it shows; else < 0.
+ * DUMP_BLANK, with the error (ERR_INPUT) and without a dump: it is empty, or nothing on it shows; DUMP_OTHER, the same:
+ * it was refused because it is a file of another kind; else < 0.
  * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the requested kind, without records, or damaged
  * at its beginning. ERR_UNSAFE: a container that we do not read, or text in another encoding; the hint says what to
  * type. */
 #define DUMP_BLANK 1
+#define DUMP_OTHER 2
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump);           /* NULL is fine */
 bool dump_is_summed(const struct dump *dump); /* options.sha256 was given */
@@ -84,6 +86,8 @@ const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless a
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
 void dump_let_head_go(struct dump *dump);
+/* Closes the file until it is read (byte_source.h); of an input without options.sha256. */
+void dump_park(struct dump *dump);
 /* The size of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe,
  * or such text before it was measured). */
 uint64_t dump_bytes(const struct dump *dump);

@@ -229,9 +229,10 @@ bool plain_text_recognise(struct str text)
 
 int plain_text_check(const struct sniffed *sniffed, struct error *err)
 {
-    if (!sniffed->has_form)
-        TRY(refuse_other_text(sniffed->name, text_begin(sniffed->head), sniffed->container, err));
-    if (!sniffed->encoding->lossy && !encoding_converts(sniffed->encoding))
-        TRY(plain_text_check_encoding(sniffed, err));
+    if (!sniffed->has_form && refuse_other_text(sniffed->name, text_begin(sniffed->head), sniffed->container, err) < 0)
+        return SNIFF_OTHER;
+    if (!sniffed->encoding->lossy && !encoding_converts(sniffed->encoding) &&
+        plain_text_check_encoding(sniffed, err) < 0)
+        return encoding_guess(sniffed->head).encoding ? -1 : SNIFF_OTHER; /* bytes that no encoding explains */
     return ends_lines_in_cr(sniffed->head) ? refuse_cr(sniffed->name, sniffed->container, err) : 0;
 }

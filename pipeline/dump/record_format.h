@@ -18,7 +18,8 @@ struct record_format {
     /* True if the text begins as this kind does. It is not blank, and has no blanks at its ends. The kinds are asked
      * from the last to the first, so a special case of another kind comes after it. */
     bool (*recognise)(struct str text);
-    /* Errors of a file that was recognised as this kind, whatever it was named as; with what to type. NULL: none. */
+    /* Errors of a file that was recognised as this kind, whatever it was named as; with what to type. SNIFF_OTHER
+     * as for sniff_kind. NULL: none. */
     int (*check)(const struct sniffed *sniffed, struct error *err);
     bool plain; /* plain text: what nothing else shows to be wrong, if it was named so; has a form (--text-form) */
     bool strict_utf8; /* ill-formed characters are refused; in other kinds they are repaired later */

@@ -66,7 +66,8 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
     const struct structured *document = structured_zip(bytes);
     if (document) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
-        return sniff_hint(name, err, "unzip -p FILE %s | dsdata build --out D --text -", document->program);
+        sniff_hint(name, err, "unzip -p FILE %s | dsdata build --out D --text -", document->program);
+        return SNIFF_OTHER;
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const struct foreign *foreign = &others[i];
@@ -74,17 +75,20 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
-        return sniff_hint(name, err, "%s FILE | dsdata build --out D -", foreign->command);
+        sniff_hint(name, err, "%s FILE | dsdata build --out D -", foreign->command);
+        return SNIFF_OTHER;
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
-        return sniff_hint(name, err, "pdftotext FILE - | dsdata build --out D --text -");
+        sniff_hint(name, err, "pdftotext FILE - | dsdata build --out D --text -");
+        return SNIFF_OTHER;
     }
     if (str_starts(bytes, STR("PAR1"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a Parquet file, which is not read directly");
-        return sniff_hint(name, err,
-                          "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, "
-                          "orient=\"records\", lines=True)' FILE | dsdata build --out D --jsonl -");
+        sniff_hint(name, err,
+                   "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, "
+                   "orient=\"records\", lines=True)' FILE | dsdata build --out D --jsonl -");
+        return SNIFF_OTHER;
     }
     return 0;
 }
@@ -115,10 +119,10 @@ static int refuse_html(const char *name, enum container container, struct error 
 {
     char command[PIPE_BYTES];
     fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is an HTML page, not a dump");
-    return sniff_hint(
-        name, err,
-        "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
-        sniff_pipe("pandoc -f html -t plain --wrap=none", container, command));
+    sniff_hint(name, err,
+               "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
+               sniff_pipe("pandoc -f html -t plain --wrap=none", container, command));
+    return SNIFF_OTHER;
 }
 
 int sniff_refuse(const char *name, const char *what, const char *advice, struct error *err)
@@ -155,9 +159,9 @@ static int refuse_with_list(const char *name, const char *what, const struct rec
     for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
         buf_addf(&list, "%s%s", kind == 1 ? "" : kind + 1 < SOURCE_KINDS ? ", " : " and ", formats[kind]->readable);
     buf_add_text(&list, " can be read");
-    const int result = sniff_refuse(name, what, buf_text(&list), err);
+    sniff_refuse(name, what, buf_text(&list), err);
     buf_release(&list);
-    return result;
+    return SNIFF_OTHER;
 }
 
 /* Tolerates some NUL bytes if the user says that it is text. UTF-16 and UTF-32 have them in most characters. */
@@ -205,14 +209,18 @@ static int refuse_unclear(const struct sniffed *sniffed, const struct record_for
 {
     const char *name = sniffed->name, *encoding = encoding_guess(sniffed->head).encoding;
     const struct str text = text_begin(sniffed->head);
-    if (str_starts(text, STR("<doc id=")))
-        return sniff_refuse(name, "looks like the output of WikiExtractor",
-                            "make it with WikiExtractor --json and give that, or give the dump itself; to take this as "
-                            "text: --text FILE",
-                            err);
-    if (text.data[0] == '<')
-        return sniff_refuse(name, "begins with markup, but is not a MediaWiki dump (<mediawiki> is missing)",
-                            "if it is to be taken as text, give it as --text FILE", err);
+    if (str_starts(text, STR("<doc id="))) {
+        sniff_refuse(name, "looks like the output of WikiExtractor",
+                     "make it with WikiExtractor --json and give that, or give the dump itself; to take this as "
+                     "text: --text FILE",
+                     err);
+        return SNIFF_OTHER;
+    }
+    if (text.data[0] == '<') {
+        sniff_refuse(name, "begins with markup, but is not a MediaWiki dump (<mediawiki> is missing)",
+                     "if it is to be taken as text, give it as --text FILE", err);
+        return SNIFF_OTHER;
+    }
     if (encoding && strcmp(encoding, "utf-8-lossy") != 0)
         TRY(plain_text_check_encoding(sniffed, err));
     return refuse_with_list(name, "is neither a dump nor text", formats, err);
@@ -229,8 +237,11 @@ static int refuse_other_kind(const struct sniffed *sniffed, enum source_kind fou
     if (!is || (is->plain && !asked->not_text))
         return refuse_with_list(sniffed->name, asked->refused, formats, err);
     fail_at(err, ERR_INPUT, sniffed->name, ERROR_NO_OFFSET, "%s", asked->plain ? is->not_text : asked->refused);
-    return asked->plain ? hint(err, "--%s FILE", source_kinds[found])
-                        : hint(err, "it looks like %s: --%s FILE", is->called, source_kinds[found]);
+    if (asked->plain)
+        hint(err, "--%s FILE", source_kinds[found]);
+    else
+        hint(err, "it looks like %s: --%s FILE", is->called, source_kinds[found]);
+    return SNIFF_OTHER;
 }
 
 int sniff_kind(const struct sniffed *sniffed, const struct record_format *const *formats, enum source_kind *kind,
@@ -238,7 +249,9 @@ int sniff_kind(const struct sniffed *sniffed, const struct record_format *const 
 {
     struct sniffed checked = *sniffed;
     enum source_kind found, plain = SOURCE_UNKNOWN + 1;
-    TRY(recognise(sniffed, formats, &found, err));
+    int result = recognise(sniffed, formats, &found, err);
+    if (result < 0)
+        return result;
     while (!formats[plain]->plain)
         plain++;
     /* Plain text that only the user can see: he named it so, or says with --encoding utf-8-lossy that it is text. */
@@ -249,7 +262,9 @@ int sniff_kind(const struct sniffed *sniffed, const struct record_format *const 
         checked.has_form = true;
     }
     if (found != SOURCE_UNKNOWN && formats[found]->check)
-        TRY(formats[found]->check(&checked, err));
+        result = formats[found]->check(&checked, err);
+    if (result < 0)
+        return result;
     *kind = sniffed->asked == SOURCE_UNKNOWN ? found : sniffed->asked;
     if (*kind == SOURCE_UNKNOWN)
         return refuse_unclear(sniffed, formats, err);

@@ -15,7 +15,12 @@ struct record_format;
 #define SNIFF_BYTES    4096       /* of a file, enough to recognise its container */
 #define HEAD_BYTES_MAX (1u << 20) /* of text; the first record must begin within */
 
-/* ERR_UNSAFE: a container that we do not read, with the pipe to type. `name` is the input's, for messages. */
+/* Instead of -1, with the error all the same: a file of another kind, not an input that is damaged or in another
+ * encoding. */
+#define SNIFF_OTHER (-2)
+
+/* SNIFF_OTHER, ERR_UNSAFE: a container that we do not read, with the pipe to type. `name` is the input's, for
+ * messages. */
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err);
 
 /* The beginning of a text that is to be recognised. */
@@ -29,7 +34,7 @@ struct sniffed {
 };
 
 /* The kind of the text in *kind, by the formats [SOURCE_KINDS], or ERR_INPUT; ERR_UNSAFE if it is none to learn from,
- * or, with no encoding named, its encoding is not UTF-8, or is declared as another; with what to type. */
+ * or, with no encoding named, its encoding is not UTF-8, or is declared as another; with what to type. SNIFF_OTHER. */
 int sniff_kind(const struct sniffed *sniffed, const struct record_format *const *formats, enum source_kind *kind,
                struct error *err);
 

@@ -246,6 +246,28 @@ static int take_sums(const struct listing *listing, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------ all of it */
 
+bool folder_is_export(const char *path)
+{
+    struct path_list names = {0};
+    struct error ignored;
+    size_t parts = 0, others = 0;
+    bool paged = false;
+    if (path_list(&names, path, &ignored) < 0)
+        return false;
+    for (size_t i = 0; i < names.count; i++) {
+        const struct str name = str_of(names.names[i]);
+        struct part_name part;
+        char *file = path_join(path, names.names[i]);
+        const bool is_part = part_name_read(name, &part) && path_is_file(file);
+        parts += is_part;
+        paged |= is_part && (part.has_pages || str_find(part.export, STR("-pages-")) != SIZE_MAX);
+        others += !is_part && name.data[0] != '.' && !str_equal(name, STR(SUMS_NAME)) && !is_partial(name);
+        mem_free(file);
+    }
+    path_list_release(&names);
+    return paged || (parts > 0 && others == 0);
+}
+
 /* True if a later part has newer revisions of the same page. */
 static bool is_older(const struct listing *listing, size_t i)
 {

@@ -36,6 +36,10 @@ struct folder {
     size_t count;
 };
 
+/* True if the folder is an export: it holds a part with page numbers or "-pages-" in its name, or parts and nothing
+ * else that is not hidden, a sum or an incomplete download. */
+bool folder_is_export(const char *path);
+
 /* ERR_USAGE: no part in it; parts of several exports, or the same pages twice (both are named). ERR_INPUT: SHA256SUMS
  * is not what sha256sum writes, or lists a part that does not exist (`salvage`: a warning). Incomplete downloads, and
  * parts that SHA256SUMS does not list, give warnings. If the revisions of a page fill several parts, the one with the

@@ -26,6 +26,28 @@ static struct input_name *add_name(struct input_names *names, const struct input
     return named;
 }
 
+static void add_parts(struct input_names *names, const struct input_name *like, enum source_kind kind,
+                      const struct folder *folder)
+{
+    for (size_t i = 0; i < folder->count; i++) {
+        struct input_name *named = add_name(names, like, folder->parts[i].path);
+        named->kind = kind;
+        named->parts = folder->count - i;
+        memcpy(named->sha256, folder->parts[i].sha256, sizeof named->sha256);
+    }
+}
+
+static int add_text_folder(struct input_names *names, const struct input_name *like, const char *path,
+                           struct error *err)
+{
+    names->folders = mem_grow(names->folders, names->folder_count + 1, sizeof *names->folders);
+    struct text_folder *folder = &names->folders[names->folder_count++];
+    TRY(text_folder_read(folder, path, err));
+    for (size_t i = 0; i < folder->count; i++)
+        add_name(names, like, folder->files[i])->folder = names->folder_count;
+    return 0;
+}
+
 static int add_folder(struct input_names *names, const struct input_name *like, const char *path, bool salvage,
                       struct error *err)
 {
@@ -33,15 +55,11 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
     enum source_kind kind = like->kind == SOURCE_UNKNOWN ? SOURCE_UNKNOWN + 1 : like->kind;
     while (like->kind == SOURCE_UNKNOWN && !input_kinds[kind]->read_folder)
         kind++;
-    if (!input_kinds[kind]->read_folder)
-        return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory: one holds the parts of a wiki's dump");
+    TRY(text_folder_refuse_ours(path, err));
+    if (!input_kinds[kind]->read_folder || (like->kind == SOURCE_UNKNOWN && !folder_is_export(path)))
+        return add_text_folder(names, like, path, err);
     TRY(input_kinds[kind]->read_folder(&folder, path, salvage, err));
-    for (size_t i = 0; i < folder.count; i++) {
-        struct input_name *named = add_name(names, like, folder.parts[i].path);
-        named->kind = kind;
-        named->parts = folder.count - i;
-        memcpy(named->sha256, folder.parts[i].sha256, sizeof named->sha256);
-    }
+    add_parts(names, like, kind, &folder);
     folder_release(&folder);
     return 0;
 }
@@ -73,6 +91,9 @@ void input_names_release(struct input_names *names)
     for (size_t i = 0; i < names->count; i++)
         mem_free(names->items[i].path);
     mem_free(names->items);
+    for (size_t i = 0; i < names->folder_count; i++)
+        text_folder_release(&names->folders[i]);
+    mem_free(names->folders);
     *names = (struct input_names){0};
 }
 
@@ -112,21 +133,40 @@ static bool cut_extension(struct str *name)
     return codec_cut_extension(name);
 }
 
+/* The folder of all inputs, if there are several and they are in one; else NULL. */
+static char *common_folder(const struct dsdata_settings *settings, const struct opt_paths *bare)
+{
+    const size_t count = settings_named_inputs(settings) + bare->count;
+    char *common = count > 1 ? path_parent(inputs_path_of(settings_input(settings, bare, 0))) : NULL;
+    for (size_t i = 0; common && i < count; i++) {
+        const char *path = inputs_path_of(settings_input(settings, bare, i));
+        char *parent = path_parent(path);
+        if (strcmp(path, "-") == 0 || strcmp(parent, common) != 0) {
+            mem_free(common);
+            common = NULL;
+        }
+        mem_free(parent);
+    }
+    return common;
+}
+
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     const bool any = settings_named_inputs(settings) + bare.count > 0;
-    const char *path = any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
+    char *folder = common_folder(settings, &bare);
+    const char *path = folder ? folder : any ? inputs_path_of(settings_input(settings, &bare, 0)) : "";
     char *stem = base_name(path);
     struct str without = str_of(stem);
-    while (cut_extension(&without))
+    while (!folder && cut_extension(&without))
         continue;
     stem[without.size] = '\0';
-    if (!path_same(path, stem))
-        return stem;
-    struct buf other = {0};
-    buf_addf(&other, "%s-shards", stem);
-    mem_free(stem);
-    stem = mem_copy_text(buf_text(&other));
-    buf_release(&other);
+    if (stem[0] && path_same(path, stem)) {
+        struct buf other = {0};
+        buf_addf(&other, "%s-shards", stem);
+        mem_free(stem);
+        stem = mem_copy_text(buf_text(&other));
+        buf_release(&other);
+    }
+    mem_free(folder);
     return stem;
 }

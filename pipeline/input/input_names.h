@@ -3,6 +3,7 @@
 #define PIPELINE_INPUT_INPUT_NAMES_H
 
 #include "base/sha256.h"
+#include "pipeline/input/text_folder.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/parts/page_parts.h"
 #include "shards/manifest.h"
@@ -15,15 +16,19 @@ struct input_name {
     enum source_kind kind;          /* the kind requested */
     char sha256[SHA256_DIGITS + 1]; /* of a part listed in its folder's SHA256SUMS, or "" */
     size_t parts;                   /* as in struct inputs */
+    size_t folder;                  /* 1 + the index of the folder of texts that it is in; 0: none */
 };
 
 struct input_names {
     struct input_name *items; /* [count] */
     size_t count;
+    struct text_folder *folders; /* [folder_count] folders of texts */
+    size_t folder_count;
 };
 
-/* Reads the option of each kind and the bare arguments, in this order. Errors: those of read_folder, and ERR_USAGE for
- * a folder of a kind that has none. Release *names even after an error. */
+/* Reads the option of each kind and the bare arguments, in this order. A folder is an export of a kind that has such
+ * folders, if it was named so or holds one; else its files are inputs. Errors: those of read_folder and of
+ * text_folder.h. Release *names even after an error. */
 int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err);
 void input_names_release(struct input_names *names);

@@ -16,6 +16,7 @@
 #include <sys/resource.h>
 
 #define OTHER_FILES 1024 /* most of them for spills */
+#define OPEN_FILES  256  /* of a text folder; the others are opened when they are read */
 
 /* xx=FILE, where FILE exists, must mean a language; fi=FILE, where that is the name of a file, must not. */
 static void hint_language(const struct input_name *named, struct error *err)
@@ -127,7 +128,23 @@ static bool may_be_left_out(const struct dsdata_settings *settings, const struct
     return (!input_kinds[named->kind] || !input_kinds[named->kind]->of_pages) && settings->compat != COMPAT_GOOGLE;
 }
 
-/* 0, < 0, or DUMP_BLANK: it is left out. */
+/* A file of a folder that was not opened as its options say; `opened` is the result of dump_open. True: it is left
+ * out, and counted. */
+static bool leave_out(struct text_folder *folder, const struct input_name *named, struct dump *dump, int opened,
+                      const struct error *err)
+{
+    const bool unwanted = opened == 0 && named->kind != SOURCE_UNKNOWN && dump_kind(dump) != named->kind;
+    if (opened != DUMP_BLANK && opened != DUMP_OTHER && !unwanted)
+        return false;
+    folder->left_out[opened == DUMP_BLANK ? LEFT_BLANK : LEFT_OTHER]++;
+    log_detail("%s %s%s: left out", named->path, unwanted ? "is " : "",
+               unwanted ? input_kind_of(dump)->records.called : err->text);
+    if (unwanted)
+        dump_close(dump);
+    return true;
+}
+
+/* 0; < 0; DUMP_BLANK or DUMP_OTHER: it is left out. */
 static int open_input(struct inputs *inputs, const struct dsdata_settings *settings, struct input_name *named,
                       struct error *err)
 {
@@ -142,7 +159,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
         named->path = mem_copy_text(inputs->spool);
         options.name = "standard input"; /* messages name what was typed, not our copy of it */
     }
-    options.kind = named->kind;
+    options.kind = named->folder ? SOURCE_UNKNOWN : named->kind; /* files of other kinds are left out below */
     options.salvage = settings->salvage;
     if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
         options.ratio_max = settings->max_ratio;
@@ -154,6 +171,8 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     options.sha256 = named->sha256[0] ? named->sha256 : NULL;
     struct dump *dump = NULL;
     const int opened = dump_open(&dump, named->path, &options, err);
+    if (named->folder && leave_out(&inputs->folders[named->folder - 1], named, dump, opened, err))
+        return DUMP_OTHER;
     if (opened == DUMP_BLANK && may_be_left_out(settings, named)) {
         log_detail("%s is blank, and is left out", standard ? "standard input" : named->path);
         if (inputs->blank++ == 0)
@@ -168,6 +187,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     inputs->dumps[n] = dump;
     inputs->paths[n] = named->path;
     inputs->parts[n] = named->parts;
+    inputs->in_folder[n] = named->folder;
     named->path = NULL; /* moved */
     memcpy(inputs->languages[n].code, named->code, sizeof named->code);
     TRY(check_wiki(inputs, n, err));
@@ -175,6 +195,8 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     probe_read(dump, tables_of(&inputs->languages[n]), settings->text_key, &inputs->probes[n]);
     split_ids_read(&inputs->ids[n], dump, settings->id_key ? settings->id_key : ID_KEY);
     dump_let_head_go(dump);
+    if (named->folder && n >= OPEN_FILES)
+        dump_park(dump);
     inputs->articles[n] = (struct article_options){.kind = input_kind_of(dump),
                                                    .name = inputs_name(inputs, n),
                                                    .siteinfo = dump_siteinfo(dump),
@@ -238,31 +260,53 @@ static void allow_files(size_t inputs)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Decides for each input whether the text decides what is held out. */
+/* Decides for each input whether the text decides what is held out, for all of a kind whose ids are shared together. */
 static void settle_split(struct inputs *inputs, const struct dsdata_settings *settings)
 {
-    const struct split_ids **ids = mem_array(inputs->count, sizeof *ids);
+    const struct split_ids **ids = mem_array(inputs->count + 1, sizeof *ids);
+    bool settled[SOURCE_KINDS] = {false}, by_text[SOURCE_KINDS];
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct input_kind *kind = input_kind_of(inputs->dumps[i]);
+        const enum source_kind kind = dump_kind(inputs->dumps[i]);
         size_t count = 0;
-        for (size_t other = 0; kind->ids_are_shared && other < inputs->count; other++)
-            if (input_kind_of(inputs->dumps[other]) == kind)
+        for (size_t other = i; !settled[kind] && input_kinds[kind]->ids_are_shared && other < inputs->count; other++)
+            if (dump_kind(inputs->dumps[other]) == kind)
                 ids[count++] = &inputs->ids[other];
-        if (!kind->ids_are_shared)
+        if (!input_kinds[kind]->ids_are_shared)
             ids[count++] = &inputs->ids[i];
-        inputs->articles[i].held_by_text =
-            settings->valid_by ? settings->valid_by == VALID_BY_TEXT : split_by_text(ids, count);
+        by_text[kind] = settled[kind] ? by_text[kind] : split_by_text(ids, count);
+        settled[kind] = input_kinds[kind]->ids_are_shared;
+        inputs->articles[i].held_by_text = settings->valid_by ? settings->valid_by == VALID_BY_TEXT : by_text[kind];
     }
     mem_free(ids);
 }
 
-static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, const struct input_names *names,
+/* Nothing was opened. Of files that were named the error says so of the last. */
+static int refuse_nothing(const struct inputs *inputs, struct error *err)
+{
+    struct buf left_out = {0};
+    for (size_t i = 0; i < inputs->folder_count; i++)
+        text_folder_left_out(&inputs->folders[i], &left_out);
+    if (inputs->folder_count > 0 && inputs->blank == 0) {
+        fail_at(err, ERR_INPUT, inputs->folders[0].path, ERROR_NO_OFFSET, "no file below it is an input%s%s",
+                left_out.size ? ": " : "", left_out.size ? buf_text(&left_out) : "");
+        hint(err, "-v says what each is; a file that is named says how to make text of it");
+    }
+    buf_release(&left_out);
+    return -1;
+}
+
+static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, struct input_names *names,
                       struct error *err)
 {
+    inputs->folders = names->folders; /* moved */
+    inputs->folder_count = names->folder_count;
+    names->folders = NULL;
+    names->folder_count = 0;
     allow_files(names->count);
     inputs->dumps = mem_clear(names->count, sizeof *inputs->dumps);
     inputs->paths = mem_clear(names->count, sizeof *inputs->paths);
     inputs->parts = mem_clear(names->count, sizeof *inputs->parts);
+    inputs->in_folder = mem_clear(names->count, sizeof *inputs->in_folder);
     inputs->articles = mem_clear(names->count, sizeof *inputs->articles);
     inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
     inputs->probes = mem_clear(names->count, sizeof *inputs->probes);
@@ -271,7 +315,7 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
         if (open_input(inputs, settings, &names->items[i], err) < 0)
             return -1;
     if (inputs->count == 0)
-        return -1; /* all are blank, and the error says so of the last */
+        return refuse_nothing(inputs, err);
     *err = (struct error){0};
     TRY(inputs_settle_forms(inputs, settings, err));
     note_languages(inputs);
@@ -331,6 +375,10 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
     mem_free(inputs->parts);
+    mem_free(inputs->in_folder);
+    for (size_t i = 0; i < inputs->folder_count; i++)
+        text_folder_release(&inputs->folders[i]);
+    mem_free(inputs->folders);
     mem_free(inputs->articles);
     mem_free(inputs->languages);
     mem_free(inputs->probes);

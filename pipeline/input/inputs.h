@@ -2,6 +2,7 @@
 #ifndef PIPELINE_INPUT_INPUTS_H
 #define PIPELINE_INPUT_INPUTS_H
 
+#include "pipeline/input/text_folder.h"
 #include "pipeline/input/input_kind.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/text/templates/templates.h"
@@ -29,6 +30,9 @@ struct inputs {
     char *named;           /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
     struct article_options *articles; /* [count] options for reading each input */
     size_t count;
+    struct text_folder *folders; /* [folder_count] folders of texts, with what was left out of them */
+    size_t folder_count;
+    size_t *in_folder;           /* [count] 1 + the index of the one that the input is in; 0: none */
     size_t blank;                /* further inputs that were left out because nothing on them shows */
     char *first_blank;           /* the first of them; or NULL */
     const char *spool;           /* from the settings, if "-" is among the inputs; else NULL */
@@ -39,17 +43,17 @@ struct inputs {
     struct filters *filters;     /* clean/filter.h; NULL: none */
 };
 
-/* Opens the inputs named by the option of each kind (--wiki, --text, …) and the bare arguments, in this order. A folder
- * gives its parts (folder.h), which are checked by its SHA256SUMS once they are read to their ends. ERR_USAGE: no
- * input, a --lang that is not a code, an --encoding that is none, a folder that is no input of its kind, or one with
- * parts of two wikis.
+/* Opens the inputs named by the option of each kind (--wiki, --text, …) and the bare arguments, in this order. A
+ * folder gives its parts (folder.h), which are checked by its SHA256SUMS once they are read to their ends, or the
+ * texts in it (text_folder.h). ERR_INPUT: there are none. ERR_USAGE: no input, a --lang that is not a code, an
+ * --encoding that is none, a folder with parts of two wikis, or one that is a dataset.
  *
- * The language of a file is the one typed before it (fi=FILE), else that of --lang, else the one its dump states, else,
- * for text and JSON lines, a guess by its beginning. Any code before a '=' is taken for a language, so a file whose own
- * name looks like that must be typed with its folder: ./fi=FILE.
+ * The language of a file is the one typed before it (fi=FILE), else that of --lang, else the one its dump states,
+ * else, for text and JSON lines, a guess by its beginning. Any code before a '=' is taken for a language, so a file
+ * whose own name looks like that must be typed with its folder: ./fi=FILE.
  *
- * --encoding holds for every input. Google's program leaves out ill-formed bytes, so --compat google does not refuse
- * them. */
+ * --encoding holds for every input. Google's program leaves out ill-formed bytes, so --compat google does not
+ * refuse them. */
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare,
                 struct error *err);
 void inputs_close(struct inputs *inputs);
@@ -99,8 +103,8 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
 /* "enwiki-latest-pages-articles" if the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2",
- * "enwiki-2026-11-01" for "/dumps/enwiki-2026-11-01/", with "-shards" appended if that name is the folder itself; "" if
- * there is none. Freed with mem_free. */
+ * "enwiki-2026-11-01" for "/dumps/enwiki-2026-11-01/", and for several inputs in that folder; with "-shards"
+ * appended if that name is the folder itself; "" if there is none. Freed with mem_free. */
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare);
 
 #endif

@@ -45,6 +45,16 @@ static struct str name_of(const struct inputs *inputs, size_t i)
     return slash ? str_range(slash + 1, path.data + path.size) : path;
 }
 
+/* The name of a folder of texts, without what is before it. */
+static struct str folder_name(const struct inputs *inputs, size_t folder)
+{
+    struct str path = str_of(inputs->folders[folder - 1].path);
+    while (path.size > 1 && path.data[path.size - 1] == '/')
+        path.size--;
+    const char *slash = memrchr(path.data, '/', path.size);
+    return slash && path.size > 1 ? str_range(slash + 1, path.data + path.size) : path;
+}
+
 /* For a folder: ", 12 parts, 11 of them with a sum". Returns out. */
 static const char *parts_words(const struct inputs *inputs, size_t i, char out[96])
 {
@@ -87,6 +97,7 @@ static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
 /* The inputs of one kind, in one line. */
 struct crowd {
     size_t first, count;
+    size_t folder; /* of all of them; 0: they are not in one */
     uint64_t stored;
     bool pipe, same_container;
     size_t listed; /* languages found; the last row counts those that do not fit */
@@ -112,12 +123,13 @@ static void count_language(struct crowd *crowd, const struct inputs *inputs, siz
 
 static struct crowd crowd_of(const struct inputs *inputs, size_t first)
 {
-    struct crowd crowd = {.first = first, .same_container = true};
+    struct crowd crowd = {.first = first, .folder = inputs->in_folder[first], .same_container = true};
     const enum source_kind kind = dump_kind(inputs->dumps[first]);
     for (size_t i = first; i < inputs->count; i += together(inputs, i)) {
         if (dump_kind(inputs->dumps[i]) != kind)
             continue;
         crowd.count++;
+        crowd.folder = inputs->in_folder[i] == crowd.folder ? crowd.folder : 0;
         crowd.stored += stored_bytes(inputs, i);
         crowd.pipe |= stored_bytes(inputs, i) == 0;
         crowd.same_container &= dump_container(inputs->dumps[i]) == dump_container(inputs->dumps[first]);
@@ -126,15 +138,21 @@ static struct crowd crowd_of(const struct inputs *inputs, size_t first)
     return crowd;
 }
 
-/* "NAME and 1,199 more   text, Finnish (guessed; --lang overrides), 12 MB"; several: ", Finnish 1,180, unclear 20" */
+/* "NAME and 1,199 more   text, Finnish (guessed; --lang overrides), 12 MB"; several: ", Finnish 1,180, unclear 20"; of
+ * a folder "FOLDER/ (1,200 files)   text" */
 static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, struct buf *line)
 {
     char bytes[32], count[32], language[128];
     const struct dump *dump = inputs->dumps[crowd->first];
     const struct str name = name_of(inputs, crowd->first);
+    const struct str folder = crowd->folder ? folder_name(inputs, crowd->folder) : STR("");
     bool guessed = false;
-    buf_addf(line, "%.*s and %s more   %s", (int)name.size, name.data, format_count(crowd->count - 1, count),
-             input_kind_of(dump)->name);
+    if (crowd->folder)
+        buf_addf(line, "%.*s/ (%s files)   %s", (int)folder.size, folder.data, format_count(crowd->count, count),
+                 input_kind_of(dump)->name);
+    else
+        buf_addf(line, "%.*s and %s more   %s", (int)name.size, name.data, format_count(crowd->count - 1, count),
+                 input_kind_of(dump)->name);
     if (crowd->listed == 1)
         buf_add_text(line, language_words(&inputs->languages[crowd->first], language));
     for (size_t row = 0; crowd->listed > 1 && row < crowd->listed; row++) {
@@ -209,14 +227,29 @@ static void say_all(const struct inputs *inputs, const char *directory, bool onl
     warn_languages(inputs);
 }
 
+static void say_left_out(const struct inputs *inputs)
+{
+    struct buf left_out = {0};
+    for (size_t i = 0; i < inputs->folder_count; i++) {
+        const struct str name = folder_name(inputs, i + 1);
+        buf_reset(&left_out);
+        text_folder_left_out(&inputs->folders[i], &left_out);
+        if (left_out.size > 0)
+            log_say("left out   of %.*s/: %s (-v names them)", (int)name.size, name.data, buf_text(&left_out));
+    }
+    buf_release(&left_out);
+}
+
 void inputs_say(const struct inputs *inputs, const char *directory)
 {
     say_all(inputs, directory, false);
+    say_left_out(inputs);
     inputs_say_form(inputs);
 }
 
 void inputs_say_guesses(const struct inputs *inputs)
 {
     say_all(inputs, NULL, true);
+    say_left_out(inputs);
     inputs_say_form(inputs);
 }

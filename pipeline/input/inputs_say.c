@@ -1,11 +1,14 @@
 /* Warnings about the inputs, before reading and where they gave nothing. */
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/input/inputs_form.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The first input whose texts stand under a key, and whose beginning has none; or NULL. */
 static const struct probe *without_text(const struct inputs *inputs, const char **path)
@@ -75,16 +78,38 @@ static void warn_blank(const struct inputs *inputs)
         log_warn("%s and %zu more are blank, and are left out (-v lists them)", inputs->first_blank, inputs->blank - 1);
 }
 
+struct identity {
+    dev_t device;
+    ino_t node;
+    size_t index;
+};
+
+static int by_node(const void *a, const void *b)
+{
+    const struct identity *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
 static void warn_repeated(const struct inputs *inputs)
 {
-    size_t first = 0, count = 0;
-    for (size_t i = 1; i < inputs->count; i++)
-        for (size_t before = 0; before < i; before++)
-            if (dump_stored_bytes(inputs->dumps[i]) == dump_stored_bytes(inputs->dumps[before]) &&
-                path_same(inputs->paths[i], inputs->paths[before])) {
-                first = count++ == 0 ? i : first;
-                break;
-            }
+    struct identity *files = mem_array(inputs->count + 1, sizeof *files);
+    size_t first = SIZE_MAX, count = 0, known = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct stat status;
+        if (stat(inputs->paths[i], &status) == 0)
+            files[known++] = (struct identity){status.st_dev, status.st_ino, i};
+    }
+    qsort(files, known, sizeof *files, by_node);
+    for (size_t k = 1; k < known; k++)
+        if (files[k].device == files[k - 1].device && files[k].node == files[k - 1].node) {
+            first = files[k].index < first ? files[k].index : first;
+            count++;
+        }
+    mem_free(files);
     if (count == 1)
         log_warn("%s is named twice, and is read twice", inputs_name(inputs, first));
     else if (count > 1)

@@ -58,8 +58,8 @@ PYTHON
 complain() {
     failures=$((failures + 1))
     echo "FAILED ($case_name): $*"
-    sed 's/^/    stdout: /' "$scratch/stdout" | head -5
-    sed 's/^/    stderr: /' "$scratch/stderr" | head -15
+    sed -n '1,5s/^/    stdout: /p; 5q' "$scratch/stdout"
+    sed -n '1,15s/^/    stderr: /p; 15q' "$scratch/stderr"
 }
 
 case_begin() {

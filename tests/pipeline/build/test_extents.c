@@ -56,7 +56,7 @@ static void world_open(struct world *world, const struct dump_options *options, 
         struct dump_options own = *options;
         own.file = (uint32_t)i;
         world->inputs.paths[i] = mem_copy_text(paths[i]);
-        if (dump_open(&world->inputs.dumps[i], paths[i], &own, &err) < 0)
+        if (dump_open(&world->inputs.dumps[i], paths[i], &own, &err) != 0)
             fail_msg("%s", err.text);
     }
     static const struct spill_set none;

@@ -189,7 +189,7 @@ static UNUSED int read_path(const char *path, const struct dump_options *options
 {
     struct dump *dump;
     buf_reset(out);
-    if (dump_open(&dump, path, options, err) < 0)
+    if (dump_open(&dump, path, options, err) != 0)
         return -1;
     int result = read_groups(dump, 0, true, NULL, out, err);
     dump_close(dump);

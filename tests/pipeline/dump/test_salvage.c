@@ -20,7 +20,7 @@ static bool salvage(struct str file, enum source_kind kind, size_t window, struc
     struct group group = {0};
     struct error err;
     *seen = (struct salvaged){0};
-    if (dump_open(&dump, test_file(file), &options, &err) < 0)
+    if (dump_open(&dump, test_file(file), &options, &err) != 0)
         return false;
     size_t from = 0;
     for (uint64_t number = 0, more = 1; more; number++) {

@@ -82,7 +82,7 @@ static struct dump *open_sample(enum source_kind kind, enum source_kind asked)
     struct dump *dump;
     struct error err = {0};
     options.kind = asked;
-    if (dump_open(&dump, test_file(str_of(samples[kind])), &options, &err) < 0)
+    if (dump_open(&dump, test_file(str_of(samples[kind])), &options, &err) != 0)
         fail_msg("the sample of %s: %s", source_kinds[kind], err.text);
     assert_int_equal(dump_kind(dump), kind);
     return dump;

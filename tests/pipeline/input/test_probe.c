@@ -9,7 +9,7 @@ static void probe(struct str text, const char *language, struct probe *out)
     struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err = {0};
-    if (dump_open(&dump, test_file(text), &options, &err) < 0)
+    if (dump_open(&dump, test_file(text), &options, &err) != 0)
         fail_msg("%s", err.text);
     probe_read(dump, language_find(str_of(language)), "text", out);
     dump_close(dump);
@@ -96,7 +96,7 @@ static uint64_t fingerprint(struct buf *text, size_t at)
         text->data[at] ^= 1;
     char *path = (char *)(uintptr_t)test_file(buf_str(text));
     struct dump *dump;
-    if (dump_open(&dump, path, &options, &err) < 0)
+    if (dump_open(&dump, path, &options, &err) != 0)
         fail_msg("%s", err.text);
     inputs.paths = &path;
     inputs.dumps = &dump;
@@ -161,7 +161,7 @@ static const char *wiki_language(const char *wikitext)
              "<mediawiki xml:lang=\"en\"><siteinfo></siteinfo><page><title>A</title><ns>0</ns><id>1</id><revision>"
              "<text>%s</text></revision></page></mediawiki>\n",
              wikitext);
-    if (dump_open(&dump, test_file(buf_str(&xml)), &options, &err) < 0)
+    if (dump_open(&dump, test_file(buf_str(&xml)), &options, &err) != 0)
         fail_msg("%s", err.text);
     const char *language = probe_language(dump, NULL);
     dump_close(dump);
