@@ -742,6 +742,24 @@ struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t 
 /* The bytes at which span_walk_to_bar stops. */
 static const bool walk_stops[256] = {['|'] = true, ['='] = true, ['\n'] = true};
 
+/* Moves to the end of a line that begins with "==": as in MediaWiki it may be a heading, and its '=' and bars are none
+ * of the call. */
+static void skip_heading(struct span_walk *walk)
+{
+    const struct spans *spans = walk->spans;
+    uint32_t at = walk->at;
+    while (at < walk->end && walk->page.data[at] != '\n') {
+        if (walk->child < spans->count && spans->items[walk->child].start == at) {
+            at = spans->items[walk->child].end;
+            walk->child = spans->items[walk->child].next;
+        } else {
+            at++;
+        }
+    }
+    walk->steps += at < walk->end ? at - walk->at : walk->end - walk->at;
+    walk->at = at < walk->end ? at : walk->end;
+}
+
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
 {
     const struct spans *spans = walk->spans;
@@ -772,8 +790,15 @@ bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
         walk->bar_end = at + 1;
         if (text[at] == '|')
             break;
-        if (text[at] == '=' && *equals == UINT32_MAX)
+        if (text[at] == '=' && *equals == UINT32_MAX) {
+            if (at > 0 && text[at - 1] == '\n' && at + 1 < walk->end && text[at + 1] == '=') {
+                walk->at = at;
+                skip_heading(walk);
+                at = walk->at;
+                continue;
+            }
             *equals = at;
+        }
         walk->has_line_end |= text[at] == '\n';
         at++;
     }

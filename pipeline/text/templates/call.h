@@ -111,6 +111,7 @@ extern const struct row_list parser_functions; /* MediaWiki's functions and vari
 RENDERERS_GIVEN(DECLARE_RENDERER)
 RENDERERS_OURS(DECLARE_RENDERER)
 render render_now, render_time, render_format_date; /* dates.c, for parser functions */
+render render_string;                               /* strings.c, for them too */
 /* For a name that nothing knows: what the form of its arguments tells (shapes.c). */
 bool render_shape(struct call *call, uint32_t index);
 bool call_is_measure(struct call *call); /* numbers, and a unit that {{convert}} knows */

@@ -275,7 +275,7 @@ bool call_format_time(struct call *call, struct str format, struct str text, str
     const struct moment none = {.year = 1, .month = 1, .day = 1};
     struct moment now, moment;
     const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
-    const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
+    const bool is_now = text.size == 0 || strchr("+-ty", text.data[0]) || str_equal(text, STR("now"));
     call->steps += format.size + text.size;
     return format.size > 0 && (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment) &&
            moment_format(&moment, format, names, call->page->style->zero, out);

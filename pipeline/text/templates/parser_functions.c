@@ -210,6 +210,35 @@ static bool render_pad(struct call *call)
 
 /* ---- Titles, namespaces and addresses ---- */
 
+static bool is_unreserved(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           (byte != 0 && strchr("-_.", byte));
+}
+
+static void add_encoded(struct str text, bool is_path, bool is_wiki, struct buf *shown)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        const char byte = text.data[at];
+        if (is_unreserved(byte) || (is_wiki && byte != 0 && strchr("!$()*,/:;@~", byte)))
+            buf_add_byte(shown, byte);
+        else if (byte == ' ' && !is_path)
+            buf_add_byte(shown, is_wiki ? '_' : '+');
+        else
+            buf_addf(shown, "%%%02X", (unsigned)(unsigned char)byte);
+    }
+}
+
+/* {{PAGENAMEE}}: as it stands in an address. */
+static bool render_encoded_title(struct call *call)
+{
+    struct buf shown = {0};
+    add_encoded(call->page->title, false, true, &shown);
+    show(call, buf_str(&shown));
+    buf_release(&shown);
+    return true;
+}
+
 bool render_title(struct call *call)
 {
     show(call, call->page->title);
@@ -277,12 +306,6 @@ static bool render_title_parts(struct call *call)
     return true;
 }
 
-static bool is_unreserved(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           (byte != 0 && strchr("-_.", byte));
-}
-
 /* {{urlencode:text|QUERY}}, also WIKI and PATH. */
 static bool render_url(struct call *call)
 {
@@ -291,15 +314,7 @@ static bool render_url(struct call *call)
     struct buf shown = {0};
     if (call->is_opaque)
         return false;
-    for (size_t at = 0; at < text.size; at++) {
-        const char byte = text.data[at];
-        if (is_unreserved(byte) || (is_wiki && byte != 0 && strchr("!$()*,/:;@~", byte)))
-            buf_add_byte(&shown, byte);
-        else if (byte == ' ' && !is_path)
-            buf_add_byte(&shown, is_wiki ? '_' : '+');
-        else
-            buf_addf(&shown, "%%%02X", (unsigned)(unsigned char)byte);
-    }
+    add_encoded(text, is_path, is_wiki, &shown);
     show(call, buf_str(&shown));
     buf_release(&shown);
     return true;
@@ -622,6 +637,8 @@ static bool render_language(struct call *call)
 // clang-format off
 static const struct row functions[] = {
     {"!", "|", NULL},
+    {"#count:", "count", render_string},
+    {"#explode:", "explode", render_string},
     {"#expr:", "", render_expr},
     {"#formatdate:", "", render_format_date},
     {"#if:", "", render_if},
@@ -630,10 +647,17 @@ static const struct row functions[] = {
     {"#ifexist:", "", render_if_exists},
     {"#ifexpr:", "", render_ifexpr},
     {"#language:", "", render_language},
+    {"#len:", "len", render_string},
+    {"#pos:", "pos", render_string},
+    {"#replace:", "replace", render_string},
+    {"#rpos:", "rpos", render_string},
+    {"#sub:", "sub", render_string},
     {"#switch:", "", render_switch},
     {"#tag:", "", render_tag},
     {"#time:", "", render_time},
+    {"#timel:", "", render_time},
     {"#titleparts:", "", render_title_parts},
+    {"#urldecode:", "urldecode", render_string},
     {"=", "=", NULL},
     {"BASEPAGENAME", "", render_title},
     {"CONTENTLANGUAGE", "", render_content_language},
@@ -651,6 +675,7 @@ static const struct row functions[] = {
     {"CURRENTTIMESTAMP", "YmdHis", render_now},
     {"CURRENTYEAR", "Y", render_now},
     {"FULLPAGENAME", "", render_title},
+    {"FULLPAGENAMEE", "", render_encoded_title},
     {"LOCALDAY", "j", render_now},
     {"LOCALDAY2", "d", render_now},
     {"LOCALDAYNAME", "l", render_now},
@@ -667,6 +692,7 @@ static const struct row functions[] = {
     {"NAMESPACE", "", render_nothing},
     {"NAMESPACENUMBER", "0", NULL},
     {"PAGENAME", "", render_title},
+    {"PAGENAMEE", "", render_encoded_title},
     {"REVISIONDAY", "j", render_now},
     {"REVISIONDAY2", "d", render_now},
     {"REVISIONMONTH", "m", render_now},

@@ -143,15 +143,99 @@ static bool take_stamp(struct str *text, struct moment *m)
     return true;
 }
 
+/* A day that its month lacks is one of the next month, as in PHP. */
+static void normalise(struct moment *m, long days, long seconds)
+{
+    static const int month_days[] = {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const int months = m->year * 12 + m->month - 1;
+    m->year = months / 12;
+    m->month = months % 12 + 1;
+    seconds += (m->hour * 60L + m->minute) * 60 + m->second;
+    const long extra = (seconds % 86400 < 0 ? seconds - 86400 : seconds) / 86400;
+    seconds -= extra * 86400;
+    long day = day_number(m->year, m->month, 1) + m->day - 1 + days + extra;
+    m->hour = (int)(seconds / 3600);
+    m->minute = (int)(seconds / 60 % 60);
+    m->second = (int)(seconds % 60);
+    m->year = (int)((double)day / 365.2425 + 1970);
+    m->year -= day_number(m->year, 1, 1) > day;
+    m->year += day_number(m->year + 1, 1, 1) <= day;
+    day -= day_number(m->year, 1, 1);
+    m->month = 1;
+    for (; m->month < 12 && day >= month_days[m->month] + (m->month == 2 && is_leap(m->year)); m->month++)
+        day -= month_days[m->month] + (m->month == 2 && is_leap(m->year));
+    m->day = (int)day + 1;
+}
+
+/* Takes "+3 days" from the start of a text and adds it to the moment. */
+static bool take_step(struct str *text, struct moment *m)
+{
+    static const struct {
+        const char *unit;
+        int months;
+        long days, seconds;
+    } units[] = {{"sec", 0, 0, 1},  {"min", 0, 0, 60},       {"hour", 0, 0, 3600}, {"day", 0, 1, 0},
+                 {"week", 0, 7, 0}, {"fortnight", 0, 14, 0}, {"month", 1, 0, 0},   {"year", 12, 0, 0}};
+    const bool is_minus = take(text, "-");
+    int number;
+    if (!is_minus && !take(text, "+"))
+        return false;
+    take_blanks(text);
+    if (!take_number(text, 5, &number))
+        return false;
+    take_blanks(text);
+    number = is_minus ? -number : number;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const struct str unit = str_of(units[i].unit);
+        if (text->size < unit.size || !str_equal_ascii_nocase((struct str){text->data, unit.size}, unit))
+            continue;
+        while (text->size > 0 && (text->data[0] | 0x20) >= 'a' && (text->data[0] | 0x20) <= 'z')
+            take(text, (char[]){text->data[0], 0});
+        take_blanks(text);
+        m->month += number * units[i].months;
+        if (m->year * 12 + m->month < 13)
+            return false;
+        normalise(m, number * units[i].days, number * units[i].seconds);
+        return true;
+    }
+    return false;
+}
+
+/* Where "+3 days" begins in a date: at a sign with blanks or digits after it, and a letter. */
+static size_t find_step(struct str text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        size_t end = at + 1;
+        if ((text.data[at] != '+' && text.data[at] != '-') || (at > 0 && text.data[at - 1] != ' '))
+            continue;
+        while (end < text.size && (text.data[end] == ' ' || (text.data[end] >= '0' && text.data[end] <= '9')))
+            end++;
+        if (end < text.size && (text.data[end] | 0x20) >= 'a' && (text.data[end] | 0x20) <= 'z')
+            return at;
+    }
+    return text.size;
+}
+
 bool moment_read(struct str text, const struct moment *now, struct moment *moment)
 {
     text = str_trim(text);
+    const size_t step = find_step(text);
+    if (step < text.size) {
+        struct str rest = {text.data + step, text.size - step};
+        bool known = moment_read((struct str){text.data, step}, now, moment);
+        while (known && rest.size > 0)
+            known = take_step(&rest, moment);
+        return known && is_moment(moment);
+    }
     *moment = *now;
     if (text.size == 0 || str_equal_ascii_nocase(text, STR("now")))
         return true;
     *moment = (struct moment){.month = 1, .day = 1};
-    if (str_equal_ascii_nocase(text, STR("today"))) {
+    const bool is_yesterday = str_equal_ascii_nocase(text, STR("yesterday")),
+               is_tomorrow = str_equal_ascii_nocase(text, STR("tomorrow"));
+    if (is_yesterday || is_tomorrow || str_equal_ascii_nocase(text, STR("today"))) {
         *moment = (struct moment){.year = now->year, .month = now->month, .day = now->day};
+        normalise(moment, is_tomorrow - is_yesterday, 0);
         return true;
     }
     if (take_month(&text, &moment->month)) { /* February 3, 2026 */
