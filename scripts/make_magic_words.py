@@ -24,8 +24,8 @@ namespacenumber ns padleft padright pagename plural raw revisionday revisionday2
 revisiontimestamp revisionyear rootpagename safesubst sitename subjectpagename subjectspace subpagename subst
 talkpagename talkspace uc ucfirst urlencode""".split()
 # These have a # before their names.
-HASHED = """default expr formatdate if ifeq iferror ifexist ifexpr invoke language len pos replace rpos sub switch tag time
-timel titleparts urldecode""".split()
+HASHED = """default expr formatdate if ifeq iferror ifexist ifexpr invoke language len pos replace rpos sub switch tag
+time timel titleparts urldecode""".split()
 NAMESPACES = dict(MEDIA=-2, SPECIAL=-1, TALK=1, USER=2, USER_TALK=3, PROJECT=4, PROJECT_TALK=5, FILE=6, IMAGE=6,
                   FILE_TALK=7, IMAGE_TALK=7, MEDIAWIKI=8, MEDIAWIKI_TALK=9, TEMPLATE=10, TEMPLATE_TALK=11, HELP=12,
                   HELP_TALK=13, CATEGORY=14, CATEGORY_TALK=15)
