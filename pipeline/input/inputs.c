@@ -1,4 +1,3 @@
-#include "pipeline/clean/filter.h"
 #include "pipeline/input/inputs.h"
 
 #include "base/file.h"
@@ -7,6 +6,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/parallel.h"
+#include "pipeline/clean/filter.h"
 #include "pipeline/input/input_names.h"
 #include "pipeline/input/inputs_form.h"
 #include "pipeline/text/variants.h"
