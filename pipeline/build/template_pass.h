@@ -7,8 +7,6 @@
 #include "pipeline/input/inputs.h"
 #include "pipeline/text/templates/dictionary.h"
 
-#define TEMPLATES_BYTES_MAX (64u << 20) /* of such a file */
-
 /* True with --templates auto, for pages of one wiki that can be read twice. Logs why not where that may be
  * surprising. */
 bool template_pass_wanted(const struct dsdata_settings *settings, const struct inputs *inputs);

@@ -7,15 +7,30 @@
 
 #include <assert.h>
 
-#define DEPTH_MAX       40u         /* templates in templates, as in MediaWiki */
-#define NESTING_MAX     200u        /* calls, arguments and defaults in each other */
-#define SPANS_CACHE_MAX (64u << 20) /* bytes */
+#define DEPTH_MAX      40u         /* templates in templates, as in MediaWiki */
+#define NESTING_MAX    200u        /* calls, arguments and defaults in each other */
+#define HELD_BYTES_MAX (16u << 20) /* of the values and arguments of one call of the page */
 
-/* The spans of a body, found once per thread. */
-struct body {
-    struct span *items;
-    size_t count;
-};
+void spend(struct expander *e, uint64_t bytes)
+{
+    e->work += bytes;
+    if (e->work > 32 * e->bytes_max || e->held > HELD_BYTES_MAX || e->out.size > e->bytes_max ||
+        e->values.size > e->bytes_max)
+        e->is_exhausted = true;
+}
+
+void *hold(struct expander *e, size_t count, size_t bytes)
+{
+    e->held += count * bytes;
+    return arena_array(&e->arena, count, bytes);
+}
+
+struct str keep(struct expander *e, struct str text)
+{
+    e->held += text.size;
+    spend(e, text.size);
+    return arena_copy(&e->arena, text);
+}
 
 static void copy_page(struct expander *e, uint32_t from, uint32_t to)
 {
@@ -39,41 +54,54 @@ void copy_text(struct expander *e, const struct expand_source *source, uint32_t 
     if (source->is_page && out == &e->out)
         copy_page(e, from, to);
     buf_add(out, source->text.data + from, to - from);
-    e->work += to - from;
+    spend(e, to - from);
 }
 
 /* {{{name|default}}} */
 static void expand_argument(struct expander *e, const struct expand_source *source, uint32_t index, struct buf *out)
 {
     const struct span *span = &source->spans->items[index];
-    struct call_piece pieces[PIECES_MAX];
-    if (source->is_page) { /* the walk shows the default */
+    struct str name, value;
+    if (source->is_page || e->is_exhausted) { /* the walk shows the default */
         copy_text(e, source, span->start, span->end, out);
         return;
     }
-    const size_t count = call_pieces(source, index, pieces);
-    struct str name;
-    if (!expand_value(e, source, pieces[0].from, pieces[0].to, pieces[0].child, &name)) {
+    const struct call_parts parts = call_parts(e, source, index);
+    const struct call_piece *first = &parts.items[0], *second = &parts.items[1];
+    if (!expand_value(e, source, first->from, first->to, first->child, &name)) {
         e->is_incomplete = true;
-        return;
-    }
-    struct str value;
-    if (frame_argument(e, source->frame, str_trim(name), &value))
+    } else if (frame_argument(e, source->frame, str_trim(name), &value)) {
         buf_add_str(out, value);
-    else if (count > 1)
-        expand_range(e, source, pieces[1].from, pieces[1].to, pieces[1].child, out);
-    else
-        buf_addf(out, "{{{%.*s}}}", (int)name.size, name.data);
+        spend(e, value.size);
+    } else if (parts.count > 1) {
+        expand_range(e, source, second->from, second->to, second->child, out);
+    } else {
+        buf_add_text(out, "{{{");
+        buf_add_str(out, name);
+        buf_add_text(out, "}}}");
+        spend(e, name.size);
+    }
+}
+
+/* The first span from `child` on that begins at or after `from`. */
+static uint32_t first_child(const struct spans *spans, uint32_t from, uint32_t child)
+{
+    while (child < spans->count && spans->items[child].start < from)
+        child = spans->items[child].end <= from ? spans->items[child].next : child + 1;
+    return child;
 }
 
 void expand_range(struct expander *e, const struct expand_source *source, uint32_t from, uint32_t to, uint32_t child,
                   struct buf *out)
 {
     const struct spans *spans = source->spans;
-    if (++e->nesting > NESTING_MAX)
-        e->is_exhausted = true;
-    while (child < spans->count && spans->items[child].start < from)
-        child++;
+    if (e->nesting == NESTING_MAX) {
+        e->is_incomplete = true;
+        copy_text(e, source, from, to, out);
+        return;
+    }
+    e->nesting++;
+    child = first_child(spans, from, child);
     while (from < to) {
         const bool inside = child < spans->count && spans->items[child].start < to;
         const struct span *span = inside ? &spans->items[child] : NULL;
@@ -84,6 +112,10 @@ void expand_range(struct expander *e, const struct expand_source *source, uint32
         if (span->kind == SPAN_TEMPLATE && !e->is_exhausted) {
             expand_template(e, source, child, out);
             from = span->end;
+            if (out == &e->out && source->is_page && e->nesting == 1) {
+                arena_reset(&e->arena);
+                e->held = 0;
+            }
         } else if (span->kind == SPAN_ARGUMENT) {
             expand_argument(e, source, child, out);
             from = span->end;
@@ -105,38 +137,51 @@ void expand_range(struct expander *e, const struct expand_source *source, uint32
 static bool is_plain(const struct expand_source *source, uint32_t from, uint32_t to, uint32_t child, struct str *text)
 {
     const struct spans *spans = source->spans;
-    while (child < spans->count && spans->items[child].start < from)
-        child++;
+    child = first_child(spans, from, child);
     *text = str_range(source->text.data + from, source->text.data + to);
     return child >= spans->count || spans->items[child].start >= to;
+}
+
+/* Expands a range on the stack of values, where the caller takes it from `at` on and then removes it. */
+static void push_value(struct expander *e, const struct expand_source *source, uint32_t from, uint32_t to,
+                       uint32_t child, bool *is_incomplete)
+{
+    const bool outer = e->is_incomplete;
+    e->is_incomplete = false;
+    expand_range(e, source, from, to, child, &e->values);
+    *is_incomplete = e->is_incomplete;
+    e->is_incomplete = outer;
+}
+
+static struct str pop_value(struct expander *e, size_t at, bool is_trimmed)
+{
+    const struct str text = {e->values.data + at, e->values.size - at};
+    const struct str value = text.size == 0 ? STR("") : keep(e, is_trimmed ? str_trim(text) : text);
+    e->values.size = at;
+    return value;
 }
 
 bool expand_value(struct expander *e, const struct expand_source *source, uint32_t from, uint32_t to, uint32_t child,
                   struct str *value)
 {
-    struct buf text = {0};
+    const size_t at = e->values.size;
+    bool is_incomplete;
     if (is_plain(source, from, to, child, value))
         return true;
-    const bool outer = e->is_incomplete;
-    e->is_incomplete = false;
-    expand_range(e, source, from, to, child, &text);
-    const bool known = !e->is_incomplete && settle_calls(e, &text);
-    e->is_incomplete = outer;
-    *value = arena_copy(&e->arena, buf_str(&text));
-    buf_release(&text);
+    push_value(e, source, from, to, child, &is_incomplete);
+    const bool known = !is_incomplete && settle_calls(e, &e->values, at);
+    *value = pop_value(e, at, false);
     return known;
 }
 
 struct str expand_trimmed(struct expander *e, const struct expand_source *source, const struct call_piece *piece)
 {
-    struct buf text = {0};
+    const size_t at = e->values.size;
     struct str plain;
     if (is_plain(source, piece->from, piece->to, piece->child, &plain))
         return str_trim(plain);
-    expand_range(e, source, piece->from, piece->to, piece->child, &text);
-    const struct str shown = arena_copy(&e->arena, str_trim(buf_str(&text)));
-    buf_release(&text);
-    return shown;
+    expand_range(e, source, piece->from, piece->to, piece->child, &e->values);
+    return pop_value(e, at, true);
 }
 
 /* ------------------------------------------------------------------------------------------------------ templates */
@@ -150,81 +195,53 @@ bool frame_argument(struct expander *e, struct call_frame *frame, struct str nam
         if (!argument->is_expanded &&
             is_plain(argument->source, argument->from, argument->to, argument->child, &argument->text)) {
             argument->text = argument->is_named ? str_trim(argument->text) : argument->text;
-            argument->is_expanded = true;
+        } else if (!argument->is_expanded) {
+            const size_t at = e->values.size;
+            push_value(e, argument->source, argument->from, argument->to, argument->child, &argument->is_incomplete);
+            argument->text = pop_value(e, at, argument->is_named);
         }
-        if (!argument->is_expanded) {
-            struct buf text = {0};
-            const bool outer = e->is_incomplete;
-            e->is_incomplete = false;
-            expand_range(e, argument->source, argument->from, argument->to, argument->child, &text);
-            argument->is_incomplete = e->is_incomplete;
-            e->is_incomplete = outer;
-            argument->text = arena_copy(&e->arena, argument->is_named ? str_trim(buf_str(&text)) : buf_str(&text));
-            argument->is_expanded = true;
-            buf_release(&text);
-        }
+        argument->is_expanded = true;
         e->is_incomplete |= argument->is_incomplete;
         *value = argument->text;
+        spend(e, frame->count - i);
         return true;
     }
+    spend(e, frame ? frame->count : 0);
     return false;
 }
 
-static void read_arguments(struct expander *e, const struct expand_source *source, const struct call_piece *pieces,
-                           size_t count, struct call_frame *frame)
+static struct str position_name(struct expander *e, unsigned position)
+{
+    static const char digits[] = "123456789";
+    char number[16];
+    if (position < sizeof digits)
+        return (struct str){digits + position - 1, 1};
+    const int size = snprintf(number, sizeof number, "%u", position);
+    return keep(e, (struct str){number, (size_t)size});
+}
+
+static void read_arguments(struct expander *e, const struct expand_source *source, struct call_parts parts,
+                           struct call_frame *frame)
 {
     unsigned position = 0;
-    frame->values = arena_array(&e->arena, count, sizeof *frame->values);
-    for (size_t i = 1; i < count; i++) {
+    if (parts.count > 1)
+        frame->values = hold(e, parts.count - 1, sizeof *frame->values);
+    for (size_t i = 1; i < parts.count; i++) {
+        const struct call_piece *piece = &parts.items[i];
         struct frame_value *value = &frame->values[frame->count];
-        *value = (struct frame_value){
-            .source = source, .from = pieces[i].from, .to = pieces[i].to, .child = pieces[i].child};
-        if (pieces[i].equals < pieces[i].to) {
+        *value = (struct frame_value){.source = source, .from = piece->from, .to = piece->to, .child = piece->child};
+        if (piece->equals < piece->to) {
             struct str name;
-            if (!expand_value(e, source, pieces[i].from, pieces[i].equals, pieces[i].child, &name))
+            if (!expand_value(e, source, piece->from, piece->equals, piece->child, &name))
                 continue;
             value->name = str_trim(name);
-            value->from = pieces[i].equals + 1;
+            value->from = piece->equals + 1;
             value->is_named = true;
         } else {
-            char number[16];
-            const int size = snprintf(number, sizeof number, "%u", ++position);
-            value->name = arena_copy(&e->arena, (struct str){number, (size_t)size});
+            value->name = position_name(e, ++position);
         }
         frame->count++;
     }
-}
-
-static const struct body *body_of(struct expander *e, const struct rendering_row *row)
-{
-    const size_t index = templates_index(e->templates, row);
-    if (!e->bodies)
-        e->bodies = mem_clear(templates_count(e->templates), sizeof e->bodies[0]);
-    if (!e->bodies[index]) {
-        struct body *body = mem_clear(1, sizeof *body);
-        e->scratch.is_strict = true; /* in an open link a }} is text */
-        spans_find(&e->scratch, e->magic, false, row->pattern);
-        e->work += row->pattern.size;
-        body->count = e->scratch.count;
-        body->items = mem_grow(NULL, body->count ? body->count : 1, sizeof body->items[0]);
-        if (body->count > 0)
-            memcpy(body->items, e->scratch.items, body->count * sizeof body->items[0]);
-        e->cached += sizeof *body + body->count * sizeof body->items[0];
-        e->bodies[index] = body;
-    }
-    return e->bodies[index];
-}
-
-static void drop_bodies(struct expander *e)
-{
-    const size_t count = e->bodies ? templates_count(e->templates) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (e->bodies[i])
-            mem_free(e->bodies[i]->items);
-        mem_free(e->bodies[i]);
-        e->bodies[i] = NULL;
-    }
-    e->cached = 0;
 }
 
 static bool is_open(const struct call_frame *frame, const struct rendering_row *row)
@@ -242,6 +259,7 @@ void begin_line(struct expander *e, const struct expand_source *source, uint32_t
     const bool at_line_start = start > 0 && source->text.data[start - 1] == '\n';
     if (text.size == 0 || at_line_start || !(strchr("*#:;", text.data[0]) || str_starts(text, STR("{|"))))
         return;
+    spend(e, text.size);
     buf_add_byte(out, '\n');
     memmove(out->data + from + 1, out->data + from, out->size - 1 - from);
     out->data[from] = '\n';
@@ -249,35 +267,70 @@ void begin_line(struct expander *e, const struct expand_source *source, uint32_t
         e->copies[i].at++;
 }
 
+/* Appends the body with the call's arguments, or the call itself where that shows less than its row. */
+static void insert_body(struct expander *e, const struct expand_source *source, uint32_t index,
+                        const struct rendering_row *row, struct call_parts parts, struct buf *out)
+{
+    const size_t from = out->size;
+    bool own;
+    const struct body *body = body_get(e->templates, row, e->magic, &e->scratch, &own);
+    struct call_frame frame = {.caller = source->frame, .row = row};
+    const struct expand_source inner = {
+        .text = row->pattern, .spans = &body->spans, .body = body, .frame = &frame, .depth = source->depth + 1};
+    spend(e, row->pattern.size / 8); /* as if no body had been kept */
+    read_arguments(e, source, parts, &frame);
+    e->is_incomplete = false;
+    expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
+    if (e->is_incomplete &&
+        (str_trim(str_range(out->data + from, out->data + out->size)).size == 0 || call_has_row(e, row->name))) {
+        out->size = from;
+        emit_call(e, source, index, row->name, out);
+    }
+    if (own)
+        mem_free((void *)(uintptr_t)body);
+}
+
+/* The same of a call without arguments on the page: pages have the same ones, of navigation and of stubs. */
+static void insert_again(struct expander *e, const struct expand_source *source, uint32_t index,
+                         const struct rendering_row *row, struct call_parts parts)
+{
+    struct expand_memo *memo = &e->memos[templates_index(e->templates, row) % MEMOS];
+    const uint64_t work = e->work;
+    const size_t from = e->out.size;
+    if (memo->row == row && work + memo->work <= 32 * e->bytes_max && from + memo->work <= e->bytes_max) {
+        buf_add_str(&e->out, buf_str(&memo->text));
+        e->is_incomplete = memo->is_incomplete;
+        spend(e, memo->work);
+        return;
+    }
+    e->uses_page = false;
+    insert_body(e, source, index, row, parts, &e->out);
+    const struct str text = {e->out.data + from, e->out.size - from};
+    if (e->uses_page || e->is_exhausted || e->work - work > MEMO_WORK_BYTES || text.size > MEMO_BYTES_MAX)
+        return;
+    memo->row = row;
+    memo->work = e->work - work;
+    memo->is_incomplete = e->is_incomplete;
+    buf_reset(&memo->text);
+    buf_add_str(&memo->text, text);
+}
+
 void expand_body(struct expander *e, const struct expand_source *source, uint32_t index,
-                 const struct rendering_row *row, const struct call_piece *pieces, size_t count, struct buf *out)
+                 const struct rendering_row *row, struct call_parts parts, struct buf *out)
 {
     const uint32_t start = source->spans->items[index].start;
     const size_t from = out->size;
+    const bool outer = e->is_incomplete;
     if (is_open(source->frame, row) || source->depth >= DEPTH_MAX) { /* MediaWiki shows an error */
         e->is_incomplete = true;
         return;
     }
-    const struct body *body = body_of(e, row);
-    const struct spans spans = {.items = body->items, .count = body->count};
-    struct call_frame frame = {.caller = source->frame, .row = row};
-    const struct expand_source inner = {
-        .text = row->pattern, .spans = &spans, .frame = &frame, .depth = source->depth + 1};
-    const bool outer = e->is_incomplete;
-    read_arguments(e, source, pieces, count, &frame);
-    e->is_incomplete = false;
-    struct buf text = {0};
-    expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, &text);
-    const bool is_lost = e->is_incomplete && (str_trim(buf_str(&text)).size == 0 || call_has_row(e, row->name));
-    if (is_lost)
-        emit_call(e, source, index, row->name, out);
+    if (source->is_page && out == &e->out && e->nesting == 1 && parts.count == 1)
+        insert_again(e, source, index, row, parts);
     else
-        buf_add_str(out, buf_str(&text));
+        insert_body(e, source, index, row, parts, out);
     e->is_incomplete |= outer;
-    buf_release(&text);
     begin_line(e, source, start, from, out);
-    if (e->out.size > e->bytes_max || e->work > 32 * e->bytes_max)
-        e->is_exhausted = true;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- pages */
@@ -296,14 +349,15 @@ void expander_close(struct expander *e)
 {
     if (!e)
         return;
-    drop_bodies(e);
-    mem_free(e->bodies);
+    for (size_t i = 0; i < MEMOS; i++)
+        buf_release(&e->memos[i].text);
     mem_free(e->copies);
-    spans_release(&e->scratch);
+    body_scratch_release(&e->scratch);
     spans_release(&e->settling);
     renders_release(&e->renders);
     arena_release(&e->arena);
     buf_release(&e->out);
+    buf_release(&e->values);
     mem_free(e);
 }
 
@@ -315,11 +369,12 @@ bool expand_page(struct expander *e, const struct template_page *page, struct st
         any = page->spans->items[i].kind == SPAN_TEMPLATE;
     if (!any)
         return false;
-    if (e->cached > SPANS_CACHE_MAX)
-        drop_bodies(e);
     arena_reset(&e->arena);
     buf_reset(&e->out);
     buf_reserve(&e->out, 1);
+    buf_reserve(&e->values, 1);
+    assert(e->values.size == 0);
+    e->held = 0;
     e->copies = e->copies ? e->copies : mem_grow(NULL, e->copy_capacity = 64, sizeof e->copies[0]);
     e->copy_count = 0;
     e->page = page;

@@ -5,7 +5,8 @@
  * known, where it needs a Lua module, and where a function only computes a text: the walk renders those from the tables
  * of rows. A row is used in place of a body only if a part of the body that is taken cannot be computed.
  *
- * Work and size are bounded per page (EXPAND_BYTES_MAX); calls beyond the bound stay in the text. */
+ * Work and size are bounded per page (EXPAND_BYTES_MAX), memory per call of the page, and the depth of recursion, so
+ * that a thread's stack suffices; calls beyond a bound stay in the text. */
 #ifndef PIPELINE_TEXT_TEMPLATES_EXPAND_H
 #define PIPELINE_TEXT_TEMPLATES_EXPAND_H
 

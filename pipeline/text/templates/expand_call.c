@@ -6,21 +6,19 @@
 
 #define SETTLE_BYTES_MAX 4096u /* of a text with calls, to compute with */
 
-size_t call_pieces(const struct expand_source *source, uint32_t index, struct call_piece pieces[PIECES_MAX])
+struct call_parts call_parts(struct expander *e, const struct expand_source *source, uint32_t index)
 {
-    struct span_walk walk = span_walk(source->text, source->spans, index);
-    size_t count = 0;
-    for (bool more = true; more && count < PIECES_MAX;) {
-        struct call_piece piece = {.from = walk.at, .child = walk.child};
-        uint32_t equals;
-        more = span_walk_to_bar(&walk, &equals);
-        piece.to = walk.at;
-        piece.equals = equals < walk.at ? equals : walk.at;
-        pieces[count++] = piece;
-        if (more)
-            walk.at = walk.bar_end;
+    if (source->body) {
+        const struct body_call *call = &source->body->calls[index];
+        return (struct call_parts){source->body->pieces + call->first, call->count};
     }
-    return count;
+    uint64_t steps = 0;
+    buf_reset(&e->scratch.pieces);
+    const size_t count = call_read_pieces(source->text, source->spans, index, &e->scratch.pieces, &steps);
+    struct call_piece *pieces = hold(e, count, sizeof *pieces);
+    memcpy(pieces, e->scratch.pieces.data, count * sizeof *pieces);
+    spend(e, steps);
+    return (struct call_parts){pieces, count};
 }
 
 /* ---------------------------------------------------------------------------------------------- calls that stay */
@@ -28,13 +26,11 @@ size_t call_pieces(const struct expand_source *source, uint32_t index, struct ca
 /* Writes "|" and "=" outside brackets as the templates that stand for them, so that they split no argument. */
 static void protect(struct expander *e, size_t from, struct buf *out)
 {
-    const struct str text = arena_copy(&e->arena, (struct str){out->data + from, out->size - from});
+    const size_t size = out->size - from;
     unsigned depth = 0;
-    bool any = false;
-    for (size_t i = 0; i < text.size && !any; i++)
-        any = text.data[i] == '|' || text.data[i] == '=';
-    if (!any)
+    if (size == 0 || !(memchr(out->data + from, '|', size) || memchr(out->data + from, '=', size)))
         return;
+    const struct str text = keep(e, (struct str){out->data + from, size});
     out->size = from;
     while (out == &e->out && e->copy_count > 0 && e->copies[e->copy_count - 1].at >= from)
         e->copy_count--; /* it counts as inserted */
@@ -59,7 +55,6 @@ static void protect(struct expander *e, size_t from, struct buf *out)
         }
         buf_add(out, text.data + i++, 2);
     }
-    e->work += text.size;
 }
 
 void emit_call(struct expander *e, const struct expand_source *source, uint32_t index, struct str name, struct buf *out)
@@ -71,7 +66,8 @@ void emit_call(struct expander *e, const struct expand_source *source, uint32_t 
         uint32_t equals;
         struct span_walk walk = span_walk(source->text, spans, index);
         span_walk_to_bar(&walk, &equals);
-        buf_addf(out, "{{%.*s", (int)name.size, name.data);
+        buf_add_text(out, "{{");
+        buf_add_str(out, name);
         from = walk.at;
         while (child < spans->count && spans->items[child].start < from)
             child = spans->items[child].next;
@@ -114,9 +110,9 @@ static void emit_bound(struct expander *e, struct call_frame *frame, const char 
     buf_add_text(out, "}}");
 }
 
-bool call_has_row(const struct expander *e, struct str name)
+bool call_has_row(struct expander *e, struct str name)
 {
-    return template_has_row(name, e->page->code);
+    return template_has_row(&e->renders, name, e->page->code);
 }
 
 /* A '<' or '[' that is meant to be seen is no markup. */
@@ -141,7 +137,7 @@ static bool settle_call(struct expander *e, struct template_page *page, uint32_t
         return true;
     uint64_t steps = 0;
     const struct rendering rendering = template_render(page, index, renders, &steps);
-    e->work += steps;
+    spend(e, steps);
     if (rendering.dropped)
         return rendering.is_silent || !rendering.is_unknown;
     for (size_t i = rendering.part; i < renders->count; i++) {
@@ -156,36 +152,46 @@ static bool settle_call(struct expander *e, struct template_page *page, uint32_t
     return true;
 }
 
-bool settle_calls(struct expander *e, struct buf *text)
+/* Does it show another text on another page? Not {{NAMESPACE}}, which is that of articles, and {{lc:…}}. */
+static bool needs_page(struct expander *e, struct str text, const struct span *span)
 {
-    if (str_find(buf_str(text), STR("{{")) == SIZE_MAX)
+    char folded[NAME_BYTES_MAX];
+    const struct str inner = str_trim(str_range(text.data + span->inner_start, text.data + span->inner_end));
+    const char *colon = memchr(inner.data, ':', inner.size);
+    if (span->kind != SPAN_TEMPLATE || str_equal(inner, STR("NAMESPACE")))
+        return false;
+    return !colon || inner.data[0] == '#' || !call_has_row(e, name_fold(str_range(inner.data, colon + 1), folded));
+}
+
+bool settle_calls(struct expander *e, struct buf *text, size_t from)
+{
+    const struct str all = {text->data + from, text->size - from};
+    if (str_find(all, STR("{{")) == SIZE_MAX)
         return true;
-    if (text->size > SETTLE_BYTES_MAX)
+    if (all.size > SETTLE_BYTES_MAX)
         return false;
     struct template_page page = *e->page;
-    struct buf out = {0};
     bool known = true;
-    page.text = arena_copy(&e->arena, buf_str(text));
+    page.text = keep(e, all);
     page.spans = &e->settling;
     page.templates = e->templates;
     spans_find(&e->settling, e->magic, false, page.text);
-    e->work += text->size;
-    uint32_t from = 0;
+    text->size = from;
+    uint32_t at = 0;
     for (uint32_t i = 0; i < e->settling.count && known;) {
         const struct span *span = &e->settling.items[i];
         if (span->kind != SPAN_TEMPLATE) {
             i = span->kind == SPAN_LINK || span->kind == SPAN_TABLE ? i + 1 : span->next;
             continue;
         }
-        buf_add(&out, page.text.data + from, span->start - from);
-        known = settle_call(e, &page, i, &out);
-        from = span->end;
+        for (uint32_t k = i; k < span->next; k++)
+            e->uses_page |= needs_page(e, page.text, &e->settling.items[k]);
+        buf_add(text, page.text.data + at, span->start - at);
+        known = settle_call(e, &page, i, text);
+        at = span->end;
         i = span->next;
     }
-    buf_add(&out, page.text.data + from, (uint32_t)page.text.size - from);
-    buf_reset(text);
-    buf_add_str(text, buf_str(&out));
-    buf_release(&out);
+    buf_add(text, page.text.data + at, (uint32_t)page.text.size - at);
     return known;
 }
 
@@ -270,11 +276,12 @@ static struct str skip_words(const struct expander *e, struct str name)
 
 /* The template that the name means, as the file of renderings writes it: without "Template:", and other pages with
  * their namespace, those of the main one after a colon. */
-static struct str template_title(const struct expander *e, struct str name, char out[NAME_BYTES_MAX + 1])
+static struct str template_title(struct expander *e, struct str name, char out[NAME_BYTES_MAX + 1])
 {
     const char *colon = memchr(name.data, ':', name.size);
     if (name.size > 0 && name.data[0] == '/') {
         char joined[2 * NAME_BYTES_MAX];
+        e->uses_page = true;
         const int size = snprintf(joined, sizeof joined, ":%.*s%.*s", (int)e->page->title.size, e->page->title.data,
                                   (int)name.size, name.data);
         if (size >= (int)NAME_BYTES_MAX)
@@ -301,17 +308,18 @@ static struct str template_title(const struct expander *e, struct str name, char
 
 /* A function with its arguments expanded, which the walk computes where it stands. */
 static void emit_function(struct expander *e, const struct expand_source *source, struct str name, struct str value,
-                          const struct call_piece *pieces, size_t count, struct buf *out)
+                          struct call_parts parts, struct buf *out)
 {
-    buf_addf(out, "{{%.*s", (int)name.size, name.data);
+    buf_add_text(out, "{{");
+    buf_add_str(out, name);
     size_t at = out->size;
     buf_add_str(out, value);
     protect(e, at, out);
-    for (size_t i = 1; i < count; i++) {
-        const uint32_t from = pieces[i].from;
+    for (size_t i = 1; i < parts.count; i++) {
+        const struct call_piece *piece = &parts.items[i];
         buf_add_byte(out, '|');
         at = out->size;
-        expand_range(e, source, from, pieces[i].to, pieces[i].child, out);
+        expand_range(e, source, piece->from, piece->to, piece->child, out);
         protect(e, at, out);
     }
     buf_add_text(out, "}}");
@@ -319,74 +327,100 @@ static void emit_function(struct expander *e, const struct expand_source *source
 
 /* {{#tag:name|content|key=value}} is the tag. */
 static void expand_tag(struct expander *e, const struct expand_source *source, struct str value,
-                       const struct call_piece *pieces, size_t count, struct buf *out)
+                       struct call_parts parts, struct buf *out)
 {
     const struct str name = str_trim(value);
     const struct tag *tag = tag_find(name);
     if (tag && tag->kind >= TAG_DROP && tag->kind != TAG_LITERAL && tag->kind != TAG_PRE && tag->fate != FATE_MATH)
         return;
-    const struct str content = count > 1 ? expand_trimmed(e, source, &pieces[1]) : STR("");
+    const struct str content = parts.count > 1 ? expand_trimmed(e, source, &parts.items[1]) : STR("");
     buf_addf(out, "<%.*s>", (int)name.size, name.data);
     buf_add_str(out, content);
     buf_addf(out, "</%.*s>", (int)name.size, name.data);
 }
 
-void expand_template(struct expander *e, const struct expand_source *source, uint32_t index, struct buf *out)
+/* A call whose name has a colon; false: it is no function. */
+static bool expand_with_colon(struct expander *e, const struct expand_source *source, uint32_t index, struct str name,
+                              bool is_known, struct call_parts parts, struct buf *out)
 {
-    struct call_piece pieces[PIECES_MAX];
-    const size_t count = call_pieces(source, index, pieces);
-    char folded[NAME_BYTES_MAX + 1], canonical[NAME_BYTES_MAX + 1];
-    const uint32_t start = source->spans->items[index].start;
-    const size_t from = out->size;
-    struct str typed;
-    const bool is_known = expand_value(e, source, pieces[0].from, pieces[0].to, pieces[0].child, &typed);
-    struct str name = skip_words(e, typed);
+    char folded[NAME_BYTES_MAX + 1];
     const char *colon = memchr(name.data, ':', name.size);
-    if (colon && colon > name.data) {
-        struct str function = function_name(e, str_range(name.data, colon), folded);
-        const struct str value = str_range(colon + 1, name.data + name.size);
-        folded[function.size] = ':';
-        function.size += function.size > 0;
-        if (str_equal(function, STR("#invoke:"))) {
-            expand_invoke(e, source, str_trim(value), out);
-            return;
-        }
-        if (str_equal(function, STR("#tag:"))) {
-            expand_tag(e, source, value, pieces, count, out);
-            return;
-        }
-        if (str_starts(function, STR("#")) &&
-            expand_function(e, source, function, value, is_known, pieces, count, out)) {
-            begin_line(e, source, start, from, out);
-            return;
-        }
-        if (function.size > 0 && template_has_row(function, e->page->code)) {
-            e->is_incomplete |= !is_known;
-            if (is_known)
-                emit_function(e, source, function, value, pieces, count, out);
-            else
-                emit_call(e, source, index, STR(""), out);
-            return;
-        }
+    if (!colon || colon == name.data)
+        return false;
+    const size_t from = out->size;
+    struct str function = function_name(e, str_range(name.data, colon), folded);
+    const struct str value = str_range(colon + 1, name.data + name.size);
+    folded[function.size] = ':';
+    function.size += function.size > 0;
+    const unsigned choice = choice_find(function);
+    if (choice > 0) {
+        expand_function(e, source, choice, value, is_known, parts, out);
+        begin_line(e, source, source->spans->items[index].start, from, out);
+    } else if (str_equal(function, STR("#invoke:"))) {
+        expand_invoke(e, source, str_trim(value), out);
+    } else if (str_equal(function, STR("#tag:"))) {
+        expand_tag(e, source, value, parts, out);
+    } else if (function.size == 0 || !call_has_row(e, function)) {
+        return false;
+    } else if (is_known) {
+        emit_function(e, source, function, value, parts, out);
+    } else {
+        e->is_incomplete = true;
+        emit_call(e, source, index, STR(""), out);
     }
+    return true;
+}
+
+/* A call whose name is expanded here. */
+static void expand_named(struct expander *e, const struct expand_source *source, uint32_t index,
+                         struct call_parts parts, struct buf *out)
+{
+    char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX + 1];
+    const struct call_piece *first = &parts.items[0];
+    struct str typed;
+    const bool is_known = expand_value(e, source, first->from, first->to, first->child, &typed);
+    struct str name = skip_words(e, typed);
+    if (expand_with_colon(e, source, index, name, is_known, parts, out))
+        return;
     if (!is_known) {
         e->is_incomplete = true;
         return;
     }
-    const struct str variable = count == 1 ? magic_function(e->magic, name) : STR("");
+    const struct str variable = parts.count == 1 ? magic_function(e->magic, name) : STR("");
     name = variable.size > 0 ? variable : name;
     struct str title = template_title(e, name, canonical);
     const struct rendering_row *row = templates_find(e->templates, &title);
     if (row && row->kind == RENDERING_WIKITEXT) {
-        expand_body(e, source, index, row, pieces, count, out);
+        expand_body(e, source, index, row, parts, out);
         return;
     }
     const bool is_silent = row ? row->kind == RENDERING_MARK : words_have(silent_templates, name_fold(title, folded));
     e->is_incomplete |= !row && !is_silent && !call_has_row(e, title);
     if (is_silent && source->is_page) {
-        copy_text(e, source, start, source->spans->items[index].end, out);
+        const struct span *span = &source->spans->items[index];
+        copy_text(e, source, span->start, span->end, out);
         return;
     }
-    const bool is_typed = variable.size == 0 && typed.size == pieces[0].to - pieces[0].from;
+    const bool is_typed = variable.size == 0 && typed.size == first->to - first->from;
     emit_call(e, source, index, is_typed ? STR("") : title, out);
+}
+
+void expand_template(struct expander *e, const struct expand_source *source, uint32_t index, struct buf *out)
+{
+    const struct body_call *call = source->body ? &source->body->calls[index] : NULL;
+    const struct call_parts parts = call_parts(e, source, index);
+    spend(e, CALL_WORK);
+    if (call && call->row > 0) {
+        expand_body(e, source, index, templates_row(e->templates, call->row - 1), parts, out);
+    } else if (call && call->function > 0) {
+        const struct call_piece *first = &parts.items[0];
+        const char *text = source->text.data, *colon = memchr(text + first->from, ':', first->to - first->from);
+        const size_t from = out->size;
+        struct str value;
+        const bool is_known = expand_value(e, source, (uint32_t)(colon + 1 - text), first->to, first->child, &value);
+        expand_function(e, source, call->function, str_trim(value), is_known, parts, out);
+        begin_line(e, source, source->spans->items[index].start, from, out);
+    } else {
+        expand_named(e, source, index, parts, out);
+    }
 }

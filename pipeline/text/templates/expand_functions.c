@@ -5,11 +5,11 @@
 #define ERROR "<strong class=\"error\">Expression error</strong>" /* as #expr shows one, for #iferror */
 
 /* Adds a branch; nothing if the call does not have it. */
-static void add_branch(struct expander *e, const struct expand_source *source, const struct call_piece *pieces,
-                       size_t count, size_t branch, struct buf *out)
+static void add_branch(struct expander *e, const struct expand_source *source, struct call_parts parts, size_t branch,
+                       struct buf *out)
 {
-    if (branch < count)
-        buf_add_str(out, expand_trimmed(e, source, &pieces[branch]));
+    if (branch < parts.count)
+        buf_add_str(out, expand_trimmed(e, source, &parts.items[branch]));
 }
 
 static bool piece_value(struct expander *e, const struct expand_source *source, const struct call_piece *piece,
@@ -35,54 +35,55 @@ static struct str without_comments(struct expander *e, struct str text)
         at = str_find(text, STR("<!--"));
     }
     buf_add_str(&out, text);
-    const struct str shown = arena_copy(&e->arena, buf_str(&out));
+    const struct str shown = keep(e, buf_str(&out));
     buf_release(&out);
     return str_trim(shown);
 }
 
 static void expand_ifeq(struct expander *e, const struct expand_source *source, struct str left,
-                        const struct call_piece *pieces, size_t count, struct buf *out)
+                        struct call_parts parts, struct buf *out)
 {
     struct str right = STR("");
-    if (count > 1 && !piece_value(e, source, &pieces[1], &right)) {
+    if (parts.count > 1 && !piece_value(e, source, &parts.items[1], &right)) {
         e->is_incomplete = true;
         return;
     }
-    add_branch(e, source, pieces, count, values_equal(left, without_comments(e, right)) ? 2 : 3, out);
+    add_branch(e, source, parts, values_equal(left, without_comments(e, right)) ? 2 : 3, out);
 }
 
 static void expand_iferror(struct expander *e, const struct expand_source *source, struct str value,
-                           const struct call_piece *pieces, size_t count, struct buf *out)
+                           struct call_parts parts, struct buf *out)
 {
     const bool errs = str_find(value, STR("class=\"error\"")) != SIZE_MAX;
     if (errs)
-        add_branch(e, source, pieces, count, 1, out);
-    else if (count > 2)
-        add_branch(e, source, pieces, count, 2, out);
+        add_branch(e, source, parts, 1, out);
+    else if (parts.count > 2)
+        add_branch(e, source, parts, 2, out);
     else
         buf_add_str(out, value);
 }
 
 /* {{#switch: value | a | b = shown | #default = shown | last is the default }} */
 static void expand_switch(struct expander *e, const struct expand_source *source, struct str wanted,
-                          const struct call_piece *pieces, size_t count, struct buf *out)
+                          struct call_parts parts, struct buf *out)
 {
     struct call_piece fallback = {0};
     bool falls = false, falls_to_default = false, has_fallback = false;
-    for (size_t i = 1; i < count; i++) {
-        const struct call_piece *piece = &pieces[i];
+    for (size_t i = 1; i < parts.count; i++) {
+        const struct call_piece *piece = &parts.items[i];
         const bool has_value = piece->equals < piece->to;
         struct str key;
         struct call_piece text = *piece;
         text.to = has_value ? piece->equals : piece->to;
+        spend(e, 1 + text.to - text.from);
         if (!piece_value(e, source, &text, &key)) {
             e->is_incomplete = true;
             return;
         }
         key = without_comments(e, key);
         falls |= values_equal(key, wanted);
-        falls_to_default |=
-            str_equal(key, STR("#default")) || str_equal(magic_function(e->magic, key), STR("#default"));
+        falls_to_default |= str_starts(key, STR("#")) && (str_equal(key, STR("#default")) ||
+                                                          str_equal(magic_function(e->magic, key), STR("#default")));
         if (has_value) {
             text.from = piece->equals + 1;
             text.to = piece->to;
@@ -91,7 +92,7 @@ static void expand_switch(struct expander *e, const struct expand_source *source
             buf_add_str(out, expand_trimmed(e, source, &text));
             return;
         }
-        if (has_value ? falls_to_default : i + 1 == count) {
+        if (has_value ? falls_to_default : i + 1 == parts.count) {
             fallback = text;
             has_fallback = true;
             falls_to_default = false;
@@ -104,49 +105,54 @@ static void expand_switch(struct expander *e, const struct expand_source *source
 static void expand_expr(struct expander *e, struct str text, struct buf *out)
 {
     const struct expr expr = expr_read(text);
-    e->work += text.size;
+    spend(e, text.size);
     buf_add_text(out, expr.error ? ERROR : expr.text);
 }
 
 static void expand_ifexpr(struct expander *e, const struct expand_source *source, struct str text,
-                          const struct call_piece *pieces, size_t count, struct buf *out)
+                          struct call_parts parts, struct buf *out)
 {
     const struct expr expr = expr_read(text);
-    e->work += text.size;
+    spend(e, text.size);
     if (expr.error)
         buf_add_text(out, ERROR);
     else
-        add_branch(e, source, pieces, count, expr_holds(&expr) ? 1 : 2, out);
+        add_branch(e, source, parts, expr_holds(&expr) ? 1 : 2, out);
 }
 
-bool expand_function(struct expander *e, const struct expand_source *source, struct str name, struct str value,
-                     bool is_known, const struct call_piece *pieces, size_t count, struct buf *out)
+enum choice { IF, IF_EQ, IF_ERROR, IF_EXISTS, IF_EXPR, SWITCH, EXPR, CHOICES };
+
+unsigned choice_find(struct str name)
 {
-    enum { IF, IF_EQ, IF_ERROR, IF_EXISTS, IF_EXPR, SWITCH, EXPR, FUNCTIONS };
-    static const char *const names[FUNCTIONS] = {
+    static const char *const names[CHOICES] = {
         [IF] = "#if:",          [IF_EQ] = "#ifeq:",    [IF_ERROR] = "#iferror:", [IF_EXISTS] = "#ifexist:",
         [IF_EXPR] = "#ifexpr:", [SWITCH] = "#switch:", [EXPR] = "#expr:"};
-    unsigned function = 0;
-    while (function < FUNCTIONS && !str_equal(name, str_of(names[function])))
-        function++;
-    if (function == FUNCTIONS)
-        return false;
+    for (unsigned i = 0; i < CHOICES; i++)
+        if (str_equal(name, str_of(names[i])))
+            return i + 1;
+    return 0;
+}
+
+void expand_function(struct expander *e, const struct expand_source *source, unsigned function, struct str value,
+                     bool is_known, struct call_parts parts, struct buf *out)
+{
+    const enum choice choice = (enum choice)(function - 1);
     const struct str text = without_comments(e, value);
-    if (!is_known && function != IF_EXISTS)
+    spend(e, CALL_WORK);
+    if (!is_known && choice != IF_EXISTS)
         e->is_incomplete = true;
-    else if (function == IF)
-        add_branch(e, source, pieces, count, text.size > 0 ? 1 : 2, out);
-    else if (function == IF_EXISTS) /* a page is taken to exist */
-        add_branch(e, source, pieces, count, text.size > 0 || !is_known ? 1 : 2, out);
-    else if (function == IF_EQ)
-        expand_ifeq(e, source, text, pieces, count, out);
-    else if (function == IF_ERROR)
-        expand_iferror(e, source, text, pieces, count, out);
-    else if (function == IF_EXPR)
-        expand_ifexpr(e, source, text, pieces, count, out);
-    else if (function == SWITCH)
-        expand_switch(e, source, text, pieces, count, out);
+    else if (choice == IF)
+        add_branch(e, source, parts, text.size > 0 ? 1 : 2, out);
+    else if (choice == IF_EXISTS) /* a page is taken to exist */
+        add_branch(e, source, parts, text.size > 0 || !is_known ? 1 : 2, out);
+    else if (choice == IF_EQ)
+        expand_ifeq(e, source, text, parts, out);
+    else if (choice == IF_ERROR)
+        expand_iferror(e, source, text, parts, out);
+    else if (choice == IF_EXPR)
+        expand_ifexpr(e, source, text, parts, out);
+    else if (choice == SWITCH)
+        expand_switch(e, source, text, parts, out);
     else
         expand_expr(e, text, out);
-    return true;
 }

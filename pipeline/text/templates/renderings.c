@@ -1,17 +1,15 @@
-/* Renderings from a user or a dump: a file of lines "name = pattern", read once into a sorted table. */
+/* Renderings from a user or a dump: a file of lines "name = pattern", read once into a hash table. */
 #include "pipeline/text/templates/renderings.h"
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/text/templates/expand_body.h"
 #include "pipeline/text/templates/pattern.h"
 
-#include <stdlib.h>
-
-#define FILE_BYTES_MAX (256u << 20) /* the same as in pipeline/build/template_pass.h */
-#define WIKITEXT       STR("@wikitext")
-#define ALIASES_MAX    8u /* longest chain of aliases */
+#define WIKITEXT    STR("@wikitext")
+#define ALIASES_MAX 8u /* longest chain of aliases */
 
 #define GIVEN(name) {#name, render_##name, true},
 #define OURS(name)  {#name, render_##name, false},
@@ -27,32 +25,29 @@ static const struct {
 // clang-format on
 
 struct templates {
-    struct rendering_row *rows;
+    struct rendering_row *rows; /* in the order of the file */
     size_t count, capacity;
+    uint32_t *slots; /* [slot_count], a power of two: 1 + the row of that hash, or the next free one; 0: free */
+    size_t slot_count;
     struct arena arena;
+    struct body_cache *bodies;
 };
 
-static int compare_rows(const void *a, const void *b)
+/* The slot of the name, or the free one where it belongs. */
+static uint32_t *find_slot(const struct templates *templates, struct str name)
 {
-    const struct rendering_row *left = a, *right = b;
-    const int order = str_compare(left->name, right->name);
-    return order ? order : (left->line > right->line) - (left->line < right->line);
+    size_t at = hash64(name.data, name.size) & (templates->slot_count - 1);
+    while (templates->slots[at] != 0 && !str_equal(templates->rows[templates->slots[at] - 1].name, name))
+        at = (at + 1) & (templates->slot_count - 1);
+    return &templates->slots[at];
 }
 
 static const struct rendering_row *find_row(const struct templates *templates, struct str name)
 {
-    size_t low = 0, high = templates ? templates->count : 0;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(templates->rows[middle].name, name);
-        if (order == 0)
-            return &templates->rows[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (!templates || templates->count == 0)
+        return NULL;
+    const uint32_t slot = *find_slot(templates, name);
+    return slot == 0 ? NULL : &templates->rows[slot - 1];
 }
 
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name)
@@ -65,14 +60,19 @@ const struct rendering_row *templates_find(const struct templates *templates, st
     return row;
 }
 
-size_t templates_count(const struct templates *templates)
-{
-    return templates ? templates->count : 0;
-}
-
 size_t templates_index(const struct templates *templates, const struct rendering_row *row)
 {
     return (size_t)(row - templates->rows);
+}
+
+const struct rendering_row *templates_row(const struct templates *templates, size_t index)
+{
+    return &templates->rows[index];
+}
+
+struct body_cache *templates_bodies(const struct templates *templates)
+{
+    return templates->bodies;
 }
 
 /* The end of the argument's name after the '$' at pattern[at]; 0 if it is invalid. */
@@ -162,13 +162,17 @@ static struct str read_body(struct templates *templates, struct str text)
 {
     char *body = arena_alloc(&templates->arena, text.size + 1);
     size_t size = 0;
-    for (size_t at = text.size > 0; at < text.size; at++) {
-        char byte = text.data[at];
-        if (byte == '\\' && at + 1 < text.size) {
-            byte = text.data[++at];
-            byte = byte == 'n' ? '\n' : byte == 's' ? ' ' : byte;
+    for (size_t at = text.size > 0; at < text.size;) {
+        const char *escape = memchr(text.data + at, '\\', text.size - at - 1);
+        const size_t plain = escape ? (size_t)(escape - text.data) - at : text.size - at;
+        memcpy(body + size, text.data + at, plain);
+        size += plain;
+        at += plain;
+        if (escape) {
+            const char byte = text.data[at + 1];
+            body[size++] = (char)(byte == 'n' ? '\n' : byte == 's' ? ' ' : byte);
+            at += 2;
         }
-        body[size++] = byte;
     }
     return (struct str){body, size};
 }
@@ -220,6 +224,23 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
     return 0;
 }
 
+static int index_rows(struct templates *templates, const char *path, struct error *err)
+{
+    templates->slot_count = 64;
+    while (templates->slot_count < 2 * templates->count)
+        templates->slot_count *= 2;
+    templates->slots = mem_clear(templates->slot_count, sizeof templates->slots[0]);
+    for (size_t i = 0; i < templates->count; i++) {
+        uint32_t *slot = find_slot(templates, templates->rows[i].name);
+        if (*slot != 0)
+            return fail(err, ERR_USAGE, "%s, line %zu: \"%s\" is already in line %zu", path, templates->rows[i].line,
+                        templates->rows[i].name.data, templates->rows[*slot - 1].line);
+        *slot = (uint32_t)i + 1;
+    }
+    templates->bodies = body_cache_open(templates->count);
+    return 0;
+}
+
 static int read_rows(struct templates *templates, struct str file, const char *path, struct error *err)
 {
     size_t number = 0;
@@ -239,20 +260,14 @@ static int read_rows(struct templates *templates, struct str file, const char *p
             return fail(err, ERR_USAGE, "%s, line %zu: it is not UTF-8", path, number);
         TRY(add_row(templates, line, number, path, err));
     }
-    if (templates->count > 0)
-        qsort(templates->rows, templates->count, sizeof templates->rows[0], compare_rows);
-    for (size_t i = 1; i < templates->count; i++)
-        if (str_equal(templates->rows[i].name, templates->rows[i - 1].name))
-            return fail(err, ERR_USAGE, "%s, line %zu: \"%s\" is already in line %zu", path, templates->rows[i].line,
-                        templates->rows[i].name.data, templates->rows[i - 1].line);
-    return 0;
+    return index_rows(templates, path, err);
 }
 
 int templates_read(struct templates **out, const char *path, char hash[17], struct error *err)
 {
     struct buf file = {0};
     *out = NULL;
-    int result = file_read_all(path, FILE_BYTES_MAX, &file, err);
+    int result = file_read_all(path, TEMPLATES_BYTES_MAX, &file, err);
     if (result == 0)
         result = templates_parse(out, buf_str(&file), path, hash, err);
     buf_release(&file);
@@ -277,6 +292,8 @@ void templates_free(struct templates *templates)
     if (!templates)
         return;
     arena_release(&templates->arena);
+    body_cache_close(templates->bodies);
+    mem_free(templates->slots);
     mem_free(templates->rows);
     mem_free(templates);
 }

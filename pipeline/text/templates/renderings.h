@@ -21,14 +21,14 @@ struct rendering_row {
 /* What the file says about the name, which is replaced by the name its aliases lead to; NULL: nothing. `templates` may
  * be NULL. */
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
-/* The rows of a file are numbered below templates_count; `templates` may be NULL. */
-size_t templates_count(const struct templates *templates);
+/* The number of a row in its file, and the row of a number. */
 size_t templates_index(const struct templates *templates, const struct rendering_row *row);
+const struct rendering_row *templates_row(const struct templates *templates, size_t index);
 
-/* The pattern of our row for that name on the wiki of that language; NULL if there is no row, or it has a renderer.
- * template_has_row: there is a row of either kind. */
-const char *template_pattern(struct str name, struct str code);
-bool template_has_row(struct str name, struct str code);
+struct body_cache *templates_bodies(const struct templates *templates); /* expand_body.h */
+
+/* True if there is a row of ours for that name on the wiki of that language, of all calls that `renders` is for. */
+bool template_has_row(struct renders *renders, struct str name, struct str code);
 
 /* What is wrong with a pattern, or NULL. */
 const char *pattern_mistake(struct str pattern);

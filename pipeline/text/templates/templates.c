@@ -83,12 +83,11 @@ static void find_lists(struct str code, const struct row_list *lists[ROW_LISTS])
 }
 
 /* The row of that name that applies on the page's wiki; rows for single wikis come first. */
-static const struct row *find_row(const struct call *call, struct str name)
+static const struct row *find_row(struct renders *out, struct str code, struct str name)
 {
-    struct renders *out = call->out;
     uint32_t number;
     if (!out->lists[0]) {
-        find_lists(call->page->code, out->lists);
+        find_lists(code, out->lists);
         for (size_t i = 0; i < ROW_LISTS; i++)
             for (size_t k = 0; k < out->lists[i]->count; k++)
                 name_table_add(&out->rows[i], str_of(out->lists[i]->rows[k].name), (uint32_t)k);
@@ -99,29 +98,9 @@ static const struct row *find_row(const struct call *call, struct str name)
     return NULL;
 }
 
-/* The same without a hash table, for rare queries. */
-static const struct row *search_row(struct str name, struct str code)
+bool template_has_row(struct renders *renders, struct str name, struct str code)
 {
-    const struct row_list *lists[ROW_LISTS];
-    find_lists(code, lists);
-    for (size_t i = 0; i < ROW_LISTS; i++) {
-        const struct row_list *list = lists[i];
-        const size_t row = list->count > 0 ? row_find(&list->rows->name, list->count, sizeof *list->rows, name) : 0;
-        if (row < list->count)
-            return &list->rows[row];
-    }
-    return NULL;
-}
-
-const char *template_pattern(struct str name, struct str code)
-{
-    const struct row *row = search_row(name, code);
-    return !row ? NULL : !row->render ? row->pattern : row->render == render_nothing ? "" : NULL;
-}
-
-bool template_has_row(struct str name, struct str code)
-{
-    return search_row(name, code) != NULL;
+    return find_row(renders, code, name) != NULL;
 }
 
 /* {{formatnum:1234|R}}: its row, and where its first argument begins. */
@@ -139,10 +118,10 @@ static const struct row *find_function(const struct call *call, uint32_t *argume
     char folded[NAME_BYTES_MAX + 1];
     const struct str own = magic_function(call->page->magic, str_range(name.data, colon));
     if (own.size == 0)
-        return find_row(call, name_fold(str_range(name.data, colon + 1), folded));
+        return find_row(call->out, call->page->code, name_fold(str_range(name.data, colon + 1), folded));
     struct str function = name_fold(own, folded);
     folded[function.size++] = ':';
-    return find_row(call, function);
+    return find_row(call->out, call->page->code, function);
 }
 
 /* {{IPA-de|…}} */
@@ -213,9 +192,9 @@ static bool template_resolve(struct call *call, uint32_t index)
     const struct row *row = find_function(call, &colon);
     if (row)
         return show_row(call, index, row, colon);
-    row = find_row(call, call->name);
+    row = find_row(call->out, call->page->code, call->name);
     const struct str variable = row ? STR("") : magic_function(call->page->magic, call->name);
-    row = variable.size > 0 ? find_row(call, variable) : row;
+    row = variable.size > 0 ? find_row(call->out, call->page->code, variable) : row;
     if (row)
         return show_row(call, index, row, 0);
     const char *country = is_capital_code(call, call->name) ? country_of((struct str){call->name.data, 3}, code) : NULL;

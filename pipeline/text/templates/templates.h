@@ -30,6 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TEMPLATES_BYTES_MAX (256u << 20) /* of a file of renderings */
+
 /* Renderings that a user adds; they take precedence over ours. */
 struct templates;
 /* Reads a file of lines "name = pattern", "name = @wikitext body", "name => other name" or "name = @renderer"
