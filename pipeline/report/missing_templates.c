@@ -72,7 +72,8 @@ static void add_leaks(struct buf *page, const struct corpus_report *report)
     if (leaks == 0)
         return;
     buf_addf(page,
-             "<p>%s leaks: strings with the form of markup that nothing accounts for. They are not in the text.</p>\n",
+             "<p>%s leaks: strings with the form of markup that nothing accounts for. They are not in the text, except "
+             "&lt;name&gt; alone.</p>\n",
              format_count(leaks, count));
     if (!build_name(report->build, "leaks", 0, &first))
         return;

@@ -141,6 +141,10 @@ static void skip_leak(struct wikitext *w, uint32_t end)
         return;
     }
     leaks_note(w, LEAK_OF_PAGE);
+    if (leaks_is_alone(w, str_range(w->text.data + w->at, w->text.data + end))) {
+        walk_keep(w, w->at + 1); /* what follows is read as text is */
+        return;
+    }
     walk_skip(w, end, FATE_LEAK);
     walk_gap(w);
 }

@@ -156,6 +156,66 @@ size_t leak_tag(struct str text, uint64_t *steps)
     return form.is_known && form.name_size > 1 && (form.is_closing || ends_line(text, name_end)) ? name_end : 0;
 }
 
+/* The name of the tag that `text` begins with; empty: there is none. */
+static struct str name_of(struct str text, bool *is_closing)
+{
+    size_t at = 1;
+    *is_closing = at < text.size && text.data[at] == '/';
+    at += *is_closing;
+    const size_t from = at;
+    while (at < text.size && at - from < TAG_NAME_BYTES && is_name_byte(text, at))
+        at++;
+    return at < text.size && is_letter(text.data[from]) && (is_blank(text.data[at]) || strchr("/>", text.data[at]))
+               ? (struct str){text.data + from, at - from}
+               : STR("");
+}
+
+static struct leak_name *find_name(struct leaks *leaks, struct str name)
+{
+    for (size_t i = 0; i < leaks->name_count; i++)
+        if (leaks->names[i].name.size == name.size && str_equal_ascii_nocase(leaks->names[i].name, name))
+            return &leaks->names[i];
+    return NULL;
+}
+
+static void find_names(struct wikitext *w)
+{
+    struct leaks *leaks = &w->leaks;
+    leaks->has_names = true;
+    leaks->name_count = 0;
+    for (struct str rest = w->text; rest.size > 0;) {
+        const char *bracket = memchr(rest.data, '<', rest.size);
+        bool is_closing;
+        if (!bracket)
+            break;
+        rest = str_range(bracket, rest.data + rest.size);
+        const struct str name = name_of(rest, &is_closing);
+        struct leak_name *known = name.size > 0 ? find_name(leaks, name) : NULL;
+        if (!known && name.size > 0 && leaks->name_count < LEAK_NAMES_MAX && !tag_find(name)) {
+            known = &leaks->names[leaks->name_count++];
+            *known = (struct leak_name){.name = name};
+        }
+        if (known) {
+            known->opens |= !is_closing;
+            known->closes |= is_closing;
+        }
+        rest = (struct str){rest.data + 1, rest.size - 1};
+    }
+    w->facts->steps += w->text.size;
+}
+
+bool leaks_is_alone(struct wikitext *w, struct str text)
+{
+    bool is_closing;
+    const struct str name = name_of(text, &is_closing);
+    if (name.size == 0 || tag_find(name) || text.size != name.size + 2 + is_closing)
+        return false;
+    if (!w->leaks.has_names)
+        find_names(w);
+    const struct leak_name *known = find_name(&w->leaks, name);
+    return known && !(known->opens && known->closes);
+}
+
 /* Watching. */
 
 static void watch(struct leaks *leaks, size_t out, uint32_t span)

@@ -1,8 +1,9 @@
 /* The last guard: strings with the form of markup that nothing accounted for are left out of the text, and counted as
  * leaks. What decides is where they come from:
  *
- *     typed on the page           a tag that MediaWiki does not know, or that lacks its counterpart: <foo>, </ref>, half
- *                                 a <gallery>. Braces and brackets stay: MediaWiki shows them too.
+ *     typed on the page           a tag without its counterpart: </ref>, half a <gallery>; one that MediaWiki does not
+ *                                 know, where the page has it open and closed: an extension's. <filename> alone stays,
+ *                                 and is counted. Braces and brackets stay too: MediaWiki shows them.
  *     a rendering of the dump's   tags, [http…, and {{ or }} where there are not as many of the other: no template
  *     templates, or of a file     shows its own markup. What a pattern escapes is meant: \<, \[
  *     a rendering of our tables   tags, if the template's arguments have them; what the tables say is meant
@@ -21,6 +22,14 @@
 
 struct wikitext;
 struct rendering;
+
+#define LEAK_NAMES_MAX 64u /* tags of a page that are none of `tags`; of further ones all are taken for pairs */
+
+/* A name that stands on a page as that of a tag. */
+struct leak_name {
+    struct str name;
+    bool opens, closes;
+};
 
 #define LEAK_OF_PAGE UINT32_MAX /* in place of a template's span */
 
@@ -41,6 +50,9 @@ struct leaks {
     struct watched *watched; /* of the open paragraph and captions, as a stack */
     size_t watched_count, watched_capacity;
     size_t removed; /* bytes that leaks_remove removed last */
+    struct leak_name names[LEAK_NAMES_MAX];
+    size_t name_count;
+    bool has_names; /* they have been looked for */
 };
 
 /* The size of what has the form of a tag at the start of `text`, which begins with '<': <name>, </name>, <name/>,
@@ -49,6 +61,9 @@ struct leaks {
  * letter exists, and x<y and z>w: the attributes of a name that MediaWiki does not know have values. A gap (tidy.h)
  * counts as nothing within a name, and as a blank after it. Adds the bytes examined to *steps. */
 size_t leak_tag(struct str text, uint64_t *steps);
+
+/* True if `text`, a tag, is <name> or </name> of none of `tags` and the page does not have the other one. */
+bool leaks_is_alone(struct wikitext *w, struct str text);
 
 /* Watches what a rendering of the template `span` is going to add to the text. */
 void leaks_watch(struct wikitext *w, struct str shown, uint32_t span, const struct rendering *rendering);

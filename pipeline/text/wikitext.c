@@ -113,6 +113,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->paragraphs.start = out->size;
     w->paragraphs.steps = 0;
     w->leaks.watched_count = 0;
+    w->leaks.has_names = false;
     w->renders.read_end = 0;
     w->quotes_apostrophe = QUOTES_NONE;
     w->line_out = out->size;

@@ -36,6 +36,7 @@ struct finder {
                                           * the second */
     bool comments_close;                 /* a --> may still follow */
     bool closes[TAGS_MAX];               /* the same for a closing tag */
+    bool has_tabs;                       /* there is a <tabber> on the page */
     bool ref_was_cut;                    /* the last <ref> ended early, so its </ref> may follow */
     unsigned ref_tag;                    /* tag of the last </ref> found */
     uint32_t ref_close, ref_close_end;   /* its position */
@@ -78,6 +79,8 @@ static bool at_line_start(const struct finder *finder, uint32_t at)
             at = finder->comment_start;
         else if (is_blank(byte) || byte == ':')
             at--;
+        else if (byte == '=' && finder->has_tabs) /* after the label of a tab */
+            return true;
         else if (byte == '>' && include_before(finder, at) > 0)
             at -= include_before(finder, at);
         else
@@ -690,6 +693,7 @@ void spans_find(struct spans *spans, const struct magic *magic, bool has_variant
                             .comment_end = NONE,
                             .heading_from = NONE,
                             .comments_close = true};
+    finder.has_tabs = text.size > 0 && memmem(text.data, text.size, "<tabber", 7);
     /* Only a search that found no end says that none follows. It is made once for each tag, so the time stays linear in
      * the text whatever is left open. */
     for (unsigned i = 0; i < tag_count; i++)

@@ -333,8 +333,12 @@ static void expand_tag(struct expander *e, const struct expand_source *source, s
     const struct tag *tag = tag_find(name);
     if (tag && tag->kind >= TAG_DROP && tag->kind != TAG_LITERAL && tag->kind != TAG_PRE && tag->fate != FATE_MATH)
         return;
-    const struct str content = parts.count > 1 ? expand_trimmed(e, source, &parts.items[1]) : STR("");
+    struct str content = parts.count > 1 ? expand_trimmed(e, source, &parts.items[1]) : STR("");
     buf_addf(out, "<%.*s>", (int)name.size, name.data);
+    for (size_t at; (at = str_find(content, STR("{{!}}"))) != SIZE_MAX;) {
+        buf_addf(out, "%.*s|", (int)at, content.data);
+        content = (struct str){content.data + at + 5, content.size - at - 5};
+    }
     buf_add_str(out, content);
     buf_addf(out, "</%.*s>", (int)name.size, name.data);
 }
