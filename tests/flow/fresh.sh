@@ -106,7 +106,7 @@ inputs() {
     expect_exit 0 "$dsdata" "${anew[@]}"
     expect_equal "files" "$(cd d && find . -type f | sort | tr '\n' ' ')" \
         "./README ./build.json ./manifest.json ./seq32/train-00000-of-00002.dss ./seq32/train-00001-of-00002.dss $(:
-        )./seq32/valid-00000-of-00001.dss ./seq64/notes ./vocab.txt "
+        )./seq32/valid-00000-of-00001.dss ./seq64/notes ./templates.txt ./vocab.txt "
     echo mine >d/report.html
     expect_exit 0 "$dsdata" "${anew[@]}"
     expect_equal "a report of nothing of ours" "$(cat d/report.html)" mine

@@ -103,7 +103,7 @@ expect_exit 4 "$dsdata" verify d --sha256 short
 expect_words "does not name it"
 (cat sums; head -1 sums | sed 's/manifest.json/..\/..\/etc\/passwd/') >more.sums
 expect_exit 4 "$dsdata" verify d --sha256 more.sums
-expect_words "line 7 names ../../etc/passwd" "not a file of this dataset"
+expect_words "line 8 names ../../etc/passwd" "not a file of this dataset"
 (cat sums; head -1 sums) >twice
 expect_exit 4 "$dsdata" verify d --sha256 twice
 expect_words "named before"
