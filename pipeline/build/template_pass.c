@@ -252,7 +252,8 @@ int template_pass(const struct dsdata_settings *settings, const struct inputs *i
                                    .worker_close = close_reader,
                                    .worker_options = inputs->articles[0].siteinfo};
     const struct dump_state start = {0};
-    struct pass pass = {.feed = feed_whole(inputs, 0), .inputs = inputs, .dictionary = dictionary_open()};
+    struct pass pass = {
+        .feed = feed_whole(inputs, 0), .inputs = inputs, .dictionary = dictionary_open(TEMPLATES_BYTES_MAX)};
     struct resource_plan plan;
     *facts = (struct dictionary_facts){0};
     int result = resource_plan_threads(settings, inputs, &plan, err);
@@ -291,6 +292,9 @@ void template_pass_say(const struct dictionary_facts *facts)
     if (facts->read > 0)
         log_say("templates  %s read, %s can be rendered", format_count(facts->read, read),
                 format_count(facts->rendered, rendered));
+    if (facts->left_out > 0)
+        log_say("templates  %s of the longest are left out: all together exceed %s",
+                format_count(facts->left_out, read), format_bytes(TEMPLATES_BYTES_MAX, rendered));
 }
 
 int template_pass_run(const struct dsdata_settings *settings, struct inputs *inputs, struct error *err)

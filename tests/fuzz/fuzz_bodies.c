@@ -18,7 +18,6 @@ static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_
     while (size > 0 && count < 64) {
         char canonical[NAME_BYTES_MAX];
         const struct str typed = take_until(0, &data, &size), body = take_until(0, &data, &size);
-        buf_reset(&text);
         buf_reset(&page);
         buf_add_str(&page, typed);
         buf_add_str(&page, body);
@@ -51,8 +50,8 @@ static void read_page(const struct templates *templates, struct str text)
     struct wikitext_facts facts;
     struct buf out = {0};
     wikitext_read(wikitext, &page, &out, &facts);
-    assert(out.size <= 16 * most);
-    assert(facts.steps <= 256 * most);
+    assert(out.size <= 2 * most);
+    assert(facts.steps <= 40 * most);
     buf_release(&out);
     wikitext_close(wikitext);
 }
@@ -63,11 +62,11 @@ int fuzz_input(const uint8_t *data, size_t size)
     struct templates *templates;
     struct error err = {0};
     char hash[17];
-    struct dictionary *dictionary = dictionary_open();
+    struct dictionary *dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     const size_t count = read_all(dictionary, data, size, &page);
     dictionary_print(dictionary, STR("fr"), true, &first);
     dictionary_close(dictionary);
-    dictionary = dictionary_open();
+    dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     read_all(dictionary, data, size, &again);
     dictionary_print(dictionary, STR("fr"), true, &second);
     dictionary_close(dictionary);

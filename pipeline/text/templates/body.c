@@ -51,16 +51,14 @@ enum body_kind body_read(struct body_reader *reader, const struct language *lang
                          bool is_redirect, struct buf *out)
 {
     const struct magic magic = magic_find(language, str_of(language->code));
-    const size_t from = out->size;
+    buf_reset(out);
+    buf_reserve(out, 1); /* so that an empty text has an address */
     if (is_redirect || link_is_redirect(wikitext, &magic))
         return add_target(wikitext, out) ? BODY_ALIAS : BODY_OTHER;
     if (wikitext.size > BODY_BYTES_MAX)
         return BODY_OTHER;
-    struct buf text = {0};
-    transclusion_take(wikitext, &text);
-    buf_add_str(out, buf_str(&text));
-    buf_release(&text);
-    const struct str body = {out->data + from, out->size - from};
+    transclusion_take(wikitext, out);
+    const struct str body = buf_str(out);
     spans_find(&reader->spans, &magic, false, body);
     const enum span_kind only = only_span(&reader->spans, body);
     return only == SPAN_TABLE ? BODY_TABLE : only == SPAN_TEMPLATE ? BODY_CALL : BODY_WIKITEXT;

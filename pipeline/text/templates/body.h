@@ -23,7 +23,7 @@ struct body_reader {
 
 #define BODY_BYTES_MAX (1u << 18) /* a longer page is not known */
 
-/* Appends the text to *out. `is_redirect`: according to the dump. Pure. */
+/* Replaces *out by the text. `is_redirect`: according to the dump. Pure. */
 enum body_kind body_read(struct body_reader *reader, const struct language *language, struct str wikitext,
                          bool is_redirect, struct buf *out);
 void body_reader_release(struct body_reader *reader);

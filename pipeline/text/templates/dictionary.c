@@ -1,6 +1,5 @@
 #include "pipeline/text/templates/dictionary.h"
 
-#include "base/arena.h"
 #include "base/mem.h"
 #include "pipeline/text/templates/renderings.h"
 
@@ -9,48 +8,138 @@
 #define ALIASES_MAX 8u
 #define CALLS_MAX   8u /* templates that only call another */
 
+/* Sizes are ranked by their first four bits, so that a rank has sizes within an eighth of each other. */
+#define RANKS       256u
+#define CALL_WEIGHT 64u /* a body that only calls another template ranks as one so many times as long */
+#define LINE_BYTES  24u /* of a line besides the name and the body, at most */
+#define HEAD_BYTES  256u
+
 struct entry {
-    struct str name, text;
+    struct str name, text; /* one piece of memory, at name.data */
     enum body_kind kind;
     bool is_other;      /* no template */
     bool is_referenced; /* and a page inserts it */
+    bool is_cut;        /* only the beginning of the text is left, with the name that it calls */
+    uint8_t rank;       /* of the text behind that */
     size_t number;      /* in the order of adding */
 };
 
 struct dictionary {
     struct entry *entries;
-    size_t count, capacity;
-    struct arena arena;
-    size_t bytes;
-    bool any_referenced; /* by a computed name */
+    size_t count, capacity, added;
+    uint64_t bytes_max, bytes, ranked[RANKS]; /* of ranks up to the limit */
+    unsigned limit;                           /* texts of higher ranks are left out */
+    bool any_referenced;                      /* by a computed name */
 };
 
-struct dictionary *dictionary_open(void)
+struct dictionary *dictionary_open(size_t bytes_max)
 {
-    return mem_clear(1, sizeof(struct dictionary));
+    struct dictionary *d = mem_clear(1, sizeof *d);
+    d->bytes_max = bytes_max > HEAD_BYTES ? bytes_max - HEAD_BYTES : 0;
+    d->limit = RANKS - 1;
+    return d;
 }
 
 void dictionary_close(struct dictionary *d)
 {
     if (!d)
         return;
-    arena_release(&d->arena);
+    for (size_t i = 0; i < d->count; i++)
+        mem_free((char *)(uintptr_t)d->entries[i].name.data);
     mem_free(d->entries);
     mem_free(d);
 }
 
+static unsigned rank_of(uint64_t bytes)
+{
+    if (bytes < 8)
+        return (unsigned)bytes;
+    const unsigned bits = 63u - (unsigned)__builtin_clzll(bytes);
+    return 8 * (bits - 2) + (unsigned)(bytes >> (bits - 3) & 7);
+}
+
+/* Bytes of the text in the file. */
+static size_t printed_bytes(struct str text)
+{
+    size_t bytes = text.size + 1;
+    for (size_t i = 0; i < text.size; i++)
+        bytes += text.data[i] == '\n' || text.data[i] == '\\';
+    return bytes;
+}
+
+static size_t called_end(struct str text)
+{
+    const size_t open = str_find(text, STR("{{"));
+    size_t end = open == SIZE_MAX ? 0 : open + 2;
+    while (end < text.size && !strchr("|}{<\n", text.data[end]))
+        end++;
+    return end;
+}
+
+/* What is kept of a text that is left out. */
+static size_t kept_bytes(enum body_kind kind, struct str text)
+{
+    const size_t end = kind == BODY_CALL ? called_end(text) : kind == BODY_ALIAS ? text.size : 0;
+    return end <= 2 * NAME_BYTES_MAX ? end : 0;
+}
+
+static void cut(struct entry *entry)
+{
+    const size_t kept = kept_bytes(entry->kind, entry->text);
+    if (kept == 0)
+        entry->kind = entry->kind == BODY_REFERENCE ? BODY_REFERENCE : BODY_OTHER;
+    char *data = mem_grow((char *)(uintptr_t)entry->name.data, entry->name.size + kept + 1, 1);
+    data[entry->name.size + kept] = 0;
+    entry->name.data = data;
+    entry->text = (struct str){data + entry->name.size, kept};
+    entry->is_cut = true;
+}
+
+/* Lowers the limit until all that is below it fits. */
+static void lower_limit(struct dictionary *d)
+{
+    if (d->bytes <= d->bytes_max)
+        return;
+    while (d->limit > 0 && d->bytes > d->bytes_max)
+        d->bytes -= d->ranked[d->limit--];
+    for (size_t i = 0; i < d->count; i++)
+        if (d->entries[i].rank > d->limit && !d->entries[i].is_cut)
+            cut(&d->entries[i]);
+}
+
+static void count_bytes(struct dictionary *d, unsigned rank, uint64_t bytes)
+{
+    if (rank > d->limit)
+        return;
+    d->ranked[rank] += bytes;
+    d->bytes += bytes;
+}
+
 static struct entry *add(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
 {
-    d->bytes += sizeof(struct entry) + name.size + text.size;
-    if (d->bytes > DICTIONARY_BYTES_MAX)
-        return NULL;
+    const size_t kept = kept_bytes(kind, text), printed = printed_bytes(text);
+    const unsigned rank = rank_of(printed * (kind == BODY_CALL ? CALL_WEIGHT : 1));
+    const size_t base = sizeof(struct entry) + name.size + kept + LINE_BYTES;
     if (d->count == d->capacity) {
         d->capacity = d->capacity ? d->capacity * 2 : 256;
         d->entries = mem_grow(d->entries, d->capacity, sizeof d->entries[0]);
     }
-    d->entries[d->count] = (struct entry){
-        .name = arena_copy(&d->arena, name), .text = arena_copy(&d->arena, text), .kind = kind, .number = d->count};
-    return &d->entries[d->count++];
+    char *data = mem_alloc(name.size + text.size + 1);
+    memcpy(data, name.data, name.size);
+    if (text.size > 0)
+        memcpy(data + name.size, text.data, text.size);
+    struct entry *entry = &d->entries[d->count++];
+    *entry = (struct entry){.name = {data, name.size},
+                            .text = {data + name.size, text.size},
+                            .kind = kind,
+                            .rank = (uint8_t)rank,
+                            .number = d->added++};
+    if (rank > d->limit)
+        cut(entry);
+    count_bytes(d, 0, base);
+    count_bytes(d, rank, printed);
+    lower_limit(d);
+    return entry;
 }
 
 void dictionary_add(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
@@ -60,13 +149,10 @@ void dictionary_add(struct dictionary *d, struct str name, enum body_kind kind, 
 
 void dictionary_add_other(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
 {
-    if (kind == BODY_REFERENCE && name.size == 0) {
+    if (kind == BODY_REFERENCE && name.size == 0)
         d->any_referenced = true;
-        return;
-    }
-    struct entry *entry = add(d, name, kind, text);
-    if (entry)
-        entry->is_other = true;
+    else
+        add(d, name, kind, text)->is_other = true;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -87,8 +173,11 @@ static void sort_entries(struct dictionary *d)
         const bool again = last && str_equal(d->entries[i].name, last->name);
         if (again)
             last->is_referenced |= d->entries[i].kind == BODY_REFERENCE;
-        else if (d->entries[i].kind != BODY_REFERENCE)
+        else if (d->entries[i].kind != BODY_REFERENCE) {
             d->entries[kept++] = d->entries[i];
+            continue;
+        }
+        mem_free((char *)(uintptr_t)d->entries[i].name.data);
     }
     d->count = kept;
 }
@@ -124,10 +213,7 @@ static struct entry *find_resolved(const struct dictionary *d, struct str *name)
 static struct str called_name(struct str text, char out[NAME_BYTES_MAX])
 {
     const size_t open = str_find(text, STR("{{"));
-    size_t end = open + 2;
-    while (end < text.size && !strchr("|}{<\n", text.data[end]))
-        end++;
-    return name_canonical(str_trim(str_range(text.data + open + 2, text.data + end)), out);
+    return name_canonical(str_trim(str_range(text.data + open + 2, text.data + called_end(text))), out);
 }
 
 /* The templates of a wiki are mostly navigation: one call of a template that draws a box. */
@@ -185,7 +271,7 @@ static void print_entry(struct dictionary *d, const struct entry *entry, struct 
         return;
     }
     const enum body_kind kind = kind_of(d, entry);
-    if (kind == BODY_OTHER || !utf8_valid(entry->text))
+    if (kind == BODY_OTHER || (kind == BODY_WIKITEXT && entry->is_cut) || !utf8_valid(entry->text))
         return;
     buf_addf(out, "%.*s = ", (int)entry->name.size, entry->name.data);
     if (kind == BODY_WIKITEXT)
@@ -211,6 +297,7 @@ struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, 
             continue;
         facts.read++;
         facts.rendered += target && target->kind != BODY_OTHER;
+        facts.left_out += entry->is_cut && (entry->kind == BODY_OTHER || kind_of(d, entry) == BODY_WIKITEXT);
         print_entry(d, entry, out);
     }
     return facts;

@@ -7,9 +7,10 @@
 #include "pipeline/text/templates/body.h"
 
 struct dictionary;
-struct dictionary *dictionary_open(void);
-/* Of equal names the first counts. Both texts are copied; what exceeds DICTIONARY_BYTES_MAX in total is left out. */
-#define DICTIONARY_BYTES_MAX (256u << 20)
+struct dictionary *dictionary_open(size_t bytes_max); /* TEMPLATES_BYTES_MAX (templates.h); less in tests */
+/* Of equal names the first counts. Both texts are copied. Where the file would exceed `bytes_max`, the longest bodies
+ * are left out, and before them those that only call another template, which is mostly a box: what is left out does not
+ * depend on the order of adding. */
 void dictionary_add(struct dictionary *dictionary, struct str name, enum body_kind kind, struct str text);
 
 /* The same of a page that is no template, which others insert as {{:Page}} or {{User:Name/Page}}: ":Page" is its
@@ -18,6 +19,7 @@ void dictionary_add_other(struct dictionary *dictionary, struct str name, enum b
 
 struct dictionary_facts {
     uint64_t read, rendered; /* template pages; those whose text we can determine */
+    uint64_t left_out;       /* those that were too long */
 };
 /* Appends the file's text; `code` is the language of the wiki. `with_others`: also pages that are no templates.
  * Once. */

@@ -71,8 +71,9 @@ static void expand_argument(struct expander *e, const struct expand_source *sour
     if (!expand_value(e, source, first->from, first->to, first->child, &name)) {
         e->is_incomplete = true;
     } else if (frame_argument(e, source->frame, str_trim(name), &value)) {
-        buf_add_str(out, value);
         spend(e, value.size);
+        if (!e->is_exhausted) /* or each of the calls around it would copy it */
+            buf_add_str(out, value);
     } else if (parts.count > 1) {
         expand_range(e, source, second->from, second->to, second->child, out);
     } else {
@@ -156,7 +157,8 @@ static void push_value(struct expander *e, const struct expand_source *source, u
 static struct str pop_value(struct expander *e, size_t at, bool is_trimmed)
 {
     const struct str text = {e->values.data + at, e->values.size - at};
-    const struct str value = text.size == 0 ? STR("") : keep(e, is_trimmed ? str_trim(text) : text);
+    const bool is_lost = text.size == 0 || e->is_exhausted;
+    const struct str value = is_lost ? STR("") : keep(e, is_trimmed ? str_trim(text) : text);
     e->values.size = at;
     return value;
 }

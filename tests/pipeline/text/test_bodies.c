@@ -53,7 +53,7 @@ static void run_case(const struct test_case *each, struct buf *out)
 {
     const struct str lang = cases_setting(each, "lang");
     const struct language *language = language_find(lang.size > 0 ? lang : STR("en"));
-    struct dictionary *dictionary = dictionary_open();
+    struct dictionary *dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     struct body_reader reader = {0};
     struct templates *templates;
     struct buf file = {0};
