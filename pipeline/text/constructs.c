@@ -228,7 +228,8 @@ static bool has_literal_name(const struct wikitext *w, const struct span *span)
         tags[spans->items[child].tag].kind != TAG_LITERAL)
         return false;
     const uint32_t size = spans->items[child].start - span->inner_start;
-    return size < NAME_BYTES_MAX && !memchr(w->text.data + span->inner_start, '|', size);
+    return size < NAME_BYTES_MAX && !memchr(w->text.data + span->inner_start, '|', size) &&
+           !memchr(w->text.data + span->inner_start, ':', size); /* of a function: {{lc:<nowiki>A</nowiki>}} */
 }
 
 /* What cannot be the name of a template is text with its braces: {{}}, {{ |x}}, {{1, 2}, {3, 4}}. A name with an

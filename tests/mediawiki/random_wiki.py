@@ -40,7 +40,8 @@ class Wiki:
                                     self.nowiki, self.comment]
         if depth < 3:
             kinds += [self.span, self.ref, self.small, self.call, self.call, self.call, self.if_, self.switch,
-                      self.expr, self.ifeq, self.case, self.abbr, self.line_break]
+                      self.expr, self.ifeq, self.case, self.abbr, self.line_break, self.falling, self.time, self.title,
+                      self.string, self.computed_call, self.error, self.tag, self.number, self.hidden]
             if self.parameters:
                 kinds += [self.parameter] * 6
         return self.random.choice(kinds)(depth)
@@ -130,6 +131,49 @@ class Wiki:
     def case(self, depth):
         return "{{" + self.pick("lc", "uc", "ucfirst", "lcfirst") + ":" + self.words() + "}}"
 
+    def falling(self, depth):
+        """Cases without a value, and blanks around everything."""
+        value = self.condition(depth) if self.chance(0.5) else self.pick("a", " b ", "2.0", "c")
+        return ("{{#switch: " + value + " | a | " + self.pick("b", "2") + " | c =" + self.run(depth) +
+                "\n | #default | d = " + self.words() + self.pick("", "\n| " + self.words()) + " }}")
+
+    def time(self, depth):
+        date = self.pick("", "|2001-02-03", "|3 February 2001", "|2001-02-03 +1 month", "|20010203", "|now", "|-2 days",
+                         "|{{{date|1999-12-31}}}" if self.parameters else "|1999")
+        return "{{#time:" + self.pick("Y", "j F Y", "Y-m-d", "D, d M y", "z", "W", "\"day\" j") + date + "}}"
+
+    def title(self, depth):
+        return "{{" + self.pick("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME", "ROOTPAGENAME", "NAMESPACE",
+                                "CURRENTYEAR", "SITENAME", "PAGENAME:Page 3/sub", "#titleparts:A/B/C|1|2",
+                                "ns:10", "urlencode:a b", "REVISIONYEAR") + "}}"
+
+    def string(self, depth):
+        text = self.words() # of markup they would count the bytes
+        return "{{" + self.pick(f"#len:{text}", f"#sub:{text}|1|3", f"#sub:{text}|-3", f"#pos:{text}|a",
+                                f"#replace:{text}|a|o", f"#explode:{text}| |1", f"padleft:{self.word()}|12|x",
+                                f"#count:{text}|a", f"#rpos:{text}|a") + "}}"
+
+    def error(self, depth):
+        value = self.pick("{{#expr:1/0}}", "{{#expr:1+1}}", "{{#expr:foo}}")
+        return self.pick("{{#iferror:" + value + "|" + self.run(depth) + "|" + self.run(depth) + "}}",
+                         "{{#iferror:" + value + "|" + self.word() + "}}",
+                         "{{#ifexpr:{{#expr:2*2}} > 3|" + self.run(depth) + "|" + self.run(depth) + "}}")
+
+    def tag(self, depth):
+        return "{{#tag:" + self.pick(f"nowiki|{self.words()}", f"ref|{self.run(depth)}", f"ref|{self.word()}|name=x",
+                                     f"span|{self.words()}") + "}}"
+
+    def number(self, _):
+        return "{{" + self.pick("formatnum:1234567.5", "formatnum:1,234|R", "plural:1|one|many",
+                                "plural:{{#expr:1+1}}|a|b", "#expr:{{#time:Y|2001-01-01}} - 1990", "#expr:trunc 3.7",
+                                "#expr:5 >= 5 and not 0") + "}}"
+
+    def hidden(self, depth):
+        return self.pick(f'<span style="display:none">{self.words()}</span>',
+                         f'<span class="noprint">{self.words()}</span>',
+                         f'<sup class="reference">{self.word()}</sup>', "<templatestyles src=\"x.css\" />",
+                         "__NOTOC__", "[[Category:" + self.word() + "]]", "[[fr:" + self.word().capitalize() + "]]")
+
     # ----------------------------------------------------------------------------------------------------- templates
 
     def parameter(self, depth):
@@ -146,6 +190,15 @@ class Wiki:
         typed = self.pick(name, name, "Template:" + name, name.lower(), f" {name} ")
         return "{{" + typed + arguments + self.pick("", "\n" if arguments else "") + "}}"
 
+    def computed_call(self, depth):
+        number = self.random.randrange(TEMPLATES)
+        return self.pick("{{T{{#expr:" + str(number) + "+0}}|" + self.run(depth, 1, 2) + "}}",
+                         "{{ {{#if:x|T" + str(number) + "}} |" + self.words() + "}}",
+                         "{{{{lc:t}}" + str(number) + "| " + self.words() + " }}",
+                         "{{safesubst:T" + str(number) + "|" + self.words() + "}}",
+                         "{{:Page {{#expr:900+" + str(self.random.randrange(PARTS)) + "}}}}",
+                         "{{:Page " + str(900 + self.random.randrange(PARTS)) + "|" + self.words() + "}}")
+
     def body(self):
         """What a template shows: mostly inline, sometimes blocks."""
         self.parameters = True
@@ -160,7 +213,20 @@ class Wiki:
         return frame.replace("{doc}", document).replace("{}", text)
 
     def block_body(self, depth):
-        kind = self.pick("paragraphs", "list", "heading", "div", "quote", "table", "safesubst", "style")
+        kind = self.pick("paragraphs", "list", "heading", "div", "quote", "table", "safesubst", "style", "definitions",
+                         "poem", "gallery", "html list", "item", "nested")
+        if kind == "definitions":
+            return f"; {self.words()}\n: {self.run(depth)}"
+        if kind == "poem":
+            return f"<poem>\n{self.words()}\n{self.italics(depth)}\n</poem>"
+        if kind == "gallery":
+            return f"<gallery>\nFile:{self.word()}.jpg|{self.words()}\n</gallery>"
+        if kind == "html list":
+            return f"<ul><li>{self.run(depth)}</li>\n<li>{self.words()}</li></ul>"
+        if kind == "item":
+            return f"* {self.run(depth)}"
+        if kind == "nested":
+            return "{{#if:{{{1|}}}|\n* " + self.run(depth) + "\n* " + self.words() + "\n|" + self.sentence() + "}}"
         if kind == "paragraphs":
             return f"{self.sentence()}\n\n{self.sentence()}"
         if kind == "list":
@@ -183,8 +249,10 @@ class Wiki:
         return self.words().capitalize() + " " + self.run(depth, 2, 5) + " " + self.words() + "."
 
     def block(self):
-        return self.pick(*[self.paragraph] * 5, self.list, self.definitions, self.heading, self.table, self.pre,
-                         self.quote, self.alone, self.alone, self.indented, self.div, self.picture)()
+        return self.pick(*[self.paragraph] * 6, self.list, self.definitions, self.heading, self.table, self.pre,
+                         self.quote, self.alone, self.alone, self.indented, self.div, self.picture, self.opened_table,
+                         self.tabs, self.poem, self.gallery, self.argument_block, self.html_list, self.items,
+                         self.subpage)()
 
     def paragraph(self):
         return " ".join(self.sentence() for _ in range(self.random.randint(1, 3)))
@@ -221,6 +289,42 @@ class Wiki:
     def picture(self):
         return f"[[File:{self.word()}.jpg|thumb|{self.run(0)}]]\n{self.paragraph()}"
 
+    def opened_table(self):
+        """A table whose first and last lines are templates'."""
+        rows = [self.pick("{{Row|" + self.words() + "|" + self.run(1) + "}}",
+                          "|-\n| " + self.words() + " || " + self.word(),
+                          "|-\n!" + self.words() + "\n|" + self.run(1), "|-\n! {{T3|" + self.word() + "}}\n| x")
+                for _ in range(self.random.randint(1, 3))]
+        return "\n".join(["{{Open}}", *rows, self.pick("|}", "{{Close}}"), self.paragraph()])
+
+    def tabs(self):
+        labels = [f"{self.words().capitalize()}={self.pick('', chr(10))}{self.sentence(1)}" for _ in range(2)]
+        return self.paragraph() + "\n<tabber>\n" + "\n|-|\n".join(labels) + "\n</tabber>\n" + self.paragraph()
+
+    def poem(self):
+        line = " ".join(self.pick(self.bold, self.link, self.entity, self.small)(3) for _ in range(3))
+        return f"<poem>\n{self.words()}\n{line}\n\n{self.words()}\n</poem>" # it breaks the lines of calls
+
+    def gallery(self):
+        return f"<gallery mode=\"packed\">\nFile:{self.word()}.jpg|{self.run(2)}\n</gallery>\n{self.paragraph()}"
+
+    def argument_block(self):
+        """Headings, lists and paragraphs in an argument."""
+        inner = self.pick(f"\n== {self.words().capitalize()} ==\n{self.sentence()}\n",
+                          f"\n* {self.run(1)}\n* {self.words()}\n", f"\n{self.sentence()}\n\n{self.sentence()}\n",
+                          f" {self.sentence()} ")
+        return "{{Echo|" + self.pick("", "1=") + inner + "}}"
+
+    def html_list(self):
+        name = self.pick("ul", "ol")
+        return f"<{name}><li>{self.run(1)}</li><li>{self.words()}\n</li></{name}>\n{self.paragraph()}"
+
+    def items(self):
+        return f"* {self.run(0)}\n*{self.call(1)}\n** {self.words()}\n:: {self.run(1)}\n{self.paragraph()}"
+
+    def subpage(self):
+        return self.paragraph() + " {{/Part}} " + self.words()
+
     def page(self):
         blocks = [self.block() for _ in range(self.random.randint(2, 6))]
         return "\n\n".join([self.paragraph(), *blocks, self.paragraph()])
@@ -244,6 +348,11 @@ def write_page(number, namespace, title, text):
       <text bytes="{len(text.encode())}" xml:space="preserve">{escape(text)}</text></revision></page>""")
 
 
+FIXED = {"Open": "{| class=\"wikitable\"\n! Head !! {{{1|More}}}", "Row": "|-\n| {{{1}}} || {{{2}}}", "Close": "|}",
+         "Echo": "{{{1}}}"}
+PARTS = 5 # pages that others insert
+
+
 def main():
     sys.stdout.reconfigure(encoding="utf-8")
     wiki = Wiki(int(sys.argv[1]))
@@ -251,8 +360,16 @@ def main():
     print(HEAD)
     for i in range(TEMPLATES):
         write_page(i + 1, 10, f"Template:T{i}", wiki.body())
+    for i, (name, text) in enumerate(FIXED.items()):
+        write_page(100 + i, 10, f"Template:{name}", text)
+    for i in range(PARTS):
+        frame = wiki.pick("{}", "<noinclude>Doc.</noinclude>{}", "Doc. <onlyinclude>{}</onlyinclude>")
+        write_page(900 + i, 0, f"Page {900 + i}", frame.format(wiki.sentence(2)))
     for i in range(pages):
-        write_page(1000 + i, 0, f"Page {i}", wiki.page())
+        text = wiki.page()
+        write_page(1000 + i, 0, f"Page {i}", text)
+        if "{{/Part}}" in text:
+            write_page(10000 + i, 0, f"Page {i}/Part", wiki.sentence(2))
     print("</mediawiki>")
 
 

@@ -132,9 +132,26 @@ static void show_decoded(struct call *call, struct str text)
     buf_release(&shown);
 }
 
+/* The text as it is typed, which is what the functions count; its value where more than links stands in it. */
+static struct str typed(const struct call *call, struct str value)
+{
+    const struct argument *argument = call_argument(call, "0");
+    const struct spans *spans = call->page->spans;
+    for (uint32_t i = argument ? argument->child : 0; argument && i < spans->count; i++) {
+        if (spans->items[i].start >= argument->to)
+            break;
+        if (spans->items[i].kind != SPAN_LINK)
+            return value;
+    }
+    return argument ? str_range(call->page->text.data + argument->from, call->page->text.data + argument->to) : value;
+}
+
 bool render_string(struct call *call)
 {
-    const struct str text = call_value(call, "0"), name = call->parameter;
+    const struct str name = call->parameter;
+    const bool counts = strchr("lprc", name.data[0]) && !str_equal(name, STR("replace"));
+    struct str text = call_value(call, "0");
+    text = counts ? typed(call, text) : text;
     struct str needle = call_value(call, "1");
     needle = needle.size > 0 ? needle : STR(" ");
     call_value(call, "2");

@@ -239,22 +239,34 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
         return true;
     }
     if (take_month(&text, &moment->month)) { /* February 3, 2026 */
-        int first;
+        int first = 0;
         take_blanks(&text);
-        if (!take_number(&text, 4, &first))
+        moment->year = now->year;
+        if (text.size > 0 && !take_number(&text, 4, &first))
             return false;
-        moment->year = first;
         take_blanks(&text);
-        if (text.size > 0 && (moment->day = first, !take_number(&text, 4, &moment->year)))
+        if (first == 0)
+            moment->day = now->day;
+        else if (first > 31)
+            moment->year = first;
+        else if (moment->day = first, text.size > 0 && !take_number(&text, 4, &moment->year))
             return false;
         return read_clock(text, moment) && is_moment(moment);
     }
+    const struct str whole = text;
     if (take_stamp(&text, moment))
         return read_clock(text, moment) && is_moment(moment);
     if (!take_number(&text, 4, &moment->year))
         return false;
-    if (text.size == 0)
+    if (text.size == 0) { /* the day is that of now, as in MediaWiki */
+        moment->month = now->month;
+        moment->day = now->day;
         return is_moment(moment);
+    }
+    if (text.data[0] == ':') { /* 4:05 */
+        *moment = (struct moment){.year = now->year, .month = now->month, .day = now->day};
+        return read_clock(whole, moment) && is_moment(moment);
+    }
     if (take(&text, "/")) { /* 2026/02/03, 2/3/2026 */
         const bool year_first = moment->year > 31;
         int *const parts[] = {year_first ? &moment->month : &moment->day, year_first ? &moment->day : &moment->year};
@@ -278,6 +290,10 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
     if (!take_month(&text, &moment->month))
         return false;
     take_blanks(&text);
+    if (text.size == 0) {
+        moment->year = now->year;
+        return is_moment(moment);
+    }
     return take_number(&text, 4, &moment->year) && read_clock(text, moment) && is_moment(moment);
 }
 
