@@ -136,9 +136,22 @@ def test_exists(name):
     return any(path.is_file() for file in (f"test_{rest}.c", f"{rest}.sh", f"{rest}.py") for path in folder.rglob(file))
 
 
+def is_whole(fault):
+    """Whether the marked part is an expression, as its replacement is, or statements: else nothing can be built."""
+    if fault.old.rstrip().endswith((";", "}")):
+        return True
+    joins = r"==|!=|<=|>=|&&|\|\||[=<>?:,;/%]"
+    bare = [re.sub(r'"(\\.|[^"])*"|\'(\\.|[^\'])\'', "0", text).strip() for text in (fault.old, fault.new)]
+    return all(text.count("(") == text.count(")") and text and not re.match(joins, text)
+               and not re.search(f"(?:{joins})$", text) for text in bare)
+
+
 def check(faults):
     lost = find_places(faults)
     for fault in faults:
+        if not is_whole(fault):
+            lost += 1
+            print(f"{LIST.relative_to(ROOT)}:{fault.line}: «…» is neither an expression nor statements", file=sys.stderr)
         for name in fault.tests:
             if not test_exists(name):
                 lost += 1
