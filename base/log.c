@@ -1,6 +1,7 @@
 /* Writes lines for people to stderr: whole lines only, from any thread. A visible progress line is cleared first. */
 #include "base/log.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <jansson.h>
@@ -136,11 +137,16 @@ static json_t *json_line(const char *level, const char *safe)
     return object;
 }
 
+/* Memory is allocated before the lock is taken: where there is none, the message about that takes it. */
 static void print_json(json_t *object)
 {
-    json_dumpf(object, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    putc('\n', stderr);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(object);
+    pthread_mutex_lock(&lock);
+    clear_status();
+    fprintf(stderr, "%s\n", text);
+    pthread_mutex_unlock(&lock);
+    mem_free(text);
 }
 
 static void print(const char *level, const char *prefix, const char *format, va_list args)
@@ -152,12 +158,13 @@ static void print(const char *level, const char *prefix, const char *format, va_
     char safe[LINE_BYTES_MAX];
     log_safe(line, safe, sizeof(safe));
     free(line);
+    if (json_lines) {
+        print_json(json_line(level, safe));
+        return;
+    }
     pthread_mutex_lock(&lock);
     clear_status();
-    if (json_lines)
-        print_json(json_line(level, safe));
-    else
-        fprintf(stderr, "%s%s\n", prefix, safe);
+    fprintf(stderr, "%s%s\n", prefix, safe);
     pthread_mutex_unlock(&lock);
 }
 
@@ -165,14 +172,12 @@ void log_progress_json(const char *text, double share, double left)
 {
     char safe[LINE_BYTES_MAX];
     log_safe(text, safe, sizeof(safe));
-    pthread_mutex_lock(&lock);
     json_t *object = json_line("progress", safe);
     if (share >= 0)
         json_object_set_new(object, "share", json_real(share));
     if (left >= 0)
         json_object_set_new(object, "seconds_left", json_real(left));
     print_json(object);
-    pthread_mutex_unlock(&lock);
 }
 
 void log_say(const char *format, ...)

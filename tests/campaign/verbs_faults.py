@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# share: 0.25
+# share: 0.2
 """Every read of the verbs that change no dataset, run or checkpoint fails once in every way, and allocations: exit 7
 with a message that names the file, or the output of an undisturbed run. `show` may go on as if the file was not there."""
 
@@ -100,8 +100,8 @@ for verb in VERBS:
     points, n = [], 1
     while n <= of_allocations:
         points.append(n)
-        n += 1 + n // 8
-    for n in campaign.some(points):
+        n += 1 + n // 100 * 8
+    for n in points if of_allocations < 100 else campaign.some(points):
         strike(verb, "DS_FAIL_ALLOC", n, whole)
     reads, allocations = reads + of_reads, allocations + len(points)
 campaign.end(f"{reads} reads × 3, {allocations} allocations of {len(VERBS)} commands")

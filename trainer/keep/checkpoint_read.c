@@ -238,7 +238,8 @@ int checkpoint_foreign(const char *directory, char **foreign, struct error *err)
     return result;
 }
 
-/* Counts the file, and notes it if `result` and `err` report damage; any other error is returned. */
+/* Counts the file, and notes it if `result` and `err` report damage; any other error is returned, as is one of opening
+ * the file to learn its size. */
 static int note_file(const char *directory, const char *prefix, const char *name, int result,
                      struct verify_report *report, struct error *err)
 {
@@ -248,7 +249,8 @@ static int note_file(const char *directory, const char *prefix, const char *name
     struct error ignored = {0};
     struct mapping file = {0};
     char *path = path_join(directory, name);
-    const bool there = path_exists(path) && file_map(&file, path, &ignored) == 0;
+    const bool there = path_exists(path);
+    const int mapped = there ? file_map(&file, path, result < 0 ? &ignored : err) : 0;
     buf_addf(&full, "%s%s", prefix, name);
     if (result < 0)
         verify_note(report, buf_text(&full), 0, file.size,
@@ -258,7 +260,7 @@ static int note_file(const char *directory, const char *prefix, const char *name
     file_unmap(&file);
     buf_release(&full);
     mem_free(path);
-    return 0;
+    return result < 0 ? 0 : mapped;
 }
 
 int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,
