@@ -151,7 +151,7 @@ def check(faults):
     for fault in faults:
         if not is_whole(fault):
             lost += 1
-            print(f"{LIST.relative_to(ROOT)}:{fault.line}: «…» is neither an expression nor statements", file=sys.stderr)
+            print(f"{LIST.relative_to(ROOT)}:{fault.line}: «…» is no expression and no statements", file=sys.stderr)
         for name in fault.tests:
             if not test_exists(name):
                 lost += 1

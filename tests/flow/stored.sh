@@ -184,8 +184,6 @@ for name in sorted(os.listdir("kept")):
 
     def walk(value, place):
         if isinstance(value, (dict, list)):
-            if not value:
-                print(place, "=", json.dumps(value))
             each = value.items() if isinstance(value, dict) else enumerate(value)
             for key, part in each:
                 walk(part, f"{place}.{key}" if place else str(key))
@@ -194,7 +192,8 @@ for name in sorted(os.listdir("kept")):
         if value is not None and MEASURED.search(f"{name} {place}"):
             shown = "*"
         shown = re.sub(r"\b[0-9a-f]{16}\b", "HASH", shown)
-        print(place, "=", shown)
+        if shown not in ("0", "null"):  # an absent count is 0
+            print(place, "=", shown)
 
     if name.startswith("doctor"):  # all of it is the machine's
         values = [dict.fromkeys(value, "*") for value in values]
