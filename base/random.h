@@ -24,6 +24,7 @@ enum random_purpose {
     RANDOM_FRESH = 4, /* the loader's fresh masks */
     RANDOM_INIT = 5,  /* initial weights */
     RANDOM_DROPOUT = 6,
+    RANDOM_SKETCH = 7, /* hashes of the n-grams of documents */
 };
 
 struct random_stream {

@@ -2,7 +2,7 @@
  * vocabulary pass ask them in one place (article_read), so all of them see the same documents. What is dropped because
  * of other documents is in repeats.h.
  *
- * A filter is a file filter_NAME.c here with the row NAME_filter, a word in FILTER_LIST, its options in
+ * A filter is a file of its own here with the row NAME_filter, a word in FILTER_LIST, its options in
  * pipeline/dsdata_options.c, and its reasons in enum page_fate (pipeline/parts/page_parts.h). They are asked in the
  * order of the list, and the first reason counts. */
 #ifndef PIPELINE_CLEAN_FILTER_H

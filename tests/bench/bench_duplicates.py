@@ -6,7 +6,7 @@ The dump is synthetic, as bzip2 and plain. The programs alternate; the least tim
     bench_duplicates.py [--bytes 50M] [--runs 5] [--bin build/release] [--without DIR]
 
 --without DIR: also keep relative to the program in DIR, which does not search for duplicates (note_text of
-pipeline/build/digest.c returns true at once, unless options->only_hashes)."""
+pipeline/build/digest.c returns true at once, unless options->only_notes)."""
 
 import argparse
 import bz2
