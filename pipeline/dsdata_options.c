@@ -69,13 +69,17 @@ static const struct opt_row rows[] = {
      .help = "Dataset directory to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "FILE",
      .verbs = " vocab templates ", .default_help = "-", .help = "File to write; - is standard output."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "FILE|DIR",
+     .verbs = " extract ", .default_help = "-",
+     .help = "File to write, compressed if its name ends with .gz or .zst, or folder to write into. After an "
+             "interruption the same command continues from FILE.unfinished."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "FILE",
      .verbs = " export ", .default_help = "-",
      .help = "File to write; - is standard output. With --format mds or nvidia-hdf5, the folder to create."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "FILE",
      .verbs = " report ", .default_help = "report.html in DIR", .help = "File to write; - is standard output."},
     {.name = "force", .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(force),
-     .verbs = " vocab templates export report ", .help = "Write over a file that this command did not write."},
+     .verbs = " vocab templates extract export report ", .help = "Write over a file that this command did not write."},
     {.name = "vocab", .type = OPT_TEXT, .scope = SCOPE_CONTENT, .field = FIELD(vocab), .value = "FILE",
      .verbs = " build ", .default_help = "learned from the inputs", .help = VOCAB_HELP},
     {.name = "vocab", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(vocab), .value = "FILE",
@@ -177,9 +181,13 @@ static const struct opt_row rows[] = {
      .help = "Leave out documents in other languages than these codes, as in af,nl. Each document's language is "
              "guessed from its text; if none is clear, it is that of its input, where that is typed or stated."},
     {.name = "duplicates", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(duplicates),
-     .default_text = "keep", .choices = "keep|drop", .verbs = " build ",
+     .default_text = "keep", .choices = "keep|drop", .verbs = " build extract ",
      .help = "Documents with the same text as an earlier one, apart from white space. keep: only count them; drop: "
              "leave them out, which reads the inputs twice."},
+    {.name = "near-duplicates", .type = OPT_MILLIONTHS, .scope = SCOPE_IDENTITY, .field = FIELD(near_duplicates),
+     .value = "P", .default_help = "kept", .verbs = " build extract ",
+     .help = "Leave out documents of which a fraction of about P or more (0.1 to 1; 0.8 is usual) is in an earlier "
+             "document that was kept: the Jaccard similarity of their sequences of five words. Reads the inputs twice."},
     {.name = "templates", .type = OPT_TEXT, .scope = SCOPE_CONTENT, .field = FIELD(templates),
      .value = "auto|none|FILE", .default_text = "auto", .verbs = " build vocab extract ",
      .help = "How wiki templates are rendered. none: by the built-in table; auto: also by the dump's own template "
@@ -221,6 +229,9 @@ static const struct opt_row rows[] = {
     {.name = "files", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(files), .value = "N", .min = 1,
      .max = 100000, .default_help = "1; for mds, files of 64 MB", .verbs = " export ",
      .help = "Number of output files, written in parallel; OUT.jsonl becomes OUT-00000-of-00004.jsonl."},
+    {.name = "files", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(files), .value = "N", .min = 1,
+     .max = 256, .default_help = "1", .verbs = " extract ",
+     .help = "Number of output files of about equal length; OUT.jsonl becomes OUT-00000-of-00004.jsonl."},
     {.name = "epoch", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(epoch), .value = "E",
      .default_help = "the order of the shards", .verbs = " export ",
      .help = "Write the samples in dstrain's order, and with its masks, of epoch E (counted from 0)."},

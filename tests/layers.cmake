@@ -31,8 +31,8 @@ room(pipeline/google ${below} pipeline/parts pipeline/input pipeline/pairs pipel
 room(pipeline/build ${below} pipeline/parts pipeline/text pipeline/dump pipeline/pairs pipeline/store pipeline/clean
     pipeline/input pipeline/google)
 room(pipeline/report ${below} pipeline/parts pipeline/build)
-room(pipeline/verbs ${below} pipeline/parts pipeline/text pipeline/dump pipeline/clean pipeline/input pipeline/build
-    pipeline/report)
+room(pipeline/verbs ${below} pipeline/parts pipeline/text pipeline/dump pipeline/store pipeline/clean pipeline/input
+    pipeline/build pipeline/report)
 room(pipeline ${rooms})
 
 set(below base shards)

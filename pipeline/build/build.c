@@ -106,17 +106,17 @@ static int read_like_google(struct build *build, struct error *err)
     return result;
 }
 
-static int read_inputs(struct build *build, bool only_hashes, struct error *err)
+static int read_inputs(struct build *build, bool only_notes, struct error *err)
 {
-    const bool drops = build->recipe.drop_duplicates && !only_hashes;
+    const bool drops = repeats_wanted(&build->recipe) && !only_notes;
     const struct reading_options options = {.directory = build->site,
                                             .inputs = &build->inputs,
                                             .recipe = &build->recipe,
                                             .plan = &build->plan,
                                             .vocab = build->vocab,
                                             .tokenizer = build->tokenizer,
-                                            .duplicates = drops ? &build->duplicates : NULL,
-                                            .only_hashes = only_hashes,
+                                            .repeats = drops ? &build->repeats : NULL,
+                                            .only_notes = only_notes,
                                             .sets = build->sets,
                                             .set_count = build->journal.set_count,
                                             .ranks = build->ranks};
@@ -145,8 +145,9 @@ static int enter_reading(struct build *build, struct error *err)
 static int enter_hashing(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;
-    journal->set_count = 1;
+    journal->set_count = REPEATS_SETS;
     journal->bucket_bits[0] = build->plan.bucket_bits[2 * build->recipe.length_count];
+    journal->bucket_bits[1] = 0;
     return enter_stage(build, JOURNAL_HASHING, err);
 }
 
@@ -168,7 +169,7 @@ static int prepare(struct build *build, struct error *err)
     if (stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request");
     if (journal->stage == JOURNAL_VOCABULARY)
-        return build->recipe.drop_duplicates ? enter_hashing(build, err) : enter_reading(build, err);
+        return repeats_wanted(&build->recipe) ? enter_hashing(build, err) : enter_reading(build, err);
     /* A pipe cannot be read from its middle, and Google's draws cannot begin there: such a build starts again. */
     if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
         return spill_remove_all(build->site, err);
@@ -193,17 +194,20 @@ static int take_over(struct build *build, struct error *err)
     return build->recipe.learned ? settle_vocabulary(build, err) : 0;
 }
 
-/* The sets of the spills, according to the journal: those of the samples, then that of the hashes; or that one
- * alone. */
+/* The sets of the spills, according to the journal: those of the samples, then that of the hashes; or those of
+ * repeats.h. */
 static int settle_sets(struct build *build, struct error *err)
 {
     const struct journal *journal = &build->journal;
-    const size_t hashes = journal->set_count - 1;
-    if (hashes != (journal->stage == JOURNAL_HASHING ? 0 : 2 * build->recipe.length_count)) {
+    const size_t hashes = 2 * build->recipe.length_count;
+    const bool notes = journal->stage == JOURNAL_HASHING;
+    if (journal->set_count != (notes ? REPEATS_SETS : hashes + 1)) {
         fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
         return hint(err, "start anew with --fresh");
     }
-    for (size_t set = 0; set < journal->set_count; set++)
+    if (notes)
+        repeats_sets(&build->recipe, journal->bucket_bits[0], build->sets);
+    for (size_t set = 0; !notes && set < journal->set_count; set++)
         build->sets[set] = (struct spill_set){
             .entry_bytes = set == hashes ? (uint32_t)sizeof(struct sample_key)
                                          : (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
@@ -212,30 +216,33 @@ static int settle_sets(struct build *build, struct error *err)
     return 0;
 }
 
-/* Lists the duplicates when all hashes are in the spills. If killed between the last two steps, a build hashes
+/* Lists the repeated documents when all notes are in the spills. If killed between the last two steps, a build hashes
  * again. */
 static int end_hashing(struct build *build, struct error *err)
 {
     TRY(extents_read(&build->extents, err));
-    const int result = duplicates_list(&build->extents, build->sets, build->plan.load_bytes_max, err);
+    const struct resource_plan *plan = &build->plan;
+    const int result =
+        repeats_list(&build->recipe, &build->extents, build->sets, plan->load_bytes_max, plan->room_bytes, err);
     extents_release(&build->extents);
     return result == 0 ? enter_reading(build, err) : result;
 }
 
 /* The first of two passes over the inputs. */
-static int find_duplicates(struct build *build, struct error *err)
+static int find_repeats(struct build *build, struct error *err)
 {
     if (build_is_first(build))
-        log_say("looking for documents of equal text; then the inputs are read again");
+        log_say("looking for documents of equal text%s; then the inputs are read again",
+                build->recipe.near_duplicates > 0 ? ", or nearly" : "");
     TRY(read_inputs(build, true, err));
     TRY(build_by_first(build, end_hashing, err));
     TRY(by_others(build, take_journal, err));
     return settle_sets(build, err);
 }
 
-static int open_duplicates(struct build *build, struct error *err)
+static int open_repeats(struct build *build, struct error *err)
 {
-    return duplicates_open(&build->duplicates, build->site, err);
+    return repeats_open(&build->repeats, &build->recipe, build->site, err);
 }
 
 /* Counts the windows of compressed inputs, which takes a pass of its own, unless a single process reads everything from
@@ -263,9 +270,9 @@ static int run(struct build *build, struct error *err)
             log_say("continuing %s: sealing", build->site);
     } else {
         if (journal->stage == JOURNAL_HASHING)
-            TRY(find_duplicates(build, err));
-        if (build->recipe.drop_duplicates)
-            TRY(build_by_all(build, open_duplicates, err));
+            TRY(find_repeats(build, err));
+        if (repeats_wanted(&build->recipe))
+            TRY(build_by_all(build, open_repeats, err));
         TRY(read_inputs(build, false, err));
         TRY(build_by_first(build, enter_sealing, err));
     }
@@ -395,7 +402,7 @@ int dsdata_build(void *data, struct opt_paths bare, struct error *err)
         build_say_unfinished(&build);
     if (result < 0 && err->kind == ERR_VERIFY && settings->fresh)
         hint(err, "remove %s, and the same command starts anew", build.site);
-    duplicates_close(&build.duplicates);
+    repeats_close(&build.repeats);
     extents_release(&build.extents);
     extent_release(&build.whole);
     journal_release(&build.journal);

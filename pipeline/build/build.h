@@ -7,7 +7,7 @@
 #include "base/progress.h"
 #include "base/ranks.h"
 #include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/build/duplicates.h"
+#include "pipeline/build/repeats.h"
 #include "pipeline/build/extents.h"
 #include "pipeline/input/inputs.h"
 #include "pipeline/build/resource_plan.h"
@@ -36,7 +36,7 @@ struct build {
     struct tokenizer *tokenizer;
     struct journal journal;
     struct spill_set sets[SETS_MAX];
-    struct duplicates duplicates; /* to be dropped */
+    struct repeats repeats; /* to be dropped */
     struct extents extents;
     struct extent whole;      /* the sum of all extents */
     struct build_facts facts; /* for the summary */

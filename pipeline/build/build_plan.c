@@ -37,19 +37,9 @@ static int refuse_several(const struct build *build, struct error *err)
 /* {"inputs", "vocabulary", "recipe"}: see directory.h. */
 static int make_identity(const struct build *build, json_t **identity, struct error *err)
 {
-    json_t *inputs = json_array();
-    for (size_t i = 0; i < build->inputs.count; i++) {
-        uint64_t fingerprint = 0;
-        if (inputs_fingerprint(&build->inputs, i, &fingerprint, err) < 0) {
-            json_decref(inputs);
-            return -1;
-        }
-        char text[17];
-        json_array_append_new(inputs, json_pack("{si sI ss}", "kind", (int)dump_kind(build->inputs.dumps[i]), "bytes",
-                                                (json_int_t)dump_stored_bytes(build->inputs.dumps[i]), "fingerprint",
-                                                hash_text(fingerprint, text)));
-    }
+    json_t *inputs;
     char text[17];
+    TRY(directory_inputs(&build->inputs, &inputs, err));
     *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
                           build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
                           dataset_recipe_json(&build->recipe));
@@ -59,7 +49,7 @@ static int make_identity(const struct build *build, json_t **identity, struct er
 /* The first pass is for the vocabulary, or for duplicates. */
 static bool reads_twice(const struct dsdata_settings *settings)
 {
-    return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
+    return !settings->vocab || settings->duplicates == DUPLICATES_DROP || settings->near_duplicates > 0;
 }
 
 /* Stores standard input on disk. */
@@ -158,13 +148,7 @@ int build_plan(struct build *build, struct error *err)
 {
     struct dsdata_settings *settings = build->settings;
     TRY(dataset_recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
-    build->recipe.lang = build->inputs.lang;
-    build->recipe.languages = build->inputs.named;
-    build->recipe.forms = build->inputs.forms;
-    build->recipe.filters = build->inputs.filters;
-    if (encoding_converts(&build->inputs.encoding) || build->inputs.encoding.lossy)
-        build->recipe.encoding = build->inputs.encoding.name;
-    build->recipe.iconv = encoding_library(&build->inputs.encoding);
+    dataset_recipe_take_inputs(&build->recipe, &build->inputs);
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));

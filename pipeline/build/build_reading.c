@@ -61,6 +61,21 @@ static int collect(void *context, void *slot, struct error *err)
     return BELT_NEXT;
 }
 
+static void work_on_job(const void *context, void *worker, void *slot)
+{
+    const struct reading *reading = context;
+    reading->options->work->work(worker, reading->options->inputs, slot);
+}
+
+static int collect_job(void *context, void *slot, struct error *err)
+{
+    struct reading *reading = context;
+    TRY(reading->options->work->collect(&reading->collector, slot, err));
+    if (progress_due(&reading->progress))
+        show_progress(reading, slot); /* a job begins with a struct feed_job */
+    return BELT_NEXT;
+}
+
 /* A text stream can only be decoded from its first byte, so a start in its middle decodes it again. */
 static void say_again(const struct feed *feed)
 {
@@ -190,8 +205,8 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
     const struct digest_options digest = {.recipe = options->recipe,
                                           .tokenizer = options->tokenizer,
                                           .vocab = options->vocab,
-                                          .duplicates = options->duplicates,
-                                          .only_hashes = options->only_hashes};
+                                          .repeats = options->repeats,
+                                          .only_notes = options->only_notes};
     const struct feed_work work = {.work_name = "digest",
                                    .end_name = "collect",
                                    .work = digest_job,
@@ -201,6 +216,16 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                    .worker_open = digest_worker_open,
                                    .worker_close = digest_worker_close,
                                    .worker_options = &digest};
+    const struct reading_work *other = options->work;
+    const struct feed_work other_work = {.work_name = other ? other->name : NULL,
+                                         .end_name = "collect",
+                                         .work = work_on_job,
+                                         .end = collect_job,
+                                         .job_size = other ? other->job_size : 0,
+                                         .job_release = other ? other->job_release : NULL,
+                                         .worker_open = other ? other->worker_open : NULL,
+                                         .worker_close = other ? other->worker_close : NULL,
+                                         .worker_options = other ? other->worker_options : NULL};
     _Static_assert(FEED_STEPS == BUILD_STEPS, "the summary has a row for each");
     struct reading reading = {.options = options,
                               .facts = facts,
@@ -210,7 +235,7 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                             .sets = options->sets,
                                             .set_count = options->set_count,
                                             .started = clock_now()}};
-    feed_open(&reading.feed, &work);
+    feed_open(&reading.feed, other ? &other_work : &work);
     progress_open(&reading.progress);
     int more = read_round(&reading, true, err);
     while (more > 0)

@@ -44,21 +44,22 @@ static bool save_is_due(const struct collector *collector)
     return clock_now() - collector->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);
 }
 
-int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
-                  struct error *err)
+void collector_count(struct collector *collector, const struct feed_job *job, const struct counts *counts,
+                     const struct missing *missing)
+{
+    assert(job->file < collector->inputs->count);
+    assert(place_compare(extent_place(&collector->extent), (struct place){job->file, job->window}) <= 0); /* in order */
+    collector->settled = false;
+    counts_add(&collector->extent.counts, counts);
+    missing_merge(&collector->extent.missing, missing);
+}
+
+int collector_advance(struct collector *collector, const struct feed_job *job, struct error *err)
 {
     struct extent *extent = &collector->extent;
     const struct place before = extent_place(extent);
-    assert(job->file < collector->inputs->count);
-    assert(place_compare(before, (struct place){job->file, job->window}) <= 0); /* jobs come in order */
-    collector->settled = false;
-    counts_add(&extent->counts, &digested->counts);
-    missing_merge(&extent->missing, &digested->missing);
-    for (size_t set = 0; set < collector->set_count; set++)
-        TRY(spill_add(&collector->spill, set, digested->samples[set].data, digested->samples[set].size, err));
     if (!job->used_up)
         return 0;
-
     assert(job->pages >= extent->pages);
     if (job->file == inputs_place(collector->inputs, extent->first).file)
         extent->head = job->state.head;
@@ -69,6 +70,15 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
     assert(place_compare(before, extent_place(extent)) <= 0); /* what was journalled is never read again */
     collector->settled = true;
     return save_is_due(collector) ? collector_save(collector, err) : 0;
+}
+
+int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
+                  struct error *err)
+{
+    collector_count(collector, job, &digested->counts, &digested->missing);
+    for (size_t set = 0; set < collector->set_count; set++)
+        TRY(spill_add(&collector->spill, set, digested->samples[set].data, digested->samples[set].size, err));
+    return collector_advance(collector, job, err);
 }
 
 void collector_close(struct collector *collector)

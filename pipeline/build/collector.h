@@ -27,6 +27,10 @@ int collector_open(struct collector *collector, uint64_t first, struct error *er
 /* Takes what a job gave; writes the journal if it is due. */
 int collector_add(struct collector *collector, const struct feed_job *job, const struct digested *digested,
                   struct error *err);
+/* The same for jobs of another kind: collector_count, then what goes to collector->spill, then collector_advance. */
+void collector_count(struct collector *collector, const struct feed_job *job, const struct counts *counts,
+                     const struct missing *missing);
+int collector_advance(struct collector *collector, const struct feed_job *job, struct error *err);
 /* Makes everything so far durable. */
 int collector_save(struct collector *collector, struct error *err);
 void collector_close(struct collector *collector); /* closes the extent; fine if none is open */

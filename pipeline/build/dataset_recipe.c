@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/clean/filter.h"
+#include "pipeline/clean/near.h"
 #include "pipeline/input/article.h"
 
 #include <inttypes.h>
@@ -26,6 +27,8 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
                                       .text_key = settings->text_key,
                                       .id_key = settings->id_key,
                                       .limit = settings->limit,
+                                      .drop_duplicates = settings->duplicates == DUPLICATES_DROP,
+                                      .near_duplicates = settings->near_duplicates,
                                       .salvage = settings->salvage,
                                       .cased = settings->cased,
                                       .profile = (enum profile)settings->profile,
@@ -44,10 +47,20 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
         recipe->strip_accents = settings->accents == ACCENTS_STRIP;
 }
 
+int dataset_recipe_check(const struct dataset_recipe *recipe, struct error *err)
+{
+    if (recipe->near_duplicates == 0 || recipe->near_duplicates >= NEAR_LEAST)
+        return 0;
+    fail(err, ERR_USAGE, "--near-duplicates %g is less than %g", recipe->near_duplicates / (double)MILLION,
+         NEAR_LEAST / (double)MILLION);
+    return hint(err, "0.8 is usual; documents of equal text only: --duplicates drop");
+}
+
 int dataset_recipe_make(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe,
                         struct error *err)
 {
     dataset_recipe_make_words(settings, english, recipe);
+    TRY(dataset_recipe_check(recipe, err));
     recipe->length_count = settings->seq.count;
     recipe->mask_prob = settings->mask_prob;
     recipe->short_seq_prob = settings->short_seq_prob;
@@ -58,7 +71,6 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
     recipe->shard_bytes = settings->shard_bytes;
     recipe->pairs = (enum pair_kind)settings->pairs;
     recipe->packed = settings->pack;
-    recipe->drop_duplicates = settings->duplicates == DUPLICATES_DROP;
     recipe->masking = (enum mask_kind)settings->masking;
     recipe->compat = (enum compat)settings->compat;
     if (recipe->learned)
@@ -82,6 +94,17 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
                         recipe->predictions[i], recipe->seq[i]);
     }
     return 0;
+}
+
+void dataset_recipe_take_inputs(struct dataset_recipe *recipe, const struct inputs *inputs)
+{
+    recipe->lang = inputs->lang;
+    recipe->languages = inputs->named;
+    recipe->forms = inputs->forms;
+    recipe->filters = inputs->filters;
+    if (encoding_converts(&inputs->encoding) || inputs->encoding.lossy)
+        recipe->encoding = inputs->encoding.name;
+    recipe->iconv = encoding_library(&inputs->encoding);
 }
 
 struct tokenizer_options dataset_recipe_words(const struct dataset_recipe *recipe)
@@ -146,6 +169,8 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     filters_identify(recipe->filters, object);
     if (recipe->drop_duplicates)
         json_object_set_new(object, "duplicates", json_string("drop"));
+    if (recipe->near_duplicates > 0)
+        put_number(object, "near-duplicates", recipe->near_duplicates);
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
     if (recipe->templates_bytes > 0)
@@ -183,7 +208,7 @@ const char *const keep_names[] = {"headings", "lists", "prose-lists", "pre", "ca
 const char *const drop_names[] = {"disambiguation", "lists", "stubs"};
 
 /* Options whose JSON values are whole millionths or bits. */
-static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid"};
+static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid", "near-duplicates"};
 static const struct {
     const char *option, *const *names;
     size_t count;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "pipeline/parts/counts.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/input/split.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "shards/masking.h"
@@ -32,6 +33,7 @@ struct dataset_recipe {
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
     bool drop_duplicates;
+    uint32_t near_duplicates;      /* millionths; 0: they are kept */
     const struct filters *filters; /* of the inputs; NULL: none */
     const char *lang;              /* the code of --lang; NULL or "": none */
     const char *languages;         /* as in struct inputs, or NULL */
@@ -58,8 +60,14 @@ struct dataset_recipe {
 int dataset_recipe_make(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe,
                         struct error *err);
 
-/* For `dsdata vocab`: only what affects words and vocabulary. */
+/* For `dsdata vocab` and `extract`: only what affects documents, words and vocabulary. */
 void dataset_recipe_make_words(const struct dsdata_settings *settings, bool english, struct dataset_recipe *recipe);
+
+/* ERR_USAGE: a --near-duplicates that is too low. */
+int dataset_recipe_check(const struct dataset_recipe *recipe, struct error *err);
+
+/* What is known from the inputs: languages, forms, encoding, filters. */
+void dataset_recipe_take_inputs(struct dataset_recipe *recipe, const struct inputs *inputs);
 
 /* How the recipe cuts text into words. */
 struct tokenizer_options dataset_recipe_words(const struct dataset_recipe *recipe);

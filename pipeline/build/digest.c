@@ -1,7 +1,7 @@
 #include "pipeline/build/digest.h"
 
 #include "base/mem.h"
-#include "pipeline/build/duplicates.h"
+#include "pipeline/build/repeats.h"
 #include "pipeline/pairs/pairs.h"
 
 #include <assert.h>
@@ -18,6 +18,8 @@ struct digest {
     struct shard_layout layouts[OPT_NUMBERS_MAX];
     struct sample samples[OPT_NUMBERS_MAX]; /* scratch for each layout */
     struct mask_rules rules[OPT_NUMBERS_MAX];
+    struct near_rules near;
+    struct gram_scratch grams;
     uint64_t *continues; /* for the rules; NULL if masking is by token */
 };
 
@@ -28,6 +30,10 @@ struct digest *digest_open(const struct digest_options *options)
     struct digest *digest = mem_clear(1, sizeof *digest);
     digest->options = *options;
     digest->reader = article_open();
+    if (options->only_notes) {
+        digest->near = near_rules(recipe->near_duplicates > 0 ? recipe->near_duplicates : NEAR_LEAST);
+        return digest;
+    }
     digest->tokenizer = tokenizer_state_open(options->tokenizer);
     if (recipe->masking == MASKS_WHOLE_WORD)
         digest->continues = mask_continues(vocab->pieces, vocab->count);
@@ -50,6 +56,7 @@ void digest_close(struct digest *digest)
     if (!digest)
         return;
     article_close(digest->reader);
+    gram_scratch_release(&digest->grams);
     tokenizer_state_close(digest->tokenizer);
     sentences_release(&digest->sentences);
     ids_release(&digest->ids);
@@ -111,20 +118,37 @@ static bool add_document(struct digest *digest, const struct article_options *op
     return true;
 }
 
-/* Records the hash of a document's text; false if the text duplicates an earlier one's and is to be dropped. */
-static bool note_text(struct digest *digest, const struct group *group, size_t index, const struct article *article,
-                      struct digested *digested)
+/* The notes of the pass that looks for repeated documents. */
+static void note_for_repeats(struct digest *digest, const struct sample_key *entry, struct str text,
+                             struct digested *digested)
+{
+    const struct dataset_recipe *recipe = digest->options.recipe;
+    if (recipe->drop_duplicates)
+        buf_add(&digested->samples[0], entry, sizeof *entry);
+    if (recipe->near_duplicates == 0)
+        return;
+    const struct grams grams = grams_of(&digest->grams, text, NEAR_WORDS);
+    struct sketched sketched = {.document = *entry};
+    if (grams.count == 0)
+        return;
+    near_sketch_make(&digest->near, grams, &sketched.sketch);
+    buf_add(&digested->samples[1], &sketched, offsetof(struct sketched, sketch) + near_sketch_bytes(&digest->near));
+}
+
+/* Notes a document's text; returns its fate, PAGE_KEPT unless it repeats an earlier one and is to be dropped. */
+static enum page_fate note_text(struct digest *digest, const struct group *group, size_t index,
+                                const struct article *article, struct digested *digested)
 {
     const struct digest_options *options = &digest->options;
-    const struct sample_key entry = {.key = article_hash(digest->reader, article),
-                                     .file = group->file,
-                                     .window = group->window,
-                                     .part = group->part,
-                                     .index = (uint32_t)index};
-    if (options->duplicates)
-        return !duplicates_is_later(options->duplicates, &entry);
-    buf_add(&digested->samples[options->only_hashes ? 0 : 2 * options->recipe->length_count], &entry, sizeof entry);
-    return true;
+    const struct sample_key entry = repeats_key(group, index, article_hash(digest->reader, article));
+    if (options->only_notes) {
+        note_for_repeats(digest, &entry, article->text, digested);
+        return PAGE_KEPT;
+    }
+    const enum page_fate fate = options->repeats ? repeats_judge(options->repeats, &entry) : PAGE_KEPT;
+    if (fate == PAGE_KEPT)
+        buf_add(&digested->samples[2 * options->recipe->length_count], &entry, sizeof entry);
+    return fate;
 }
 
 static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
@@ -137,16 +161,16 @@ static void read_documents(struct digest *digest, const struct article_options *
         struct article article;
         counts->input_bytes += group->records[i].size;
         article_read(digest->reader, options, group, i, &article);
-        if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, digested))
-            article.fate = PAGE_DUPLICATE;
-        if (digest->options.only_hashes)
+        if (article.fate == PAGE_KEPT)
+            article.fate = note_text(digest, group, i, &article, digested);
+        if (digest->options.only_notes)
             continue;
         if (article.fate == PAGE_KEPT && !add_document(digest, options, &article, counts))
             article.fate = PAGE_EMPTY;
         article_count(digest->reader, &article, counts, &digested->missing);
     }
     /* Every record of the group has one fate. */
-    assert(digest->options.only_hashes || counts_pages(counts) == group->record_count + group->oversize + group->cut);
+    assert(digest->options.only_notes || counts_pages(counts) == group->record_count + group->oversize + group->cut);
 }
 
 /* Writes segment A, with [SEP] between its documents if it is packed. Returns the end of what was written. */
@@ -278,7 +302,7 @@ void digest_group(struct digest *digest, const struct article_options *article, 
     const struct dataset_recipe *recipe = digest->options.recipe;
     digested_reset(digested);
     read_documents(digest, article, group, digested);
-    for (size_t length = 0; !digest->options.only_hashes && length < recipe->length_count; length++)
+    for (size_t length = 0; !digest->options.only_notes && length < recipe->length_count; length++)
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
             make_samples(digest, group, length, copy, digested);
 }

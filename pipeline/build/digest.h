@@ -19,15 +19,15 @@ struct digested {
 void digested_reset(struct digested *digested);
 void digested_release(struct digested *digested);
 
-struct duplicates;
+struct repeats;
 
 struct digest_options {
     const struct dataset_recipe *recipe;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
-    const struct duplicates *duplicates; /* to be dropped; or NULL */
-    bool only_hashes;                    /* only hashes of documents, in set 0; else they are in the set after those of
-                                          * samples */
+    const struct repeats *repeats; /* to be dropped; or NULL */
+    bool only_notes; /* only what finds repeated documents: the sets of repeats.h. Vocabulary and tokenizer may be NULL.
+                      * Else hashes of documents are in the set after those of samples */
 };
 
 /* Scratch of one thread. */

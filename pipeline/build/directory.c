@@ -1,6 +1,7 @@
 #include "pipeline/build/directory.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "pipeline/build/dataset_recipe.h"
@@ -106,6 +107,23 @@ int directory_look(const char *directory, const json_t *identity, struct journal
     if (empty < 0)
         return -1;
     return empty ? DIRECTORY_NEW : refuse_foreign(directory, err);
+}
+
+int directory_inputs(const struct inputs *inputs, json_t **list, struct error *err)
+{
+    char text[17];
+    *list = json_array();
+    for (size_t i = 0; i < inputs->count; i++) {
+        uint64_t fingerprint = 0;
+        if (inputs_fingerprint(inputs, i, &fingerprint, err) < 0) {
+            json_decref(*list);
+            return -1;
+        }
+        json_array_append_new(*list, json_pack("{si sI ss}", "kind", (int)dump_kind(inputs->dumps[i]), "bytes",
+                                               (json_int_t)dump_stored_bytes(inputs->dumps[i]), "fingerprint",
+                                               hash_text(fingerprint, text)));
+    }
+    return 0;
 }
 
 /* 1, 0, < 0. */

@@ -5,6 +5,7 @@
 #define PIPELINE_BUILD_DIRECTORY_H
 
 #include "base/error.h"
+#include "pipeline/input/inputs.h"
 #include "pipeline/store/journal.h"
 
 enum directory_state {
@@ -16,6 +17,9 @@ enum directory_state {
 /* ERR_USAGE: a directory that is not empty and not ours, or not a directory; ERR_MISMATCH: a build of another identity,
  * with the differences. Returns an enum directory_state, or < 0. */
 int directory_look(const char *directory, const json_t *identity, struct journal *journal, struct error *err);
+
+/* The inputs of an identity, a new reference. */
+int directory_inputs(const struct inputs *inputs, json_t **list, struct error *err);
 
 /* For use before the lock is taken, because that writes: ERR_USAGE if the directory is not empty and holds nothing of
  * ours. */

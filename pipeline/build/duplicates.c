@@ -7,8 +7,7 @@
 
 #define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* sorts after the names of all extents; see spill_remove_all */
 
-/* Compares places: < 0, 0, > 0 if `a` is before, equal to, after `b`. */
-static int compare_places(const struct sample_key *a, const struct sample_key *b)
+int compare_places(const struct sample_key *a, const struct sample_key *b)
 {
     const uint32_t left[] = {a->file, a->window, a->part, a->index};
     const uint32_t right[] = {b->file, b->window, b->part, b->index};
@@ -67,23 +66,17 @@ int duplicates_count(const struct extents *extents, const struct spill_set *sets
     return result;
 }
 
-int duplicates_list(const struct extents *extents, const struct spill_set *set, uint64_t load_bytes_max,
-                    struct error *err)
+int duplicates_list(const struct spills *spills, uint64_t load_bytes_max, struct error *err)
 {
-    struct seal_extent *items;
-    const struct spills spills = extents_spills(extents, set, 1, &items);
     struct file list = FILE_CLOSED;
-    char *path = path_join(extents->directory, LIST_NAME);
+    char *path = path_join(spills->directory, LIST_NAME);
     uint64_t later;
     int result = file_create(&list, path, err);
     if (result == 0)
-        result = find(&spills, 0, load_bytes_max, &list, &later, err);
+        result = find(spills, 0, load_bytes_max, &list, &later, err);
     if (result == 0)
         result = file_commit(&list, err);
-    for (size_t i = extents->count; result == 0 && i-- > 0;)
-        result = spill_remove(extents->directory, items[i].extent, err);
     file_close(&list);
-    mem_free(items);
     mem_free(path);
     return result;
 }

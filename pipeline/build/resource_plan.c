@@ -3,6 +3,7 @@
 #include "base/cores.h"
 #include "base/random.h"
 #include "pipeline/build/digest.h"
+#include "pipeline/build/repeats.h"
 #include "pipeline/store/spill.h"
 
 #define MIB (1ull << 20)
@@ -100,7 +101,12 @@ int resource_plan_make(const struct dsdata_settings *settings, const struct inpu
     }
     const uint64_t hashes = plan->xml_bytes / XML_PER_DOCUMENT * sizeof(struct sample_key);
     plan->bucket_bits[2 * recipe->length_count] = bucket_bits(plan, hashes, HASH_BUCKETS_MAX);
+    struct spill_set notes[REPEATS_SETS];
+    repeats_sets(recipe, 0, notes);
+    const uint64_t sketches = plan->xml_bytes / XML_PER_DOCUMENT * notes[1].entry_bytes; /* gone when samples come */
     plan->disk_bytes = 2 * plan->dataset_bytes + hashes;
+    if (recipe->near_duplicates > 0 && plan->disk_bytes < hashes + sketches)
+        plan->disk_bytes = hashes + sketches;
     if (recipe->limit == 0 && plan->dataset_bytes / recipe->shard_bytes > SHARDS_MAX) {
         fail(err, ERR_USAGE, "these inputs would give about %llu shards, more than a manifest can name safely",
              (unsigned long long)(plan->dataset_bytes / recipe->shard_bytes));

@@ -44,6 +44,7 @@ struct dsdata_settings {
     uint64_t min_words, max_words;          /* of a document; 0: no bound */
     const char *only_lang;                  /* codes of languages; NULL: any */
     int duplicates;                         /* enum duplicate_choice */
+    uint32_t near_duplicates;               /* millionths; 0: they are kept */
     const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */
     const char *vocab;                      /* NULL: learn one */
     const char *check;                      /* vocab: examine this one instead */

@@ -12,7 +12,7 @@
 
 enum journal_stage {
     JOURNAL_VOCABULARY, /* the vocabulary is not ready yet */
-    JOURNAL_HASHING,    /* --duplicates drop: the extents hold the documents' hashes */
+    JOURNAL_HASHING,    /* the extents hold notes about repeated documents (build/repeats.h) */
     JOURNAL_READING,    /* the extents say how far */
     JOURNAL_SEALING,    /* all input is in the spills */
 };

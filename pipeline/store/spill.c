@@ -68,7 +68,8 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     memcpy(spill->sets, sets, set_count * sizeof *sets);
     for (size_t set = 0; set < set_count; set++) {
         assert(buckets_of(spill, set) <= SPILL_BUCKETS_MAX);
-        assert(sets[set].entry_bytes >= sizeof(uint64_t)); /* an entry begins with its key */
+        assert(sets[set].entry_bytes == 1 || sets[set].entry_bytes >= sizeof(uint64_t));
+            /* text, or keys */ /* an entry begins with its key */
         spill->buckets[set] = mem_clear(buckets_of(spill, set), sizeof *spill->buckets[set]);
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;
@@ -118,6 +119,15 @@ int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes
             TRY(flush(spill, bucket, err));
     }
     return 0;
+}
+
+int spill_add_text(struct spill *spill, size_t set, uint32_t number, struct str text, struct error *err)
+{
+    assert(set < spill->set_count && number < buckets_of(spill, set) && spill->sets[set].entry_bytes == 1);
+    struct spill_bucket *bucket = &spill->buckets[set][number];
+    buf_add_str(&bucket->buffer, text);
+    bucket->bytes += text.size;
+    return bucket->buffer.size >= BUFFER_BYTES ? flush(spill, bucket, err) : 0;
 }
 
 int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err)

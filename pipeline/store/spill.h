@@ -53,6 +53,8 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
                size_t set_count, const uint64_t *bytes, struct error *err);
 /* `entries` is a whole number of entries of the set. */
 int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes, struct error *err);
+/* Bytes for one bucket of a set whose entries are single bytes: they stay in their order. */
+int spill_add_text(struct spill *spill, size_t set, uint32_t bucket, struct str text, struct error *err);
 /* Writes and syncs everything, then fills bytes[] as spill_open takes them (spill_bucket_count of them). */
 int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err);
 size_t spill_bucket_count(const struct spill_set *sets, size_t set_count);

@@ -1,176 +1,69 @@
-/* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's,
- * printing instead of digesting. */
+/* dsdata extract: inputs → plain text on standard output or in files, in the order of the inputs. The same belt as
+ * build's, writing text instead of digesting it. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/parts/account.h"
-#include "pipeline/parts/dsdata_settings.h"
-#include "pipeline/input/feed.h"
-#include "pipeline/build/resource_plan.h"
+#include "pipeline/build/directory.h"
 #include "pipeline/build/template_pass.h"
 #include "pipeline/verbs/explain.h"
+#include "pipeline/verbs/extract_names.h"
+#include "pipeline/verbs/extract_work.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Scratch of one thread. */
-struct extractor {
-    struct article_reader *reader;
-    struct sentences sentences;
-};
-
 struct extraction {
     struct feed feed; /* first: see feed.h */
-    const struct dsdata_settings *settings;
+    struct dsdata_settings *settings;
+    struct opt_paths bare;
+    struct extract_names names;
+    struct extract_work work;
     struct inputs inputs;
+    struct resource_plan plan;
+    struct dataset_recipe recipe; /* what decides about documents */
+    struct repeats repeats;       /* to be dropped */
+    struct extract_form form;
     struct counts counts;
     struct missing missing;
+    double started; /* clock */
 };
 
-struct job {
-    struct feed_job feed; /* first */
-    struct buf out;
-    struct counts counts;
-    struct missing missing;
-};
-
-/* The URL of a wiki's page as MediaWiki forms it: blanks as '_', characters reserved by RFC 3986 escaped. */
-static void add_url(const struct siteinfo *siteinfo, struct str title, struct buf *out)
+static void extract_job(const void *context, void *worker, void *job)
 {
-    static const char plain[] = "-_.~!$()*,;:@/";
-    struct str base = siteinfo->base;
-    while (base.size > 0 && base.data[base.size - 1] != '/')
-        base.size--;
-    if (base.size == 0 || title.size == 0)
-        return;
-    buf_add_str(out, base);
-    for (size_t i = 0; i < title.size; i++) {
-        const unsigned char c = (unsigned char)title.data[i];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (letter || (c && strchr(plain, c)))
-            buf_add_byte(out, (char)c);
-        else if (c == ' ')
-            buf_add_byte(out, '_');
-        else
-            buf_addf(out, "%%%02X", c);
-    }
-}
-
-static void set_text(json_t *object, const char *key, struct str text)
-{
-    if (text.size > 0)
-        json_object_set_new(object, key, json_stringn(text.data, text.size));
-}
-
-static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
-{
-    struct buf url = {0};
-    json_t *object =
-        json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
-                  article->title.data, article->title.size, "text", article->text.data, article->text.size);
-    add_url(inputs->articles[file].siteinfo, article->title, &url);
-    set_text(object, "source_id", article->source_id);
-    set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
-    set_text(object, "timestamp", article->timestamp);
-    set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
-    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (line) {
-        buf_add_text(out, line);
-        buf_add_byte(out, '\n');
-    }
-    free(line);
-    json_decref(object);
-    buf_release(&url);
-}
-
-static void add_sentences(struct extractor *extractor, const struct article_options *options,
-                          const struct article *article, struct buf *out)
-{
-    article_sentences(options, article, &extractor->sentences);
-    for (size_t i = 0; i < extractor->sentences.count; i++) {
-        buf_add_str(out, extractor->sentences.items[i]);
-        buf_add_byte(out, '\n');
-    }
-    if (extractor->sentences.count > 0)
-        buf_add_byte(out, '\n');
-}
-
-static void extract_group(const void *context, void *worker, void *slot)
-{
-    const struct extraction *extraction = context;
-    struct extractor *extractor = worker;
-    struct job *job = slot;
-    buf_reset(&job->out);
-    job->counts = (struct counts){0};
-    missing_reset(&job->missing);
-    struct group *group = &job->feed.group;
-    const struct article_options *options = &extraction->inputs.articles[job->feed.file];
-    article_count_group(options, group, &job->counts, &job->missing);
-    for (size_t i = 0; i < group->record_count; i++) {
-        struct article article;
-        article_read(extractor->reader, options, group, i, &article);
-        article_count(extractor->reader, &article, &job->counts, &job->missing);
-        job->counts.text_bytes += article.text.size;
-        if (article.fate != PAGE_KEPT)
-            continue;
-        if (extraction->settings->format == EXTRACT_JSONL)
-            add_json(&job->out, &extraction->inputs, job->feed.file, &article);
-        else
-            add_sentences(extractor, options, &article, &job->out);
-    }
+    (void)context;
+    extract_group(worker, job);
 }
 
 static int print(void *context, void *slot, struct error *err)
 {
     struct extraction *extraction = context;
-    struct job *job = slot;
+    struct extract_job *job = slot;
     counts_add(&extraction->counts, &job->counts);
     missing_merge(&extraction->missing, &job->missing);
-    if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
+    const struct buf *out = &job->files[0];
+    if (out->size > 0 && fwrite(out->data, 1, out->size, stdout) != out->size)
         return output_failed(err);
     return BELT_NEXT;
 }
 
-static void release_job(void *slot)
+static int run_to_stream(struct extraction *extraction, struct error *err)
 {
-    struct job *job = slot;
-    feed_job_release(&job->feed);
-    missing_release(&job->missing);
-    buf_release(&job->out);
-}
-
-static void *open_extractor(const void *options)
-{
-    (void)options;
-    struct extractor *extractor = mem_clear(1, sizeof *extractor);
-    extractor->reader = article_open();
-    return extractor;
-}
-
-static void close_extractor(void *worker)
-{
-    struct extractor *extractor = worker;
-    article_close(extractor->reader);
-    sentences_release(&extractor->sentences);
-    mem_free(extractor);
-}
-
-static int run(struct extraction *extraction, const struct resource_plan *plan, struct error *err)
-{
-    static const struct feed_work work = {.work_name = "extract",
-                                          .end_name = "print",
-                                          .work = extract_group,
-                                          .end = print,
-                                          .job_size = sizeof(struct job),
-                                          .job_release = release_job,
-                                          .worker_open = open_extractor,
-                                          .worker_close = close_extractor};
+    const struct feed_work work = {.work_name = "extract",
+                                   .end_name = "print",
+                                   .work = extract_job,
+                                   .end = print,
+                                   .job_size = sizeof(struct extract_job),
+                                   .job_release = extract_job_release,
+                                   .worker_open = extractor_open,
+                                   .worker_close = extractor_close,
+                                   .worker_options = &extraction->form};
     extraction->feed = feed_whole(&extraction->inputs, extraction->settings->limit);
     feed_open(&extraction->feed, &work);
-    int result = feed_run(&extraction->feed, plan->depth, plan->threads, NULL, err);
+    int result = feed_run(&extraction->feed, extraction->plan.depth, extraction->plan.threads, NULL, err);
     feed_close(&extraction->feed);
     if (result == 0 && fflush(stdout) != 0)
         result = output_failed(err);
@@ -196,22 +89,63 @@ static void say_holes(const struct extraction *extraction)
     buf_release(&sentences);
 }
 
-/* The text has standard output, so what is said about it goes to the other one, with --json as one object too. */
-static void report(const struct extraction *extraction)
+static uint64_t bytes_written(const struct extraction *extraction)
+{
+    uint64_t sum = 0;
+    struct error ignored;
+    for (uint32_t i = 0; extraction->names.whole && i < extraction->names.count; i++) {
+        struct file file;
+        if (file_open_read(&file, extraction->names.paths[i], &ignored) < 0)
+            continue;
+        const int64_t bytes = file_size(&file, &ignored);
+        sum += bytes > 0 ? (uint64_t)bytes : 0;
+        file_close(&file);
+    }
+    return sum;
+}
+
+static void say_done(const struct extraction *extraction)
+{
+    char time[32], bytes[32], threads[56], files[56];
+    const double seconds = extraction->work.facts.earlier_seconds + clock_now() - extraction->started;
+    log_say("done in %s on %s   %s   %s", format_seconds(seconds, time),
+            format_counted(extraction->plan.threads, "thread", threads), extraction->names.paths[0],
+            format_bytes(bytes_written(extraction), bytes));
+    if (extraction->names.count > 1)
+        log_say("files      %s, the last %s", format_counted(extraction->names.count, "file", files),
+                extraction->names.paths[extraction->names.count - 1]);
+}
+
+/* The command that comes next: with --out a build of what was written. */
+static struct buf next_command(const struct extraction *extraction)
+{
+    const struct extract_names *names = &extraction->names;
+    if (!names->whole)
+        return settings_command(extraction->settings, "build", " out files format limit json force ");
+    struct buf next = {0};
+    buf_addf(&next, "dsdata build %s", extraction->settings->format == EXTRACT_JSONL ? "--jsonl" : "--text");
+    for (uint32_t i = 0; i < names->count; i++)
+        command_path(&next, names->paths[i]);
+    buf_text(&next);
+    return next;
+}
+
+static void report_json(const struct extraction *extraction)
 {
     const struct counts *counts = &extraction->counts;
-    char bytes[32];
-    if (!extraction->settings->json) {
-        account_say(counts, &extraction->missing, inputs_of_pages(&extraction->inputs));
-        log_say("text       %s", format_bytes(counts->text_bytes, bytes));
-        say_holes(extraction);
-        return;
-    }
+    const struct extract_names *names = &extraction->names;
     json_t *object = json_pack("{sI sI sI}", "documents", (json_int_t)counts->pages[PAGE_KEPT], "read",
                                (json_int_t)counts_pages(counts), "text_bytes", (json_int_t)counts->text_bytes);
     account_json(counts, &extraction->missing, object);
-    if (!inputs_pipe(&extraction->inputs)) {
-        struct buf next = settings_command(extraction->settings, "build", " out format limit json ");
+    if (names->whole) {
+        json_t *files = json_array();
+        for (uint32_t i = 0; i < names->count; i++)
+            json_array_append_new(files, json_name(names->paths[i]));
+        json_object_set_new(object, "files", files);
+        json_object_set_new(object, "bytes", json_integer((json_int_t)bytes_written(extraction)));
+    }
+    if (!inputs_pipe(&extraction->inputs) || names->whole) {
+        struct buf next = next_command(extraction);
         json_object_set_new(object, "next", json_name(buf_text(&next)));
         buf_release(&next);
     }
@@ -221,32 +155,124 @@ static void report(const struct extraction *extraction)
     json_decref(object);
 }
 
+/* The text may have standard output, so what is said about it goes to the other one, with --json as one object too. */
+static void report(const struct extraction *extraction)
+{
+    const struct counts *counts = &extraction->counts;
+    char bytes[32];
+    if (extraction->settings->json) {
+        report_json(extraction);
+        return;
+    }
+    if (extraction->names.whole && counts->pages[PAGE_KEPT] > 0)
+        say_done(extraction);
+    account_say(counts, &extraction->missing, inputs_of_pages(&extraction->inputs));
+    log_say("text       %s", format_bytes(counts->text_bytes, bytes));
+    say_holes(extraction);
+}
+
+/* What decides the bytes of the output, as directory.h has it. */
+static int make_identity(const struct extraction *extraction, json_t **identity, struct error *err)
+{
+    json_t *inputs, *recipe = dataset_recipe_json(&extraction->recipe);
+    if (directory_inputs(&extraction->inputs, &inputs, err) < 0) {
+        json_decref(recipe);
+        return -1;
+    }
+    json_object_set_new(recipe, "format", json_integer(extraction->settings->format));
+    json_object_set_new(recipe, "files", json_integer(extraction->names.count));
+    json_object_set_new(recipe, "compression", json_integer((json_int_t)extraction->names.packing));
+    *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary", "none", "recipe", recipe);
+    return 0;
+}
+
+/* Standard input that is read twice is stored. */
+static int open_folder(struct extraction *extraction, struct error *err)
+{
+    struct extract_work *work = &extraction->work;
+    const struct dsdata_settings *settings = extraction->settings;
+    const bool repeats = repeats_wanted(&extraction->recipe);
+    const bool explains = settings->explain != NULL;
+    if ((!extraction->names.whole || explains) && !repeats)
+        return 0;
+    if (!explains)
+        TRY(extract_names_check(&extraction->names, settings, extraction->bare, err));
+    TRY(extract_work_open(work, explains ? NULL : extraction->names.folder, err));
+    if (!repeats || !inputs_ask_for_pipe(settings, extraction->bare))
+        return 0;
+    TRY(spool_take(&work->spool, work->folder, err));
+    extraction->settings->spool = work->spool.path;
+    return 0;
+}
+
+static int prepare(struct extraction *extraction, struct error *err)
+{
+    struct dsdata_settings *settings = extraction->settings;
+    dataset_recipe_make_words(settings, true, &extraction->recipe);
+    TRY(dataset_recipe_check(&extraction->recipe, err));
+    TRY(extract_names_make(&extraction->names, settings, extraction->bare, err));
+    TRY(open_folder(extraction, err));
+    TRY(inputs_open(&extraction->inputs, settings, extraction->bare, err));
+    inputs_say_guesses(&extraction->inputs);
+    inputs_warn(settings, &extraction->inputs);
+    if (!settings->explain) /* which is of one page, whatever follows */
+        TRY(template_pass_run(settings, &extraction->inputs, err));
+    TRY(resource_plan_threads(settings, &extraction->inputs, &extraction->plan, err));
+    dataset_recipe_take_inputs(&extraction->recipe, &extraction->inputs);
+    memcpy(extraction->recipe.templates, extraction->inputs.templates_hash, sizeof extraction->recipe.templates);
+    extraction->form = (struct extract_form){.inputs = &extraction->inputs,
+                                             .repeats = &extraction->repeats,
+                                             .format = settings->format,
+                                             .files = extraction->names.count,
+                                             .packing = extraction->names.packing};
+    return 0;
+}
+
+/* Claims the files of --out, and finds documents that repeat others. */
+static int begin(struct extraction *extraction, struct error *err)
+{
+    struct extract_work *work = &extraction->work;
+    if (work->folder && !work->temporary) {
+        json_t *identity;
+        TRY(make_identity(extraction, &identity, err));
+        TRY(extract_work_begin(work, identity, &extraction->inputs, err));
+    }
+    return repeats_wanted(&extraction->recipe) ? extract_work_repeats(work, &extraction->inputs, &extraction->recipe,
+                                                                      &extraction->plan, &extraction->repeats, err)
+                                               : 0;
+}
+
+static int run(struct extraction *extraction, struct error *err)
+{
+    TRY(prepare(extraction, err));
+    TRY(begin(extraction, err));
+    if (extraction->settings->explain)
+        return explain(extraction->settings, &extraction->inputs, &extraction->plan, &extraction->repeats, err);
+    TRY(extraction->names.whole
+            ? extract_work_write(&extraction->work, &extraction->form, &extraction->recipe, &extraction->plan,
+                                 extraction->names.paths, &extraction->counts, &extraction->missing, err)
+            : run_to_stream(extraction, err));
+    const bool nothing = extraction->counts.pages[PAGE_KEPT] == 0;
+    const int result = nothing ? inputs_gave_nothing(&extraction->inputs, &extraction->counts, err) : 0;
+    report(extraction);
+    if (result == 0 && (!inputs_pipe(&extraction->inputs) || extraction->names.whole) && !extraction->settings->json)
+        say_next(next_command(extraction).data);
+    return result;
+}
+
 int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
 {
-    struct extraction extraction = {.settings = settings};
-    struct resource_plan plan;
+    struct extraction extraction = {
+        .settings = settings, .bare = bare, .work = {.lock.fd = -1, .spool.lock.fd = -1}, .started = clock_now()};
     stop_on_signals();
-    int result = inputs_open(&extraction.inputs, settings, bare, err);
-    if (result == 0) {
-        inputs_say_guesses(&extraction.inputs);
-        inputs_warn(settings, &extraction.inputs);
-        if (!extraction.settings->explain) /* which is of one page, whatever follows */
-            result = template_pass_run(extraction.settings, &extraction.inputs, err);
-    }
-    if (result == 0) {
-        result = resource_plan_threads(settings, &extraction.inputs, &plan, err);
-    }
-    const bool explains = extraction.settings->explain != NULL;
-    if (result == 0)
-        result = explains ? explain(extraction.settings, &extraction.inputs, &plan, err) : run(&extraction, &plan, err);
-    if (result == 0 && !explains) {
-        if (extraction.counts.pages[PAGE_KEPT] == 0)
-            result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
-        report(&extraction);
-        if (result == 0 && !inputs_pipe(&extraction.inputs) && !extraction.settings->json)
-            say_next(settings_command(extraction.settings, "build", " out format limit ").data);
-    }
+    const int result = run(&extraction, err);
+    const bool nothing = result < 0 && err->kind == ERR_INPUT && extraction.counts.pages[PAGE_KEPT] == 0;
+    if (result < 0 && err->kind == ERR_STOPPED && extraction.work.folder && !extraction.work.temporary)
+        hint_command(err, "what was done is safe in %s; the same command continues from there", extraction.work.folder);
+    repeats_close(&extraction.repeats);
+    extract_work_close(&extraction.work, result == 0 || nothing);
     missing_release(&extraction.missing);
     inputs_close(&extraction.inputs);
+    extract_names_release(&extraction.names);
     return result;
 }

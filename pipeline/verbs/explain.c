@@ -19,6 +19,7 @@ struct finder {
 struct explanation {
     struct feed feed; /* first: see feed.h */
     const struct inputs *inputs;
+    const struct repeats *repeats;
     struct str title; /* as in the dump, except perhaps for its first letter */
     bool found;
 };
@@ -74,7 +75,8 @@ static int print(void *context, void *slot, struct error *err)
     if (job->index == NOT_HERE)
         return BELT_NEXT;
     struct buf out = {0};
-    explain_page(&explanation->inputs->articles[job->feed.file], &job->feed.group, job->index, &out);
+    explain_page(&explanation->inputs->articles[job->feed.file], explanation->repeats, &job->feed.group, job->index,
+                 &out);
     const bool failed = fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0;
     buf_release(&out);
     explanation->found = true;
@@ -128,14 +130,16 @@ static bool any_dump(const struct inputs *inputs)
 }
 
 int explain(const struct dsdata_settings *settings, const struct inputs *inputs, const struct resource_plan *plan,
-            struct error *err)
+            const struct repeats *repeats, struct error *err)
 {
     char *typed = mem_copy_text(settings->explain);
     for (char *at = typed; *at; at++)
         if (*at == '_')
             *at = ' ';
-    struct explanation explanation = {
-        .feed = feed_whole(inputs, settings->limit), .inputs = inputs, .title = str_trim(str_of(typed))};
+    struct explanation explanation = {.feed = feed_whole(inputs, settings->limit),
+                                      .inputs = inputs,
+                                      .repeats = repeats,
+                                      .title = str_trim(str_of(typed))};
     int result = 0;
     if (settings_given(settings, "format"))
         result = fail(err, ERR_USAGE, "--explain and --format exclude each other: an explanation has its own format");

@@ -246,7 +246,8 @@ static void add_wikitext(struct screen *screen, const struct page *page, const s
     buf_add_text(&screen->out, str_ends(buf_str(&screen->out), STR("\n")) ? "" : "\n");
 }
 
-void explain_page(const struct article_options *options, struct group *group, size_t index, struct buf *out)
+void explain_page(const struct article_options *options, const struct repeats *repeats, struct group *group,
+                  size_t index, struct buf *out)
 {
     struct screen screen = {.out = *out, .colours = output_colours()};
     struct trace trace = {0};
@@ -260,6 +261,10 @@ void explain_page(const struct article_options *options, struct group *group, si
     struct article article;
     struct page page;
     article_read(reader, &traced, group, index, &article);
+    if (repeats->recipe && article.fate == PAGE_KEPT) {
+        const struct sample_key document = repeats_key(group, index, article_hash(reader, &article));
+        article.fate = repeats_judge(repeats, &document);
+    }
     const struct record *record = &group->records[index];
     page_parse(parser, (struct str){group->text.data + record->offset, record->size}, &arena, &page);
 

@@ -1,0 +1,212 @@
+#include "pipeline/build/repeats.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NEAR_NAME    SPILL_NAME "/9999999999.near" /* as LIST_NAME of duplicates.c */
+#define READ_ENTRIES 4096u                         /* sketches at a time */
+
+void repeats_sets(const struct dataset_recipe *recipe, uint32_t hash_bits, struct spill_set sets[REPEATS_SETS])
+{
+    const struct near_rules rules = near_rules(recipe->near_duplicates > 0 ? recipe->near_duplicates : NEAR_LEAST);
+    sets[0] = (struct spill_set){.entry_bytes = sizeof(struct sample_key), .bucket_bits = hash_bits};
+    sets[1] = (struct spill_set){
+        .entry_bytes = (uint32_t)(offsetof(struct sketched, sketch) + near_sketch_bytes(&rules)), .bucket_bits = 0};
+}
+
+/* The sketches of all extents, in the order of their documents. */
+struct sketches {
+    const struct spills *spills;
+    uint32_t entry_bytes;
+    struct file *files; /* [spills->extent_count] */
+    uint64_t *firsts;   /* [spills->extent_count + 1] the number of the first document of each; then of all */
+};
+
+static void sketches_close(struct sketches *sketches)
+{
+    for (size_t i = 0; i < sketches->spills->extent_count; i++)
+        file_close(&sketches->files[i]);
+    mem_free(sketches->files);
+    mem_free(sketches->firsts);
+}
+
+static int sketches_open(struct sketches *sketches, const struct spills *spills, struct error *err)
+{
+    const size_t extents = spills->extent_count, bucket = 1ull << spills->sets[0].bucket_bits;
+    *sketches = (struct sketches){.spills = spills,
+                                  .entry_bytes = spills->sets[1].entry_bytes,
+                                  .files = mem_array(extents, sizeof(struct file)),
+                                  .firsts = mem_clear(extents + 1, sizeof(uint64_t))};
+    for (size_t i = 0; i < extents; i++)
+        sketches->files[i] = FILE_CLOSED;
+    for (size_t i = 0; i < extents; i++) {
+        const uint64_t bytes = spills->extents[i].bytes[bucket];
+        sketches->firsts[i + 1] = sketches->firsts[i] + bytes / sketches->entry_bytes;
+        if (bytes == 0)
+            continue;
+        char *path = spill_path(spills->directory, spills->extents[i].extent, 1, 0);
+        const int result = file_open_read(&sketches->files[i], path, err);
+        mem_free(path);
+        TRY(result);
+    }
+    if (sketches->firsts[extents] >= UINT32_MAX)
+        return fail(err, ERR_RESOURCE, "--near-duplicates: more than four billion documents");
+    return 0;
+}
+
+static int read_part(const struct sketches *sketches, size_t extent, uint64_t offset, void *out, size_t bytes,
+                     struct error *err)
+{
+    const int64_t got = file_read_at(&sketches->files[extent], out, bytes, offset, err);
+    if (got >= 0 && (size_t)got < bytes)
+        return fail_at(err, ERR_VERIFY, sketches->files[extent].path, (uint64_t)got, "shorter than the journal says");
+    return got < 0 ? -1 : 0;
+}
+
+static int read_values(void *context, uint32_t number, uint8_t values[NEAR_VALUES], struct error *err)
+{
+    const struct sketches *sketches = context;
+    size_t extent = 0, after = sketches->spills->extent_count;
+    while (after - extent > 1) { /* the last that begins at the number or before it */
+        const size_t middle = extent + (after - extent) / 2;
+        if (sketches->firsts[middle] <= number)
+            extent = middle;
+        else
+            after = middle;
+    }
+    const uint64_t at = (number - sketches->firsts[extent]) * sketches->entry_bytes;
+    return read_part(sketches, extent, at + offsetof(struct sketched, sketch.values), values, NEAR_VALUES, err);
+}
+
+/* Adds an extent's documents to the index and lists those that are similar to earlier ones. */
+static int find_in_extent(const struct sketches *sketches, size_t extent, const struct duplicates *equal,
+                          struct near_index *index, struct file *list, struct error *err)
+{
+    const size_t bytes = sketches->entry_bytes;
+    struct sketched sketched = {0};
+    char *entries = mem_array(READ_ENTRIES, bytes);
+    int result = 0;
+    for (uint64_t n = sketches->firsts[extent]; result == 0 && n < sketches->firsts[extent + 1];) {
+        const uint64_t left = sketches->firsts[extent + 1] - n, count = left < READ_ENTRIES ? left : READ_ENTRIES;
+        result = read_part(sketches, extent, (n - sketches->firsts[extent]) * bytes, entries, count * bytes, err);
+        for (uint64_t i = 0; result == 0 && i < count; i++, n++) {
+            memcpy(&sketched, entries + i * bytes, bytes);
+            if (equal->count > 0 && duplicates_is_later(equal, &sketched.document))
+                continue;
+            const int similar = near_index_add(index, (uint32_t)n, &sketched.sketch, err);
+            result = similar > 0 ? file_write(list, &sketched.document, sizeof sketched.document, err) : similar;
+        }
+        if (stop_requested())
+            result = fail(err, ERR_STOPPED, "stopped on request");
+    }
+    mem_free(entries);
+    return result;
+}
+
+static int check_room(const struct near_rules *rules, uint64_t documents, uint64_t room_bytes, struct error *err)
+{
+    char needed[32], count[32];
+    const uint64_t bytes = near_index_bytes(rules, documents);
+    if (bytes <= room_bytes)
+        return 0;
+    fail(err, ERR_RESOURCE, "--near-duplicates needs %s for the index of %s documents", format_bytes(bytes, needed),
+         format_count(documents, count));
+    return hint(err, "the same command with %lluM more of --memory continues",
+                (unsigned long long)((bytes - room_bytes) >> 20) + 1);
+}
+
+static int list_near(const struct dataset_recipe *recipe, const struct spills *spills, const struct duplicates *equal,
+                     uint64_t room_bytes, struct file *list, struct error *err)
+{
+    const struct near_rules rules = near_rules(recipe->near_duplicates);
+    struct sketches sketches;
+    struct near_index *index = NULL;
+    int result = sketches_open(&sketches, spills, err);
+    const uint64_t documents = sketches.firsts[spills->extent_count];
+    if (result == 0)
+        result = check_room(&rules, documents, room_bytes, err);
+    if (result == 0)
+        index = near_index_open(&rules, (uint32_t)documents, read_values, &sketches);
+    for (size_t i = 0; result == 0 && i < spills->extent_count; i++)
+        result = find_in_extent(&sketches, i, equal, index, list, err);
+    near_index_close(index);
+    sketches_close(&sketches);
+    return result;
+}
+
+/* The list of equal texts comes first: a document on it is not compared. */
+static int write_near(const struct dataset_recipe *recipe, const struct spills *spills, uint64_t room_bytes,
+                      struct error *err)
+{
+    struct file list = FILE_CLOSED;
+    struct duplicates equal = {0};
+    char *path = path_join(spills->directory, NEAR_NAME);
+    int result = duplicates_open(&equal, spills->directory, err);
+    if (result == 0)
+        result = file_create(&list, path, err);
+    if (result == 0)
+        result = list_near(recipe, spills, &equal, room_bytes, &list, err);
+    if (result == 0)
+        result = file_commit(&list, err);
+    file_close(&list);
+    duplicates_close(&equal);
+    mem_free(path);
+    return result;
+}
+
+int repeats_list(const struct dataset_recipe *recipe, const struct extents *extents, const struct spill_set *sets,
+                 uint64_t load_bytes_max, uint64_t room_bytes, struct error *err)
+{
+    struct seal_extent *items;
+    const struct spills spills = extents_spills(extents, sets, REPEATS_SETS, &items);
+    int result = duplicates_list(&spills, load_bytes_max, err);
+    if (result == 0 && recipe->near_duplicates > 0)
+        result = write_near(recipe, &spills, room_bytes, err);
+    for (size_t i = extents->count; result == 0 && i-- > 0;)
+        result = spill_remove(extents->directory, items[i].extent, err);
+    mem_free(items);
+    return result;
+}
+
+int repeats_open(struct repeats *repeats, const struct dataset_recipe *recipe, const char *directory, struct error *err)
+{
+    *repeats = (struct repeats){.recipe = recipe};
+    TRY(duplicates_open(&repeats->equal, directory, err));
+    if (recipe->near_duplicates == 0)
+        return 0;
+    char *path = path_join(directory, NEAR_NAME);
+    int result = file_map(&repeats->near, path, err);
+    if (result == 0 && repeats->near.size % sizeof *repeats->rows != 0)
+        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the list of near duplicates is damaged");
+    repeats->rows = (const struct sample_key *)(const void *)repeats->near.data;
+    repeats->count = repeats->near.size / sizeof *repeats->rows;
+    mem_free(path);
+    return result;
+}
+
+void repeats_close(struct repeats *repeats)
+{
+    duplicates_close(&repeats->equal);
+    if (repeats->near.data)
+        file_unmap(&repeats->near);
+    *repeats = (struct repeats){0};
+}
+
+enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document)
+{
+    if (duplicates_is_later(&repeats->equal, document))
+        return PAGE_DUPLICATE;
+    size_t low = 0, high = repeats->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (compare_places(&repeats->rows[middle], document) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < repeats->count && compare_places(&repeats->rows[low], document) == 0 ? PAGE_NEAR_DUPLICATE : PAGE_KEPT;
+}

@@ -1,0 +1,56 @@
+/* Documents that are dropped because of earlier ones: those of equal text (--duplicates drop, duplicates.h), and then
+ * those of nearly the text of an earlier one that was kept (--near-duplicates, clean/near.h).
+ *
+ *     reading, notes only ─► spills ─ repeats_list ─► lists ─► reading, which asks repeats_judge about every document
+ *
+ * The spills of such a pass have a set of hashes and a set of sketches, which is one bucket, so that each extent has
+ * them in the order of its documents. The lists stand among the spills of the directory. Memory: that of the index of
+ * near duplicates, 5 bytes for each band and 3/4 of a document, 80 bytes for P = 0.8; sketches are read from the
+ * spills. */
+#ifndef PIPELINE_BUILD_REPEATS_H
+#define PIPELINE_BUILD_REPEATS_H
+
+#include "pipeline/build/dataset_recipe.h"
+#include "pipeline/build/duplicates.h"
+#include "pipeline/clean/near.h"
+
+#define REPEATS_SETS 2 /* of the pass: hashes, sketches */
+
+struct repeats {
+    const struct dataset_recipe *recipe;
+    struct duplicates equal;
+    struct mapping near;           /* its rows: */
+    const struct sample_key *rows; /* [count] documents to drop, in their order */
+    size_t count;
+};
+
+static inline bool repeats_wanted(const struct dataset_recipe *recipe)
+{
+    return recipe->drop_duplicates || recipe->near_duplicates > 0;
+}
+
+/* The sets of the pass. `hash_bits`: the buckets of the hashes. */
+void repeats_sets(const struct dataset_recipe *recipe, uint32_t hash_bits, struct spill_set sets[REPEATS_SETS]);
+/* An entry of the second set, of entry_bytes bytes. */
+struct sketched {
+    struct sample_key document; /* its key is the hash of its text */
+    struct near_sketch sketch;
+};
+
+/* Writes the lists, atomically, and removes the spills. ERR_RESOURCE: the index needs more than `room_bytes`. */
+int repeats_list(const struct dataset_recipe *recipe, const struct extents *extents, const struct spill_set *sets,
+                 uint64_t load_bytes_max, uint64_t room_bytes, struct error *err);
+
+int repeats_open(struct repeats *repeats, const struct dataset_recipe *recipe, const char *directory,
+                 struct error *err);
+void repeats_close(struct repeats *repeats); /* a zeroed one is fine */
+/* The name of a document. `hash`: of its text (article_hash). */
+static inline struct sample_key repeats_key(const struct group *group, size_t index, uint64_t hash)
+{
+    return (struct sample_key){
+        .key = hash, .file = group->file, .window = group->window, .part = group->part, .index = (uint32_t)index};
+}
+/* The fate of a document that has not been dropped so far; its key is the hash of its text. Any thread. */
+enum page_fate repeats_judge(const struct repeats *repeats, const struct sample_key *document);
+
+#endif

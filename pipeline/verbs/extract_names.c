@@ -1,0 +1,111 @@
+#include "pipeline/verbs/extract_names.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "pipeline/dump/codecs.h"
+#include "pipeline/input/inputs.h"
+#include "pipeline/verbs/extract_text.h"
+#include "pipeline/verbs/output_file.h"
+
+static const struct {
+    const char *ending;
+    enum container packing;
+} packings[] = {{".gz", CONTAINER_GZIP}, {".zst", CONTAINER_ZSTD}};
+
+static int find_packing(const char *path, enum container *packing, struct error *err)
+{
+    struct str name = str_of(path);
+    *packing = CONTAINER_NONE;
+    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
+        if (str_ends(name, str_of(packings[i].ending)))
+            *packing = packings[i].packing;
+    if (*packing != CONTAINER_NONE || !codec_cut_extension(&name))
+        return 0;
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "extract writes .gz and .zst, no other compression");
+    return hint(err, "choose another ending");
+}
+
+/* Where ".jsonl.zst" begins. */
+static size_t stem_of(const char *path)
+{
+    struct str name = str_of(path);
+    codec_cut_extension(&name);
+    const char *slash = strrchr(path, '/');
+    const size_t base = slash ? (size_t)(slash + 1 - path) : 0;
+    for (size_t at = name.size; at > base + 1; at--)
+        if (path[at - 1] == '.')
+            return at - 1;
+    return name.size;
+}
+
+static char *numbered(const char *path, uint32_t index, uint32_t count)
+{
+    if (count == 1)
+        return mem_copy_text(path);
+    const size_t stem = stem_of(path);
+    struct buf name = {0};
+    buf_addf(&name, "%.*s-%05u-of-%05u%s", (int)stem, path, index, count, path + stem);
+    char *out = mem_copy_text(buf_text(&name));
+    buf_release(&name);
+    return out;
+}
+
+static int name_whole(struct extract_names *names, const struct dsdata_settings *settings, struct opt_paths bare,
+                      struct error *err)
+{
+    const char *out = settings->out;
+    const size_t size = strlen(out);
+    if (size == 0 || (out[size - 1] != '/' && !path_is_directory(out))) {
+        names->whole = mem_copy_text(out);
+        return 0;
+    }
+    char *stem = inputs_stem(settings, bare);
+    struct buf name = {0};
+    buf_addf(&name, "%s%s", stem[0] ? stem : "text", settings->format == EXTRACT_JSONL ? ".jsonl" : ".txt");
+    names->whole = path_join(out, buf_text(&name));
+    buf_release(&name);
+    mem_free(stem);
+    return path_make_directory(out, err);
+}
+
+int extract_names_make(struct extract_names *names, const struct dsdata_settings *settings, struct opt_paths bare,
+                       struct error *err)
+{
+    *names = (struct extract_names){.count = settings->files > 0 ? (uint32_t)settings->files : 1};
+    if (names->count > EXTRACT_FILES_MAX)
+        return fail(err, ERR_USAGE, "--files %u: extract writes at most %u", names->count, EXTRACT_FILES_MAX);
+    if (!settings->out || strcmp(settings->out, "-") == 0)
+        return names->count == 1 ? 0 : fail(err, ERR_USAGE, "--files needs --out: standard output is one file");
+    TRY(name_whole(names, settings, bare, err));
+    TRY(find_packing(names->whole, &names->packing, err));
+    struct buf folder = {0};
+    buf_addf(&folder, "%s%s", names->whole, TARGET_UNFINISHED);
+    names->folder = mem_copy_text(buf_text(&folder));
+    buf_release(&folder);
+    names->paths = mem_clear(names->count, sizeof *names->paths);
+    for (uint32_t i = 0; i < names->count; i++)
+        names->paths[i] = numbered(names->whole, i, names->count);
+    return 0;
+}
+
+int extract_names_check(const struct extract_names *names, const struct dsdata_settings *settings,
+                        struct opt_paths bare, struct error *err)
+{
+    static const char *const keys[] = {"\"revid\":", "\"title\":", "\"text\":", NULL};
+    static const struct target_form jsonl = {"{\"id\":", keys};
+    if (names->whole && path_exists(names->folder))
+        return 0;
+    const bool plain = settings->format == EXTRACT_JSONL && names->packing == CONTAINER_NONE;
+    for (uint32_t i = 0; i < names->count && names->whole; i++)
+        TRY(output_file_check(settings, bare, names->paths[i], plain ? &jsonl : NULL, err));
+    return 0;
+}
+
+void extract_names_release(struct extract_names *names)
+{
+    for (uint32_t i = 0; names->paths && i < names->count; i++)
+        mem_free(names->paths[i]);
+    mem_free(names->paths);
+    mem_free(names->whole);
+    mem_free(names->folder);
+}

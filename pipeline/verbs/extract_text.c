@@ -1,0 +1,220 @@
+#include "pipeline/verbs/extract_text.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/output.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define GZIP_LEVEL 6
+#define ZSTD_LEVEL 3
+
+/* Scratch of one thread. */
+struct extractor {
+    const struct extract_form *form;
+    struct article_reader *reader;
+    struct sentences sentences;
+    struct buf text; /* of one file, before it is packed */
+};
+
+/* The URL of a wiki's page as MediaWiki forms it: blanks as '_', characters reserved by RFC 3986 escaped. */
+static void add_url(const struct siteinfo *siteinfo, struct str title, struct buf *out)
+{
+    static const char plain[] = "-_.~!$()*,;:@/";
+    struct str base = siteinfo->base;
+    while (base.size > 0 && base.data[base.size - 1] != '/')
+        base.size--;
+    if (base.size == 0 || title.size == 0)
+        return;
+    buf_add_str(out, base);
+    for (size_t i = 0; i < title.size; i++) {
+        const unsigned char c = (unsigned char)title.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (letter || (c && strchr(plain, c)))
+            buf_add_byte(out, (char)c);
+        else if (c == ' ')
+            buf_add_byte(out, '_');
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+static void set_text(json_t *object, const char *key, struct str text)
+{
+    if (text.size > 0)
+        json_object_set_new(object, key, json_stringn(text.data, text.size));
+}
+
+static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
+{
+    struct buf url = {0};
+    json_t *object =
+        json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
+                  article->title.data, article->title.size, "text", article->text.data, article->text.size);
+    add_url(inputs->articles[file].siteinfo, article->title, &url);
+    set_text(object, "source_id", article->source_id);
+    set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
+    set_text(object, "timestamp", article->timestamp);
+    set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (line) {
+        buf_add_text(out, line);
+        buf_add_byte(out, '\n');
+    }
+    free(line);
+    json_decref(object);
+    buf_release(&url);
+}
+
+static void add_sentences(struct extractor *extractor, const struct article_options *options,
+                          const struct article *article, struct buf *out)
+{
+    article_sentences(options, article, &extractor->sentences);
+    for (size_t i = 0; i < extractor->sentences.count; i++) {
+        buf_add_str(out, extractor->sentences.items[i]);
+        buf_add_byte(out, '\n');
+    }
+    if (extractor->sentences.count > 0)
+        buf_add_byte(out, '\n');
+}
+
+static enum page_fate judge(struct extractor *extractor, const struct group *group, size_t index,
+                            const struct article *article)
+{
+    const struct repeats *repeats = extractor->form->repeats;
+    if (article->fate != PAGE_KEPT || !repeats->recipe)
+        return article->fate;
+    const struct sample_key document = repeats_key(group, index, article_hash(extractor->reader, article));
+    return repeats_judge(repeats, &document);
+}
+
+static void begin_job(struct extract_job *job, const struct extract_form *form)
+{
+    if (!job->files) {
+        job->files = mem_clear(form->files, sizeof *job->files);
+        job->file_count = form->files;
+    }
+    for (uint32_t i = 0; i < job->file_count; i++)
+        buf_reset(&job->files[i]);
+    job->counts = (struct counts){0};
+    missing_reset(&job->missing);
+}
+
+static void pack_job(struct extractor *extractor, struct extract_job *job)
+{
+    for (uint32_t i = 0; i < job->file_count; i++) {
+        if (job->files[i].size == 0)
+            continue;
+        buf_reset(&extractor->text);
+        buf_add_str(&extractor->text, buf_str(&job->files[i]));
+        buf_reset(&job->files[i]);
+        extract_pack(extractor->form->packing, buf_str(&extractor->text), &job->files[i]);
+    }
+}
+
+/* The documents of a group go to one file after the other, from one that the group's name decides. So a file is nearly
+ * as long as another, and no thread has to know what others do. */
+static uint32_t first_file(const struct group *group, uint32_t files)
+{
+    const uint32_t name[] = {group->file, group->window, group->part};
+    return (uint32_t)(hash64(name, sizeof name) % files);
+}
+
+void extract_group(void *worker, struct extract_job *job)
+{
+    struct extractor *extractor = worker;
+    const struct extract_form *form = extractor->form;
+    struct group *group = &job->feed.group;
+    const struct article_options *options = &form->inputs->articles[job->feed.file];
+    begin_job(job, form);
+    article_count_group(options, group, &job->counts, &job->missing);
+    uint32_t file = first_file(group, form->files);
+    for (size_t i = 0; i < group->record_count; i++) {
+        struct article article;
+        job->counts.input_bytes += group->records[i].size;
+        article_read(extractor->reader, options, group, i, &article);
+        article.fate = judge(extractor, group, i, &article);
+        article_count(extractor->reader, &article, &job->counts, &job->missing);
+        if (article.fate != PAGE_KEPT)
+            continue;
+        job->counts.text_bytes += article.text.size;
+        if (form->format == EXTRACT_JSONL)
+            add_json(&job->files[file], form->inputs, job->feed.file, &article);
+        else
+            add_sentences(extractor, options, &article, &job->files[file]);
+        file = file + 1 < form->files ? file + 1 : 0;
+    }
+    if (form->packing != CONTAINER_NONE)
+        pack_job(extractor, job);
+}
+
+void extract_job_release(void *slot)
+{
+    struct extract_job *job = slot;
+    feed_job_release(&job->feed);
+    missing_release(&job->missing);
+    for (uint32_t i = 0; i < job->file_count; i++)
+        buf_release(&job->files[i]);
+    mem_free(job->files);
+}
+
+void *extractor_open(const void *form)
+{
+    struct extractor *extractor = mem_clear(1, sizeof *extractor);
+    extractor->form = form;
+    extractor->reader = article_open();
+    return extractor;
+}
+
+void extractor_close(void *worker)
+{
+    struct extractor *extractor = worker;
+    article_close(extractor->reader);
+    sentences_release(&extractor->sentences);
+    buf_release(&extractor->text);
+    mem_free(extractor);
+}
+
+static void pack_gzip(struct str text, struct buf *out)
+{
+    enum { MEMBER = 16 + MAX_WBITS }; /* zlib: gzip, the largest window */
+    z_stream stream = {0};
+    int result = deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, MEMBER, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY);
+    if (result == Z_OK) {
+        assert(text.size < UINT32_MAX);
+        const size_t bound = deflateBound(&stream, text.size);
+        buf_reserve(out, bound);
+        stream.next_in = (Bytef *)(uintptr_t)text.data;
+        stream.avail_in = (uInt)text.size;
+        stream.next_out = (Bytef *)out->data + out->size;
+        stream.avail_out = (uInt)bound;
+        result = deflate(&stream, Z_FINISH);
+        out->size += stream.total_out;
+        deflateEnd(&stream);
+    }
+    if (result != Z_STREAM_END)
+        die(ERR_RESOURCE, "out of memory");
+}
+
+static void pack_zstd(struct str text, struct buf *out)
+{
+    const size_t bound = ZSTD_compressBound(text.size);
+    buf_reserve(out, bound);
+    const size_t size = ZSTD_compress(out->data + out->size, bound, text.data, text.size, ZSTD_LEVEL);
+    if (ZSTD_isError(size))
+        die(ERR_RESOURCE, "out of memory");
+    out->size += size;
+}
+
+void extract_pack(enum container packing, struct str text, struct buf *out)
+{
+    assert(packing == CONTAINER_GZIP || packing == CONTAINER_ZSTD);
+    if (packing == CONTAINER_GZIP)
+        pack_gzip(text, out);
+    else
+        pack_zstd(text, out);
+}

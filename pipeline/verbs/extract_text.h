@@ -1,0 +1,35 @@
+/* The parallel part of dsdata extract: a group → the text of its documents, in the form of each output file. */
+#ifndef PIPELINE_VERBS_EXTRACT_TEXT_H
+#define PIPELINE_VERBS_EXTRACT_TEXT_H
+
+#include "pipeline/build/repeats.h"
+#include "pipeline/input/feed.h"
+
+#define EXTRACT_FILES_MAX SPILL_BUCKETS_MAX
+
+/* What decides the bytes. */
+struct extract_form {
+    const struct inputs *inputs;
+    const struct repeats *repeats; /* documents to drop; its recipe is NULL: none */
+    int format;                    /* enum extract_format */
+    uint32_t files;                /* over which documents are spread, at least 1 */
+    enum container packing;        /* CONTAINER_NONE, CONTAINER_GZIP, CONTAINER_ZSTD */
+};
+
+/* The job of a belt; the worker's options are a struct extract_form. */
+struct extract_job {
+    struct feed_job feed; /* first: see feed.h */
+    struct buf *files;    /* [form->files] */
+    uint32_t file_count;
+    struct counts counts;
+    struct missing missing;
+};
+void extract_job_release(void *job);
+void *extractor_open(const void *form);
+void extractor_close(void *extractor);
+void extract_group(void *extractor, struct extract_job *job);
+
+/* Appends `text` as one gzip member or Zstandard frame; NULL, 0 gives an empty one. */
+void extract_pack(enum container packing, struct str text, struct buf *out);
+
+#endif

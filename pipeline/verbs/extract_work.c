@@ -1,0 +1,202 @@
+#include "pipeline/verbs/extract_work.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "pipeline/build/build_reading.h"
+#include "pipeline/build/directory.h"
+#include "pipeline/build/owned.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_BITS 4u /* the buckets of hashes of texts, 2^bits */
+
+static char *make_temporary(struct error *err)
+{
+    const char *where = getenv("TMPDIR");
+    char *path = path_join(where && where[0] ? where : "/tmp", "dsdata-XXXXXX");
+    if (mkdtemp(path))
+        return path;
+    fail_errno(err, path, "cannot be created");
+    hint(err, "TMPDIR names a folder for temporary files");
+    mem_free(path);
+    return NULL;
+}
+
+int extract_work_open(struct extract_work *work, const char *folder, struct error *err)
+{
+    if (!folder) {
+        work->temporary = true;
+        work->folder = make_temporary(err);
+        return work->folder ? 0 : -1;
+    }
+    work->folder = mem_copy_text(folder);
+    TRY(directory_check(work->folder, err));
+    TRY(path_make_directory(work->folder, err));
+    return lock_take(&work->lock, work->folder, err);
+}
+
+static int enter(struct extract_work *work, enum journal_stage stage, struct error *err)
+{
+    work->journal.stage = stage;
+    return work->temporary ? 0 : journal_write(&work->journal, work->folder, err);
+}
+
+int extract_work_begin(struct extract_work *work, json_t *identity, const struct inputs *inputs, struct error *err)
+{
+    const int state = directory_look(work->folder, identity, &work->journal, err);
+    if (state < 0 && err->kind == ERR_MISMATCH)
+        hint_command(err, "finish that one, or remove %s and start anew", work->folder);
+    if (state == DIRECTORY_BUILDING) {
+        log_say("continuing %s", work->folder);
+        json_decref(identity);
+        /* A pipe cannot be read from its middle. */
+        return inputs_pipe(inputs) && work->journal.stage < JOURNAL_SEALING ? spill_remove_all(work->folder, err) : 0;
+    }
+    work->journal = (struct journal){.identity = identity};
+    return state < 0 ? -1 : enter(work, JOURNAL_HASHING, err);
+}
+
+static int note_repeats(struct extract_work *work, struct reading_options *options, struct error *err)
+{
+    struct spill_set sets[REPEATS_SETS];
+    repeats_sets(options->recipe, HASH_BITS, sets);
+    options->sets = sets;
+    options->set_count = REPEATS_SETS;
+    options->only_notes = true;
+    log_say("looking for documents of equal text%s; then the inputs are read again",
+            options->recipe->near_duplicates > 0 ? ", or nearly" : "");
+    TRY(reading_run(options, &work->facts, err));
+    struct extents extents = {.directory = work->folder,
+                              .inputs = options->inputs,
+                              .limit = options->recipe->limit,
+                              .spill_count = spill_bucket_count(sets, REPEATS_SETS)};
+    TRY(extents_read(&extents, err));
+    const int result =
+        repeats_list(options->recipe, &extents, sets, options->plan->load_bytes_max, options->plan->room_bytes, err);
+    extents_release(&extents);
+    return result == 0 ? enter(work, JOURNAL_READING, err) : result;
+}
+
+int extract_work_repeats(struct extract_work *work, const struct inputs *inputs, const struct dataset_recipe *recipe,
+                         const struct resource_plan *plan, struct repeats *repeats, struct error *err)
+{
+    struct reading_options options = {.directory = work->folder, .inputs = inputs, .recipe = recipe, .plan = plan};
+    if (work->temporary || work->journal.stage <= JOURNAL_HASHING)
+        TRY(note_repeats(work, &options, err));
+    for (size_t i = 0; i < inputs->count; i++)
+        dump_rewind(inputs->dumps[i]);
+    return work->journal.stage == JOURNAL_SEALING ? 0 : repeats_open(repeats, recipe, work->folder, err);
+}
+
+/* ---- output files ---- */
+
+static void work_on_job(void *extractor, const struct inputs *inputs, void *job)
+{
+    (void)inputs;
+    extract_group(extractor, job);
+}
+
+static int collect(struct collector *collector, void *slot, struct error *err)
+{
+    struct extract_job *job = slot;
+    collector_count(collector, &job->feed, &job->counts, &job->missing);
+    for (uint32_t file = 0; file < job->file_count; file++)
+        TRY(spill_add_text(&collector->spill, 0, file, buf_str(&job->files[file]), err));
+    return collector_advance(collector, &job->feed, err);
+}
+
+/* Also after an interruption between two files: one that has left the folder has its name. */
+static int name_files(struct extract_work *work, const struct extract_form *form, char *const *paths, struct error *err)
+{
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < form->files; i++) {
+        struct buf empty = {0};
+        char *path = spill_path(work->folder, 0, 0, i);
+        struct file file = FILE_CLOSED;
+        int64_t bytes = -1;
+        if (path_exists(path)) {
+            result = file_open_read(&file, path, err);
+            bytes = result == 0 ? file_size(&file, err) : -1;
+            file_close(&file);
+            if (bytes == 0 && form->packing != CONTAINER_NONE) { /* which tools would call damaged */
+                extract_pack(form->packing, STR(""), &empty);
+                result = file_write_all(path, empty.data, empty.size, err);
+            }
+            if (result == 0)
+                result = path_rename(path, paths[i], err);
+        } else if (!path_exists(paths[i])) {
+            result = fail_at(err, ERR_VERIFY, paths[i], ERROR_NO_OFFSET, "this file of the output is missing");
+        }
+        buf_release(&empty);
+        mem_free(path);
+    }
+    return result;
+}
+
+static int add_up(const struct reading_options *options, struct counts *counts, struct missing *missing,
+                  struct error *err)
+{
+    struct extents extents = {.directory = options->directory,
+                              .inputs = options->inputs,
+                              .limit = options->recipe->limit,
+                              .spill_count = spill_bucket_count(options->sets, options->set_count)};
+    struct extent sum;
+    TRY(extents_read(&extents, err));
+    extents_sum(&extents, &sum);
+    *counts = sum.counts;
+    missing_merge(missing, &sum.missing);
+    extent_release(&sum);
+    extents_release(&extents);
+    return 0;
+}
+
+int extract_work_write(struct extract_work *work, const struct extract_form *form, const struct dataset_recipe *recipe,
+                       const struct resource_plan *plan, char *const *paths, struct counts *counts,
+                       struct missing *missing, struct error *err)
+{
+    struct spill_set set = {.entry_bytes = 1};
+    while (1u << set.bucket_bits < form->files)
+        set.bucket_bits++;
+    const struct reading_work text = {.name = "extract",
+                                      .work = work_on_job,
+                                      .collect = collect,
+                                      .job_size = sizeof(struct extract_job),
+                                      .job_release = extract_job_release,
+                                      .worker_open = extractor_open,
+                                      .worker_close = extractor_close,
+                                      .worker_options = form};
+    const struct reading_options options = {.directory = work->folder,
+                                            .inputs = form->inputs,
+                                            .recipe = recipe,
+                                            .plan = plan,
+                                            .sets = &set,
+                                            .set_count = 1,
+                                            .work = &text};
+    if (work->journal.stage < JOURNAL_READING)
+        TRY(enter(work, JOURNAL_READING, err));
+    if (work->journal.stage == JOURNAL_READING)
+        TRY(reading_run(&options, &work->facts, err));
+    TRY(add_up(&options, counts, missing, err));
+    if (counts->pages[PAGE_KEPT] == 0)
+        return 0;
+    TRY(enter(work, JOURNAL_SEALING, err));
+    return name_files(work, form, paths, err);
+}
+
+void extract_work_close(struct extract_work *work, bool done)
+{
+    struct error ignored = {0};
+    spool_release(&work->spool);
+    if (work->folder && (done || work->temporary)) {
+        owned_tidy(work->folder, &ignored);
+        lock_release(&work->lock);
+        path_remove_empty(work->folder, &ignored);
+    } else {
+        lock_release(&work->lock);
+    }
+    journal_release(&work->journal);
+    mem_free(work->folder);
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Cleaning, for build and extract alike: what goes, for which reason, and that it depends on the order of the inputs
+# alone. extract --out: the same bytes for any number of threads, and after an interruption anywhere.
+# shellcheck source-path=SCRIPTDIR source=flow.bash
+source "$(dirname "$0")/flow.bash" "$1"
+needs_faults
+cd "$scratch"
+
+# Sixty texts of 40 words; then equal ones, near ones, and a chain in which each is near the one before only.
+python3 - <<'PYTHON'
+import json, random
+
+random.seed(5)
+words = [f"{a}{b}{c}" for a in "bdgkmnprst" for b in "aeiou" for c in "lnrst"]
+texts = [" ".join(random.choices(words, k=40)) for _ in range(60)]
+
+
+def changed(text, at):
+    parts = text.split()
+    parts[at] = "changed" + str(at)
+    return " ".join(parts)
+
+
+lines = texts + [texts[3].replace(" ", "  ")] + [changed(texts[i], 39) for i in (5, 7)]
+link = texts[9]
+for at in (0, 39, 5):  # similarities with the one before: 35/37, 35/37, 31/41
+    link = changed(link, at)
+    lines.append(link)
+lines += ["four words, no more", "four words, no more"]
+with open("texts.jsonl", "w") as out:
+    for number, text in enumerate(lines):
+        out.write(json.dumps({"id": number, "text": text}) + "\n")
+PYTHON
+
+dropped() { # by the last command, with --json
+    tail -1 stderr >facts
+    json facts 'o["dropped"]'
+}
+
+ids() { # FILE…
+    cat "$@" | python3 -c 'import json, sys; print(*sorted(json.loads(line)["id"] for line in sys.stdin))'
+}
+
+case_begin "equal and near texts"
+expect_exit 0 "$dsdata" extract texts.jsonl --duplicates drop --json
+expect_equal "dropped" "$(dropped)" "{'duplicate': 2}"
+expect_exit 0 "$dsdata" extract texts.jsonl --near-duplicates 0.8 --duplicates drop --json
+expect_equal "dropped" "$(dropped)" "{'duplicate': 2, 'near-duplicate': 4}"
+expect_equal "kept" "$(ids stdout)" "$(seq -s' ' 0 59) 65 66"
+expect_exit 0 "$dsdata" extract texts.jsonl --near-duplicates 0.8 --json
+expect_equal "dropped" "$(dropped)" "{'near-duplicate': 5}"
+cp stdout near.jsonl
+"$dsdata" extract - --near-duplicates 0.8 <texts.jsonl 2>stderr | cmp - near.jsonl || complain "standard input"
+expect_exit 2 "$dsdata" extract texts.jsonl --near-duplicates 0.05
+expect_words "less than 0.1" "0.8 is usual"
+
+case_begin "the same documents in a dataset"
+few=(texts.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8 --min-words 5 --max-words 50)
+expect_exit 0 "$dsdata" build "${few[@]}" --out whole
+expect_words "5 near duplicates" "2 with too few words"
+expect_exit 0 "$dsdata" show whole --json
+expect_equal "dropped" "$(json stdout 'o["dropped"]')" "{'near-duplicate': 5, 'too-short': 2}"
+expect_equal "options" "$(json stdout '[o["options"][k] for k in ("near-duplicates", "min-words", "max-words")]')" \
+    "['0.8', '5', '50']"
+if command -v mpirun >mpirun; then
+    expect_exit 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$dsdata" build "${few[@]}" --out many
+    expect_equal "root hash" "$(root_hash many)" "$(root_hash whole)"
+fi
+command_line=(build "${few[@]}")
+killed_at_growing_places whole
+expect_exit 5 "$dsdata" build "${few[@]}" --near-duplicates 0.9 --out whole
+expect_words "near-duplicates 0.8 there, 0.9 here"
+
+case_begin "files of text"
+one=(extract texts.jsonl --near-duplicates 0.8)
+expect_exit 0 "$dsdata" "${one[@]}" --out plain.jsonl -j 1
+cmp -s plain.jsonl near.jsonl || complain "not what standard output had"
+expect_words "done in" plain.jsonl "next       dsdata build --jsonl plain.jsonl"
+expect_exit 0 "$dsdata" "${one[@]}" --out plain.jsonl
+for ending in "" .gz .zst; do
+    expect_exit 0 "$dsdata" "${one[@]}" --out "parts.jsonl$ending" --files 3 -j 3
+done
+gzip -dc parts-0000?-of-00003.jsonl.gz | sort >a
+cat parts-0000?-of-00003.jsonl | sort >b
+sort near.jsonl | cmp - a && cmp a b || complain "the parts are not the whole"
+if command -v zstd >which; then zstd -qdc parts-0000?-of-00003.jsonl.zst | sort | cmp - a || complain "Zstandard"; fi
+mkdir folder
+expect_exit 0 "$dsdata" "${one[@]}" --out folder --format sentences
+[ -s folder/texts.txt ] || complain "no file in the folder"
+expect_absent '*.unfinished' .
+
+case_begin "files that are not ours"
+echo letter >letter.jsonl
+expect_exit 2 "$dsdata" "${one[@]}" --out letter.jsonl
+expect_words "exists already" --force
+expect_equal "content" "$(cat letter.jsonl)" letter
+expect_exit 2 "$dsdata" "${one[@]}" --out texts.jsonl
+expect_exit 2 "$dsdata" "${one[@]}" --out x.jsonl.xz
+expect_exit 2 "$dsdata" "${one[@]}" --files 2
+expect_absent '*.unfinished' .
+expect_exit 0 "$dsdata" "${one[@]}" --out letter.jsonl --force
+expect_exit 3 "$dsdata" extract texts.jsonl --min-words 99 --out none.jsonl
+[ ! -e none.jsonl ] || complain "a file of nothing"
+expect_absent '*.unfinished' .
+
+for ((n = 1; n < 200; n += 1 + n / 4)); do
+    case_begin "files of text, killed before change $n"
+    rm -rf late late.unfinished
+    mkdir late
+    code=0
+    DS_FAIL_FILE=$n:kill "$dsdata" "${one[@]}" --out late/x.jsonl.gz --files 3 >stdout 2>stderr || code=$?
+    [ $code = 137 ] || break
+    expect_exit 0 "$dsdata" "${one[@]}" --out late/x.jsonl.gz --files 3
+    for part in 0 1 2; do
+        cmp -s late/x-0000$part-of-00003.jsonl.gz parts-0000$part-of-00003.jsonl.gz || complain "other bytes in $part"
+    done
+    expect_absent '*.unfinished' late
+done
+[ "$n" -gt 9 ] || complain "only $n changes"
+flow_end
