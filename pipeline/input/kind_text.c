@@ -1,6 +1,7 @@
 /* Plain text: a record is a document, whose lines have a form (--text-form, inputs_form.h). */
 #include "pipeline/dump/plain_text.h"
 #include "pipeline/input/article_reader.h"
+#include "pipeline/input/gutenberg.h"
 #include "pipeline/input/input_kind.h"
 
 #include <string.h>
@@ -25,7 +26,13 @@ static struct str well_formed(struct article_reader *reader, struct str bytes, s
 static enum page_fate read(struct article_reader *reader, const struct article_options *options, struct str record,
                            struct article *article)
 {
-    return article_read_lines(reader, well_formed(reader, record, article), options->wrapped, article);
+    struct str text = well_formed(reader, record, article);
+    if (options->form == FORM_FILE) {
+        const struct str framed = text;
+        text = gutenberg_text(framed);
+        article->repairs |= (uint32_t)(text.size < framed.size) << REPAIR_FRAME;
+    }
+    return article_read_lines(reader, text, options->wrapped, article);
 }
 
 static void probe(struct str lines, bool whole, const struct language *language, const char *text_key,

@@ -61,6 +61,7 @@ static const struct {
     [REPAIR_NUMBER] = {"number", "with NaN or Infinity"},
     [REPAIR_KEY] = {"key", "with a key twice"},
     [REPAIR_MARK] = {"byte-order-mark", "with a byte order mark inside the file"},
+    [REPAIR_FRAME] = {"gutenberg", "without Project Gutenberg's header and licence"},
 };
 _Static_assert(sizeof repairs_of / sizeof *repairs_of == REPAIRS, "a row for every repair");
 

@@ -116,6 +116,7 @@ enum repair {
     REPAIR_NUMBER,    /* JSON: NaN or Infinity */
     REPAIR_KEY,       /* JSON: a key twice in an object: the last value counts */
     REPAIR_MARK,      /* JSON: a byte order mark before the line */
+    REPAIR_FRAME,     /* text: header and licence of Project Gutenberg, left out */
     REPAIRS
 };
 
