@@ -44,10 +44,10 @@ static const struct opt_row rows[] = {
      .verbs = " build vocab extract ", .help = "Plain text files, or folders of them; --text-form says how they are laid out."},
     {.name = "jsonl", .type = OPT_PATHS, .scope = SCOPE_CONTENT, .field = FIELD(inputs[SOURCE_JSONL]), .value = "FILE...",
      .verbs = " build vocab extract ",
-     .help = "JSON lines: one object per line, with at least \"text\"; \"id\" may be an integer or a string. Files, or folders of "
-             "them."},
+     .help = "JSON lines: one object per line, with at least \"text\"; \"id\" may be an integer or a string. Tables (CSV, TSV), "
+             "JSON arrays and WET files are read like them. Files, or folders of them."},
     {.name = "text-key", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(text_key), .value = "NAME",
-     .default_text = "text", .verbs = " build vocab extract ", .help = "Key of the text in JSON lines."},
+     .default_text = "text", .verbs = " build vocab extract ", .help = "Key of the text in JSON lines, or column of a table."},
     {.name = "id-key", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(id_key), .value = "NAME",
      .default_text = "id", .verbs = " build vocab extract ",
      .help = "Key of the page id in JSON lines; its value is an integer or a string."},

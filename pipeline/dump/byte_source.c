@@ -23,7 +23,7 @@ int byte_source_open(struct byte_source *source, const char *path, struct error 
 
 void byte_source_park(struct byte_source *source)
 {
-    if (source->pipe || source->unpack || source->recode)
+    if (source->pipe || source->unpack || source->recode || source->convert)
         return;
     source->opened = file_identity(&source->file);
     source->parked = true;
@@ -92,12 +92,41 @@ int byte_source_recode(struct byte_source *source, const struct encoding *encodi
     return 0;
 }
 
+/* The next bytes of the text before it becomes JSON lines. */
+static int64_t next_text(void *context, void *out, size_t bytes, struct error *err)
+{
+    struct byte_source *source = context;
+    if (!encoding_converts(&source->encoding))
+        return next_raw(source, out, bytes, err);
+    if (!source->recode)
+        TRY(open_recode(source, STR(""), err));
+    return recode_read(source->recode, out, bytes, err);
+}
+
+static void open_convert(struct byte_source *source)
+{
+    source->convert = convert_open(&source->conversion, source->name, buf_str(&source->kept), next_text, source);
+    buf_reset(&source->kept);
+}
+
+void byte_source_convert(struct byte_source *source, const struct conversion *conversion)
+{
+    assert(source->kept_from == 0 && !source->conversion.converter);
+    byte_source_rewind(source);
+    source->conversion = *conversion;
+    source->bytes = source->text_bytes = 0;
+    open_convert(source);
+    source->ended = false;
+}
+
 static void close_decoder(struct byte_source *source)
 {
     if (source->unpack && unpack_memory(source->unpack) > source->memory)
         source->memory = unpack_memory(source->unpack);
     unpack_close(source->unpack);
     recode_close(source->recode);
+    convert_close(source->convert);
+    source->convert = NULL;
     source->unpack = NULL;
     source->recode = NULL;
     source->read = 0;
@@ -131,11 +160,11 @@ void byte_source_close(struct byte_source *source)
 static int64_t next_bytes(struct byte_source *source, void *out, size_t bytes, struct error *err)
 {
     assert(!source->ended); /* after the end the decoder is gone, and another would begin at the first byte */
-    if (!encoding_converts(&source->encoding))
-        return next_raw(source, out, bytes, err);
-    if (!source->recode)
-        TRY(open_recode(source, STR(""), err));
-    return recode_read(source->recode, out, bytes, err);
+    if (!source->conversion.converter)
+        return next_text(source, out, bytes, err);
+    if (!source->convert) /* from the first byte again: nothing is kept */
+        open_convert(source);
+    return convert_read(source->convert, out, bytes, err);
 }
 
 /* Reads on in the pipe or text until the bytes before `end` are kept. */

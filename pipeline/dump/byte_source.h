@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "pipeline/dump/convert.h"
 #include "pipeline/dump/recode.h"
 #include "pipeline/dump/unpack.h"
 
@@ -32,7 +33,9 @@ struct byte_source {
     struct unpack *unpack;        /* NULL: not compressed, at the beginning, or at the end */
     struct encoding encoding;     /* UTF-8: the text is not converted */
     struct recode *recode;        /* NULL: as for unpack */
-    uint64_t read;                /* bytes of a file that were given to recode */
+    struct conversion conversion; /* to JSON lines, or none */
+    struct convert *convert;      /* NULL: as for unpack */
+    uint64_t read;                /* bytes of a file that were given to recode or convert */
     uint64_t text_bytes;          /* set once it was read to its end */
     size_t memory;                /* the most that the decoder has held */
 };
@@ -40,8 +43,8 @@ struct byte_source {
 /* `path` must outlive the source; "-" is standard input. Errors: those of file_open_input. Close it even after one. */
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
 void byte_source_close(struct byte_source *source);
-/* Of a file: closes it until it is read, because a process may have few files open. Reading it is ERR_INPUT from then on
- * if the file under this name is another one. */
+/* Of a file: closes it until it is read, because a process may have few files open. ERR_INPUT when it is read: the
+ * file under this name is another one. */
 void byte_source_park(struct byte_source *source);
 
 /* From now on the source gives the text of this container, from its beginning. Call it before anything is forgotten. */
@@ -55,10 +58,12 @@ uint64_t byte_source_text_guess(const struct byte_source *source);
 /* From now on the source gives its text converted from this encoding, from its beginning; after byte_source_unpack.
  * Call it before anything is forgotten. ERR_UNSAFE: the system does not have this encoding. */
 int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err);
+/* From now on the source gives its text as JSON lines (convert.h), from its beginning; after byte_source_recode. */
+void byte_source_convert(struct byte_source *source, const struct conversion *conversion);
 /* True if it is text that is made from the bytes of the file. */
 static inline bool byte_source_is_made(const struct byte_source *source)
 {
-    return byte_source_is_packed(source) || encoding_converts(&source->encoding);
+    return byte_source_is_packed(source) || encoding_converts(&source->encoding) || source->conversion.converter;
 }
 /* The number of gaps (salvage) in [from, end) of what was read last; *gaps points to them until the next read. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);

@@ -645,6 +645,15 @@ static int open_encoding(struct dump *dump, struct error *err)
     return result;
 }
 
+static void unpack_source(struct dump *dump)
+{
+    byte_source_unpack(&dump->source, &(struct unpack_options){.name = dump->source.name,
+                                                               .container = dump->container,
+                                                               .salvage = dump->options.salvage,
+                                                               .ratio_max = dump->options.ratio_max,
+                                                               .ratio_text_min = dump->options.ratio_text_min});
+}
+
 static int open_source(struct dump *dump, struct error *err)
 {
     struct byte_source *source = &dump->source;
@@ -662,14 +671,34 @@ static int open_source(struct dump *dump, struct error *err)
     const bool converts = encoding_converts(&dump->options.encoding);
     dump->compressed = dump->container == CONTAINER_BZIP2 && !converts;
     if (result == 0 && dump->container != CONTAINER_NONE && !dump->compressed)
-        byte_source_unpack(source, &(struct unpack_options){.name = source->name,
-                                                            .container = dump->container,
-                                                            .salvage = dump->options.salvage,
-                                                            .ratio_max = dump->options.ratio_max,
-                                                            .ratio_text_min = dump->options.ratio_text_min});
+        unpack_source(dump);
     dump->level = stream_level((const uint8_t *)start.data, start.size);
     buf_release(&start);
     return result == 0 && converts ? open_encoding(dump, err) : result;
+}
+
+/* If the text is in a format that is converted to JSON lines, and was not named as something else, reads the head
+ * anew. */
+static int open_converter(struct dump *dump, struct buf *head, struct error *err)
+{
+    const struct dump_options *options = &dump->options;
+    const struct str text = text_begin(buf_str(head));
+    const bool lines = options->kind == SOURCE_UNKNOWN || options->kind == SOURCE_JSONL;
+    struct conversion conversion = {0};
+    if (lines && !options->has_form)
+        conversion = conversion_find(text);
+    if (!conversion.converter)
+        return 0;
+    if (options->salvage && dump->container != CONTAINER_NONE)
+        return fail_at(err, ERR_USAGE, dump->source.name, ERROR_NO_OFFSET,
+                       "--salvage cannot be combined with %s that is compressed", conversion.converter->name);
+    if (dump->compressed) /* blocks can be decoded alone, but not converted */
+        unpack_source(dump);
+    dump->compressed = false;
+    byte_source_convert(&dump->source, &conversion);
+    buf_reset(head);
+    buf_reset(&dump->head);
+    return read_head(dump, head, err);
 }
 
 static int open_text(struct dump *dump, struct error *err)
@@ -682,6 +711,8 @@ static int open_text(struct dump *dump, struct error *err)
     dump->blank = result == 0 && head.size < HEAD_BYTES_MAX && str_is_blank(buf_str(&head));
     if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
+    if (result == 0)
+        result = open_converter(dump, &head, err);
     const struct sniffed sniffed = {.name = name,
                                     .head = buf_str(&head),
                                     .container = dump->container,

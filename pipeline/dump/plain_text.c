@@ -1,6 +1,7 @@
 /* Plain text, and what is text but not prose: tables, arrays, indexes, and the formats of structured.c. */
 #include "pipeline/dump/plain_text.h"
 
+#include "pipeline/dump/convert.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/structured.h"
 
@@ -40,7 +41,7 @@ static bool is_bracketed_name(struct str text)
 }
 
 /* A JSON array of objects, arrays or strings; "[1] Smith, 1990" is not one. */
-static bool is_json_array(struct str text)
+bool is_json_array(struct str text)
 {
     const struct str rest = text.size > 1 ? str_trim((struct str){text.data + 1, text.size - 1}) : STR("");
     return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]) &&
@@ -77,7 +78,7 @@ static bool are_names(struct str line, char separator)
 }
 
 /* The separator of a table with a head (CSV): a line of names, then a row with as many fields. 0: not a table. */
-static char table_separator(struct str text)
+char table_separator(struct str text)
 {
     const char *stop = memchr(text.data, '\n', text.size);
     if (!stop)
@@ -91,35 +92,21 @@ static char table_separator(struct str text)
     return 0;
 }
 
-static int refuse_table(const char *name, enum container container, char separator, struct error *err)
+bool is_wikidata(struct str text)
 {
-    static const char script[] =
-        "python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin%s)]'%s";
-    char python[160], command[PIPE_BYTES];
-    snprintf(python, sizeof python, script,
-             separator == '\t'  ? ", delimiter=\"\\t\""
-             : separator == ';' ? ", delimiter=\";\""
-                                : "",
-             container ? "" : " <");
-    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
-    return sniff_hint(name, err,
-                      "%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: --text-form lines",
-                      sniff_pipe(python, container, command));
+    return str_find(text, STR("\"type\":\"item\"")) != SIZE_MAX && str_find(text, STR("\"labels\"")) != SIZE_MAX;
 }
 
 static int refuse_array(const char *name, struct str text, enum container container, struct error *err)
 {
     char command[PIPE_BYTES];
-    if (str_find(text, STR("\"type\":\"item\"")) != SIZE_MAX && str_find(text, STR("\"labels\"")) != SIZE_MAX) {
+    if (is_wikidata(text)) {
         fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is a dump of Wikidata, which has items but no running text");
         return hint(err, "%s", "a Wikipedia's text is in its pages-articles dump");
     }
-    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; only JSON lines are read, one object per line");
-    const struct str first = str_trim((struct str){text.data + 1, text.size - 1});
-    const char *program = first.size == 0 || first.data[0] == '{' ? "jq -c '.[]'"
-                          : first.data[0] == '['                  ? "jq -c '.[] | " LONGEST_STRING "'"
-                                                                  : "jq -c '.[] | {text: .}'";
-    return sniff_hint(name, err, "%s | dsdata build --out D --jsonl -", sniff_pipe(program, container, command));
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array of arrays; those of objects and strings are read");
+    return sniff_hint(name, err, "%s | dsdata build --out D --jsonl -",
+                      sniff_pipe("jq -c '.[] | " LONGEST_STRING "'", container, command));
 }
 
 /* A line "OFFSET:ID:TITLE" of the index that belongs to a multistream dump. */
@@ -197,14 +184,17 @@ static int refuse_structured(const char *name, const struct structured *form, en
 /* Refuses what is text, but not text to learn from, unless the user says which form it has. */
 static int refuse_other_text(const char *name, struct str text, enum container container, struct error *err)
 {
-    const char separator = table_separator(text);
+    const struct converter *converter = conversion_find(text).converter;
+    if (converter) { /* and the user says that it is text */
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, not text", converter->name);
+        return hint(err, "name it with --jsonl%s; to take its lines as text all the same: --text-form lines",
+                    converter->key);
+    }
     const struct structured *form = structured_find(text);
-    if (form && !separator)
+    if (form)
         return refuse_structured(name, form, container, err);
     if (is_json_array(text))
         return refuse_array(name, text, container, err);
-    if (separator)
-        return refuse_table(name, container, separator, err);
     if (is_index(text))
         return sniff_refuse(name, "is the index of a multistream dump, which has titles only",
                             "the text is in the file whose name ends in -multistream.xml.bz2", err);

@@ -77,7 +77,7 @@ static bool is_numbered_sentence(struct str line)
     return begins_with_number(line) && columns_of(line) == 2;
 }
 
-static bool is_leipzig(struct str text)
+bool structured_is_leipzig(struct str text)
 {
     return most(text, is_numbered_sentence, 5, 97);
 }
@@ -283,7 +283,7 @@ static bool is_warc(struct str text)
            holds((struct str){text.data, text.size < 2000 ? text.size : 2000}, "WARC-");
 }
 
-static bool is_wet(struct str text)
+bool structured_is_wet(struct str text)
 {
     return is_warc(text) && holds(text, "WARC-Type: conversion");
 }
@@ -383,7 +383,7 @@ static bool is_string(struct str line, bool *escapes)
 }
 
 /* Lines of speech may be in quotation marks too, but have no escapes. */
-static bool is_strings(struct str text)
+bool structured_is_strings(struct str text)
 {
     struct str line;
     bool escapes = false;
@@ -434,7 +434,7 @@ static bool is_array_line(struct str line)
 }
 
 /* "[1]" may be the number of a note; an array of strings is none. */
-static bool is_arrays(struct str text)
+bool structured_is_arrays(struct str text)
 {
     return most(text, is_array_line, 2, 99) && holds(text, "\"");
 }
@@ -447,11 +447,6 @@ static const struct row {
     bool (*is)(struct str text);
     struct structured form;
 } rows[] = {
-    {is_wet,
-     {"a WET file (web pages with headers)",
-      "awk '{sub(/\\r$/, \"\")} /^WARC\\/1[.]/ {h = 1; t = 0} /^WARC-Type: conversion/ {t = 1} !h && t {print} "
-      "/^$/ {h = 0}'",
-      false, false}},
     {is_warc, {"a WARC file (web pages as they were sent)", NULL, false, false}},
     {is_conllu,
      {"a CoNLL-U file (a word on each line)", "awk -F'\\t' '/^[0-9]+\\t/ {printf \"%s \", $2} /^\\r?$/ {print \"\"}'",
@@ -481,10 +476,8 @@ static const struct row {
     {is_calendar, {"a calendar or address book", NULL, false, false}},
     {is_bibtex, {"a BibTeX file", NULL, false, false}},
     {is_po, {"a file of translated messages (PO)", "sed -n 's/^msgstr \"\\(..*\\)\"$/\\1/p'", false, false}},
-    {is_leipzig, {"a table of numbered sentences", "cut -f2-", false, false}},
     {is_fasttext, {"a file of fastText labels and texts", "sed -E 's/^(__label__[^ ]* *)+//'", false, false}},
-    {is_strings, {"a list of JSON strings, one on each line", "jq -c '{text: .}'", false, true}},
-    {is_arrays, {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
+    {structured_is_arrays, {"a list of JSON arrays, one on each line", "jq -c '" LONGEST_STRING "'", false, true}},
     {is_sequence, {"a JSON text sequence (RFC 7464)", "tr -d '\\036'", false, true}},
     {is_commented, {"a file of JSON lines with comments", "grep '^ *{'", false, true}},
 };

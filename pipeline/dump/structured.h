@@ -20,6 +20,12 @@ struct structured {
 /* `text` is the beginning of a file, without a mark and blanks. NULL: it may be prose. */
 const struct structured *structured_find(struct str text);
 
+/* Of the same text, for converters (convert.h). */
+bool structured_is_wet(struct str text);
+bool structured_is_leipzig(struct str text);
+bool structured_is_strings(struct str text);
+bool structured_is_arrays(struct str text); /* an array on each line, which is not converted */
+
 /* A zip file by its first bytes: the kind of document that it holds, or NULL. The program is a shell pattern of `unzip
  * -p FILE`'s further arguments and of what follows it. */
 const struct structured *structured_zip(struct str bytes);

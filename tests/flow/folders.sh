@@ -9,7 +9,8 @@ small=(--vocab-size 300 --seq 32 --valid 0)
 
 # text NUMBER: two paragraphs of two sentences.
 text() {
-    printf 'The boat number %s left the harbour. Nobody saw it again.\n\nThe lamp %s was lit. It burned all night.\n' "$1" "$1"
+    printf 'The boat number %s left the harbour. Nobody saw it again.\n\n' "$1"
+    printf 'The lamp %s was lit. It burned all night.\n' "$1"
 }
 
 # titles: the number in each document that extract gave.

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Text files that are not prose are refused with a command that gives their text: each command is run, where its
 program is installed, and gives what it should. Prose that looks a little like them is read."""
+import bz2
+import csv
 import gzip
+import io
 import json
 import pathlib
 import re
@@ -36,7 +39,6 @@ def record(kind, body):
 
 # Name, content, what the command gives (None: the command needs a program that is not everywhere, or there is none).
 FORMS = [
-    ("WET", record("warcinfo", "Software: x") + record("conversion", TEXT), TEXT),
     ("WARC", record("response", "<html>x</html>"), None),
     ("CoNLL-U", tokens(lambda n, w: f"{n}\t{w}\t{w}\tNOUN\t_\t_\t0\troot\t_\t_"), "The boat number 1 left the"),
     ("CoNLL-U", "# sent_id = 1\n" + tokens(lambda n, w: f"{n}\t{w}\t{w}\tX\t_\t_\t0\t_\t_\t_"), "The boat number 1"),
@@ -52,8 +54,6 @@ FORMS = [
     ("a tag at each word", "\n".join(" ".join(f"{w}/NN" for w in s.split()) for s in SENTENCES), TEXT),
     ("word vectors", "\n".join(f"{w} " + " ".join(f"{n / 9:.3f}" for n in range(50)) for w in WORDS[0]), None),
     ("settings", "# x\n[[boat]]\nname = \"The boat\"\nlength = 12\n\n[harbour]\nships = [1, 2]\nopen = true\n", None),
-    ("JSON array", json.dumps([{"text": s} for s in SENTENCES]), {"text": SENTENCES[0]}),
-    ("JSON array", json.dumps(SENTENCES), {"text": SENTENCES[0]}),
     ("JSON array", json.dumps([[n, s] for n, s in enumerate(SENTENCES)]), {"text": SENTENCES[0]}),
     ("mbox", "".join(f"From a@example.org Mon Jan  5 10:0{n}:00 2026\n{mail(n)}\n" for n in range(2)), TEXT),
     ("e-mail", "Return-Path: <a@example.org>\nReceived: from x\n\tby y\n" + mail(3), TEXT),
@@ -62,14 +62,40 @@ FORMS = [
     ("calendar", "BEGIN:VCALENDAR\nVERSION:2.0\n", None),
     ("BibTeX", "".join(f"@book{{key{n},\n  title = {{A Title}},\n}}\n\n" for n in range(3)), None),
     ("PO", "".join(f'#: a.c:{n}\nmsgid "Boat {n}"\nmsgstr "{s}"\n\n' for n, s in enumerate(SENTENCES)), TEXT),
-    ("numbered sentences", "\n".join(f"{n}\t{s}" for n, s in enumerate(SENTENCES, 70)), TEXT),
     ("fastText", "\n".join(f"__label__a __label__b {s}" for s in SENTENCES), TEXT),
     ("tab between columns", "\n".join(f"{s}\tpositive\t0.{n}" for n, s in enumerate(SENTENCES)), TEXT),
     ("tab between columns", "\n".join(f"anna\t{s}" for s in SENTENCES), TEXT),
-    ("JSON strings", "\n".join(json.dumps(s + "\n“Yes.”") for s in SENTENCES), {"text": SENTENCES[0] + "\n“Yes.”"}),
     ("JSON arrays", "\n".join(json.dumps(["x", 1, s]) for s in SENTENCES), {"text": SENTENCES[0]}),
     ("RFC 7464", "".join("\x1e" + json.dumps({"text": s}) + "\n" for s in SENTENCES), {"text": SENTENCES[0]}),
     ("comments", "# made by hand\n" + "\n".join(json.dumps({"text": s}) for s in SENTENCES), {"text": SENTENCES[0]}),
+]
+
+
+
+def table(separator, quoting=csv.QUOTE_MINIMAL):
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=separator, quoting=quoting, lineterminator="\n")
+    writer.writerows([["id", "text"], *enumerate(HARD)])
+    return out.getvalue()
+
+
+# Texts with all that a format has to escape.
+HARD = [f'{s} "A {n}, b; c" was \\ said.\nAnd\u2028 é went.' for n, s in enumerate(SENTENCES)]
+# Name, content, the texts that are read.
+READ = [
+    ("WET", "".join(record("warcinfo", "Software: x") + record("conversion", s) for s in SENTENCES), SENTENCES),
+    ("WET", record("conversion", TEXT).replace("\r", "") + record("request", "GET /"), [TEXT]),
+    ("JSON array", json.dumps([{"text": s} for s in HARD]), HARD),
+    ("JSON array", json.dumps([{"a": [1, {"b": "}]"}], "text": s} for s in HARD], indent=1, ensure_ascii=False), HARD),
+    ("JSON array", json.dumps(HARD), HARD),
+    ("numbered sentences", "\n".join(f"{n}\t{s}" for n, s in enumerate(SENTENCES, 70)), SENTENCES),
+    ("JSON strings", "\n".join(json.dumps(s) for s in HARD), HARD),
+    ("table (CSV)", table(","), HARD),
+    ("table (CSV)", table(";"), HARD),
+    ("table (CSV)", "\ufeff" + table(",", csv.QUOTE_ALL).replace("\n", "\r\n"), HARD),
+    ("table (CSV)", table("\t", csv.QUOTE_ALL), HARD),
+    ("table (CSV)", "id\ttext\n" + "".join(f'{n}\t"{s}\n' for n, s in enumerate(SENTENCES)),
+     ['"' + s for s in SENTENCES]),
 ]
 
 POEM = "\n".join(["\tThe wind is in the rigging,", "\t\tthe gull is on the shore,", "he went to sea at dawn", ""] * 5)
@@ -152,6 +178,54 @@ def refuses(folder):
             check(done.returncode == 0, name, done.stderr.decode())
 
 
+def reads_converted(folder):
+    for number, (name, content, texts) in enumerate(READ):
+        for pack in (bytes, gzip.compress, bz2.compress):
+            file = folder / f"read{number}"
+            file.write_bytes(pack(content.encode()))
+            for arguments, more in (([file], {}), (["-"], {"input": file.read_bytes()}),
+                                    (["--jsonl", file, "--threads", "1"], {})):
+                done = run(dsdata, "extract", *arguments, **more)
+                got = [json.loads(line)["text"].strip() for line in done.stdout.splitlines()]
+                check(got == [re.sub(r"\s*\n\s*", "\n", text) for text in texts], name, got[:2], done.stderr)
+            done = run(dsdata, "extract", "--text", file)
+            said = done.stderr.decode()
+            check(done.returncode == 6 and name in said and "--jsonl" in said, name, said)
+            done = run(dsdata, "extract", "--text", file, "--text-form", "lines")
+            check(done.returncode == 0, name, done.stderr.decode())
+
+
+def cut_short(folder):
+    """Files that end too early, and others that lose the way: the byte is named."""
+    for name, content, byte in (
+            ("truncated", "[{\"text\": \"a\"}, {\"text", 16), ("truncated", "[{\"text\": \"a\"},", 15),
+            ("neither an object", "[\"a\", 3]", 6), ("other bytes follow", "[\"a\"] [", 6),
+            ("not closed", "a,b\n1,2\n3,\"x\ny\n", 10),
+            ("truncated", record("conversion", "abc")[:-6], 81),
+            ("damaged", record("conversion", "abc") + "xxxxxxx", 87)):
+        file = folder / "short"
+        file.write_text(content)
+        done = run(dsdata, "extract", file)
+        check(done.returncode == 3 and name in done.stderr.decode() and f"byte {byte}:" in done.stderr.decode(), name,
+              content, done.stderr.decode())
+
+
+def built_from_tables(folder):
+    """A table gives the dataset of the same lines, with any number of threads; so does one that is compressed."""
+    roots = set()
+    for name, content in (("a.csv", table(",")), ("b.csv.gz", table(";")),
+                          ("c.jsonl", "".join(json.dumps({"id": str(n), "text": s}, ensure_ascii=False,
+                                                         separators=(",", ":")) + "\n" for n, s in enumerate(HARD)))):
+        data = content.encode()
+        (folder / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+        for threads in "12":
+            done = run(dsdata, "build", folder / name, "--vocab-size", "300", "--seq", "32", "--valid", "0",
+                       "--threads", threads, "--out", folder / f"{name}{threads}")
+            check(done.returncode == 0, name, done.stderr.decode())
+            roots.add(json.loads((folder / f"{name}{threads}" / "manifest.json").read_text())["root_hash"])
+    check(len(roots) == 1, "roots", roots)
+
+
 def reads_prose(folder):
     for name, content in PROSE.items():
         file = folder / "prose.txt"
@@ -184,6 +258,6 @@ def refuses_documents(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for test in (refuses, reads_prose, refuses_documents):
+    for test in (refuses, reads_converted, cut_short, built_from_tables, reads_prose, refuses_documents):
         test(pathlib.Path(name))
 sys.exit(len(failures) > 0)

@@ -281,6 +281,17 @@ def article():
     yield b"\x02" + json.dumps({"text": "a\0b", "title": "\0", "id": 4503599627370495, "revid": -1}).encode()
 
 
+def convert():
+    wet = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: u\r\nContent-Length: 9\r\n\r\nOne \"x\".\n\r\n\r\n"
+    texts = [wet + wet, "1\tOne.\n02\tTwo.\r\n\nThree\n4", '"One."\n"T\\u0077o.\\\\"\n\n3\n',
+             '[{"text": "a]}\\"", "b": [{}]},\n "Two", {"text":\n"c"}]',
+             '\ufeffid,text\r\n1,"One, ""x""\r\ny"\r\n\r\n2,Two "z"\n3\n4,5,6\n7,']
+    for row, text in enumerate(texts):
+        for step in range(3):
+            yield bytes([row, step * 5, step % 2 * 128]) + text.encode()
+        yield bytes([row, 3, 129]) + text[: len(text) * 2 // 3].encode()
+
+
 def json_line():
     yield from JSONL.strip().split(b"\n")
     yield b'{"text": "\\u0000\\ud83d\\ude00\\n", "id": -9223372036854775808, "a": [true, false, null, {"a": {}}]}'
@@ -477,6 +488,7 @@ TARGETS = {
         bodies,
         report,
         article,
+        convert,
         json_line,
         safetensors,
         config,
