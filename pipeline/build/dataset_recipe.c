@@ -24,6 +24,7 @@ void dataset_recipe_make_words(const struct dsdata_settings *settings, bool engl
     *recipe = (struct dataset_recipe){.keep = settings->keep,
                                       .drop = settings->drop,
                                       .variant = settings->variant,
+                                      .namespaces = settings->namespaces,
                                       .text_key = settings->text_key,
                                       .id_key = settings->id_key,
                                       .limit = settings->limit,
@@ -158,6 +159,8 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
         json_object_set_new(object, "iconv", json_string(recipe->iconv));
     if (recipe->variant)
         json_object_set_new(object, "variant", json_string(recipe->variant));
+    if (recipe->namespaces && strcmp(recipe->namespaces, "0") != 0)
+        json_object_set_new(object, "namespaces", json_string(recipe->namespaces));
     if (recipe->languages)
         json_object_set_new(object, "languages", json_string(recipe->languages));
     if (recipe->forms)

@@ -41,6 +41,7 @@ struct dataset_recipe {
     const char *encoding;          /* of the inputs; NULL: UTF-8 */
     const char *iconv;             /* the library that converts it; NULL: our own tables */
     const char *variant;           /* of the wiki's spellings; NULL: none */
+    const char *namespaces;        /* of wikis; NULL: articles */
     const char *text_key, *id_key;
     char templates[17];       /* hash of the file of --templates, or of the dump's; "" */
     uint64_t templates_bytes; /* of the dump's, which are kept in the dataset; else 0 */

@@ -19,14 +19,18 @@ struct trace;
 #define TEXT_KEY "text"
 #define ID_KEY   "id"
 
+#define NAMESPACES_KEPT_MAX 32u
+
 struct article_options {
     const struct input_kind *kind;   /* of the input */
     const char *name;                /* of the input, for examples; lives as long as the input */
     const struct siteinfo *siteinfo; /* of the input; empty unless a wiki's */
     const struct language *language;
-    const char *code;                  /* of the language; "": not known */
-    const char *variant;               /* of the wiki's spellings; NULL: none */
-    enum text_form form;               /* of text, where it is not FORM_AUTO; else FORM_AUTO */
+    const char *code;                        /* of the language; "": not known */
+    const char *variant;                     /* of the wiki's spellings; NULL: none */
+    int32_t namespaces[NAMESPACES_KEPT_MAX]; /* of wikis: pages of these are documents; */
+    size_t namespace_count;                  /* 0: articles */
+    enum text_form form;                     /* of text, where it is not FORM_AUTO; else FORM_AUTO */
     bool wrapped;                      /* of text: lines are broken anywhere, so those of a paragraph are joined */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */

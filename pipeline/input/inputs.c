@@ -10,6 +10,7 @@
 #include "pipeline/input/input_names.h"
 #include "pipeline/input/inputs_form.h"
 #include "pipeline/text/variants.h"
+#include "pipeline/text/words/links.h"
 #include "pipeline/text/words/guess.h"
 
 #include <string.h>
@@ -144,6 +145,46 @@ static bool leave_out(struct text_folder *folder, const struct input_name *named
     return true;
 }
 
+/* A number, or the name of a namespace of the wiki. */
+static bool find_namespace(const struct namespaces *namespaces, struct str item, int32_t *key)
+{
+    char text[NAME_BYTES_MAX + 2], *end;
+    if (item.size == 0 || item.size >= NAME_BYTES_MAX)
+        return false;
+    snprintf(text, sizeof text, "%.*s:", (int)item.size, item.data);
+    *key = (int32_t)strtol(text, &end, 10);
+    if (strcmp(end, ":") == 0 && *key >= 0)
+        return true;
+    *key = namespaces_of_title(namespaces, str_of(text));
+    return *key > 0;
+}
+
+/* --namespaces for one wiki. */
+static int read_namespaces(const char *list, struct article_options *options, struct error *err)
+{
+    struct namespaces namespaces;
+    const struct magic magic = magic_find(options->language, str_of(options->code));
+    int result = 0;
+    if (!options->kind->of_pages)
+        return 0;
+    namespaces_init(&namespaces, options->siteinfo, &magic);
+    for (struct str rest = str_of(list); result == 0 && rest.data;) {
+        const char *comma = memchr(rest.data, ',', rest.size), *end = rest.data + rest.size;
+        const struct str item = str_trim(str_range(rest.data, comma ? comma : end));
+        int32_t key;
+        if (!find_namespace(&namespaces, item, &key))
+            result = fail(err, ERR_USAGE, "--namespaces %s: %s has no namespace \"%.*s\"", list, options->name,
+                          (int)item.size, item.data);
+        else if (options->namespace_count == NAMESPACES_KEPT_MAX)
+            result = fail(err, ERR_USAGE, "--namespaces %s: more than %u", list, NAMESPACES_KEPT_MAX);
+        else
+            options->namespaces[options->namespace_count++] = key;
+        rest = comma ? str_range(comma + 1, end) : (struct str){0};
+    }
+    namespaces_release(&namespaces);
+    return result == 0 ? 0 : hint(err, "the head of the dump lists the names; 0 is that of articles");
+}
+
 /* 0; < 0; DUMP_BLANK or DUMP_OTHER: it is left out. */
 static int open_input(struct inputs *inputs, const struct dsdata_settings *settings, struct input_name *named,
                       struct error *err)
@@ -210,7 +251,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
                                                    .drop = settings->drop,
                                                    .filters = inputs->filters,
                                                    .stated = stated_code(&inputs->languages[n])};
-    return 0;
+    return settings->namespaces ? read_namespaces(settings->namespaces, &inputs->articles[n], err) : 0;
 }
 
 /* A guess of English is not noted, because text of unknown language has always been read as English. */

@@ -61,11 +61,18 @@ static enum page_fate fate_of_kinds(uint32_t kinds)
     return kinds & KIND_STUB ? PAGE_STUB : PAGE_KEPT;
 }
 
+static bool is_kept(const struct article_options *options, int32_t ns)
+{
+    for (size_t i = 0; i < options->namespace_count; i++)
+        if (options->namespaces[i] == ns)
+            return true;
+    return options->namespace_count == 0 && ns == 0;
+}
+
 static enum page_fate read(struct article_reader *reader, const struct article_options *options, struct str record,
                            struct article *article)
 {
-    (void)options; /* reader->wikitext was opened with them */
-    struct page page;
+    struct page page; /* reader->wikitext was opened with the options */
     if (page_parse(reader->parser, record, &reader->arena, &page) < 0)
         return PAGE_MALFORMED;
     article->repairs |= page.repairs;
@@ -79,7 +86,7 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
     article->title = page.title;
     article->timestamp = page.timestamp;
     article->bytes = page.text.size;
-    if ((page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)) != 0)
+    if (!is_kept(options, page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)))
         return PAGE_NAMESPACE;
     if (page.is_redirect)
         return PAGE_REDIRECT;
@@ -159,7 +166,7 @@ const struct input_kind wiki_kind = {
     .name = "wiki",
     .one = "a wiki",
     .extensions = (const char *const[]){".xml", NULL},
-    .options = (const char *const[]){"keep", "drop", "variant", "templates", NULL},
+    .options = (const char *const[]){"keep", "drop", "variant", "namespaces", "templates", NULL},
     .bytes_per_piece = 15, /* most of it is XML and markup */
     .of_pages = true,
     .read_folder = folder_read,

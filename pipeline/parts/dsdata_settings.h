@@ -31,6 +31,7 @@ struct dsdata_settings {
     const char *spool;                     /* the file that "-" was stored in (spool.h); NULL: it is read as a pipe */
     const char *lang;                      /* NULL: what the dump says */
     const char *variant;                   /* of the wiki's spellings; NULL: none */
+    const char *namespaces;                /* of wikis, whose pages are documents: names and numbers; NULL: articles */
     const char *text_key, *id_key;         /* of JSON lines */
     const char *encoding;                  /* of the inputs; NULL: UTF-8 */
     int text_form;                         /* enum text_form of page_parts.h */

@@ -165,6 +165,28 @@ spellings() {
     expect_equal "variant" "$(json "$scratch/spelled/manifest.json" 'o["options"]["variant"]')" "sr-el"
 }
 
+namespaces() {
+    case_begin "pages of other namespaces"
+    printf '%s' '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>enwiktionary</dbname>' \
+        '<case>first-letter</case><namespaces><namespace key="0" /><namespace key="100">Appendix</namespace>' \
+        '</namespaces></siteinfo><page><title>A</title><ns>0</ns><id>7</id><revision><id>9</id>' \
+        '<model>wikitext</model><text>A word.</text></revision></page><page><title>Appendix:B</title><ns>100</ns>' \
+        '<id>8</id><revision><id>10</id><model>wikitext</model><text>The {{PAGENAME}} of {{NAMESPACE}}.</text>' \
+        '</revision></page></mediawiki>' >"$scratch/ns.xml"
+    extracted --wiki "$scratch/ns.xml"
+    expect_equal "articles" "$(cat "$scratch/stdout")" "A word."
+    extracted --wiki "$scratch/ns.xml" --namespaces 100
+    expect_equal "by number" "$(cat "$scratch/stdout")" "The B of Appendix."
+    extracted --wiki "$scratch/ns.xml" --namespaces 0,appendix
+    expect_equal "by name" "$(cat "$scratch/stdout")" "A word.
+
+The B of Appendix."
+    expect_exit 2 "$dsdata" extract --wiki "$scratch/ns.xml" --namespaces 0,Cookbook
+    expect_words "--namespaces 0,Cookbook" "Cookbook"
+    expect_exit 0 "$dsdata" build --wiki "$scratch/ns.xml" "${small[@]}" --namespaces Appendix --out "$scratch/spaces"
+    expect_equal "identity" "$(json "$scratch/spaces/manifest.json" 'o["options"]["namespaces"]')" "Appendix"
+}
+
 degenerate() {
     local i
     case_begin "documents of one sentence"
@@ -351,6 +373,7 @@ nul_bytes
 languages
 forms
 spellings
+namespaces
 degenerate
 json_lines
 duplicates

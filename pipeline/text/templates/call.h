@@ -70,6 +70,8 @@ void show_argument(struct call *call, const struct argument *argument); /* NULL:
 bool call_revision_time(const struct call *call, char part, char out[16]);
 /* What {{#time: format | text }} shows; without a text, the revision's time. */
 bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out);
+/* The bytes of a title before the colon of its namespace; 0: it has none. */
+size_t title_namespace_size(const struct siteinfo *siteinfo, struct str title);
 /* Compares like the parser functions: numbers by value. */
 bool values_equal(struct str left, struct str right);
 /* lc, uc, lcfirst, ucfirst */

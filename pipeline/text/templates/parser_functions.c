@@ -239,9 +239,16 @@ static bool render_encoded_title(struct call *call)
     return true;
 }
 
+/* The parameter says which part: "" the title, "page" without its namespace, "namespace" that alone. */
 bool render_title(struct call *call)
 {
-    show(call, call->page->title);
+    struct str title = call->page->title;
+    const size_t size = call->parameter.size > 0 ? title_namespace_size(call->page->siteinfo, title) : 0;
+    if (str_equal(call->parameter, STR("namespace")))
+        title.size = size;
+    else if (size > 0)
+        title = str_trim((struct str){title.data + size + 1, title.size - size - 1});
+    show(call, title);
     return true;
 }
 
@@ -385,10 +392,8 @@ static bool render_namespace(struct call *call)
     return otherwise;
 }
 
-/* The size of the namespace before the colon of a title, or 0: it has none. */
-static size_t namespace_size(const struct call *call, struct str title)
+size_t title_namespace_size(const struct siteinfo *siteinfo, struct str title)
 {
-    const struct siteinfo *siteinfo = call->page->siteinfo;
     const char *colon = memchr(title.data, ':', title.size < NAME_BYTES_MAX ? title.size : NAME_BYTES_MAX);
     char folded[NAME_BYTES_MAX], name[NAME_BYTES_MAX];
     if (!colon || colon == title.data)
@@ -407,7 +412,7 @@ static size_t namespace_size(const struct call *call, struct str title)
 static bool render_title_part(struct call *call)
 {
     struct str title = call_value(call, "0");
-    const size_t prefix = namespace_size(call, title);
+    const size_t prefix = title_namespace_size(call->page->siteinfo, title);
     const char wanted = call->parameter.data[0];
     if (call->is_opaque || title.size == 0)
         return false;
@@ -659,7 +664,7 @@ static const struct row functions[] = {
     {"#titleparts:", "", render_title_parts},
     {"#urldecode:", "urldecode", render_string},
     {"=", "=", NULL},
-    {"BASEPAGENAME", "", render_title},
+    {"BASEPAGENAME", "page", render_title},
     {"CONTENTLANGUAGE", "", render_content_language},
     {"CURRENTDAY", "j", render_now},
     {"CURRENTDAY2", "d", render_now},
@@ -689,9 +694,9 @@ static const struct row functions[] = {
     {"LOCALTIME", "H:i", render_now},
     {"LOCALTIMESTAMP", "YmdHis", render_now},
     {"LOCALYEAR", "Y", render_now},
-    {"NAMESPACE", "", render_nothing},
+    {"NAMESPACE", "namespace", render_title},
     {"NAMESPACENUMBER", "0", NULL},
-    {"PAGENAME", "", render_title},
+    {"PAGENAME", "page", render_title},
     {"PAGENAMEE", "", render_encoded_title},
     {"REVISIONDAY", "j", render_now},
     {"REVISIONDAY2", "d", render_now},
@@ -699,11 +704,11 @@ static const struct row functions[] = {
     {"REVISIONMONTH1", "n", render_now},
     {"REVISIONTIMESTAMP", "YmdHis", render_now},
     {"REVISIONYEAR", "Y", render_now},
-    {"ROOTPAGENAME", "", render_title},
+    {"ROOTPAGENAME", "page", render_title},
     {"SITENAME", "", render_site},
     {"SUBJECTPAGENAME", "", render_title},
-    {"SUBJECTSPACE", "", render_nothing},
-    {"SUBPAGENAME", "", render_title},
+    {"SUBJECTSPACE", "namespace", render_title},
+    {"SUBPAGENAME", "page", render_title},
     {"anchorencode:", "", render_anchor},
     {"basepagename:", "base", render_title_part},
     {"formatnum:", "", render_number},

@@ -75,12 +75,17 @@ static bool add_variable(const struct template_page *page, uint32_t index, bool 
     name = own.size > 0 ? own : name;
     if (span->next != index + 1)
         return false;
-    if (str_equal(name, STR("NAMESPACE")))
-        return true;
-    if (str_equal(name, STR("PAGENAME")) || str_equal(name, STR("FULLPAGENAME"))) {
-        if (!is_whole || page->title.size > VALUE_BYTES_MAX)
+    const bool is_namespace = str_equal(name, STR("NAMESPACE"));
+    if (is_namespace || str_equal(name, STR("PAGENAME")) || str_equal(name, STR("FULLPAGENAME"))) {
+        struct str title = page->title;
+        const size_t size = name.data[0] == 'F' ? 0 : title_namespace_size(page->siteinfo, title);
+        if (is_namespace)
+            title.size = size;
+        else if (size > 0)
+            title = str_trim((struct str){title.data + size + 1, title.size - size - 1});
+        if (title.size > 0 && (!is_whole || title.size > VALUE_BYTES_MAX))
             return false;
-        buf_add_str(out, page->title);
+        buf_add_str(out, title);
         return true;
     }
     const size_t prefix = str_starts(name, STR("CURRENT")) ? 7 : str_starts(name, STR("LOCAL")) ? 5 : 0;

@@ -30,8 +30,8 @@ const struct time_names *time_names_find(const struct magic *magic);
 
 /* "2026-02-03T04:05:06Z", "2026-02-03 04:05", "2026/02/03", "20260203", "20260203040506", "3.2.2026", "2/3/2026" (the
  * month first), "3 February 2026", "February 3, 2026", "Feb 2026"; "3 May", "May", "2026", "4:05". Missing parts are
- * those of now; else the first day, and midnight. "", "now", "today", "yesterday" and "tomorrow" are of `now`. Steps may
- * follow, or stand alone: "+3 days -1 month". False: none of these. */
+ * those of now; else the first day, and midnight. "", "now", "today", "yesterday" and "tomorrow" are of `now`. Steps
+ * may follow, or stand alone: "+3 days -1 month". False: none of these. */
 bool moment_read(struct str text, const struct moment *now, struct moment *moment);
 
 /* Appends the text; false if the format contains an unknown letter. `zero`: code point of the language's digit 0. */
