@@ -37,6 +37,8 @@ while [[ ${1-} == --* ]]; do
 done
 [ $# != 1 ] && [ $# -le 3 ] || { echo "usage: like_mediawiki.sh [OPTIONS] [DUMP LANG [PAGES]]" >&2; exit 2; }
 
+[ -x "$bin/dsdata" ] || { echo "$bin/dsdata is not built: scripts/setup.sh, then the preset release"; exit 77; }
+
 # Renders the wiki unless that was done with the same dump and judge; sets $pages.
 render() { # DUMP LANG [PAGES]
     local folder file

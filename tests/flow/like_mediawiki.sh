@@ -4,11 +4,14 @@
 # and on the cases of tests/pipeline/text. Pages that differ by a rule of ours are in tests/mediawiki/differences.txt.
 # Skipped where MediaWiki or a part of it is not installed (tests/mediawiki/render.sh names the packages).
 #
-#     tests/flow/like_mediawiki.sh BUILD
+#     tests/flow/like_mediawiki.sh BUILD [--write]
+#
+# --write updates that file; new differences come below its first heading, to be put below their rules.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 judge=$project/tests/mediawiki
 cases=$project/tests/pipeline/text
+options=(--dsdata "$dsdata" --known "$judge/differences.txt" "${@:2}")
 
 compare() { # DUMP LANG
     local status=0
@@ -16,8 +19,10 @@ compare() { # DUMP LANG
     [ "$status" != 77 ] || { cat "$scratch/stderr"; exit 77; }
     expect_equal "exit of render.sh" "$status" 0
     [ "$status" = 0 ] || return 0
-    "$judge/compare.py" "$1" "$scratch/rendered/pages.jsonl" --dsdata "$dsdata" --known "$judge/differences.txt" \
-        >"$scratch/differing" || { failures=$((failures + 1)); cat "$scratch/differing"; }
+    "$judge/compare.py" "$1" "$scratch/rendered/pages.jsonl" "${options[@]}" >"$scratch/differing" || {
+        failures=$((failures + 1))
+        cat "$scratch/differing"
+    }
 }
 
 case_begin "samples"

@@ -2,7 +2,7 @@
 """Compares the text of a dump's pages, as a program extracts it, with what MediaWiki shows, word by word.
 
     compare.py DUMP PAGES.jsonl --dsdata PROGRAM [--extract "OPTIONS"] [--worst N] [--kinds N] [--row NAME]
-    compare.py DUMP PAGES.jsonl --dsdata PROGRAM --known FILE
+    compare.py DUMP PAGES.jsonl --dsdata PROGRAM --known FILE [--write]
     compare.py DUMP PAGES.jsonl --ours TEXTS.jsonl         lines {"title", "text"} of another program
 
 PAGES.jsonl is what render.sh wrote. A word is a run of letters and digits, one ideograph or kana, or one mark. Words
@@ -10,7 +10,7 @@ that the page shows in its running text and the program lacks are lost; words of
 are extra; both are given per 1,000 words of the pages. Markup is a tag, brace or switch of wikitext in the program's
 text that the page does not show. --kinds ranks the template calls and other places that differences come from. --row
 prints the figures as a row of a Markdown table. --known prints the pages that differ otherwise than FILE says
-(differences.txt), and exits with 1 if there are any.
+(differences.txt), and exits with 1 if there are any; --write writes them to FILE, new ones below its first heading.
 
 Running text is paragraphs, lists, headings, quotations and <pre>. NOT_TEXT and has_box_style() say what is left out:
 tables, boxes, notes, pictures, listings. Words beside a formula, beside a template that the dump lacks or beside a
@@ -204,6 +204,20 @@ def known_differences(path):
         return {line[3]: (int(line[1]), int(line[2])) for line in found if line}
 
 
+def write_differences(path, changed):
+    """Replaces the lines of known_differences; new ones are put below the first heading."""
+    with open(path, encoding="utf-8") as file:
+        head, heading, *rest = file.read().split("\n\n", 2)
+    lines = {title: f"{lost} {extra} {title}" for title, (lost, extra) in changed.items()}
+    kept = []
+    for line in "\n\n".join([heading, *rest]).split("\n"):
+        found = re.fullmatch(r"\d+ \d+ (.+)", line)
+        kept.append(lines.pop(found[1], line) if found else line)
+    kept = [*kept[:1], *lines.values(), *kept[1:]]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([head, "", *(line for line in kept if not line.startswith("0 0 "))]))
+
+
 class Totals:
     def __init__(self):
         self.pages = self.words = self.lost = self.extra = self.equal = self.markup = self.markup_pages = 0
@@ -251,18 +265,17 @@ class Totals:
         return (f"| {name} | {self.lost * thousand:.2f} | {self.extra * thousand:.2f} | "
                 f"{100 * self.equal / max(self.pages, 1):.1f} % | {self.markup} |")
 
-    def unknown(self, known):
-        """Prints the pages that differ otherwise than known says, and returns their number."""
-        wrong = 0
-        for page in self.worst:
-            expected = known.pop(page[1], None)
-            if page[2:4] != expected:
-                print(f"{page[2]} {page[3]} {page[1]}" + (f" (known: {expected[0]} {expected[1]})" if expected else ""))
-                print_places(page[5])
-                wrong += 1
-        for title in known.keys() & self.titles:
-            print(f"0 0 {title} (known: {known[title][0]} {known[title][1]})")
-            wrong += 1
+    def unexpected(self, known):
+        """{title: (lost, extra)} of the pages that differ otherwise than known says; prints them."""
+        found = {page[1]: page for page in self.worst}
+        wrong = {}
+        for title in sorted(self.titles):
+            now = found[title][2:4] if title in found else (0, 0)
+            if now != known.get(title, (0, 0)):
+                wrong[title] = now
+                before = f" (known: {known[title][0]} {known[title][1]})" if title in known else ""
+                print(f"{now[0]} {now[1]} {title}{before}")
+                print_places(found[title][5] if title in found else [])
         return wrong
 
     def print(self, worst, kinds):
@@ -296,6 +309,7 @@ def main():
     parser.add_argument("--worst", type=int, default=0, metavar="N")
     parser.add_argument("--kinds", type=int, default=0, metavar="N")
     parser.add_argument("--known", metavar="FILE")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--row", metavar="NAME")
     parser.add_argument("--count", choices=CLASSES, metavar="GROUP")
     arguments = parser.parse_args()
@@ -316,9 +330,11 @@ def main():
             else:
                 totals.add_page(page, ours.get(page["title"]), names)
     if arguments.known:
-        wrong = totals.unknown(known_differences(arguments.known))
-        print(f"{totals.pages} pages, {totals.equal} equal, {wrong} not as known")
-        return int(wrong > 0 or totals.pages == 0 or totals.failed > 0)
+        wrong = totals.unexpected(known_differences(arguments.known))
+        print(f"{totals.pages} pages, {totals.equal} equal, {len(wrong)} not as known")
+        if arguments.write:
+            write_differences(arguments.known, wrong)
+        return int(len(wrong) > 0 or totals.pages == 0 or totals.failed > 0)
     if arguments.row:
         print(totals.row(arguments.row))
     else:
