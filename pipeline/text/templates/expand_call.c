@@ -112,7 +112,7 @@ static void emit_bound(struct expander *e, struct call_frame *frame, const char 
 
 bool call_has_row(struct expander *e, struct str name)
 {
-    return template_has_row(&e->renders, name, e->page->code);
+    return template_has_row(&e->renders, name, e->page);
 }
 
 /* A '<' or '[' that is meant to be seen is no markup. */

@@ -28,7 +28,7 @@ const struct rendering_row *templates_row(const struct templates *templates, siz
 struct body_cache *templates_bodies(const struct templates *templates); /* expand_body.h */
 
 /* True if there is a row of ours for that name on the wiki of that language, of all calls that `renders` is for. */
-bool template_has_row(struct renders *renders, struct str name, struct str code);
+bool template_has_row(struct renders *renders, struct str name, const struct template_page *page);
 
 /* What is wrong with a pattern, or NULL. */
 const char *pattern_mistake(struct str pattern);

@@ -65,7 +65,7 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
 
 /* Finding the rendering of a name. */
 
-/* The rows of the wikis with that code; an empty list if it has none. */
+/* The rows of a wiki or a language; an empty list if it has none. */
 static const struct row_list *list_of(struct str code)
 {
     static const struct row_list none;
@@ -75,19 +75,20 @@ static const struct row_list *list_of(struct str code)
     return &none;
 }
 
-static void find_lists(struct str code, const struct row_list *lists[ROW_LISTS])
+static void find_lists(const struct template_page *page, const struct row_list *lists[ROW_LISTS])
 {
-    lists[0] = list_of(code);
-    lists[1] = list_of(STR("all"));
-    lists[2] = &parser_functions;
+    lists[0] = list_of(page->siteinfo ? page->siteinfo->dbname : STR(""));
+    lists[1] = list_of(page->code);
+    lists[2] = list_of(STR("all"));
+    lists[3] = &parser_functions;
 }
 
-/* The row of that name that applies on the page's wiki; rows for single wikis come first. */
-static const struct row *find_row(struct renders *out, struct str code, struct str name)
+/* The row of that name that applies on the page's wiki; rows of the wiki come before those of its language. */
+static const struct row *find_row(struct renders *out, const struct template_page *page, struct str name)
 {
     uint32_t number;
     if (!out->lists[0]) {
-        find_lists(code, out->lists);
+        find_lists(page, out->lists);
         for (size_t i = 0; i < ROW_LISTS; i++)
             for (size_t k = 0; k < out->lists[i]->count; k++)
                 name_table_add(&out->rows[i], str_of(out->lists[i]->rows[k].name), (uint32_t)k);
@@ -98,9 +99,9 @@ static const struct row *find_row(struct renders *out, struct str code, struct s
     return NULL;
 }
 
-bool template_has_row(struct renders *renders, struct str name, struct str code)
+bool template_has_row(struct renders *renders, struct str name, const struct template_page *page)
 {
-    return find_row(renders, code, name) != NULL;
+    return find_row(renders, page, name) != NULL;
 }
 
 /* {{formatnum:1234|R}}: its row, and where its first argument begins. */
@@ -118,10 +119,10 @@ static const struct row *find_function(const struct call *call, uint32_t *argume
     char folded[NAME_BYTES_MAX + 1];
     const struct str own = magic_function(call->page->magic, str_range(name.data, colon));
     if (own.size == 0)
-        return find_row(call->out, call->page->code, name_fold(str_range(name.data, colon + 1), folded));
+        return find_row(call->out, call->page, name_fold(str_range(name.data, colon + 1), folded));
     struct str function = name_fold(own, folded);
     folded[function.size++] = ':';
-    return find_row(call->out, call->page->code, function);
+    return find_row(call->out, call->page, function);
 }
 
 /* {{IPA-de|…}} */
@@ -192,9 +193,9 @@ static bool template_resolve(struct call *call, uint32_t index)
     const struct row *row = find_function(call, &colon);
     if (row)
         return show_row(call, index, row, colon);
-    row = find_row(call->out, call->page->code, call->name);
+    row = find_row(call->out, call->page, call->name);
     const struct str variable = row ? STR("") : magic_function(call->page->magic, call->name);
-    row = variable.size > 0 ? find_row(call->out, call->page->code, variable) : row;
+    row = variable.size > 0 ? find_row(call->out, call->page, variable) : row;
     if (row)
         return show_row(call, index, row, 0);
     const char *country = is_capital_code(call, call->name) ? country_of((struct str){call->name.data, 3}, code) : NULL;

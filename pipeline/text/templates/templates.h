@@ -54,7 +54,7 @@ struct part {
     uint32_t from, to; /* a text's place in renders->text, or an argument's in the page */
 };
 
-#define ROW_LISTS 3u
+#define ROW_LISTS 4u
 
 /* The renderings being shown, as a stack; ready to use when zeroed. */
 struct renders {
@@ -65,7 +65,8 @@ struct renders {
     unsigned value_templates;       /* rendered for them */
     uint32_t read_end, read_before; /* templates before these positions have been rendered for values, so far and
                                          * before the call; they are not again when the walk comes to them */
-    const struct row_list *lists[ROW_LISTS]; /* of the page's wiki, of all wikis, parser functions (call.h) */
+    const struct row_list *lists[ROW_LISTS]; /* of the page's wiki, of its language, of all wikis, parser functions
+                                              * (call.h) */
     struct name_table rows[ROW_LISTS];       /* their rows by name */
 };
 

@@ -236,6 +236,29 @@ static void markup_in_renderings_is_left_out(void **state)
     shows("a = <span $1>x</span>", "* {{a|=== b}}", ""); /* of an item that is not kept */
 }
 
+/* Rows of a wiki come before those of its language. */
+static void rows_belong_to_wikis(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wiki, *lang, *text, *shown;
+    } cases[] = {{"frwiki", "fr", "Au {{S|XIX}} il vit.", "Au XIXe siècle il vit.\n"},
+                 {"frwiktionary", "fr", "Nom {{S|XIX}}{{m}} il vit.", "Nom masculin il vit.\n"},
+                 {"enwiktionary", "en", "Of {{m|fr|mot||word}} and {{gloss|x}}.", "Of mot (“word”) and (x).\n"},
+                 {"enwikisource", "en", "{{di|O}}nce.", "Once.\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct siteinfo siteinfo = {.dbname = str_of(cases[i].wiki), .language = str_of(cases[i].lang)};
+        struct wikitext_facts facts;
+        struct buf out = {0};
+        struct wikitext *reader = wikitext_open(&(struct wikitext_options){
+            .language = language_find(str_of(cases[i].lang)), .siteinfo = &siteinfo, .code = cases[i].lang});
+        wikitext_read(reader, &(struct page){.title = STR("X"), .text = str_of(cases[i].text)}, &out, &facts);
+        assert_string_equal(buf_text(&out), cases[i].shown);
+        buf_release(&out);
+        wikitext_close(reader);
+    }
+}
+
 static void leaks_are_counted(void **state)
 {
     (void)state;
@@ -373,6 +396,7 @@ int main(void)
         cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),
         cmocka_unit_test(markup_in_renderings_is_left_out),
+        cmocka_unit_test(rows_belong_to_wikis),
         cmocka_unit_test(leaks_are_counted),
         cmocka_unit_test(mistakes_are_reported_with_their_line),
         cmocka_unit_test(the_hash_is_the_files),
