@@ -163,4 +163,73 @@ for n in 4 6 8 10 12; do
     expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/killed" --threads 1
     expect_equal "root hash" "$(root_hash "$scratch/killed")" "$(root_hash "$scratch/one")"
 done
+
+# A multistream dump whose other pages are too many to be inserted, and its index. FOLDER/w-multistream.xml.bz2
+case_begin "by the index of a multistream dump"
+mkdir "$scratch/streams"
+python3 - "$scratch/streams" <<'PYTHON'
+import bz2
+import sys
+from xml.sax.saxutils import escape
+
+folder = sys.argv[1]
+streams = [[("Uno", 0, "Qui {{prima}} e {{dopo}}, {{altro}}.")], [("Template:Prima", 10, "prima")]]
+streams += [[(f"Lungo {i}", 0, "a" * 9_000_000)] for i in range(5)]
+streams += [[("Due", 0, "Niente.")], [("Template:Dopo", 10, "dopo"), ("Tre", 0, "{{:Uno}}"), ("Template:Dopo", 10, "bis")],
+            [("Quattro", 0, "Niente {{dopo}}.")], [("Template:Altro", 10, "{{dopo}} & altro")]]
+index, number, bad, template = b"", 0, 0, 0
+with open(f"{folder}/w-multistream.xml.bz2", "wb") as file:
+    file.write(bz2.compress(b'<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>\n'))
+    for stream in streams:
+        text = ""
+        at = file.tell()
+        for title, ns, body in stream:
+            number += 1
+            bad = at if title == "Quattro" else bad
+            template = number if title == "Template:Dopo" else template
+            index += f"{at}:{number}:{title}\n".encode()
+            text += (f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number}</id><revision><id>1</id>"
+                     f"<timestamp>2026-02-03T04:05:06Z</timestamp><text>{escape(body)}</text></revision></page>\n")
+        file.write(bz2.compress(text.encode()))
+    file.write(bz2.compress(b"</mediawiki>\n"))
+indexes = {"good": index, "no-index": None, "other-offset": index.replace(f"{bad}:".encode(), f"{bad + 1}:".encode()),
+           "other-id": index.replace(f":{template}:".encode(), b":77:"), "half-line": index[:-9],
+           "no-lines": b"Template:Dopo\n", "fewer-pages": index.replace(b":Tre\n", b":Tre\n" + b"%d:99:X\n" % bad, 1)}
+for name, lines in indexes.items():
+    if lines is not None:
+        with open(f"{folder}/{name}", "wb") as file:
+            file.write(bz2.compress(lines))
+with open(f"{folder}/damaged", "wb") as file:
+    file.write(bz2.compress(index)[:-20])
+with open(f"{folder}/w-multistream.xml.bz2", "rb") as file:
+    dump = bytearray(file.read())
+dump[bad + 30] ^= 255
+with open(f"{folder}/broken", "wb") as file:
+    file.write(dump)
+PYTHON
+multistream=$scratch/streams/w-multistream.xml.bz2
+index=$scratch/streams/w-multistream-index.txt.bz2
+expect_exit 0 "$dsdata" templates "$multistream"
+expect_words "templates  3 read"
+mv "$scratch/stdout" "$scratch/streams/whole"
+grep -qx 'Dopo = @wikitext dopo' "$scratch/streams/whole" || complain "of equal names the first does not count"
+for threads in 1 4; do
+    cp "$scratch/streams/good" "$index"
+    expect_exit 0 "$dsdata" templates "$multistream" --threads "$threads"
+    cmp -s "$scratch/stdout" "$scratch/streams/whole" || complain "another file with the index"
+    grep -q "index" "$scratch/stderr" && complain "the index fits, and a message says otherwise"
+done
+for wrong in other-offset other-id half-line no-lines fewer-pages damaged; do
+    cp "$scratch/streams/$wrong" "$index"
+    expect_exit 0 "$dsdata" templates "$multistream"
+    expect_words "the index beside" "so all of the dump is read"
+    cmp -s "$scratch/stdout" "$scratch/streams/whole" || complain "$wrong: another file"
+done
+cp "$scratch/streams/good" "$index"
+cp "$scratch/streams/broken" "$multistream"
+expect_exit 0 "$dsdata" templates "$multistream" # a stream without templates is not read
+cmp -s "$scratch/stdout" "$scratch/streams/whole" || complain "another file from the streams with templates"
+rm "$index"
+expect_exit 3 "$dsdata" templates "$multistream"
+
 flow_end
