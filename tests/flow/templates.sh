@@ -175,7 +175,8 @@ from xml.sax.saxutils import escape
 folder = sys.argv[1]
 streams = [[("Uno", 0, "Qui {{prima}} e {{dopo}}, {{altro}}.")], [("Template:Prima", 10, "prima")]]
 streams += [[(f"Lungo {i}", 0, "a" * 9_000_000)] for i in range(5)]
-streams += [[("Due", 0, "Niente.")], [("Template:Dopo", 10, "dopo"), ("Tre", 0, "{{:Uno}}"), ("Template:Dopo", 10, "bis")],
+streams += [[("Due", 0, "Niente.")],
+            [("Template:Dopo", 10, "dopo"), ("Tre", 0, "{{:Uno}}"), ("Template:Dopo", 10, "bis")],
             [("Quattro", 0, "Niente {{dopo}}.")], [("Template:Altro", 10, "{{dopo}} & altro")]]
 index, number, bad, template = b"", 0, 0, 0
 with open(f"{folder}/w-multistream.xml.bz2", "wb") as file:
