@@ -175,7 +175,8 @@ static int refuse_structured(const char *name, const struct structured *form, en
         return hint(err, "%s", "it has no running text; to take its lines as text all the same: --text-form lines");
     snprintf(program, sizeof program, "%s%s", form->program, form->by_name || container ? "" : " <");
     if (form->by_name && container)
-        return sniff_hint(name, err, "unpack it, then: %s FILE | dsdata build --out D --text -", form->program);
+        return sniff_hint(name, err, "unpack it, then: %s FILE | dsdata build --out D %s -", form->program,
+                          form->jsonl ? "--jsonl" : "--text");
     return sniff_hint(name, err,
                       "%s | dsdata build --out D %s -; to take its lines as text all the same: --text-form lines",
                       sniff_pipe(program, container, command), form->jsonl ? "--jsonl" : "--text");

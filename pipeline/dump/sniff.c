@@ -21,11 +21,17 @@ static const struct foreign {
     const char *name; /* with its article */
     size_t at;
     struct str magic;
-    const char *command; /* writes the content of FILE to its output */
+    const char *command; /* reads FILE, and ends with what reads its content */
 } others[] = {
-    {"a compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},    {"a lzip", 0, {"LZIP", 4}, "lzip -dc"},
-    {"an LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"}, {"a 7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
-    {"a zip", 0, {"PK\x03\x04", 4}, "unzip -p"},       {"a tar", 257, {"ustar", 5}, "tar -xOf"},
+    {"a compress", 0, {"\x1f\x9d", 2}, "gzip -dc FILE | dsdata build --out D -"},
+    {"a lzip", 0, {"LZIP", 4}, "lzip -dc FILE | dsdata build --out D -"},
+    {"an LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc FILE | dsdata build --out D -"},
+    {"a 7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so FILE | dsdata build --out D -"},
+    {"a zip", 0, {"PK\x03\x04", 4}, "unzip -q FILE -d TEXTS && dsdata build TEXTS --out D"},
+    {"a tar", 257, {"ustar", 5}, "mkdir TEXTS && tar -xf FILE -C TEXTS && dsdata build TEXTS --out D"},
+    {"a Parquet", 0, {"PAR1", 4}, DSSHARDS_JSONL},
+    {"an Arrow", 0, {"ARROW1", 6}, DSSHARDS_JSONL},
+    {"an Arrow stream", 0, {"\xff\xff\xff\xff", 4}, DSSHARDS_JSONL},
 };
 
 int sniff_hint(const char *name, struct error *err, const char *format, ...)
@@ -75,19 +81,12 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
-        sniff_hint(name, err, "%s FILE | dsdata build --out D -", foreign->command);
+        sniff_hint(name, err, "%s", foreign->command);
         return SNIFF_OTHER;
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
         sniff_hint(name, err, "pdftotext FILE - | dsdata build --out D --text -");
-        return SNIFF_OTHER;
-    }
-    if (str_starts(bytes, STR("PAR1"))) {
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a Parquet file, which is not read directly");
-        sniff_hint(name, err,
-                   "python3 -c 'import pandas, sys; pandas.read_parquet(sys.argv[1]).to_json(sys.stdout, "
-                   "orient=\"records\", lines=True)' FILE | dsdata build --out D --jsonl -");
         return SNIFF_OTHER;
     }
     return 0;
@@ -121,7 +120,7 @@ static int refuse_html(const char *name, enum container container, struct error 
     fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "is an HTML page, not a dump");
     sniff_hint(name, err,
                "a mirror's error page? then download the dump again; for its text: %s | dsdata build --out D --text -",
-               sniff_pipe("pandoc -f html -t plain --wrap=none", container, command));
+               sniff_pipe(container ? "trafilatura" : "trafilatura <", container, command));
     return SNIFF_OTHER;
 }
 

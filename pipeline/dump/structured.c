@@ -447,7 +447,7 @@ static const struct row {
     bool (*is)(struct str text);
     struct structured form;
 } rows[] = {
-    {is_warc, {"a WARC file (web pages as they were sent)", NULL, false, false}},
+    {is_warc, {"a WARC file (web pages as they were sent)", "python3 -m dsshards jsonl", true, true}},
     {is_conllu,
      {"a CoNLL-U file (a word on each line)", "awk -F'\\t' '/^[0-9]+\\t/ {printf \"%s \", $2} /^\\r?$/ {print \"\"}'",
       false, false}},

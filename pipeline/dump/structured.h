@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+/* Reads what needs a library that we do not have (python/README.md). */
+#define DSSHARDS_JSONL "python3 -m dsshards jsonl FILE | dsdata build --out D --jsonl -"
 #define LONGEST_STRING "{text: (map(strings) | max_by(length))}" /* of an array, for jq */
 
 struct structured {

@@ -1,4 +1,5 @@
-"""python -m dsshards export DIR --format parquet --out FILE: samples as Parquet, for datasets, pandas, DuckDB."""
+"""python -m dsshards export DIR --format parquet --out FILE: samples as Parquet, for datasets, pandas, DuckDB.
+python -m dsshards jsonl SOURCE: texts from Parquet, Arrow, web archives and the hub, for dsdata build --jsonl -."""
 
 import argparse
 import os
@@ -6,6 +7,7 @@ import sys
 
 from .dataset import Dataset
 from .names import shard_first
+from .texts import write
 
 
 def _batches(data, first, end, size=1024):
@@ -57,6 +59,13 @@ def main():
     export.add_argument("--epoch", type=int, help="write the masks of this epoch of a training [the stored masks]")
     export.add_argument("--seed", type=int, default=42, help="with --epoch: the --seed of dstrain [42]")
     export.set_defaults(run=_export)
+    jsonl = verbs.add_parser("jsonl", help="print texts as JSON lines, for dsdata build --jsonl -")
+    jsonl.add_argument("source", help="Parquet, Arrow or WARC file, a folder of them, or a data set of the hub")
+    jsonl.add_argument("--columns", help="names of columns, separated by commas [all but binary ones]")
+    jsonl.add_argument("--config", help="of a data set of the hub: its configuration, such as a language")
+    jsonl.add_argument("--split", default="train", help="of a data set of the hub [train]")
+    jsonl.add_argument("--limit", type=int, help="stop after so many rows")
+    jsonl.set_defaults(run=write)
     options = parser.parse_args()
     try:
         options.run(options)

@@ -88,7 +88,7 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("<mediawiki <page>", SOURCE_UNKNOWN, ERR_INPUT, "not XML", ""),
     REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", SOURCE_UNKNOWN, ERR_INPUT, "HTML", "download"),
     REFUSED("<HTML><body>", SOURCE_WIKI, ERR_INPUT, "HTML", ""),
-    REFUSED("<HTML><body>", SOURCE_TEXT, ERR_INPUT, "HTML", "pandoc -f html"),
+    REFUSED("<HTML><body>", SOURCE_TEXT, ERR_INPUT, "HTML", "trafilatura < dump-test-"),
     REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", SOURCE_UNKNOWN, ERR_UNSAFE, "DOCTYPE", ""),
     REFUSED("\x7f"
             "ELF\0\0\0\1\2\3",
@@ -149,7 +149,7 @@ static const struct sniff_case sniff_cases[] = {
             SOURCE_UNKNOWN, ERR_INPUT, "damaged", "download"),
     REFUSED("LZIP", SOURCE_UNKNOWN, ERR_UNSAFE, "lzip", "-input | dsdata build --out D -"),
     REFUSED("7z\xbc\xaf\x27\x1c", SOURCE_UNKNOWN, ERR_UNSAFE, "7-Zip", "7z x -so"),
-    REFUSED("PK\3\4", SOURCE_UNKNOWN, ERR_UNSAFE, "zip", "unzip -p"),
+    REFUSED("PK\3\4", SOURCE_UNKNOWN, ERR_UNSAFE, "zip", "unzip -q dump-test-"),
     REFUSED("BZh9", SOURCE_UNKNOWN, ERR_INPUT, "truncated", "download"),
     REFUSED("BZh9 is not bzip2", SOURCE_UNKNOWN, ERR_INPUT, "damaged", "download"),
 };
