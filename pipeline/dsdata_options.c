@@ -183,6 +183,14 @@ static const struct opt_row rows[] = {
      .default_help = "any", .verbs = " build vocab extract ",
      .help = "Leave out documents in other languages than these codes, as in af,nl. Each document's language is "
              "guessed from its text; if none is clear, it is that of its input, where that is typed or stated."},
+    {.name = "filter", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(filter), .value = "NAME",
+     .default_help = "none", .verbs = " build vocab extract ",
+     .help = "Leave out documents of low quality. gopher: by the rules of Rae et al. (2021) for English, whose "
+             "thresholds may be changed, as in gopher,min-words=20,stop-words=0 (0: without this rule)."},
+    {.name = "exclude", .type = OPT_PATHS, .each = true, .scope = SCOPE_CONTENT, .field = FIELD(exclude),
+     .value = "FILE", .default_help = "none", .verbs = " build vocab extract ",
+     .help = "Leave out documents that share 13 words in a row with a text of this file, of text or JSON lines, such "
+             "as a test set; may be repeated."},
     {.name = "duplicates", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(duplicates),
      .default_text = "keep", .choices = "keep|drop", .verbs = " build extract ",
      .help = "Documents with the same text as an earlier one, apart from white space. keep: only count them; drop: "

@@ -234,11 +234,14 @@ static int claim_fresh(struct build *build, struct error *err)
         directory_look(build->directory, build->identity, &build->journal, &differs) == DIRECTORY_FINISHED)
         return DIRECTORY_FINISHED; /* of this very command: this start has only finished what an earlier one had
                                     * begun */
-    struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
+    const struct opt_paths *exclude = &build->settings->exclude;
+    struct path_list inputs = {.names = mem_clear(build->inputs.count + exclude->count + 2, sizeof *inputs.names)};
     for (size_t i = 0; i < build->inputs.count; i++)
         inputs.names[inputs.count++] = build->inputs.paths[i];
     if (settings_templates_file(build->settings))
         inputs.names[inputs.count++] = (char *)(uintptr_t)settings_templates_file(build->settings);
+    for (size_t i = 0; i < exclude->count; i++)
+        inputs.names[inputs.count++] = (char *)(uintptr_t)exclude->items[i];
     const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
     mem_free(inputs.names);
     TRY(checked);

@@ -13,8 +13,7 @@ struct filters {
 
 void filter_scratch_release(struct filter_scratch *scratch)
 {
-    buf_release(&scratch->text);
-    buf_release(&scratch->hashes);
+    gram_scratch_release(&scratch->grams);
 }
 
 int filters_open(struct filters **filters, const struct dsdata_settings *settings, struct error *err)

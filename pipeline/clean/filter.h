@@ -10,16 +10,17 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "pipeline/clean/grams.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/parts/page_parts.h"
 
 #include <jansson.h>
 
-#define FILTER_LIST(X) X(words) X(language)
+#define FILTER_LIST(X) X(words) X(language) X(gopher) X(exclude)
 
 /* Memory of one thread, used again for every document. A zeroed one is ready. */
 struct filter_scratch {
-    struct buf text, hashes;
+    struct gram_scratch grams;
 };
 void filter_scratch_release(struct filter_scratch *scratch);
 

@@ -39,7 +39,9 @@ int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struc
         fail(err, ERR_USAGE, "--compat google makes samples of one length");
         return hint(err, "name it, for example --seq 128");
     }
-    static const char *const foreign[] = {"pairs", "pack", "valid", "limit", "text-form", "duplicates", "near-duplicates", "min-words", "max-words", "only-lang"};
+    static const char *const foreign[] = {"pairs",     "pack",       "valid",           "limit",
+                                          "text-form", "duplicates", "near-duplicates", "min-words",
+                                          "max-words", "only-lang",  "filter",          "exclude"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (settings_given(settings, foreign[i]))
             return fail(err, ERR_USAGE,

@@ -44,6 +44,8 @@ struct dsdata_settings {
     uint32_t drop;                          /* enum kind of text/page_kinds.h */
     uint64_t min_words, max_words;          /* of a document; 0: no bound */
     const char *only_lang;                  /* codes of languages; NULL: any */
+    const char *filter;                     /* "gopher", with thresholds; NULL: none */
+    struct opt_paths exclude;               /* files of texts that documents must not have words of */
     int duplicates;                         /* enum duplicate_choice */
     uint32_t near_duplicates;               /* millionths; 0: they are kept */
     const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */

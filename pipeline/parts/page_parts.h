@@ -124,24 +124,33 @@ enum repair {
 enum page_fate {
     PAGE_KEPT,
     PAGE_REDIRECT,
-    PAGE_NAMESPACE,      /* not an article */
-    PAGE_MODEL,          /* not wikitext */
-    PAGE_DISAMBIGUATION, /* by template name or magic word */
-    PAGE_LIST,           /* by title, category or template name */
-    PAGE_STUB,           /* by template name */
-    PAGE_EMPTY,          /* no text is left */
-    PAGE_DUPLICATE,      /* an earlier page has the same text (--duplicates drop) */
-    PAGE_NEAR_DUPLICATE, /* nearly the text of an earlier page that was kept (--near-duplicates) */
-    PAGE_SHORT,          /* fewer words than --min-words */
-    PAGE_LONG,           /* more words than --max-words */
-    PAGE_LANGUAGE,       /* not in a language of --only-lang */
-    PAGE_KEYLESS,        /* JSON without a text under the key of the text */
-    PAGE_MALFORMED,      /* its XML or JSON cannot be read */
-    PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
-    PAGE_DAMAGED,        /* cut off by damage of the file (--salvage) */
+    PAGE_NAMESPACE,        /* not an article */
+    PAGE_MODEL,            /* not wikitext */
+    PAGE_DISAMBIGUATION,   /* by template name or magic word */
+    PAGE_LIST,             /* by title, category or template name */
+    PAGE_STUB,             /* by template name */
+    PAGE_EMPTY,            /* no text is left */
+    PAGE_DUPLICATE,        /* an earlier page has the same text (--duplicates drop) */
+    PAGE_NEAR_DUPLICATE,   /* nearly the text of an earlier page that was kept (--near-duplicates) */
+    PAGE_SHORT,            /* fewer words than --min-words */
+    PAGE_LONG,             /* more words than --max-words */
+    PAGE_LANGUAGE,         /* not in a language of --only-lang */
+    PAGE_GOPHER_FEW_WORDS, /* --filter gopher, a reason for each rule: clean/filter_gopher.c */
+    PAGE_GOPHER_MANY_WORDS,
+    PAGE_GOPHER_WORD_LENGTH,
+    PAGE_GOPHER_SYMBOLS,
+    PAGE_GOPHER_BULLETS,
+    PAGE_GOPHER_ELLIPSES,
+    PAGE_GOPHER_ALPHABETIC,
+    PAGE_GOPHER_STOP_WORDS,
+    PAGE_EXCLUDED,  /* words in common with a text of --exclude */
+    PAGE_KEYLESS,   /* JSON without a text under the key of the text */
+    PAGE_MALFORMED, /* its XML or JSON cannot be read */
+    PAGE_OVERSIZE,  /* longer than PAGE_BYTES_MAX */
+    PAGE_DAMAGED,   /* cut off by damage of the file (--salvage) */
     PAGE_FATES,
     PAGE_CLEANED_FIRST = PAGE_DUPLICATE, /* those between are given by options that clean */
-    PAGE_CLEANED_LAST = PAGE_LANGUAGE,
+    PAGE_CLEANED_LAST = PAGE_EXCLUDED,
 };
 
 #endif

@@ -7,10 +7,12 @@ int output_file_check(const struct dsdata_settings *settings, struct opt_paths b
                       const struct target_form *form, struct error *err)
 {
     size_t count = settings_named_inputs(settings) + bare.count;
-    const char **reads = mem_array(count + 1, sizeof *reads);
+    const char **reads = mem_array(count + 1 + settings->exclude.count, sizeof *reads);
     for (size_t i = 0; i < count; i++)
         reads[i] = inputs_path_of(settings_input(settings, &bare, i));
     reads[count++] = settings_templates_file(settings);
+    for (size_t i = 0; i < settings->exclude.count; i++)
+        reads[count++] = settings->exclude.items[i];
     const struct target target = {.option = "out",
                                   .path = path,
                                   .streams = true,

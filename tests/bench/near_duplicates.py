@@ -105,8 +105,8 @@ def judge(grams, kept, p):
             sizes[number] = len(own)
             for gram in own:
                 index[gram].append(number)
-    print(f"P {p}: dropped {dropped:,}; of {above:,} with J of P + 0.05 or more {100 * above_dropped / max(1, above):.2f} %;"
-          f" of {below:,} below P - 0.1 {100 * below_dropped / max(1, below):.2f} %")
+    print(f"P {p}: dropped {dropped:,}; of {above:,} with J of P + 0.05 or more"
+          f" {100 * above_dropped / max(1, above):.2f} %; of {below:,} below P - 0.1 {100 * below_dropped / max(1, below):.2f} %")
 
 
 def cpu_seconds(command, output):
@@ -168,7 +168,7 @@ def main():
             with open(out, encoding="utf-8") as file:
                 kept = {json.loads(line)["id"] for line in file}
             if p == "0.8":
-                print(f"dsdata: {seconds:.2f} s of CPU time, {plain:.2f} s without --near-duplicates; kept {len(kept):,}")
+                print(f"dsdata: {seconds:.2f} s of CPU time, {plain:.2f} s without the option; kept {len(kept):,}")
             if grams:
                 judge(grams, kept, float(p))
     for name, run in (("rensa", by_rensa), ("datasketch", by_datasketch)) if options.speed else ():

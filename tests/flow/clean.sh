@@ -71,6 +71,21 @@ killed_at_growing_places whole
 expect_exit 5 "$dsdata" build "${few[@]}" --near-duplicates 0.9 --out whole
 expect_words "near-duplicates 0.8 there, 0.9 here"
 
+case_begin "filters of text"
+printf '%s\n' "$(sed -n 21p texts.jsonl)" >test.jsonl
+expect_exit 0 "$dsdata" extract texts.jsonl --exclude test.jsonl --filter gopher,min-words=5,stop-words=0 --json
+expect_equal "dropped" "$(dropped)" "{'gopher-few-words': 2, 'excluded': 1}"
+expect_exit 0 "$dsdata" build texts.jsonl --vocab-size 300 --seq 32 --pairs none --exclude test.jsonl --out excluded
+expect_exit 0 "$dsdata" build texts.jsonl --vocab-size 300 --seq 32 --pairs none --exclude ./test.jsonl --out excluded
+expect_words "is finished already"
+echo >>test.jsonl
+expect_exit 5 "$dsdata" build texts.jsonl --vocab-size 300 --seq 32 --pairs none --exclude test.jsonl --out excluded
+expect_words exclude
+expect_exit 2 "$dsdata" extract texts.jsonl --exclude test.jsonl --out test.jsonl
+expect_exit 2 "$dsdata" extract texts.jsonl --exclude nowhere.txt
+expect_exit 2 "$dsdata" extract texts.jsonl --filter gopher,bullets
+expect_words "min-words=50"
+
 case_begin "files of text"
 one=(extract texts.jsonl --near-duplicates 0.8)
 expect_exit 0 "$dsdata" "${one[@]}" --out plain.jsonl -j 1

@@ -12,7 +12,7 @@
 #include "tests/option_values.h"
 
 /* build.c adds these to the recipe when it has seen the inputs. */
-static const char *const by_inputs[] = {"lang", "encoding", "text-form"};
+static const char *const by_inputs[] = {"lang", "encoding", "text-form", "exclude"};
 
 /* Two values where those of the type are of no use, and what an option needs beside it. */
 static const struct trial {
@@ -22,6 +22,7 @@ static const struct trial {
     {"max-predictions", {"5", "6"}, "--seq=128"},
     {"pack", {NULL, NULL}, "--pairs=none"},
     {"only-lang", {"de", "fi,de"}, NULL},
+    {"filter", {"gopher", "gopher,bullets=0.8"}, NULL},
 };
 
 static struct opt_program program;

@@ -1,4 +1,5 @@
 /* What each filter keeps and drops. */
+#include "base/file.h"
 #include "pipeline/clean/filter.h"
 
 #include <setjmp.h>
@@ -74,10 +75,86 @@ static void languages_are_guessed_or_stated(void **state)
     assert_refused(&(struct dsdata_settings){.only_lang = ""});
 }
 
+/* The verdict on `head` and 60 words of 4 letters on 6 lines. */
+static enum page_fate fate_of_prose(const char *filter, const char *head)
+{
+    struct buf text = {0};
+    buf_add_text(&text, head);
+    for (int i = 0; i < 60; i++)
+        buf_addf(&text, "%s%s", i % 10 == 0 ? "that" : i == 7 ? "with" : "word", i % 10 == 9 ? "\n" : " ");
+    const enum page_fate fate = fate_of(&(struct dsdata_settings){.filter = filter}, buf_text(&text), "");
+    buf_release(&text);
+    return fate;
+}
+
+static void gopher_has_a_reason_for_each_rule(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *filter, *head;
+        enum page_fate fate;
+    } cases[] = {
+        {"gopher", "", PAGE_KEPT},
+        {"gopher,min-words=60", "-- \u2026 ", PAGE_KEPT}, /* signs are no words */
+        {"gopher,min-words=61", "-- \u2026 ", PAGE_GOPHER_FEW_WORDS},
+        {"gopher,max-words=59", "", PAGE_GOPHER_MANY_WORDS},
+        {"gopher,min-length=4", "", PAGE_KEPT},
+        {"gopher,min-length=4.001", "", PAGE_GOPHER_WORD_LENGTH},
+        {"gopher,max-length=3.999", "", PAGE_GOPHER_WORD_LENGTH},
+        {"gopher,stop-words=2", "", PAGE_KEPT},
+        {"gopher,stop-words=3", "", PAGE_GOPHER_STOP_WORDS},
+        {"gopher,stop-words=3", "The THE the\n", PAGE_KEPT},
+        {"gopher,bullets=0.1", "  - first\n", PAGE_GOPHER_BULLETS}, /* 1 of 7 */
+        {"gopher,bullets=0.15", "\u2022 first\n", PAGE_KEPT},
+        {"gopher,ellipses=0.1", "and so on...\n", PAGE_GOPHER_ELLIPSES},
+        {"gopher,ellipses=0.1", "and so on ...not\n", PAGE_KEPT},
+        {"gopher,symbols=0.01", "#word\n", PAGE_GOPHER_SYMBOLS}, /* 1 of 61 */
+        {"gopher,symbols=0.02", "#word\n", PAGE_KEPT},
+        {"gopher,symbols=0.01", "wo\u2026rd\n", PAGE_GOPHER_SYMBOLS},
+        {"gopher,alphabetic=0.99", "1234\n", PAGE_GOPHER_ALPHABETIC},
+        {"gopher,alphabetic=0", "1234\n", PAGE_KEPT},
+        {"gopher,alphabetic=1", "\u00e9 \u044f \u5c71\n", PAGE_KEPT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (fate_of_prose(cases[i].filter, cases[i].head) != cases[i].fate)
+            fail_msg("%s, %s: %d", cases[i].filter, cases[i].head, fate_of_prose(cases[i].filter, cases[i].head));
+    assert_refused(&(struct dsdata_settings){.filter = "c4"});
+    assert_refused(&(struct dsdata_settings){.filter = "gopher,"});
+    assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets"});
+    assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets=many"});
+    assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets=0.1234"});
+}
+
+static void texts_of_other_files_are_excluded(void **state)
+{
+    (void)state;
+    static const char *const path = BINARY_DIR "/test_filter_excluded.jsonl";
+    static const char content[] =
+        "one two three four five six seven eight nine ten eleven twelve thirteen\nfourteen\n"
+        "{\"q\": \"a b c d e f g h i j k l\", \"more\": [\"\\u00c4 b c d e f g h i j k l m n\"]}\n";
+    struct error err = {0};
+    assert_int_equal(file_write_all(path, content, sizeof content - 1, &err), 0);
+    const char *files[] = {path};
+    const struct dsdata_settings settings = {.exclude = {files, 1}};
+    assert_int_equal(
+        fate_of(&settings, "x two, THREE four five six seven eight nine ten eleven twelve thirteen 14", ""), PAGE_KEPT);
+    assert_int_equal(
+        fate_of(&settings, "x two, THREE four five six seven eight nine ten eleven twelve thirteen fourteen", ""),
+        PAGE_EXCLUDED);
+    assert_int_equal(fate_of(&settings, "a b c d e f g h i j k l more", ""), PAGE_KEPT);
+    assert_int_equal(fate_of(&settings, "and a\u0308 b c d e f g h i j k l m", ""), PAGE_EXCLUDED);
+    assert_int_equal(file_write_all(path, "too few words", 13, &err), 0);
+    struct filters *filters;
+    assert_int_equal(filters_open(&filters, &settings, &err), -1);
+    assert_int_equal(err.kind, ERR_INPUT);
+    path_remove(path, &err);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_counted),
-                                       cmocka_unit_test(bounds_that_leave_nothing_are_refused),
-                                       cmocka_unit_test(languages_are_guessed_or_stated)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_counted), cmocka_unit_test(bounds_that_leave_nothing_are_refused),
+        cmocka_unit_test(languages_are_guessed_or_stated), cmocka_unit_test(gopher_has_a_reason_for_each_rule),
+        cmocka_unit_test(texts_of_other_files_are_excluded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
