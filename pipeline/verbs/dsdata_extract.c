@@ -205,6 +205,19 @@ static int open_folder(struct extraction *extraction, struct error *err)
     return 0;
 }
 
+/* A page is explained whatever follows it, so that damage elsewhere costs the templates only. */
+static int read_templates(struct extraction *extraction, struct error *err)
+{
+    const int result = template_pass_run(extraction->settings, &extraction->inputs, err);
+    if (result == 0 || !extraction->settings->explain || err->kind != ERR_INPUT)
+        return result;
+    log_say("templates: none of the dump's own (%s)", err->text);
+    *err = (struct error){0};
+    for (size_t i = 0; i < extraction->inputs.count; i++)
+        dump_rewind(extraction->inputs.dumps[i]);
+    return 0;
+}
+
 static int prepare(struct extraction *extraction, struct error *err)
 {
     struct dsdata_settings *settings = extraction->settings;
@@ -215,8 +228,7 @@ static int prepare(struct extraction *extraction, struct error *err)
     TRY(inputs_open(&extraction->inputs, settings, extraction->bare, err));
     inputs_say_guesses(&extraction->inputs);
     inputs_warn(settings, &extraction->inputs);
-    if (!settings->explain) /* which is of one page, whatever follows */
-        TRY(template_pass_run(settings, &extraction->inputs, err));
+    TRY(read_templates(extraction, err));
     TRY(resource_plan_threads(settings, &extraction->inputs, &extraction->plan, err));
     dataset_recipe_take_inputs(&extraction->recipe, &extraction->inputs);
     memcpy(extraction->recipe.templates, extraction->inputs.templates_hash, sizeof extraction->recipe.templates);

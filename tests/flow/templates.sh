@@ -123,6 +123,8 @@ expect_exit 0 "$dsdata" extract "$dump" --format sentences
 mv "$scratch/stdout" "$scratch/auto"
 expect_exit 0 "$dsdata" extract "$dump" --format sentences --templates "$scratch/own"
 cmp -s "$scratch/stdout" "$scratch/auto" || complain "the file gives other text than the dump"
+expect_exit 0 "$dsdata" extract "$dump" --explain Uno
+grep -q "^La superficie è di 892 km². Ha 1" "$scratch/stdout" || complain "--explain is not of the text with templates"
 grep -qx 'Tutto attaccato => TA' "$scratch/own" || complain "a redirect is no alias"
 grep -q '^Distanza breve = @wikitext {{Distanza|' "$scratch/own" || complain "a body is not the template's wikitext"
 
