@@ -174,6 +174,7 @@ bool settle_calls(struct expander *e, struct buf *text, size_t from)
     bool known = true;
     page.text = keep(e, all);
     page.spans = &e->settling;
+    e->renders.read_end = 0; /* it is a place in the text settled before */
     page.templates = e->templates;
     spans_find(&e->settling, e->magic, false, page.text);
     text->size = from;
