@@ -30,7 +30,7 @@ compare "$samples" en
 
 for seed in 1 2; do
     case_begin "random pages, seed $seed"
-    python3 "$judge/random_wiki.py" "$seed" 30 >"$scratch/random.xml"
+    python3 "$judge/random_wiki.py" "$seed" 30 | sed "s/Page /Seed $seed page /g" >"$scratch/random.xml"
     compare "$scratch/random.xml" en
 done
 
