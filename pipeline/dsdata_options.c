@@ -243,6 +243,8 @@ static const struct opt_row rows[] = {
     {.name = "files", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(files), .value = "N", .min = 1,
      .max = 256, .default_help = "1", .verbs = " extract ",
      .help = "Number of output files of about equal length; OUT.jsonl becomes OUT-00000-of-00004.jsonl."},
+    {.name = "card", .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(card), .verbs = " report ",
+     .help = "Write a data card for a hub, by default DIR/README.md, which is no part of the dataset."},
     {.name = "epoch", .type = OPT_COUNT, .scope = SCOPE_PROCESS, .field = FIELD(epoch), .value = "E",
      .default_help = "the order of the shards", .verbs = " export ",
      .help = "Write the samples in dstrain's order, and with its masks, of epoch E (counted from 0)."},
@@ -366,6 +368,7 @@ static const struct opt_note files[] = {
     {"DIR/vocab.txt", "Its vocabulary, one piece per line."},
     {"DIR/seq128/train-00000-of-00001.dss", "Its shards, in a folder for each sequence length."},
     {"DIR/report.html", "What dsdata report writes."},
+    {"DIR/README.md", "What dsdata report --card writes."},
     {.name = NULL},
 };
 

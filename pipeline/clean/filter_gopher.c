@@ -119,15 +119,14 @@ static int open_rules(const struct dsdata_settings *settings, void **state, stru
     return 0;
 }
 
-/* "gopher", and the thresholds that differ from the defaults, in the order of the table. */
+/* "gopher,min-words=50,…": all thresholds, in the order of the table, so that a manifest says what was applied. */
 static void identify(const void *state, json_t *recipe)
 {
     const struct rules *rules = state;
     struct buf text = {0};
     buf_add_text(&text, "gopher");
     for (size_t i = 0; i < THRESHOLDS; i++)
-        if (rules->thousandths[i] != thresholds[i].thousandths)
-            buf_addf(&text, ",%s=%g", thresholds[i].name, (double)rules->thousandths[i] / THOUSAND);
+        buf_addf(&text, ",%s=%.12g", thresholds[i].name, (double)rules->thousandths[i] / THOUSAND);
     json_object_set_new(recipe, "filter", json_string(buf_text(&text)));
     buf_release(&text);
 }

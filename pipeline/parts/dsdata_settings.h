@@ -85,6 +85,7 @@ struct dsdata_settings {
     uint64_t files;      /* export: how many; 0: one, of mds by size */
     uint64_t epoch;      /* export, if given: in the order of this epoch of a training with this seed */
     int masks;           /* export: enum export_masks */
+    bool card;           /* report: a card, and not a page */
     const char *sha256;  /* verify: the list of sums to write or to check, or NULL */
     bool json, quiet, verbose;
 

@@ -1,5 +1,7 @@
-/* dsdata report DIR: a dataset as one HTML page (report/corpus_report.h), in its directory or where --out says. */
+/* dsdata report DIR: a dataset as one HTML page (report/corpus_report.h), or a card (report/dataset_card.h), in its
+ * directory or where --out says. */
 #include "pipeline/report/corpus_report.h"
+#include "pipeline/report/dataset_card.h"
 
 #include "base/file.h"
 #include "base/html.h"
@@ -11,28 +13,47 @@
 #include "pipeline/build/owned.h"
 #include "pipeline/verbs/output_file.h"
 
+#include <stdio.h>
+#include <string.h>
+
+static int write_page(struct buf *page, const char *path, struct error *err)
+{
+    char bytes[32];
+    TRY(html_page_write(page, path, err));
+    if (strcmp(path, "-") != 0)
+        log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
+                format_bytes(page->size, bytes));
+    return 0;
+}
+
+static int write_card(struct buf *card, const char *path, struct error *err)
+{
+    if (strcmp(path, "-") == 0)
+        return fwrite(card->data, 1, card->size, stdout) == card->size && fflush(stdout) == 0 ? 0 : output_failed(err);
+    TRY(file_write_all(path, card->data, card->size, err));
+    log_say("%s   a data card; it is no part of the dataset", path);
+    return 0;
+}
+
 int dsdata_report(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
     const char *directory = bare.items[0];
-    char *path = settings->out ? mem_copy_text(settings->out) : path_join(directory, REPORT_NAME);
+    const bool is_card = settings->card;
+    char *path = settings->out ? mem_copy_text(settings->out) : path_join(directory, is_card ? CARD_NAME : REPORT_NAME);
     struct buf page = {0};
-    char bytes[32];
     stop_on_signals();
     int result = settings->out || path_is_directory(directory)
-                     ? output_file_check(settings, bare, path, &html_form, err)
-                     : 0; /* else the page's maker says what is missing */
+                     ? output_file_check(settings, bare, path, is_card ? &dataset_card_form : &html_form, err)
+                     : 0; /* else the maker says what is missing */
     if (result < 0 && !settings->out && !err->hint[0])
-        hint(err, "--out FILE writes the page elsewhere");
+        hint(err, "--out FILE writes it elsewhere");
     if (result == 0)
-        result = corpus_report_make(&page, directory, err);
+        result = is_card ? dataset_card_make(&page, directory, err) : corpus_report_make(&page, directory, err);
     if (result == 0)
-        result = html_page_write(&page, path, err);
-    if (result == 0 && strcmp(path, "-") != 0) {
-        log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
-                format_bytes(page.size, bytes));
+        result = is_card ? write_card(&page, path, err) : write_page(&page, path, err);
+    if (result == 0 && strcmp(path, "-") != 0)
         say_next(command_text("dstrain plan --shards %s", directory));
-    }
     buf_release(&page);
     mem_free(path);
     return result;

@@ -168,7 +168,7 @@ def main():
             with open(out, encoding="utf-8") as file:
                 kept = {json.loads(line)["id"] for line in file}
             if p == "0.8":
-                print(f"dsdata: {seconds:.2f} s of CPU time, {plain:.2f} s without the option; kept {len(kept):,}")
+                print(f"dsdata: {seconds:.2f} s of CPU time, without it {plain:.2f} s; kept {len(kept):,}")
             if grams:
                 judge(grams, kept, float(p))
     for name, run in (("rensa", by_rensa), ("datasketch", by_datasketch)) if options.speed else ():

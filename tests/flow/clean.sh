@@ -71,6 +71,35 @@ killed_at_growing_places whole
 expect_exit 5 "$dsdata" build "${few[@]}" --near-duplicates 0.9 --out whole
 expect_words "near-duplicates 0.8 there, 0.9 here"
 
+case_begin "a card"
+expect_exit 0 "$dsdata" report whole --card
+expect_exit 0 "$dsdata" report whole --card # its own
+cp whole/README.md card.md
+expect_exit 0 "$dsdata" verify whole
+python3 - card.md "$(root_hash whole)" <<'PYTHON' || complain "the card"
+import sys
+
+text = open(sys.argv[1], encoding="utf-8").read()
+head, body = text.removeprefix("---\n").split("\n---\n", 1)
+try:
+    import yaml
+    facts = yaml.safe_load(head)
+    assert facts["pretty_name"] == "whole" and facts["size_categories"] == ["n<1K"], facts
+except ImportError:
+    assert "size_categories:\n- \"n<1K\"" in head
+for line in ("root hash `" + sys.argv[2] + "`", "| near\\-duplicate | 5 |", "| too\\-short | 2 |",
+             "| near\\-duplicates | 0.8 |", "| min\\-words | 5 |", "    dsdata build texts.jsonl --vocab-size 300"):
+    assert line.replace("\\-", "-") in body, line
+PYTHON
+echo mine >whole/README.md
+expect_exit 2 "$dsdata" report whole --card
+expect_words "exists already" --force
+expect_exit 0 "$dsdata" report whole --card --force
+cmp -s whole/README.md card.md || complain "another card"
+expect_exit 0 "$dsdata" report whole --card --out -
+cmp -s stdout card.md || complain "another card on standard output"
+rm whole/README.md
+
 case_begin "filters of text"
 printf '%s\n' "$(sed -n 21p texts.jsonl)" >test.jsonl
 expect_exit 0 "$dsdata" extract texts.jsonl --exclude test.jsonl --filter gopher,min-words=5,stop-words=0 --json
