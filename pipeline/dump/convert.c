@@ -85,7 +85,8 @@ static void field_begin(struct convert *c)
     if (!in_header(c) && c->column < c->columns) {
         const size_t from = c->column ? c->names[c->column] : 0;
         buf_add_text(&c->out, c->column ? ",\"" : "{\"");
-        buf_add(&c->out, c->held.data + from, c->names[c->column + 1] - from);
+        if (c->names[c->column + 1] > from) /* the names may all be empty */
+            buf_add(&c->out, c->held.data + from, c->names[c->column + 1] - from);
         buf_add_text(&c->out, "\":\"");
     }
     c->in_record = true;
