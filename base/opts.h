@@ -80,6 +80,7 @@ struct opt_row {
     const char *value;         /* name of the value in the help ("FILE"), NULL for a flag */
     const char *default_text;  /* parsed like a value; NULL: the field stays zero */
     const char *default_help;  /* the default in --help, if default_text is not clear enough; or NULL */
+    bool automatic;            /* for counts: "auto" is taken, too, as 0 */
     uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
     double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
     bool ramp;                 /* for counts and millionths: "X" or "X:Y"; the field is an array of two, equal for X */

@@ -69,7 +69,10 @@ static void add_value(const struct opt_row *row, const void *field, struct buf *
         break;
     case OPT_COUNT:
     case OPT_SIZE:
-        buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
+        if (row->automatic && *(const uint64_t *)field == 0)
+            buf_add_text(out, "auto");
+        else
+            buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
         break;
     case OPT_DURATION:
         buf_addf(out, "%" PRIu64 "s", *(const uint64_t *)field);

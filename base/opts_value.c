@@ -97,10 +97,14 @@ static int not_understood(const struct opt_row *row, struct str text, const char
 static int read_count(const struct opt_row *row, struct str text, uint64_t *value, struct error *err)
 {
     struct str rest = text;
+    if (row->automatic && str_equal(text, STR("auto"))) {
+        *value = 0;
+        return 0;
+    }
     if (is_huge(text))
         return out_of_range(row, text, "too large, the most", row->max ? row->max : UINT64_MAX, err);
     if (!read_digits(&rest, value) || rest.size)
-        return not_understood(row, text, "a whole number", err);
+        return not_understood(row, text, row->automatic ? "a whole number or auto" : "a whole number", err);
     return check_range(row, text, *value, err);
 }
 

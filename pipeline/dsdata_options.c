@@ -88,8 +88,9 @@ static const struct opt_row rows[] = {
      .default_help = "none", .verbs = " vocab ",
      .help = "Instead of learning a vocabulary, list what is wrong with this one, given the other options."},
     {.name = "vocab-size", .type = OPT_COUNT, .scope = SCOPE_IDENTITY, .field = FIELD(vocab_size), .value = "N",
-     .default_text = "30522", .min = 200, .max = 1u << 20, .verbs = " build vocab ",
-     .help = "Size of a learned vocabulary, in WordPieces."},
+     .default_text = "30522", .automatic = true, .min = 200, .max = 1u << 20, .verbs = " build vocab ",
+     .help = "Size of a learned vocabulary, in WordPieces; auto: 12 times the square root of the number of words, from "
+             "500 to 30,500."},
     {.name = "algo", .type = OPT_CHOICE, .scope = SCOPE_IDENTITY, .field = FIELD(algo), .default_text = "greedy",
      .choice = algo_choice, .verbs = " build vocab ",
      .help = "Algorithm that learns a vocabulary. greedy: top-down, as in TensorFlow Text; bpe: merges pairs, as "

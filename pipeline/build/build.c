@@ -56,7 +56,9 @@ static int settle_vocabulary(struct build *build, struct error *err)
         if (build->recipe.learned)
             result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
                                       &build->facts.vocabulary, err);
-        if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
+        const bool warned =
+            result == 0 && build->recipe.learned && vocabulary_warn_size(&build->recipe, &build->facts.vocabulary);
+        if (result == 0 && !warned && build->recipe.learned && build->vocab->count < build->recipe.vocab_size &&
             build->facts.vocabulary.words > 0) /* else the end of the build says that there is no text */
             log_warn("the text is too short: it gives a vocabulary of %s pieces, not of %s",
                      format_count(build->vocab->count, given), format_count(build->recipe.vocab_size, wanted));

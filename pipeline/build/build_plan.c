@@ -152,7 +152,9 @@ int build_plan(struct build *build, struct error *err)
     const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
-    const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
+    const uint32_t vocab_size = build->vocab               ? build->vocab->count
+                                : build->recipe.vocab_size ? build->recipe.vocab_size
+                                                           : VOCABULARY_SIZE_USUAL;
     TRY(resource_plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
     if (settings->fresh)
         TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));

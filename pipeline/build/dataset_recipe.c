@@ -74,7 +74,7 @@ int dataset_recipe_make(const struct dsdata_settings *settings, bool english, st
     recipe->packed = settings->pack;
     recipe->masking = (enum mask_kind)settings->masking;
     recipe->compat = (enum compat)settings->compat;
-    if (recipe->learned)
+    if (recipe->learned && recipe->vocab_size)
         TRY(learn_check_room(recipe->vocab_size, recipe->unused, err));
     if (recipe->packed && recipe->pairs != PAIRS_NONE)
         return fail(err, ERR_USAGE, "--pack is for --pairs none: a pair has documents of its own");
@@ -195,7 +195,10 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     if (recipe->joined)
         json_object_set_new(object, "handle-chinese-chars", json_false());
     if (recipe->learned) { /* a vocabulary from --vocab is known by its hash instead */
-        put_number(object, "vocab-size", recipe->vocab_size);
+        if (recipe->vocab_size)
+            put_number(object, "vocab-size", recipe->vocab_size);
+        else
+            json_object_set_new(object, "vocab-size", json_string("auto"));
         put_number(object, "unused", recipe->unused);
         if (recipe->min_frequency > LEARN_COUNT_MIN)
             put_number(object, "min-frequency", recipe->min_frequency);

@@ -47,10 +47,11 @@ struct dataset_recipe {
     uint64_t templates_bytes; /* of the dump's, which are kept in the dataset; else 0 */
     bool cased, strip_accents;
     enum profile profile;
-    bool joined;  /* ideographs are letters of words */
-    bool salvage; /* damage of the inputs is skipped */
-    bool learned; /* the vocabulary comes from the inputs: */
-    uint32_t vocab_size, unused;
+    bool joined;         /* ideographs are letters of words */
+    bool salvage;        /* damage of the inputs is skipped */
+    bool learned;        /* the vocabulary comes from the inputs: */
+    uint32_t vocab_size; /* 0: by the number of words (vocabulary_size_for) */
+    uint32_t unused;
     uint64_t min_frequency;
     uint32_t limit_alphabet;
     enum learn_algorithm algo;

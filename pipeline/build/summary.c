@@ -35,7 +35,8 @@ void summary_plan(const char *directory, const struct dsdata_settings *settings,
     for (size_t i = 0; i < recipe->length_count; i++)
         snprintf(lengths + strlen(lengths), sizeof lengths - strlen(lengths), "%s%u", i ? ", " : "", recipe->seq[i]);
     if (recipe->learned)
-        snprintf(vocabulary, sizeof vocabulary, "learn %s", format_count(recipe->vocab_size, needed));
+        snprintf(vocabulary, sizeof vocabulary, "learn %s",
+                 recipe->vocab_size ? format_count(recipe->vocab_size, needed) : "as many pieces as fit the text");
     else
         snprintf(vocabulary, sizeof vocabulary, "given");
     log_say("%s, accents %s · vocabulary: %s · lengths %s · %s · needs about %s while building",

@@ -1,6 +1,7 @@
 #include "pipeline/build/vocabulary.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/permute.h"
 #include "base/progress.h"
@@ -8,6 +9,7 @@
 #include "pipeline/pairs/documents.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,18 +196,35 @@ static int count_words(struct learning *learning, const struct resource_plan *pl
     return result;
 }
 
+uint32_t vocabulary_size_for(uint64_t words)
+{
+    const uint64_t hundreds = (uint64_t)(12 * sqrt((double)words) / 100);
+    return 100 * (uint32_t)(hundreds < 5 ? 5 : hundreds > 305 ? 305 : hundreds);
+}
+
+bool vocabulary_warn_size(const struct dataset_recipe *recipe, const struct vocabulary_facts *facts)
+{
+    char words[32], size[32];
+    const uint32_t wanted = vocabulary_size_for(facts->words);
+    if (facts->words == 0 || recipe->vocab_size <= 2 * wanted)
+        return false;
+    log_warn("a text of %s words is small for a vocabulary of %s pieces: better --vocab-size %u, or auto",
+             format_count(facts->words, words), format_count(recipe->vocab_size, size), wanted);
+    return true;
+}
+
 /* Is there so little text that all its words fit into the vocabulary, or so few pages that the held-out ones are a
  * large share? Then learning needs all pages. */
-static bool is_scarce(const struct learning *learning, const struct dataset_recipe *recipe)
+static bool is_scarce(const struct learning *learning, uint32_t vocab_size)
 {
     const size_t held_out = word_counts_size(learning->held_out), all = word_counts_size(learning->words);
     size_t words = 0;
-    for (size_t i = 0; i < all && words < recipe->vocab_size; i++) {
+    for (size_t i = 0; i < all && words < vocab_size; i++) {
         uint64_t n;
         word_counts_word(learning->words, i, &n);
         words += n >= LEARN_COUNT_MIN;
     }
-    return words < recipe->vocab_size || held_out > all / 2;
+    return words < vocab_size || held_out > all / 2;
 }
 
 /* Learns from the words counted, judges on the held-out pages and, if text is scarce, learns again from all pages. */
@@ -214,14 +233,16 @@ static int learn(struct learning *learning, const struct dataset_recipe *recipe,
 {
     struct vocabulary_facts *facts = learning->facts;
     const struct tokenizer_options words = dataset_recipe_words(recipe);
+    const uint32_t vocab_size = recipe->vocab_size ? recipe->vocab_size : vocabulary_size_for(facts->words);
+    TRY(learn_check_room(vocab_size, recipe->unused, err));
     const struct learn_options options = {.algorithm = recipe->algo,
-                                          .vocab_size = recipe->vocab_size,
+                                          .vocab_size = vocab_size,
                                           .unused = recipe->unused,
                                           .min_frequency = recipe->min_frequency,
                                           .limit_alphabet = recipe->limit_alphabet,
                                           .profile = recipe->profile,
                                           .bytes_max = LEARN_BYTES};
-    facts->scarce = is_scarce(learning, recipe);
+    facts->scarce = is_scarce(learning, vocab_size);
     facts->forgotten = word_counts_forgotten(learning->words) + word_counts_forgotten(learning->held_out);
     if (!facts->scarce || (judge && word_counts_size(learning->held_out) && word_counts_size(learning->words))) {
         TRY(vocab_learn(learning->words, &options, vocab, &facts->learned, err));

@@ -12,6 +12,7 @@
 #include "tokenizer/tokenizer.h"
 
 #define VOCABULARY_WINDOWS_MAX 256
+#define VOCABULARY_SIZE_USUAL  30522u /* for plans, where the size is not known yet */
 
 struct vocabulary_facts {
     uint64_t windows, pages, words; /* counted: windows, kept documents, occurrences of words */
@@ -22,6 +23,12 @@ struct vocabulary_facts {
     struct learn_report learned;
     struct coverage text, held_out; /* if `judge`: of the text learned from; of the held-out pages */
 };
+
+/* The size that --vocab-size auto takes for a text of so many words: 12 times their square root, as the number of
+ * distinct words grows; in hundreds, from 500 to 30,500. */
+uint32_t vocabulary_size_for(uint64_t words);
+/* True, with a warning, if a learned vocabulary, of recipe->vocab_size, has more than twice that size. */
+bool vocabulary_warn_size(const struct dataset_recipe *recipe, const struct vocabulary_facts *facts);
 
 /* The same from some windows only, ascending, for a look; nothing is logged. */
 int vocabulary_learn_from(const struct inputs *inputs, struct place *places, size_t count,

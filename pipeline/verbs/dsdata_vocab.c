@@ -82,7 +82,7 @@ static void tell(const struct dsdata_settings *settings, const struct dataset_re
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
         vocab_say_next(settings, settings->out, recipe->cased, recipe->strip_accents);
-    if (vocab->count < settings->vocab_size)
+    if (!vocabulary_warn_size(recipe, facts) && vocab->count < settings->vocab_size)
         log_warn("the text gives only %s pieces, not %s", format_count(vocab->count, count),
                  format_count(settings->vocab_size, words));
 }
@@ -138,7 +138,8 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,
                     "--json and the vocabulary would both go to standard output: name a file with --out");
-    TRY(learn_check_room((uint32_t)settings->vocab_size, (uint32_t)settings->unused, err));
+    if (settings->vocab_size)
+        TRY(learn_check_room((uint32_t)settings->vocab_size, (uint32_t)settings->unused, err));
     TRY(output_file_check(settings, bare, settings->out, NULL, err)); /* others begin just like ours */
     stop_on_signals();
     struct spool spool = {.lock = {.fd = -1}};

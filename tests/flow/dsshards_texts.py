@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""python -m dsshards jsonl: Parquet, Arrow, folders, data sets and web archives give their texts to dsdata extract; each
-by the command that dsdata prints, where the packages are installed."""
+"""python -m dsshards jsonl: Parquet, Arrow, folders, data sets and web archives give their texts to dsdata extract, by
+the commands that dsdata prints, where the packages are installed."""
 
 import gzip
 import json
@@ -90,8 +90,8 @@ def web(folder):
     text = " ".join(f"The ferry left the harbour at {n} in the morning, and nobody knew why." for n in range(20))
     page = f"<html><head><title>x</title></head><body><nav>Menu</nav><article><p>{text}</p></article></body></html>"
     http = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{page}"
-    record = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-02T03:04:05Z"
-              "\r\nWARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http; msgtype=response\r\n"
+    record = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\n"
+              "WARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http; msgtype=response\r\n"
               f"Content-Length: {len(http)}\r\n\r\n{http}\r\n\r\n").encode()
     (folder / "a.warc").write_bytes(record + record)
     assert texts(printed(folder / "a.warc")) == [text, text]

@@ -133,9 +133,36 @@ PYTHON
     )"
 }
 
+# 48,000 words (the stops are words): 12 times their square root is 2,629.
+by_text() {
+    case_begin "a size by the text"
+    python3 -c 'for i in range(8000): print(f"ab{i} cd{i % 499} and ef{i % 2003} gone.")' >"$scratch/sized.txt"
+    local small=(--text "$scratch/sized.txt" --text-form lines --seq 16 --pairs none)
+    for threads in 1 2; do
+        expect_exit 0 "$dsdata" build "${small[@]}" --vocab-size auto --threads $threads --out "$scratch/auto-$threads"
+        expect_words "vocabulary 2,600 pieces learned from 48.0 k words"
+    done
+    expect_equal "root" "$(root_hash "$scratch/auto-1")" "$(root_hash "$scratch/auto-2")"
+    expect_exit 0 "$dsdata" build "${small[@]}" --vocab-size auto --out "$scratch/auto-1"
+    expect_words "finished already"
+    expect_exit 5 "$dsdata" build "${small[@]}" --vocab-size 2600 --out "$scratch/auto-1"
+    expect_words "vocab-size auto there, 2600 here"
+    expect_exit 0 "$dsdata" vocab "${small[@]:0:4}" --vocab-size auto --out "$scratch/auto.txt"
+    cmp "$scratch/auto.txt" "$scratch/auto-1/vocab.txt" || complain "vocab and build differ"
+    expect_exit 0 "$dsdata" build "${small[@]}" --vocab-size 6000 --dry-run --out "$scratch/large"
+    expect_exit 0 "$dsdata" build "${small[@]}" --vocab-size 6000 --valid 0 --out "$scratch/large"
+    expect_words "a text of 48,000 words is small for a vocabulary of 6,000 pieces: better --vocab-size 2600, or auto"
+    if grep -q "too short" "$scratch/stderr"; then complain "two lines about one thing"; fi
+    expect_exit 0 "$dsdata" build "${small[@]}" --vocab-size auto --out "$scratch/none-held" --valid 0.0001
+    if grep -q "vocab-size 0" "$scratch/stderr"; then complain "auto is printed as a number"; fi
+    expect_exit 2 "$dsdata" build "${small[@]}" --vocab-size car
+    expect_words '"car" is not a whole number or auto'
+}
+
 algorithms
 report
 builds
 joined
 many
+by_text
 flow_end
