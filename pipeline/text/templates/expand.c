@@ -62,7 +62,7 @@ static void expand_argument(struct expander *e, const struct expand_source *sour
 {
     const struct span *span = &source->spans->items[index];
     struct str name, value;
-    if (source->is_page || e->is_exhausted) { /* the walk shows the default */
+    if ((source->is_page && out == &e->out) || e->is_exhausted) { /* the walk shows the default */
         copy_text(e, source, span->start, span->end, out);
         return;
     }
@@ -254,12 +254,19 @@ static bool is_open(const struct call_frame *frame, const struct rendering_row *
     return false;
 }
 
+/* A list, or a table: also one whose bar is still a template. */
+static bool begins_block(struct str text)
+{
+    return strchr("*#:;", text.data[0]) || str_starts(text, STR("{|")) || str_starts(text, STR("{{{!}}")) ||
+           str_starts(text, STR("{{(!}}"));
+}
+
 /* As MediaWiki does: what begins a list or a table begins a line. */
 void begin_line(struct expander *e, const struct expand_source *source, uint32_t start, size_t from, struct buf *out)
 {
     const struct str text = {out->data + from, out->size - from};
     const bool at_line_start = start > 0 && source->text.data[start - 1] == '\n';
-    if (text.size == 0 || at_line_start || !(strchr("*#:;", text.data[0]) || str_starts(text, STR("{|"))))
+    if (text.size == 0 || at_line_start || !begins_block(text))
         return;
     spend(e, text.size);
     buf_add_byte(out, '\n');

@@ -128,6 +128,15 @@ static void add_meant(struct buf *out, struct str text)
     }
 }
 
+/* True for a template of the dump that is a box or a table. */
+static bool is_mark(const struct template_page *page, uint32_t index)
+{
+    char canonical[NAME_BYTES_MAX];
+    struct str name = template_name(page->text, page->spans, index, canonical);
+    const struct rendering_row *row = templates_find(page->templates, &name);
+    return row && row->kind == RENDERING_MARK;
+}
+
 /* Computes one call that is left in a text. */
 static bool settle_call(struct expander *e, struct template_page *page, uint32_t index, struct buf *out)
 {
@@ -138,8 +147,11 @@ static bool settle_call(struct expander *e, struct template_page *page, uint32_t
     uint64_t steps = 0;
     const struct rendering rendering = template_render(page, index, renders, &steps);
     spend(e, steps);
-    if (rendering.dropped)
+    if (rendering.dropped) {
+        if (is_mark(page, index))
+            buf_add_text(out, "{||}"); /* a box or a table is no text, but {{#if:…}} sees it */
         return rendering.is_silent || !rendering.is_unknown;
+    }
     for (size_t i = rendering.part; i < renders->count; i++) {
         const struct part *part = &renders->parts[i];
         if (part->kind == PART_TEXT) {
@@ -385,6 +397,10 @@ static void expand_named(struct expander *e, const struct expand_source *source,
     struct str typed;
     const bool is_known = expand_value(e, source, first->from, first->to, first->child, &typed);
     struct str name = skip_words(e, typed);
+    if (parts.count == 1 && (str_equal(name, STR("!")) || str_equal(name, STR("=")))) {
+        buf_add_str(out, str_equal(name, STR("!")) ? STR("|") : name);
+        return;
+    }
     if (expand_with_colon(e, source, index, name, is_known, parts, out))
         return;
     if (!is_known) {
