@@ -5,6 +5,7 @@
 #include "pipeline/build/digest.h"
 #include "pipeline/build/repeats.h"
 #include "pipeline/store/spill.h"
+#include "pipeline/text/templates/expand_body.h"
 
 #define MIB (1ull << 20)
 
@@ -25,14 +26,30 @@
 #define XML_PER_DOCUMENT 500 /* low: for short texts */
 #define HASH_BUCKETS_MAX 64u
 
+/* What the templates of the dump take. Before they are known: their text, which is at most all of the dump's, is held
+ * twice while the list of them is written or read. */
+static uint64_t memory_of_templates(const struct dsdata_settings *settings, const struct inputs *inputs)
+{
+    const uint64_t most = 2 * (uint64_t)TEMPLATES_BYTES_MAX + 2 * BODY_CACHE_BYTES_MAX;
+    const bool are_read = !settings->templates || strcmp(settings->templates, "auto") == 0;
+    uint64_t text = 0;
+    if (inputs->templates)
+        return templates_memory(inputs->templates) / MIB * MIB;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (input_kind_of(inputs->dumps[i])->of_pages && are_read)
+            text += dump_text_bytes(inputs->dumps[i]);
+    return (text / 2 < most ? text / 2 : most) / MIB * MIB;
+}
+
 int resource_plan_threads(const struct dsdata_settings *settings, const struct inputs *inputs,
                           struct resource_plan *plan, struct error *err)
 {
     *plan = (struct resource_plan){.threads = settings->threads ? settings->threads : cores_allowed()};
+    const uint64_t templates = memory_of_templates(settings, inputs);
     plan->memory = settings->memory;
     if (plan->memory == 0)
-        plan->memory = plan->threads * 64 * MIB > 1024 * MIB ? plan->threads * 64 * MIB : 1024 * MIB;
-    const uint64_t fixed = FIXED_BYTES + inputs_memory(inputs), least = fixed + THREAD_BYTES + JOB_BYTES;
+        plan->memory = templates + (plan->threads * 64 * MIB > 1024 * MIB ? plan->threads * 64 * MIB : 1024 * MIB);
+    const uint64_t fixed = FIXED_BYTES + inputs_memory(inputs) + templates, least = fixed + THREAD_BYTES + JOB_BYTES;
     if (plan->memory < least) {
         fail(err, ERR_USAGE, "--memory %lluM is too little for one thread", (unsigned long long)(plan->memory / MIB));
         return hint(err, "the least is --memory %lluM", (unsigned long long)((least + MIB - 1) / MIB));

@@ -287,6 +287,13 @@ int templates_parse(struct templates **out, struct str file, const char *path, c
     return 0;
 }
 
+size_t templates_memory(const struct templates *templates)
+{
+    const size_t text = arena_bytes(&templates->arena), bodies = 4 * text; /* spans and pieces, as in real templates */
+    return text + templates->capacity * sizeof templates->rows[0] + templates->slot_count * sizeof templates->slots[0] +
+           (bodies < BODY_CACHE_BYTES_MAX ? bodies : BODY_CACHE_BYTES_MAX);
+}
+
 void templates_free(struct templates *templates)
 {
     if (!templates)

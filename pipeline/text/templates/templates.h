@@ -41,6 +41,7 @@ int templates_read(struct templates **templates, const char *path, char hash[17]
 /* The same from the file's text. */
 int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
 void templates_free(struct templates *templates);
+size_t templates_memory(const struct templates *templates); /* bytes held, now or once its bodies are in use */
 
 /* A '<' or '[' in renders->text that is meant to be seen. No text can contain these bytes. */
 #define MEANT_TAG     '\x02'

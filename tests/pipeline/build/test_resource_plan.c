@@ -57,13 +57,39 @@ static void a_load_is_an_eighth_of_memory(void **state)
     assert_int_equal(plan_of(2, 8192 * MIB).load_bytes_max, 1024 * MIB);
 }
 
+/* Their memory is not that of the threads: added to what is chosen, taken from what is typed. */
+static void templates_have_memory_of_their_own(void **state)
+{
+    (void)state;
+    struct buf file = {0};
+    struct error err = {0};
+    struct inputs inputs = {0};
+    char hash[17];
+    buf_add_text(&file, "long = @wikitext ");
+    for (unsigned i = 0; i < 3 << 20; i++)
+        buf_add_byte(&file, 'x');
+    assert_int_equal(templates_parse(&inputs.templates, buf_str(&file), "made", hash, &err), 0);
+    const uint64_t templates = templates_memory(inputs.templates) / MIB * MIB;
+    assert_in_range(templates, 12 * MIB, 24 * MIB);
+    struct dsdata_settings settings = {.threads = 1};
+    struct resource_plan plan;
+    assert_int_equal(resource_plan_threads(&settings, &inputs, &plan, &err), 0);
+    assert_int_equal(plan.memory, 1024 * MIB + templates);
+    assert_int_equal(plan.room_bytes, (1024 - 224) * MIB);
+    settings.memory = 288 * MIB + templates;
+    assert_int_equal(resource_plan_threads(&settings, &inputs, &plan, &err), 0);
+    settings.memory--;
+    assert_int_equal(resource_plan_threads(&settings, &inputs, &plan, &err), -1);
+    templates_free(inputs.templates);
+    buf_release(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_little_memory_is_refused),
-        cmocka_unit_test(the_least_is_one_thread_and_one_job),
-        cmocka_unit_test(depth_shrinks_before_the_crew),
-        cmocka_unit_test(a_load_is_an_eighth_of_memory),
+        cmocka_unit_test(too_little_memory_is_refused),       cmocka_unit_test(the_least_is_one_thread_and_one_job),
+        cmocka_unit_test(depth_shrinks_before_the_crew),      cmocka_unit_test(a_load_is_an_eighth_of_memory),
+        cmocka_unit_test(templates_have_memory_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
