@@ -146,13 +146,35 @@ static void pages_do_not_mix(void **state)
     templates_free(templates);
 }
 
+/* What a function is called belongs to the wiki of the page, not of the first page that called the template. */
+static void wikis_do_not_mix(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "Both = @wikitext {{НАЗВАНИЕ СТРАНИЦЫ}} {{#если:x|да|нет}}\nНАЗВАНИЕ СТРАНИЦЫ = @wikitext own\n";
+    struct templates *templates;
+    struct error err;
+    char hash[17];
+    assert_int_equal(templates_parse(&templates, STR(file), "made", hash, &err), 0);
+    struct wikitext *english =
+        wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
+    struct wikitext *russian =
+        wikitext_open(&(struct wikitext_options){.language = language_find(STR("ru")), .templates = templates});
+    show(english, "A", "It is {{Both}}.", "It is own.\n");
+    show(russian, "A", "It is {{Both}}.", "It is A да.\n");
+    show(english, "B", "It is {{Both|x}}.", "It is own.\n");
+    wikitext_close(english);
+    wikitext_close(russian);
+    templates_free(templates);
+}
+
 static void add(struct dictionary *dictionary, unsigned number)
 {
     struct buf name = {0}, text = {0};
     buf_addf(&name, "Template %u", number);
     if (number % 4 == 0) {
         buf_add_text(&text, "{{Box|");
-        repeat(&text, "of a box\n", 10 + number);
+        repeat(&text, "of a box\n", 10 + number % 50);
         buf_add_text(&text, "}}");
     } else {
         repeat(&text, "words\n", number * number % 97);
@@ -162,6 +184,8 @@ static void add(struct dictionary *dictionary, unsigned number)
     buf_release(&name);
     buf_release(&text);
 }
+
+#define BYTES_WITHOUT_BOXES 215000u /* for all but the bodies of boxes, some of which are shorter */
 
 static struct dictionary_facts print(size_t bytes_max, bool forward, struct buf *out)
 {
@@ -180,6 +204,8 @@ static void the_longest_are_left_out(void **state)
     (void)state;
     struct buf all = {0};
     assert_int_equal(print(1u << 20, true, &all).left_out, 0);
+    buf_reset(&all);
+    assert_int_equal(print(BYTES_WITHOUT_BOXES, true, &all).left_out, 0);
     for (size_t bytes_max = 500 * 160; bytes_max < all.size + 500 * 200; bytes_max += 7001) {
         struct buf forward = {0}, backward = {0};
         const struct dictionary_facts facts = print(bytes_max, true, &forward);
@@ -203,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_templates_stay_within_the_bounds),
         cmocka_unit_test(pages_do_not_mix),
+        cmocka_unit_test(wikis_do_not_mix),
         cmocka_unit_test(the_longest_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
