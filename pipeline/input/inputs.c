@@ -34,6 +34,20 @@ static void hint_language(const struct input_name *named, struct error *err)
     }
 }
 
+/* "owner/name" in a folder that does not exist. */
+static void hint_hub(const char *path, struct error *err)
+{
+    const char *slash = strchr(path, '/');
+    char *parent = path_parent(path);
+    if (!err->hint[0] && err->kind == ERR_USAGE && slash && slash > path && slash[1] && !strchr(slash + 1, '/') &&
+        !strchr(path, '.') && !path_exists(parent))
+        hint_command(err,
+                     "if it is a data set of the Hugging Face hub: python3 -m dsshards jsonl %s | dsdata build --out D "
+                     "--jsonl -",
+                     path);
+    mem_free(parent);
+}
+
 static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error *err)
 {
     if (code_read(str_of(typed), code))
@@ -222,6 +236,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     }
     if (opened != 0) {
         hint_language(named, err);
+        hint_hub(named->path, err);
         return -1;
     }
     inputs->count++; /* from here on inputs_close frees it, also after an error */

@@ -91,7 +91,8 @@ def web(folder):
     page = f"<html><head><title>x</title></head><body><nav>Menu</nav><article><p>{text}</p></article></body></html>"
     http = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{page}"
     record = ("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\n"
-              "WARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Record-ID: <urn:uuid:1>\r\nContent-Type: application/http; msgtype=response\r\n"
+              "WARC-Date: 2026-01-02T03:04:05Z\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+              "Content-Type: application/http; msgtype=response\r\n"
               f"Content-Length: {len(http)}\r\n\r\n{http}\r\n\r\n").encode()
     (folder / "a.warc").write_bytes(record + record)
     assert texts(printed(folder / "a.warc")) == [text, text]

@@ -126,6 +126,12 @@ refused() {
     expect_exit 2 "$dsdata" build "$scratch/run"
     expect_words "is a run of dstrain" "dstrain show $scratch/run"
 
+    case_begin "a name of the hub"
+    expect_exit 2 "$dsdata" build owner/name
+    expect_words "python3 -m dsshards jsonl owner/name | dsdata build --out D --jsonl -"
+    expect_exit 2 "$dsdata" build "$texts/nowhere"
+    if grep -q dsshards "$scratch/stderr"; then complain "a file that is missing is none of the hub"; fi
+
     case_begin "no text in it"
     expect_exit 3 "$dsdata" build "$texts/none"
     expect_words "no file below it is an input"
