@@ -1,5 +1,6 @@
 /* Words of other languages, ships, countries and roads. */
 #include "pipeline/text/templates/call.h"
+#include "pipeline/text/words/codes.h"
 #include "pipeline/text/templates/countries.h"
 
 static const struct country_names *names_in(struct str language)
@@ -53,7 +54,8 @@ static bool show_language(struct call *call, struct str code, unsigned first)
         show_argument(call, word);
         return true;
     }
-    const char *name = names_find(languages_en, code);
+    const char *name = names_find(languages_en, code); /* where it differs from ISO 639's */
+    name = name ? name : code_name(code);
     const struct argument *label = call_argument(call, "label");
     if (label && !call_says(call, "label", "none")) {
         show_argument(call, label);
