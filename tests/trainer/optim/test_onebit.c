@@ -297,6 +297,35 @@ static void what_has_no_gradient_stays(void **state)
     }
 }
 
+/* Errors are 0 after a chunk's last element, so that the bits sent for padding never vary. */
+static void padding_has_no_errors(void **state)
+{
+    (void)state;
+    const size_t counts[] = {PARAM_CHUNK + 5, 7, 3};
+    for (uint32_t size = 1; size <= 3; size++) {
+        struct processes t;
+        open_processes(&t, size, false, 3, counts);
+        const struct onebit_layout *l = &t.layout;
+        float *own = mem_array(t.table.size, sizeof *own), *gradients[3] = {own, own, own};
+        t.update.gradient_factor = t.update.epsilon = 1;
+        for (size_t i = 0; i < t.table.size; i++) {
+            ((float *)t.update.second)[i] = 1;
+            own[i] = (float)(i * 7 % 11) - 5;
+        }
+        for (int n = 0; n < 3; n++)
+            step(&t, gradients);
+        for (size_t k = 0; k < t.table.chunk_count; k++)
+            for (size_t i = l->at[k] + (size_t)t.table.chunks[k].count; i % 8 != 0; i++)
+                for (uint32_t r = 0; r < size; r++) {
+                    assert_true(t.errors[r][i] == 0);
+                    assert_true(i < l->part[r] || i >= l->part[r + 1] || t.served[r][i - l->part[r]] == 0);
+                    assert_true(t.sent[r][i / 8] >> (7 - i % 8) & 1);
+                }
+        mem_free(own);
+        close_processes(&t);
+    }
+}
+
 /* ---- the program ---- */
 
 static void take(float *out, size_t count)
@@ -362,6 +391,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(chunks_have_one_server),
         cmocka_unit_test(zero_is_sent_as_plus),
         cmocka_unit_test(what_has_no_gradient_stays),
+        cmocka_unit_test(padding_has_no_errors),
     };
     return argc > 4 ? simulate(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
