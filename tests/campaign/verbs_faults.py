@@ -5,6 +5,7 @@ with a message that names the file, or the output of an undisturbed run. `show` 
 there."""
 
 import errno
+import os
 
 import common
 
@@ -81,7 +82,9 @@ def strike(each, variable, value, good):
     else:
         said += campaign.output.decode()
         named = variable == "DS_FAIL_ALLOC" or any(name in said for name in (str(scratch), "samplewiki", "input"))
-        campaign.check(code == RESOURCES and named, what, f"exit {code}: {said}")
+        told = value != f"{value.split(':')[0]}:{errno.EIO}" if isinstance(value, str) else True
+        campaign.check(code == RESOURCES and named and (told or os.strerror(errno.EIO) in said), what,
+                       f"exit {code}: {said}")
     return code
 
 

@@ -165,7 +165,7 @@ keep show-squad.json "$dstrain" show squad --json
 
 case_begin "every value"
 facts() {
-    python3 - "$scratch" <<'PYTHON'
+    python3 - "$scratch" "$build" <<'PYTHON'
 import json, os, re, sys
 
 # Of these only that they are there; the rest of a key is its place in the file.
@@ -188,7 +188,7 @@ for name in sorted(os.listdir("kept")):
             for key, part in each:
                 walk(part, f"{place}.{key}" if place else str(key))
             return
-        shown = json.dumps(value, ensure_ascii=False).replace(sys.argv[1], "DIR")
+        shown = json.dumps(value, ensure_ascii=False).replace(sys.argv[1], "DIR").replace(sys.argv[2], "BUILD")
         if value is not None and MEASURED.search(f"{name} {place}"):
             shown = "*"
         shown = re.sub(r"\b[0-9a-f]{16}\b", "HASH", shown)
