@@ -177,6 +177,9 @@ say "$dstrain" show "run/checkpoints/step-00000012" --json
 say "$dstrain" report run
 say_page run/report.html
 say "$dstrain" verify run
+cp -r run harmed
+printf 'x' | dd of=harmed/checkpoints/step-00000012/model.safetensors bs=1 seek=5000 conv=notrunc status=none
+say "$dstrain" verify harmed
 say "$dstrain" eval run
 say "$dstrain" eval run --json
 say "$dstrain" export run --out exported

@@ -83,8 +83,10 @@ keep build.json "$dsdata" build wiki.xml --text text.txt --jsonl some.jsonl "${f
     --min-words 3 --shard-bytes 64K --json --out all
 stored all all/manifest.json all/build.json
 keep whole.json "$dsdata" build --text text.txt --vocab vocab.txt --seq 32,64 --masking whole-word --pairs sop \
-    --copies 2 --mask-prob 0.2 --threads 1 --json --out whole
+    --copies 6 --mask-prob 0.2 --shard-bytes 64K --threads 1 --json --out whole
 stored whole whole/manifest.json
+"$dsdata" build -q --wiki - --text text.txt --vocab-size 200 --seq 32 --threads 1 --out piped <wiki.xml
+stored piped piped/build.json piped/manifest.json
 keep dry.json "$dsdata" build --text wide.txt --encoding utf-16 "${few[@]}" --dry-run --json --out none
 keep google.json "$dsdata" build --text text.txt "${few[@]}" --compat google --json --out google
 stored google google/manifest.json
