@@ -244,14 +244,12 @@ PYTHON
     expect_equal "ids after another round" "$(json_ids "$scratch/stdout")" "$(json_ids "$scratch/extracted.jsonl")"
 
     case_begin "files that are something else"
-    printf '[{"text": "a"}]\n' >"$scratch/array.json"
+    printf '[["a"]]\n' >"$scratch/array.json"
     expect_exit 6 "$dsdata" build "$scratch/array.json" --out "$out"
     expect_words "JSON array" jq
     printf 'id,text\n1,"The ship, which is large."\n2,"It was sold."\n' >"$scratch/table.csv"
-    expect_exit 6 "$dsdata" build "$scratch/table.csv" --out "$out"
-    expect_words "CSV" csv.DictReader
-    expect_exit 0 bash -c "$(sed -n 's/^  \(python3 .*\) | dsdata.*/\1/p' "$scratch/stderr")"
-    expect_equal "rows" "$(head -1 "$scratch/stdout")" '{"id": "1", "text": "The ship, which is large."}'
+    expect_exit 6 "$dsdata" build --text "$scratch/table.csv" --out "$out"
+    expect_words "CSV" "--jsonl --text-key COLUMN"
     printf '%%PDF-1.7\n' >"$scratch/paper.pdf"
     expect_exit 6 "$dsdata" build --text "$scratch/paper.pdf" --out "$out"
     expect_words PDF pdftotext
