@@ -127,10 +127,13 @@ static void read_page(struct reader *reader, const struct article_options *optio
 static void read_references(struct reader *reader, struct str text, struct job *job)
 {
     while (true) {
-        const size_t open = str_find(text, STR("{{"));
-        if (open == SIZE_MAX)
+        const char *open = text.size > 0 ? memchr(text.data, '{', text.size) : NULL;
+        if (!open)
             return;
-        text = (struct str){text.data + open + 2, text.size - open - 2};
+        const bool is_call = str_starts(str_range(open, text.data + text.size), STR("{{"));
+        text = str_range(open + 1 + is_call, text.data + text.size);
+        if (!is_call)
+            continue;
         size_t size = 0;
         bool has_colon = false;
         while (size < text.size && size < NAME_BYTES_MAX && !strchr("|{}<>\n#", text.data[size]))
