@@ -409,7 +409,7 @@ bad_names() {
 
     case_begin "a name that a shell would read otherwise, in the command of a hint"
     local named="$scratch/it's a \$HOME.txt"
-    for ((n = 1; n <= 40; n++)); do printf '%d\tThe old mill stands by the river.\n' "$n"; done >"$named"
+    for ((n = 1; n <= 40; n++)); do printf 'x%d\tThe old mill stands by the river.\n' "$n"; done >"$named"
     expect_exit 6 "$dsdata" extract "$named"
     expect_exit 0 bash -c "$(sed -n 's/^  \(cut .*\) | dsdata .*/\1/p' "$scratch/stderr")"
     expect_equal "lines" "$(grep -c '^The old mill' "$scratch/stdout")" 40
