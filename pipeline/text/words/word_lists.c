@@ -103,6 +103,8 @@ bool words_have(struct words words, struct str word)
 
 const char *names_find(struct names names, struct str code)
 {
+    if (names.count == 0) /* then it may have no items to point to */
+        return NULL;
     const size_t row = row_find(&names.items->code, names.count, sizeof *names.items, code);
     return row < names.count ? names.items[row].name : NULL;
 }
