@@ -49,6 +49,13 @@ static void set_text(json_t *object, const char *key, struct str text)
         json_object_set_new(object, key, json_stringn(text.data, text.size));
 }
 
+/* The last part of a path: where the file stands is of no use to whoever reads the text. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
 {
     struct buf url = {0};
@@ -60,6 +67,7 @@ static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file
     set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
     set_text(object, "timestamp", article->timestamp);
     set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
+    json_object_set_new(object, "source", json_name(base_name(inputs_name(inputs, file))));
     char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (line) {
         buf_add_text(out, line);
@@ -112,7 +120,7 @@ static void pack_job(struct extractor *extractor, struct extract_job *job)
         buf_reset(&extractor->text);
         buf_add_str(&extractor->text, buf_str(&job->files[i]));
         buf_reset(&job->files[i]);
-        extract_pack(extractor->form->packing, buf_str(&extractor->text), &job->files[i]);
+        extract_gzip(buf_str(&extractor->text), &job->files[i]);
     }
 }
 
@@ -148,7 +156,7 @@ void extract_group(void *worker, struct extract_job *job)
             add_sentences(extractor, options, &article, &job->files[file]);
         file = file + 1 < form->files ? file + 1 : 0;
     }
-    if (form->packing != CONTAINER_NONE)
+    if (form->packing == CONTAINER_GZIP)
         pack_job(extractor, job);
 }
 
@@ -179,7 +187,7 @@ void extractor_close(void *worker)
     mem_free(extractor);
 }
 
-static void pack_gzip(struct str text, struct buf *out)
+void extract_gzip(struct str text, struct buf *out)
 {
     enum { MEMBER = 16 + MAX_WBITS }; /* zlib: gzip, the largest window */
     z_stream stream = {0};
@@ -200,21 +208,35 @@ static void pack_gzip(struct str text, struct buf *out)
         die(ERR_RESOURCE, "out of memory");
 }
 
-static void pack_zstd(struct str text, struct buf *out)
+int extract_zstd(const char *from, const char *path, struct error *err)
 {
-    const size_t bound = ZSTD_compressBound(text.size);
-    buf_reserve(out, bound);
-    const size_t size = ZSTD_compress(out->data + out->size, bound, text.data, text.size, ZSTD_LEVEL);
-    if (ZSTD_isError(size))
-        die(ERR_RESOURCE, "out of memory");
-    out->size += size;
-}
-
-void extract_pack(enum container packing, struct str text, struct buf *out)
-{
-    assert(packing == CONTAINER_GZIP || packing == CONTAINER_ZSTD);
-    if (packing == CONTAINER_GZIP)
-        pack_gzip(text, out);
-    else
-        pack_zstd(text, out);
+    struct file in = FILE_CLOSED, out = FILE_CLOSED;
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    const size_t in_max = ZSTD_CStreamInSize(), out_max = ZSTD_CStreamOutSize();
+    char *text = mem_alloc(in_max), *packed = mem_alloc(out_max);
+    int result = context ? file_open_read(&in, from, err) : fail(err, ERR_RESOURCE, "out of memory");
+    if (result == 0)
+        result = file_create(&out, path, err);
+    if (result == 0)
+        ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    for (bool ended = false; result == 0 && !ended;) {
+        const int64_t bytes = file_read(&in, text, in_max, err);
+        ZSTD_inBuffer step = {text, bytes < 0 ? 0 : (size_t)bytes, 0};
+        result = bytes < 0 ? -1 : 0;
+        ended = bytes < (int64_t)in_max;
+        for (size_t left = 1; result == 0 && (ended ? left > 0 : step.pos < step.size);) {
+            ZSTD_outBuffer made = {packed, out_max, 0};
+            left = ZSTD_compressStream2(context, &made, &step, ended ? ZSTD_e_end : ZSTD_e_continue);
+            result = ZSTD_isError(left) ? fail(err, ERR_RESOURCE, "Zstandard: %s", ZSTD_getErrorName(left))
+                                        : file_write(&out, packed, made.pos, err);
+        }
+    }
+    if (result == 0)
+        result = file_commit(&out, err);
+    file_close(&in);
+    file_close(&out);
+    ZSTD_freeCCtx(context);
+    mem_free(text);
+    mem_free(packed);
+    return result;
 }

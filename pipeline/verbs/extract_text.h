@@ -29,7 +29,9 @@ void *extractor_open(const void *form);
 void extractor_close(void *extractor);
 void extract_group(void *extractor, struct extract_job *job);
 
-/* Appends `text` as one gzip member or Zstandard frame; NULL, 0 gives an empty one. */
-void extract_pack(enum container packing, struct str text, struct buf *out);
+/* Appends `text` as one gzip member. A file is a row of them, made where its text is. */
+void extract_gzip(struct str text, struct buf *out);
+/* The file `from` as one Zstandard frame: many readers stop after the first. */
+int extract_zstd(const char *from, const char *path, struct error *err);
 
 #endif

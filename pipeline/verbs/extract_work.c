@@ -108,30 +108,43 @@ static int collect(struct collector *collector, void *slot, struct error *err)
     return collector_advance(collector, &job->feed, err);
 }
 
+/* An empty gzip file would be called damaged. */
+static int fill_empty(const char *path, struct error *err)
+{
+    struct file file;
+    struct buf member = {0};
+    TRY(file_open_read(&file, path, err));
+    const int64_t bytes = file_size(&file, err);
+    file_close(&file);
+    if (bytes == 0)
+        extract_gzip(STR(""), &member);
+    const int result = bytes == 0 ? file_write_all(path, member.data, member.size, err) : 0;
+    buf_release(&member);
+    return bytes < 0 ? -1 : result;
+}
+
+static int name_file(enum container packing, const char *from, const char *path, struct error *err)
+{
+    if (packing == CONTAINER_ZSTD) {
+        TRY(extract_zstd(from, path, err));
+        return path_remove(from, err);
+    }
+    if (packing == CONTAINER_GZIP)
+        TRY(fill_empty(from, err));
+    return path_rename(from, path, err);
+}
+
 /* Also after an interruption between two files: one that has left the folder has its name. */
 static int name_files(struct extract_work *work, const struct extract_form *form, char *const *paths, struct error *err)
 {
     int result = 0;
     for (uint32_t i = 0; result == 0 && i < form->files; i++) {
-        struct buf empty = {0};
-        char *path = spill_path(work->folder, 0, 0, i);
-        struct file file = FILE_CLOSED;
-        int64_t bytes = -1;
-        if (path_exists(path)) {
-            result = file_open_read(&file, path, err);
-            bytes = result == 0 ? file_size(&file, err) : -1;
-            file_close(&file);
-            if (bytes == 0 && form->packing != CONTAINER_NONE) { /* which tools would call damaged */
-                extract_pack(form->packing, STR(""), &empty);
-                result = file_write_all(path, empty.data, empty.size, err);
-            }
-            if (result == 0)
-                result = path_rename(path, paths[i], err);
-        } else if (!path_exists(paths[i])) {
+        char *from = spill_path(work->folder, 0, 0, i);
+        if (path_exists(from))
+            result = name_file(form->packing, from, paths[i], err);
+        else if (!path_exists(paths[i]))
             result = fail_at(err, ERR_VERIFY, paths[i], ERROR_NO_OFFSET, "this file of the output is missing");
-        }
-        buf_release(&empty);
-        mem_free(path);
+        mem_free(from);
     }
     return result;
 }

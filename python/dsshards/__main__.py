@@ -1,5 +1,6 @@
 """python -m dsshards export DIR --format parquet --out FILE: samples as Parquet, for datasets, pandas, DuckDB.
-python -m dsshards jsonl SOURCE: texts from Parquet, Arrow, web archives and the hub, for dsdata build --jsonl -."""
+python -m dsshards jsonl SOURCE: texts from Parquet, Arrow, web archives and the hub, for dsdata build --jsonl -.
+python -m dsshards parquet TEXTS.jsonl --out FILE: texts of dsdata extract as Parquet."""
 
 import argparse
 import os
@@ -7,6 +8,7 @@ import sys
 
 from .dataset import Dataset
 from .names import shard_first
+from .table import write_table
 from .texts import write
 
 
@@ -66,6 +68,10 @@ def main():
     jsonl.add_argument("--split", default="train", help="of a data set of the hub [train]")
     jsonl.add_argument("--limit", type=int, help="stop after so many rows")
     jsonl.set_defaults(run=write)
+    table = verbs.add_parser("parquet", help="write the JSON lines of dsdata extract as Parquet")
+    table.add_argument("texts", help="file of dsdata extract (.jsonl, .jsonl.gz, .jsonl.zst), or - for standard input")
+    table.add_argument("--out", required=True, help="file to write")
+    table.set_defaults(run=write_table)
     options = parser.parse_args()
     try:
         options.run(options)

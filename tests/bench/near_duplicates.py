@@ -106,7 +106,8 @@ def judge(grams, kept, p):
             for gram in own:
                 index[gram].append(number)
     print(f"P {p}: dropped {dropped:,}; of {above:,} with J of P + 0.05 or more"
-          f" {100 * above_dropped / max(1, above):.2f} %; of {below:,} below P - 0.1 {100 * below_dropped / max(1, below):.2f} %")
+          f" {100 * above_dropped / max(1, above):.2f} %;"
+          f" of {below:,} below P - 0.1 {100 * below_dropped / max(1, below):.2f} %")
 
 
 def cpu_seconds(command, output):

@@ -104,6 +104,23 @@ def web(folder):
     assert text in shell(command), command
 
 
-for test in (files, refused, data_set, web):
+def table(folder):
+    """What dsdata extract writes, as Parquet and back."""
+    lines = (json.dumps({"text": text, "id": n}) + "\n" for n, text in enumerate(TEXTS))
+    (folder / "in.jsonl").write_text("".join(lines))
+    for ending in ("", ".gz"):
+        out = folder / f"out.jsonl{ending}"
+        subprocess.run([dsdata, "extract", folder / "in.jsonl", "-q", "--out", out], check=True)
+        done = shell(f"python3 -m dsshards parquet '{out}' --out '{folder / 'out.parquet'}'")
+        rows = parquet.read_table(folder / "out.parquet").to_pylist()
+        assert [row["text"] for row in rows] == [text + "\n" for text in TEXTS], done
+        assert {row["source"] for row in rows} == {"in.jsonl"} and rows[0]["url"] is None
+    shell(f"python3 -m dsshards parquet '{folder / 'nowhere'}' --out '{folder / 'x.parquet'}'", 1)
+    (folder / "other.jsonl").write_text('{"text": "a", "score": 1}\n')
+    shell(f"python3 -m dsshards parquet '{folder / 'other.jsonl'}' --out '{folder / 'x.parquet'}'", 1)
+    assert not list(folder.glob("x.parquet*"))
+
+
+for test in (files, refused, data_set, web, table):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

@@ -51,8 +51,8 @@ with tempfile.TemporaryDirectory() as scratch:
     with open(path, "w", encoding="utf-8") as out:
         for number, text in enumerate(texts):
             out.write(json.dumps({"id": number, "text": text}) + "\n")
-    run = subprocess.run([os.path.join(sys.argv[1], "dsdata"), "extract", path, "-q", "--filter", "gopher,min-words=20"],
-                         capture_output=True, text=True, check=True)
+    command = [os.path.join(sys.argv[1], "dsdata"), "extract", path, "-q", "--filter", "gopher,min-words=20"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
 kept = {json.loads(line)["id"] for line in run.stdout.splitlines()}
 failures, reasons = 0, {}
 for number, text in enumerate(texts):

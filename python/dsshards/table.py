@@ -1,0 +1,65 @@
+"""The JSON lines of dsdata extract as Parquet."""
+
+import gzip
+import io
+import itertools
+import json
+import os
+import sys
+
+# The keys that dsdata extract writes; a document that lacks one has null there. Others are refused.
+NUMBERS = ("id", "revid")
+TEXTS = ("title", "text", "source_id", "url", "timestamp", "lang", "source")
+ROWS = 1024  # that are in memory at a time
+
+
+def _lines(path):
+    if path == "-":
+        return sys.stdin.buffer
+    if path.endswith(".gz"):
+        return gzip.open(path, "rb")
+    if path.endswith(".zst"):
+        try:
+            import zstandard
+        except ImportError:
+            sys.exit("dsshards: .zst needs zstandard: pip install zstandard")
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(open(path, "rb"), read_across_frames=True))
+    return open(path, "rb")
+
+
+def _row(path, number, line):
+    try:
+        row = json.loads(line)
+        unknown = set(row) - {*NUMBERS, *TEXTS}
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: line {number}: {error}") from error
+    if unknown:
+        raise ValueError(f"{path}: line {number}: {min(unknown)!r} is no key of dsdata extract")
+    return row
+
+
+def _write(path, out, pyarrow, parquet):
+    numbers, texts = pyarrow.int64(), pyarrow.string()
+    schema = pyarrow.schema([*((name, numbers) for name in NUMBERS), *((name, texts) for name in TEXTS)])
+    count = 0
+    with _lines(path) as lines, parquet.ParquetWriter(out + ".tmp", schema, compression="zstd") as writer:
+        rows = (_row(path, number, line) for number, line in enumerate(lines, 1))
+        while batch := list(itertools.islice(rows, ROWS)):
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+    os.replace(out + ".tmp", out)
+    return count
+
+
+def write_table(options):
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
+    try:
+        count = _write(options.texts, options.out, pyarrow, parquet)
+    finally:
+        if os.path.exists(options.out + ".tmp"):
+            os.remove(options.out + ".tmp")
+    print(f"{count} documents in {options.out}", file=sys.stderr)
