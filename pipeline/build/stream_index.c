@@ -8,7 +8,7 @@
 #define MAGIC_BITS       48u
 #define STREAM_BYTES_MAX (64u << 20)
 
-/* "dumps/X-multistream1.xml-p1.bz2" → "dumps/X-multistream-index1.txt-p1.bz2"; NULL: the dump has no such name. */
+/* The name of the index: "-index" after "-multistream", and txt for xml. NULL: the dump has no such name. */
 static char *index_path(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "pipeline/dump/convert.h"
+#include "pipeline/dump/converters.h"
 #include "pipeline/dump/recode.h"
 #include "pipeline/dump/unpack.h"
 
@@ -58,7 +58,7 @@ uint64_t byte_source_text_guess(const struct byte_source *source);
 /* From now on the source gives its text converted from this encoding, from its beginning; after byte_source_unpack.
  * Call it before anything is forgotten. ERR_UNSAFE: the system does not have this encoding. */
 int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err);
-/* From now on the source gives its text as JSON lines (convert.h), from its beginning; after byte_source_recode. */
+/* From now on the source gives its text as JSON lines (converters.h), from its beginning; after byte_source_recode. */
 void byte_source_convert(struct byte_source *source, const struct conversion *conversion);
 /* True if it is text that is made from the bytes of the file. */
 static inline bool byte_source_is_made(const struct byte_source *source)

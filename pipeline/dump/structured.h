@@ -22,7 +22,7 @@ struct structured {
 /* `text` is the beginning of a file, without a mark and blanks. NULL: it may be prose. */
 const struct structured *structured_find(struct str text);
 
-/* Of the same text, for converters (convert.h). */
+/* Of the same text, for converters (converters.h). */
 bool structured_is_wet(struct str text);
 bool structured_is_leipzig(struct str text);
 bool structured_is_strings(struct str text);

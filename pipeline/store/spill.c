@@ -69,7 +69,7 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     for (size_t set = 0; set < set_count; set++) {
         assert(buckets_of(spill, set) <= SPILL_BUCKETS_MAX);
         assert(sets[set].entry_bytes == 1 || sets[set].entry_bytes >= sizeof(uint64_t));
-            /* text, or keys */ /* an entry begins with its key */
+        /* text, or keys */ /* an entry begins with its key */
         spill->buckets[set] = mem_clear(buckets_of(spill, set), sizeof *spill->buckets[set]);
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;

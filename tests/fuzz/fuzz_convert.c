@@ -4,7 +4,7 @@
  * the text is divided; those of tables, numbered sentences and web archives are objects, whatever the text holds. */
 #include "tests/fuzz/fuzz.h"
 
-#include "pipeline/dump/convert.h"
+#include "pipeline/dump/converters.h"
 #include "pipeline/input/json_line.h"
 
 struct rest {

@@ -29,7 +29,7 @@ JSONL = (
 
 def cases(name):
     """The inputs of a .cases file."""
-    for case in (PROJECT / "tests" / "pipeline" / name).read_text(encoding="utf-8").split("\n=== ")[1:]:
+    for case in next((PROJECT / "tests" / "pipeline").rglob(name)).read_text(encoding="utf-8").split("\n=== ")[1:]:
         lines = case.split("\n")
         yield "\n".join(lines[1 : lines.index("---")]) if "---" in lines else "\n".join(lines[1:])
 

@@ -1,6 +1,6 @@
 /* Each converter looks at every byte once and keeps no document in memory. What is wrong inside a document is left to
  * the reader of JSON lines, which counts it; only what loses the way in the file is an error. */
-#include "pipeline/dump/convert.h"
+#include "pipeline/dump/converters.h"
 
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"

@@ -1,7 +1,7 @@
 /* Formats whose documents do not stand in lines, read as JSON lines: tables, JSON arrays, web archives of text. A
- * converter is a row of converters[] (convert.c). The result is read like the text of a compressed file. */
-#ifndef PIPELINE_DUMP_CONVERT_H
-#define PIPELINE_DUMP_CONVERT_H
+ * converter is a row of converters[] (converters.c). The result is read like the text of a compressed file. */
+#ifndef PIPELINE_DUMP_CONVERTERS_H
+#define PIPELINE_DUMP_CONVERTERS_H
 
 #include "base/error.h"
 #include "base/str.h"
