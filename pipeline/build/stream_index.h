@@ -1,5 +1,5 @@
 /* The index beside a multistream dump of Wikimedia's: which streams hold templates, so that the others need not be
- * decoded. A dump "…-multistream.xml.bz2" has it beside it, with "-index.txt" in the name: lines OFFSET:ID:TITLE in the
+ * decoded. A dump "…-multistream.xml.bz2" has it in a file beside it: lines OFFSET:ID:TITLE in the
  * order of the pages, a hundred pages to a stream. */
 #ifndef PIPELINE_BUILD_STREAM_INDEX_H
 #define PIPELINE_BUILD_STREAM_INDEX_H
