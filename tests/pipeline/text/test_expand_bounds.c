@@ -185,7 +185,7 @@ static void add(struct dictionary *dictionary, unsigned number)
     buf_release(&text);
 }
 
-#define BYTES_WITHOUT_BOXES 215000u /* for all but the bodies of boxes, some of which are shorter */
+#define BYTES_WITHOUT_BOXES 205000u /* for all but the bodies of boxes, some of which are shorter */
 
 static struct dictionary_facts print(size_t bytes_max, bool forward, struct buf *out)
 {
