@@ -420,7 +420,8 @@ int template_pass(const struct dsdata_settings *settings, const struct inputs *i
     if (result > 0) {
         log_say("templates: the index beside %s is of another dump, so all of the dump is read", inputs->paths[0]);
         dictionary_close(pass.dictionary);
-        pass.has_index = pass.is_large = false;
+        pass.has_index = false;
+        pass.is_large = false;
         pass.other_bytes = pass.pages = 0;
         result = read_inputs(&pass, &plan, err);
     }
