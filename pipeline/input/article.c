@@ -112,8 +112,12 @@ void article_read(struct article_reader *reader, const struct article_options *o
     struct record *record = &group->records[index];
     assert(record->offset + record->size <= group->text.size);
     use_options(reader, options);
-    *article = (struct article){
-        .title = STR(""), .source_id = STR(""), .timestamp = STR(""), .url = STR(""), .language = STR("")};
+    *article = (struct article){.title = STR(""),
+                                .source_id = STR(""),
+                                .timestamp = STR(""),
+                                .url = STR(""),
+                                .language = STR(""),
+                                .source = STR("")};
     reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);

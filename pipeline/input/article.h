@@ -49,13 +49,13 @@ struct article {
     uint64_t held_by;         /* what decides whether it is held out: the id, or 52 bits of the hash of the text */
     struct str source_id;     /* the text that the id is a hash of; "" if the id is a number */
     struct str timestamp;     /* of the page, or of a JSON line's member of this name; "" if there is none */
-    struct str url, language; /* of a JSON line's members of these names; else "" */
-    struct str title;         /* "" if the input has none */
-    struct str text;          /* paragraphs, each ended by '\n'; only for kept pages */
-    struct str record;        /* all of it, as read */
-    uint64_t at;              /* as record.at */
-    uint32_t repairs;         /* bits of enum repair */
-    uint64_t bytes;           /* of page text: wikitext, or the text of other inputs; 0 if it could not be read */
+    struct str url, language, source; /* of a JSON line's members of these names; else "" */
+    struct str title;                 /* "" if the input has none */
+    struct str text;                  /* paragraphs, each ended by '\n'; only for kept pages */
+    struct str record;                /* all of it, as read */
+    uint64_t at;                      /* as record.at */
+    uint32_t repairs;                 /* bits of enum repair */
+    uint64_t bytes; /* of page text: wikitext, or the text of other inputs; 0 if it could not be read */
 };
 
 /* Scratch of one thread. */

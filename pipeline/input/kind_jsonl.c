@@ -18,11 +18,12 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
                            struct article *article)
 {
     /* If two members have the same key, the later one gets the value. */
-    enum { REVISION, URL, TIMESTAMP, LANG, TITLE, ID, TEXT, MEMBERS };
+    enum { REVISION, URL, TIMESTAMP, LANG, SOURCE, TITLE, ID, TEXT, MEMBERS };
     struct json_member members[MEMBERS] = {[REVISION].name = "revid",
                                            [URL].name = "url",
                                            [TIMESTAMP].name = "timestamp",
                                            [LANG].name = "lang",
+                                           [SOURCE].name = "source",
                                            [TITLE].name = "title",
                                            [ID].name = options->id_key ? options->id_key : ID_KEY,
                                            [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
@@ -45,7 +46,8 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
     } texts[] = {{&members[TITLE], &article->title},
                  {&members[URL], &article->url},
                  {&members[TIMESTAMP], &article->timestamp},
-                 {&members[LANG], &article->language}};
+                 {&members[LANG], &article->language},
+                 {&members[SOURCE], &article->source}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].member->kind == MEMBER_TEXT)
             *texts[i].into = texts[i].member->text;

@@ -67,7 +67,10 @@ static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file
     set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
     set_text(object, "timestamp", article->timestamp);
     set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
-    json_object_set_new(object, "source", json_name(base_name(inputs_name(inputs, file))));
+    if (article->source.size > 0) /* where the text came from at first */
+        set_text(object, "source", article->source);
+    else
+        json_object_set_new(object, "source", json_name(base_name(inputs_name(inputs, file))));
     char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (line) {
         buf_add_text(out, line);
