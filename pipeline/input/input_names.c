@@ -56,7 +56,12 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
     while (like->kind == SOURCE_UNKNOWN && !input_kinds[kind]->read_folder)
         kind++;
     TRY(text_folder_refuse_ours(path, err));
-    if (!input_kinds[kind]->read_folder || (like->kind == SOURCE_UNKNOWN && !folder_is_export(path)))
+    const bool is_export = folder_is_export(path);
+    if (!input_kinds[kind]->read_folder && is_export) {
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "holds the parts of a wiki's dump");
+        return hint(err, "without an option, the folder is read as that dump");
+    }
+    if (!input_kinds[kind]->read_folder || (like->kind == SOURCE_UNKNOWN && !is_export))
         return add_text_folder(names, like, path, err);
     TRY(input_kinds[kind]->read_folder(&folder, path, salvage, err));
     add_parts(names, like, kind, &folder);

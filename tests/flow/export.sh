@@ -137,7 +137,7 @@ bzip2 -dc "${parts[2]}" | sed 's/<dbname>xxwiki/<dbname>yywiki/' | bzip2 >"spoil
 expect_exit 2 "$dsdata" build spoilt/ --out out "${sums[@]}"
 expect_words xxwiki yywiki "$(basename "${parts[2]}")"
 mkdir empty
-expect_exit 2 "$dsdata" build empty/ --out out "${sums[@]}"
+expect_exit 3 "$dsdata" build empty/ --out out "${sums[@]}"
 expect_exit 2 "$dsdata" build --text made/ --out out "${sums[@]}"
 expect_words "holds the parts of a wiki"
 [ ! -e out ] || complain "something was written"
