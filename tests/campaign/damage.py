@@ -76,8 +76,9 @@ def extract(path):
 def damage_dump(path, count):
     """Damage in a dump is found, or changes nothing."""
     content, found = path.read_bytes(), 0
-    copy = campaign.scratch / "damaged.bz2"
-    extract(path)
+    copy = campaign.scratch / "damaged.bz2"  # the text names its input, so both have one name
+    copy.write_bytes(content)
+    extract(copy)
     plain = campaign.output
     for _ in range(count):
         data, kind, first = damaged(content)
