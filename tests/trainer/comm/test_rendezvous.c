@@ -38,7 +38,7 @@ static struct shared {
     double seconds[RANKS_MAX];      /* from `event` to the end */
     _Atomic double event;
     char carried[ENDPOINT_FILE_BYTES];
-    _Atomic int is_carried;
+    _Atomic int is_carried, has_begun;
 } * shared;
 
 static char directory[] = "meet_test.XXXXXX";
@@ -137,8 +137,7 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------------ rendezvous and
- * exchange */
+/* ------------------------------------------------------------------------------------------- meeting and exchange */
 
 static char pattern(uint32_t rank, size_t i)
 {
@@ -725,12 +724,14 @@ static void an_error_of_one_reaches_all(void **state)
     }
 }
 
-/* Two fail at the same time: each keeps what it knows itself. */
+/* Two fail at the same time: each keeps what it knows itself. Rank 1 waits until rank 0 has begun, because one that
+ * learns of a failure before that has no error of its own. */
 static int fail_both(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
 {
     if (rank == 0)
-        while (!rendezvous_has_failed(rendezvous))
-            sleep_ms(5);
+        shared->has_begun = 1;
+    while (rank == 0 ? !rendezvous_has_failed(rendezvous) : !shared->has_begun)
+        sleep_ms(5);
     (fail)(err, rank == 0 ? ERR_USAGE : ERR_RESOURCE, "the error of %u", rank);
     rendezvous_fail(rendezvous, err);
     return rendezvous_fail(rendezvous, err); /* as callers do who do not know that it is told already */
@@ -739,6 +740,7 @@ static int fail_both(struct rendezvous *rendezvous, uint32_t rank, struct error 
 static void an_own_error_counts_more_than_what_another_says(void **state)
 {
     (void)state;
+    shared->has_begun = 0;
     start_all(2, file_name, fail_both);
     join();
     assert_int_equal(shared->codes[0], ERR_USAGE);
