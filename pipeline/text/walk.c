@@ -92,11 +92,6 @@ void walk_show(struct wikitext *w, uint32_t end, struct str shown)
     go_to(w, end, FATE_KEPT);
 }
 
-void walk_add(struct wikitext *w, struct str shown)
-{
-    walk_show(w, w->at, shown);
-}
-
 void walk_keep(struct wikitext *w, uint32_t end)
 {
     walk_open_paragraph(w);

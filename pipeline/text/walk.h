@@ -113,7 +113,6 @@ struct wikitext {
 void walk_skip(struct wikitext *w, uint32_t end, enum fate fate);   /* up to `end`; shows nothing */
 void walk_show(struct wikitext *w, uint32_t end, struct str shown); /* shows `shown` instead */
 void walk_keep(struct wikitext *w, uint32_t end);                   /* shows them as they are */
-void walk_add(struct wikitext *w, struct str shown);                /* shows text that is not in the page */
 
 void walk_open_paragraph(struct wikitext *w); /* of prose, if none is open */
 void walk_begin_paragraph(struct wikitext *w, enum paragraph_kind kind);

@@ -17,9 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MIXTURE_MAX    16         /* datasets */
-#define MIXTURE_PERIOD 1000000u   /* maximum of W; the table takes 8 bytes per place */
-#define MIXTURE_UNIT   1000000000 /* requested weights are in billionths */
+#define MIXTURE_MAX    16       /* datasets */
+#define MIXTURE_PERIOD 1000000u /* maximum of W; the table takes 8 bytes per place */
 
 struct mixture_place {
     uint32_t dataset; /* 0 to k - 1 */

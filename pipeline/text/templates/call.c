@@ -86,16 +86,6 @@ const struct argument *call_argument(const struct call *call, const char *name)
     return NULL;
 }
 
-bool call_has(const struct call *call, const char *name)
-{
-    const struct str wanted = str_of(name);
-    const unsigned number = argument_number(wanted);
-    for (size_t i = 0; i < call->count; i++)
-        if (number > 0 ? call->arguments[i].number == number : str_equal(call->arguments[i].name, wanted))
-            return true;
-    return false;
-}
-
 struct str call_value_of(struct call *call, const struct argument *argument)
 {
     struct buf *scratch = &call->out->scratch;

@@ -47,7 +47,6 @@ void argument_trim(struct str page, struct argument *argument);
 /* The argument of that name ("1" is the first unnamed one); the last one counts. NULL if it is missing or empty. The
  * argument after the colon of a parser function is "0". */
 const struct argument *call_argument(const struct call *call, const char *name);
-bool call_has(const struct call *call, const char *name); /* it is given, perhaps empty */
 const struct argument *call_numbered(const struct call *call, unsigned number);
 /* Its plain text, without markup, entities decoded; "" if it is missing. Valid until the rendering ends. */
 struct str call_value(struct call *call, const char *name);

@@ -5,7 +5,6 @@
 #include "pipeline/text/templates/expr.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/pattern.h"
-#include "pipeline/text/words/links.h"
 
 /* What the '$' at pattern[*at], which is skipped, asks for: an argument, else a default text, else nothing. */
 struct wanted {
@@ -45,7 +44,8 @@ static struct wanted pattern_argument(const struct call *call, struct str patter
     return wanted;
 }
 
-size_t pattern_skip(struct str pattern, size_t at)
+/* The position after the '}' that matches the '{' at pattern[at]. */
+static size_t skip_braces(struct str pattern, size_t at)
 {
     size_t depth = 0;
     for (; at < pattern.size; at++) {
@@ -59,12 +59,13 @@ size_t pattern_skip(struct str pattern, size_t at)
     return pattern.size;
 }
 
-struct str pattern_part(struct str *rest, char separator)
+/* Takes the part of *rest before the first separator outside braces, and removes the separator. */
+static struct str take_part(struct str *rest, char separator)
 {
     size_t at = 0;
     while (at < rest->size && rest->data[at] != separator) {
         if (rest->data[at] == '{')
-            at = pattern_skip(*rest, at);
+            at = skip_braces(*rest, at);
         else
             at += rest->data[at] == '\\' ? 2 : 1;
     }
@@ -146,8 +147,8 @@ static struct str choose_case(struct str value, struct str rest)
     bool falls = false;
     struct str fallback = STR("");
     while (rest.size > 0) {
-        struct str part = pattern_part(&rest, '|'), shown = part;
-        const struct str key = str_trim(pattern_part(&shown, '='));
+        struct str part = take_part(&rest, '|'), shown = part;
+        const struct str key = str_trim(take_part(&shown, '='));
         const bool has_value = key.size < str_trim(part).size;
         falls |= str_equal(key, value);
         if (has_value && falls)
@@ -171,7 +172,7 @@ struct pattern_call {
 /* Shows one of the next two parts. */
 static void walk_branch(struct pattern_call *p, bool holds)
 {
-    const struct str then = pattern_part(&p->rest, '|'), otherwise = pattern_part(&p->rest, '|');
+    const struct str then = take_part(&p->rest, '|'), otherwise = take_part(&p->rest, '|');
     walk_pattern(p->call, holds ? then : otherwise, p->sink, p->depth + 1);
 }
 
@@ -195,17 +196,10 @@ static bool walk_ifeq(struct pattern_call *p)
 {
     struct buf value = {0};
     bool opaque;
-    const struct str second = value_of(p->call, pattern_part(&p->rest, '|'), &value, p->depth, &opaque);
+    const struct str second = value_of(p->call, take_part(&p->rest, '|'), &value, p->depth, &opaque);
     p->sink->failed |= p->is_opaque || opaque;
     walk_branch(p, str_equal(p->first, second));
     buf_release(&value);
-    return true;
-}
-
-/* What is not known here, or is long, is taken to be an address: nothing else is computed at the start of a bracket. */
-static bool walk_iflink(struct pattern_call *p)
-{
-    walk_branch(p, p->is_opaque || link_scheme(p->first) > 0);
     return true;
 }
 
@@ -230,30 +224,6 @@ static bool walk_switch(struct pattern_call *p)
     return true;
 }
 
-/* {#given key|text}: an argument that is given counts, even if it is empty. */
-static bool walk_given(struct pattern_call *p)
-{
-    char name[NAME_BYTES_MAX];
-    const size_t size = p->first.size < sizeof name ? p->first.size : sizeof name - 1;
-    memcpy(name, p->first.data, size);
-    name[size] = 0;
-    if (call_has(p->call, name))
-        give_argument(p->call, (struct wanted){.argument = call_argument(p->call, name), .otherwise = STR("")},
-                      p->sink);
-    else
-        walk_pattern(p->call, p->rest, p->sink, p->depth + 1);
-    return true;
-}
-
-/* {#link target|label}: nothing for pictures, categories and other Wikipedias. Without a label the target is shown. */
-static bool walk_link(struct pattern_call *p)
-{
-    const struct str target = p->first, rest = p->rest;
-    if (p->is_opaque || !link_is_hidden(target))
-        walk_pattern(p->call, rest.size > 0 ? rest : p->part, p->sink, p->depth + 1);
-    return true;
-}
-
 static bool walk_title(struct pattern_call *p)
 {
     give_text(p->call, p->call->page->title, p->sink);
@@ -273,7 +243,7 @@ static bool walk_time(struct pattern_call *p)
 {
     struct buf value = {0}, shown = {0};
     bool opaque;
-    const struct str text = value_of(p->call, pattern_part(&p->rest, '|'), &value, p->depth, &opaque);
+    const struct str text = value_of(p->call, take_part(&p->rest, '|'), &value, p->depth, &opaque);
     p->sink->failed |=
         p->is_opaque || opaque || !call_format_time(p->call, p->first, text, &shown) || shown.size > PATTERN_TIME_MAX;
     give_text(p->call, buf_str(&shown), p->sink);
@@ -312,10 +282,9 @@ static const struct {
     const char *name;
     bool (*walk)(struct pattern_call *p);
 } functions[] = {
-    {"expr", walk_expr},     {"given", walk_given},   {"if", walk_if},   {"ifeq", walk_ifeq},
-    {"ifexpr", walk_ifexpr}, {"iflink", walk_iflink}, {"lc", walk_case}, {"lcfirst", walk_case},
-    {"link", walk_link},     {"now", walk_now},       {"num", walk_num}, {"switch", walk_switch},
-    {"time", walk_time},     {"title", walk_title},   {"uc", walk_case}, {"ucfirst", walk_case},
+    {"expr", walk_expr},    {"if", walk_if},   {"ifeq", walk_ifeq},    {"ifexpr", walk_ifexpr}, {"lc", walk_case},
+    {"lcfirst", walk_case}, {"now", walk_now}, {"num", walk_num},      {"switch", walk_switch}, {"time", walk_time},
+    {"title", walk_title},  {"uc", walk_case}, {"ucfirst", walk_case},
 };
 
 size_t pattern_function(struct str text)
@@ -337,8 +306,8 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
     }
     struct buf value = {0};
     struct pattern_call p = {.call = call, .sink = sink, .depth = depth};
-    p.name = pattern_part(&inner, ' ');
-    p.part = pattern_part(&inner, '|');
+    p.name = take_part(&inner, ' ');
+    p.part = take_part(&inner, '|');
     p.rest = inner;
     p.first = value_of(call, p.part, &value, depth, &p.is_opaque);
     sink->asked = true;
@@ -362,7 +331,7 @@ static void walk_pattern(struct call *call, struct str pattern, struct sink *sin
         if (byte == '$') {
             give_argument(call, pattern_argument(call, pattern, &at), sink);
         } else if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
-            const size_t after = pattern_skip(pattern, at);
+            const size_t after = skip_braces(pattern, at);
             if (after > at + 3)
                 walk_function(call, (struct str){pattern.data + at + 2, after - at - 3}, sink, depth);
             at = after;

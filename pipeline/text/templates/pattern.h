@@ -1,4 +1,4 @@
-/* The syntax of patterns (templates.h), for readers and writers of them. */
+/* The syntax and the bounds of patterns (templates.h): renderings.c checks them, pattern.c shows them. */
 #ifndef PIPELINE_TEXT_TEMPLATES_PATTERN_H
 #define PIPELINE_TEXT_TEMPLATES_PATTERN_H
 
@@ -12,10 +12,6 @@
 #define PATTERN_BREAK     STR("¶")
 #define PATTERN_TIME_MAX  256u /* bytes of a time */
 
-/* The position after the '}' that matches the '{' at pattern[at]. */
-size_t pattern_skip(struct str pattern, size_t at);
-/* Takes the part of *rest before the first separator outside braces, and removes the separator. */
-struct str pattern_part(struct str *rest, char separator);
 /* The bytes of the function's name at the start of `text`, with the blank after it; 0 if there is no such function. */
 size_t pattern_function(struct str text);
 

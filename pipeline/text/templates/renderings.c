@@ -112,18 +112,13 @@ const char *pattern_mistake(struct str pattern)
         if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
             const struct str function = {pattern.data + at + 2, pattern.size - at - 2};
             of_page += str_starts(function, STR("ti")) || str_starts(function, STR("now"));
-            parts += str_starts(function, STR("given "));
-            if (parts > PATTERN_PARTS_MAX)
-                return "the rendering has more than 64 arguments";
             if (of_page > PATTERN_PAGE_MAX)
                 return "the rendering asks more than 4 times for the page's title or time";
             const size_t name = pattern_function(function);
             if (name == 0)
-                return "{# must be followed by expr, given, if, ifeq, ifexpr, iflink, lc, lcfirst, link, now, num, "
-                       "switch, "
-                       "time, "
-                       "title, uc "
-                       "or ucfirst, and a blank";
+                return "{# must be followed by expr, if, ifeq, ifexpr, lc, lcfirst, now, num, switch, time, title, uc "
+                       "or "
+                       "ucfirst, and a blank";
             at += strlen("{#") + name;
             if (++depth > PATTERN_DEPTH_MAX)
                 return "functions are nested more than 8 deep";

@@ -13,9 +13,6 @@
  *     ${key=text}          the text where no such argument is there
  *     {#if a|b|c}          b where a shows something, else c; {#ifeq a|b|c|d}, {#switch a|b=c|d=e|f}, {#expr a},
  *                          {#ifexpr a|b|c}, {#num a}: as MediaWiki's functions, #num writes a number as the wiki does
- *     {#given key|text}    the argument of that name if the call gives it, even empty; else the text
- *     {#iflink a|b|c}      b where a is a web address, else c
- *     {#link a|b}          b (or a), but nothing where a is the target of a picture, a category or another Wikipedia
  *     {#lc a}              also uc, lcfirst, ucfirst: in small or capital letters
  *     {#title }            of the page; {#now Y}, {#time format|date}: the revision's time (call_revision_time)
  *

@@ -111,14 +111,6 @@ enum link_kind link_kind_of(const struct namespaces *namespaces, struct str targ
     return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
 }
 
-bool link_is_hidden(struct str target)
-{
-    char folded[NAME_BYTES_MAX];
-    const struct str prefix = prefix_of(target, folded);
-    return prefix.size > 0 &&
-           (words_have(file_namespaces, prefix) || words_have(category_namespaces, prefix) || language_is_code(prefix));
-}
-
 bool link_is_title(const struct namespaces *namespaces, struct str target)
 {
     target = str_trim(target);

@@ -30,9 +30,6 @@ enum link_kind {
 };
 enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
 
-/* The same by the names of files and categories in all languages alone; true: it shows a picture, or nothing. */
-bool link_is_hidden(struct str target);
-
 /* False for titles that no page can have: "", "..", "a/./b". */
 bool link_is_title(const struct namespaces *namespaces, struct str target);
 
