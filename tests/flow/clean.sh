@@ -63,8 +63,9 @@ expect_exit 0 "$dsdata" show whole --json
 expect_equal "dropped" "$(json stdout 'o["dropped"]')" "{'near-duplicate': 5, 'too-short': 2}"
 expect_equal "options" "$(json stdout '[o["options"][k] for k in ("near-duplicates", "min-words", "max-words")]')" \
     "['0.8', '5', '50']"
-if command -v mpirun >mpirun; then
-    expect_exit 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$dsdata" build "${few[@]}" --out many
+if mpirun --version 2>/dev/null | grep -q "Open MPI" && ! grep -q __tsan_init "$dsdata"; then
+    expect_exit 0 env ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n 2 "$dsdata" build \
+        "${few[@]}" --out many
     expect_equal "root hash" "$(root_hash many)" "$(root_hash whole)"
 fi
 command_line=(build "${few[@]}")
