@@ -75,9 +75,11 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     const bool is_text = !path_is_directory(path) && !str_ends(str_of(path), STR(".json"));
     if (is_text) {
         struct buf file = {0};
-        TRY(file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err));
-        vocab_inspect(buf_str(&file), &defects);
+        const int read = file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err);
+        if (read == 0)
+            vocab_inspect(buf_str(&file), &defects);
         buf_release(&file);
+        TRY(read);
         if (!settings->json)
             tell_defects(path, &defects);
     }
