@@ -1,6 +1,7 @@
 /* The second pass: tabs of a page, which become sections: <tabber>Label=content|-|Label=content</tabber> and
  * <tabs><tab name="Label">content</tab></tabs>. A label is a heading. */
 #include "pipeline/text/tidy.h"
+#include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
 #define LABEL_BYTES_MAX 256u
@@ -105,23 +106,9 @@ bool tabs_read_separator(struct wikitext *w)
     return true;
 }
 
-/* The value of name="…" among the attributes of a tag; empty if there is none. */
-static struct str name_value(struct str attributes)
-{
-    const size_t name = str_find(attributes, STR("name="));
-    if (name == SIZE_MAX)
-        return STR("");
-    struct str value = str_range(attributes.data + name + strlen("name="), attributes.data + attributes.size);
-    const char quote = value.size > 0 && (*value.data == '"' || *value.data == '\'') ? *value.data : ' ';
-    if (quote != ' ')
-        value = str_range(value.data + 1, value.data + value.size);
-    const char *end = memchr(value.data, quote, value.size);
-    return str_trim(end ? str_range(value.data, end) : value);
-}
-
 void tab_open(struct wikitext *w, struct str attributes, uint32_t end)
 {
-    const struct str label = name_value(attributes);
+    const struct str label = str_trim(tag_attribute(attributes, "name"));
     walk_break_paragraph(w);
     w->section_has_prose = false;
     if (label.size == 0 || w->inline_depth > 0 || !(w->options.keep & KEEP_HEADINGS) || label.size > LABEL_BYTES_MAX) {

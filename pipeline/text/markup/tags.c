@@ -1,5 +1,7 @@
 #include "pipeline/text/markup/tags.h"
 
+#include "pipeline/text/words/word_lists.h"
+
 #include <endian.h>
 
 #define COMMENT_BYTES_MAX 64u /* of one inside a tag */
@@ -122,82 +124,89 @@ bool tag_read(struct str text, struct tag_found *found, size_t *looked)
     return true;
 }
 
-/* Finds a value of an attribute that begins with one of `starts`, as a word. */
-static bool has_word(struct str attributes, const char *const *starts, size_t count)
+static bool is_blank(char byte)
 {
-    for (size_t at = 0; at < attributes.size; at++) {
-        if (at > 0 && (is_name_byte(attributes.data[at - 1]) || attributes.data[at - 1] == '_'))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            if (str_starts((struct str){attributes.data + at, attributes.size - at}, str_of(starts[i])))
+    return byte == ' ' || byte == '\n' || byte == '\t';
+}
+
+struct str tag_attribute(struct str attributes, const char *name)
+{
+    const char *text = attributes.data;
+    for (size_t at = 0; at < attributes.size;) {
+        while (at < attributes.size && (is_blank(text[at]) || text[at] == '/'))
+            at++;
+        const size_t from = at;
+        while (at < attributes.size && !is_blank(text[at]) && text[at] != '=')
+            at++;
+        const struct str key = str_range(text + from, text + at);
+        while (at < attributes.size && is_blank(text[at]))
+            at++;
+        struct str value = STR("");
+        if (at < attributes.size && text[at] == '=') {
+            for (at++; at < attributes.size && is_blank(text[at]);)
+                at++;
+            const char quote = at < attributes.size && (text[at] == '"' || text[at] == '\'') ? text[at] : 0;
+            const size_t start = at += quote != 0;
+            while (at < attributes.size && (quote ? text[at] != quote : !is_blank(text[at])))
+                at++;
+            value = str_range(text + start, text + at);
+            at += quote && at < attributes.size;
+        }
+        if (str_equal_ascii_nocase(key, str_of(name)))
+            return value;
+    }
+    return STR("");
+}
+
+/* Is one of the value's words an error, a note's number, or does it begin like the classes of boxes? */
+static bool is_box_class(struct str classes, bool is_sup)
+{
+    char folded[NAME_BYTES_MAX];
+    while (classes.size > 0) {
+        size_t size = 0;
+        while (size < classes.size && !is_blank(classes.data[size]))
+            size++;
+        const struct str word = name_fold((struct str){classes.data, size}, folded);
+        if (str_equal(word, STR("error")) || (is_sup && str_equal(word, STR("reference"))))
+            return true;
+        for (size_t i = 0; i < box_classes.count; i++)
+            if (str_starts(word, str_of(box_classes.items[i])))
                 return true;
+        size += size < classes.size;
+        classes = (struct str){classes.data + size, classes.size - size};
+    }
+    return false;
+}
+
+/* Is one of the declarations, "float: left", such that the element stands beside the text, or is not seen? */
+static bool is_box_style(struct str style)
+{
+    static const char *const styles[] = {"display:none",      "float:left",     "float:right",
+                                         "position:absolute", "position:fixed", "visibility:hidden"};
+    while (style.size > 0) {
+        char packed[32]; /* longer than any of them */
+        size_t size = 0, at = 0;
+        for (; at < style.size && style.data[at] != ';'; at++) {
+            const char byte = style.data[at];
+            if (!is_blank(byte) && size < sizeof packed)
+                packed[size++] = (char)(byte | (byte >= 'A' && byte <= 'Z' ? 0x20 : 0));
+        }
+        for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+            if (str_starts((struct str){packed, size}, str_of(styles[i])))
+                return true;
+        at += at < style.size;
+        style = (struct str){style.data + at, style.size - at};
     }
     return false;
 }
 
 bool tag_is_box(unsigned index, struct str attributes)
 {
-    static const char *const classes[] = {"infobox",
-                                          "navbox",
-                                          "ambox",
-                                          "mbox",
-                                          "hatnote",
-                                          "dablink",
-                                          "sidebar",
-                                          "metadata",
-                                          "wikitable",
-                                          "toccolours",
-                                          "thumb",
-                                          "sistersite",
-                                          "bandeau",
-                                          "homonymie",
-                                          "rellink",
-                                          "messagebox",
-                                          "taxobox",
-                                          "navframe",
-                                          "vertical-navbox",
-                                          "succession-box",
-                                          "portable-infobox",
-                                          "noprint",
-                                          "inline-template",
-                                          "need_ref_tag",
-                                          "navigation-not-searchable",
-                                          "tright",
-                                          "tleft",
-                                          "floatright",
-                                          "floatleft",
-                                          "ombox",
-                                          "tmbox",
-                                          "cmbox",
-                                          "fmbox",
-                                          "imbox",
-                                          "portalbox",
-                                          "mw-editsection",
-                                          "mw-collapsible-toggle",
-                                          "geo-nondefault"};
-    static const char *const roles[] = {"role=\"note", "role=\"navigation", "role=\"complementary"};
-    static const char *const styles[] = {"display:none", "visibility:hidden", "float:left",
-                                         "float:right",  "position:absolute", "position:fixed"};
-    static const char *const errors[] = {"error", "reference"};
-    char lower[512];
-    size_t size = 0;
-    for (size_t i = 0; i < attributes.size && size < sizeof lower; i++) {
-        const char byte = attributes.data[i];
-        lower[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte == '\'' ? '"' : byte);
-    }
-    const struct str text = {lower, size};
-    if (str_find(text, STR("class")) != SIZE_MAX && (has_word(text, classes, sizeof classes / sizeof *classes)))
-        return true;
-    if (str_find(text, STR("class=\"error")) != SIZE_MAX ||
-        (strcmp(tags[index].name, "sup") == 0 && has_word(text, errors, 2)))
-        return true;
-    if (str_find(text, STR("role")) != SIZE_MAX && has_word(text, roles, sizeof roles / sizeof *roles))
-        return true;
-    if (str_find(text, STR("style")) == SIZE_MAX)
-        return false;
-    size_t kept = 0;
-    for (size_t i = 0; i < size; i++)
-        if (lower[i] != ' ')
-            lower[kept++] = lower[i];
-    return has_word((struct str){lower, kept}, styles, sizeof styles / sizeof *styles);
+    static const char *const roles[] = {"complementary", "navigation", "note"};
+    const struct str role = str_trim(tag_attribute(attributes, "role"));
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (str_equal_ascii_nocase(role, str_of(roles[i])))
+            return true;
+    return is_box_class(tag_attribute(attributes, "class"), strcmp(tags[index].name, "sup") == 0) ||
+           is_box_style(tag_attribute(attributes, "style"));
 }

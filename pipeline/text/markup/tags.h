@@ -55,6 +55,9 @@ size_t tag_include(struct str text);
  * bytes examined. */
 bool tag_read(struct str text, struct tag_found *found, size_t *looked);
 
+/* The value of the first attribute of that name, without its quotes; empty if there is none. */
+struct str tag_attribute(struct str attributes, const char *name);
+
 /* Do the attributes of a tag of tags[index] say that it is a box, a remark beside the text, or hidden: by class,
  * role or style? */
 bool tag_is_box(unsigned index, struct str attributes);

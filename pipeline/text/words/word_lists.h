@@ -35,6 +35,7 @@ bool words_have(struct words words, struct str word); /* `word` must be folded *
 extern const struct words file_namespaces, category_namespaces; /* their names and aliases on the wikis */
 extern const struct words wikipedia_codes;                      /* closed ones and old names of some included */
 extern const struct words silent_templates;                     /* leaving them out leaves no hole */
+extern const struct words box_classes;                          /* how classes of boxes and remarks begin (tags.h) */
 extern const struct words note_name_parts;                      /* of templates that are notes, sources, boxes */
 /* Verbs of saying, in groups for their languages: "x*" are words that begin with x (sayings.c). */
 extern const struct words sayings, sayings_inside, sayings_at_end, sayings_that, sayings_nobody;

@@ -76,6 +76,7 @@ static void every_line_of_the_files_is_a_word(void **state)
             assert_true(words_have(each->magic, str_of(each->disambiguation_magic.items[k])));
         assert_ptr_equal(language_find(str_of(each->code)), each);
     }
+    assert_int_equal(check_words("words", "box_classes", true), box_classes.count);
     assert_int_equal(check_words("words", "category_namespaces", true), category_namespaces.count);
     assert_int_equal(check_words("words", "file_namespaces", true), file_namespaces.count);
     assert_int_equal(check_words("words", "note_name_parts", true), note_name_parts.count);
