@@ -4,8 +4,9 @@
  *     typed on the page           a tag without its counterpart: </ref>, half a <gallery>; one that MediaWiki does not
  *                                 know, where the page has it open and closed: an extension's. <filename> alone stays,
  *                                 and is counted. Braces and brackets stay too: MediaWiki shows them.
- *     a rendering of the dump's   tags, [http…, and {{ or }} where there are not as many of the other: no template
- *     templates, or of a file     shows its own markup. What a pattern escapes is meant: \<, \[
+ *     a template of the dump      the same: what it inserts is read as part of the page (expand.h)
+ *     a rendering of a file       tags, [http…, and {{ or }} where there are not as many of the other: no template
+ *                                 shows its own markup. What a pattern escapes is meant: \<, \[
  *     a rendering of our tables   tags, if the template's arguments have them; what the tables say is meant
  *     &lt;, <nowiki>, <pre>,      nothing; nor is a tag one that a person broke with them, or with quotes: <'''b'''>
  *     code, formulas

@@ -1,10 +1,11 @@
 #include "pipeline/text/templates/dictionary.h"
 
 #include "base/mem.h"
-#include "pipeline/text/templates/renderings.h"
+#include "pipeline/text/templates/expand_call.h"
 
 #include <stdlib.h>
 
+#define INVOKE      STR("#invoke:")
 #define ALIASES_MAX 8u
 #define CALLS_MAX   8u /* templates that only call another */
 
@@ -219,15 +220,14 @@ static struct str called_name(struct str text, char out[NAME_BYTES_MAX])
 /* The templates of a wiki are mostly navigation: one call of a template that draws a box. */
 static enum body_kind kind_of(const struct dictionary *d, const struct entry *entry)
 {
-    static const char *const modules[] = {"#invoke:navbox", "#invoke:infobox", "#invoke:sidebar",
-                                          "#invoke:message box"};
     enum body_kind kind = entry->kind;
     for (unsigned i = 0; kind == BODY_CALL && i < CALLS_MAX; i++) {
         char canonical[NAME_BYTES_MAX], folded[NAME_BYTES_MAX];
         struct str name = called_name(entry->text, canonical);
-        for (size_t m = 0; m < sizeof modules / sizeof *modules; m++)
-            if (str_starts(name_fold(name, folded), str_of(modules[m])))
-                return BODY_BOX;
+        const struct str function = name_fold(name, folded);
+        if (str_starts(function, INVOKE) &&
+            module_is_box(str_trim((struct str){function.data + INVOKE.size, function.size - INVOKE.size})))
+            return BODY_BOX;
         entry = find_resolved(d, &name);
         kind = entry ? entry->kind : BODY_WIKITEXT;
     }

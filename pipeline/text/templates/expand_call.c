@@ -210,56 +210,68 @@ bool settle_calls(struct expander *e, struct buf *text, size_t from)
 
 /* -------------------------------------------------------------------------------------------------- what a name is */
 
-/* Modules that our renderers implement (a row's name), and modules that make no running text (""). */
-static const struct {
-    const char *module, *row;
+/* Modules that our renderers implement (a row's name), and modules that make no running text (""). A name is the
+ * beginning of the module's. */
+static const struct module {
+    const char *name, *row;
+    bool is_box; /* and nothing else: its template needs no body */
 } modules[] = {
-    {"anchor", ""},
-    {"authority control", ""},
-    {"catlang", ""},
-    {"check for", ""},
-    {"citation", ""},
-    {"color contrast", ""},
-    {"convert", "convert"},
-    {"coordinates", "coord"},
-    {"coordonnées", "coord"},
-    {"date", "date"},
-    {"footnotes", ""},
-    {"format num", "formatnum"},
-    {"formatnum", "formatnum"},
-    {"gapnum", "formatnum"},
-    {"hatnote", ""},
-    {"infobox", ""},
-    {"labelled list", ""},
-    {"list", "comma separated entries"},
-    {"main", ""},
-    {"message box", ""},
-    {"navbox", ""},
-    {"side box", ""},
-    {"sidebar", ""},
-    {"unité", "unité"},
-    {"unsubst", ""},
-    {"val", "val"},
+    {"anchor", "", false},
+    {"authority control", "", false},
+    {"catlang", "", false},
+    {"check for", "", false},
+    {"citation", "", false},
+    {"color contrast", "", false},
+    {"convert", "convert", false},
+    {"coordinates", "coord", false},
+    {"coordonnées", "coord", false},
+    {"date", "date", false},
+    {"footnotes", "", false},
+    {"format num", "formatnum", false},
+    {"formatnum", "formatnum", false},
+    {"gapnum", "formatnum", false},
+    {"hatnote", "", false},
+    {"infobox", "", true},
+    {"labelled list", "", false},
+    {"list", "comma separated entries", false},
+    {"main", "", false},
+    {"message box", "", true},
+    {"navbox", "", true},
+    {"side box", "", false},
+    {"sidebar", "", true},
+    {"unité", "unité", false},
+    {"unsubst", "", false},
+    {"val", "val", false},
 };
 
-static void expand_invoke(struct expander *e, const struct expand_source *source, struct str module, struct buf *out)
+static const struct module *module_find(struct str folded)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (str_starts(folded, str_of(modules[i].name)))
+            return &modules[i];
+    return NULL;
+}
+
+bool module_is_box(struct str folded)
+{
+    const struct module *module = module_find(folded);
+    return module && module->is_box;
+}
+
+static void expand_invoke(struct expander *e, const struct expand_source *source, struct str typed, struct buf *out)
 {
     char folded[NAME_BYTES_MAX];
-    const struct str name = name_fold(module, folded);
-    if (str_equal(name, STR("lang")) && source->frame) {
-        emit_bound(e, source->frame, "lang", out);
-        return;
-    }
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        if (!str_starts(name, str_of(modules[i].module)))
-            continue;
-        if (modules[i].row[0] && source->frame)
-            emit_bound(e, source->frame, modules[i].row, out);
+    const struct str name = name_fold(typed, folded);
+    const struct module *module = module_find(name);
+    const char *row = str_equal(name, STR("lang")) ? "lang" : module ? module->row : NULL;
+    if (row && (!row[0] || source->frame)) { /* the page itself has no arguments to render */
+        if (row[0])
+            emit_bound(e, source->frame, row, out);
         return;
     }
     e->is_incomplete = true;
     if (source->is_page)
-        buf_addf(out, "{{#invoke:%.*s}}", (int)module.size, module.data);
+        buf_addf(out, "{{#invoke:%.*s}}", (int)typed.size, typed.data);
 }
 
 /* The English name of the function before the colon, folded and without the colon; empty if it does not fit. */

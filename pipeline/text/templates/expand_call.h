@@ -115,6 +115,9 @@ void begin_line(struct expander *e, const struct expand_source *source, uint32_t
 /* The argument of the frame by its name; false if the call does not give it. */
 bool frame_argument(struct expander *e, struct call_frame *frame, struct str name, struct str *value);
 
+/* Is a module of that folded name one that draws a box? */
+bool module_is_box(struct str folded);
+
 /* 1 + the number of the function of that name (folded, with its colon), if it is one of those that choose; else 0. */
 unsigned choice_find(struct str name);
 /* Expands it; `value` is the text after the colon, known if is_known. */

@@ -161,7 +161,7 @@ static bool show_row(struct call *call, uint32_t index, const struct row *row, u
     return row->render ? row->render(call) : show_pattern(call, call->parameter);
 }
 
-/* A rendering of the dump's own templates, or of a user's file. */
+/* A rendering of a file: what a body cannot say, such as a redirect to a row of ours. */
 static bool show_added(struct call *call, uint32_t index, const struct rendering_row *row)
 {
     call_read(call, index, 0);
@@ -172,7 +172,7 @@ static bool show_added(struct call *call, uint32_t index, const struct rendering
 
 /* Decides what a call shows. These answer in turn, and the first that knows the name decides:
  *
- *     1. the dump's own templates and --templates (renderings.c)
+ *     1. --templates, and of the dump what is no body (renderings.c, expand.h)
  *     2. parser functions, then rows of the page's wiki and of all wikis (data/templates)
  *     3. names that are codes: {{USA}}, {{lang-fr|…}}, {{IPA-fr|…}}
  *     4. marks of the dump: a note, a box or a table shows nothing

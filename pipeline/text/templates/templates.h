@@ -88,7 +88,7 @@ struct rendering {
     bool is_function; /* of the parser: its arguments have no blanks around them */
     bool is_block;    /* it is one or more paragraphs */
     bool is_poem;     /* and so are its lines */
-    bool is_added;    /* by the dump's own templates or a file, not by our tables */
+    bool is_added;    /* by a file of renderings, not by our tables */
     bool has_braces;  /* and its texts have {{ without }}, or the other way round: half a template */
     size_t part;      /* the first of its parts in renders; the last is on top */
     size_t text;      /* size of renders->text before it */
