@@ -34,7 +34,25 @@ bool opt_listed(const char *list, struct str word)
 
 bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb)
 {
-    return !row->verbs || opt_listed(row->verbs, str_of(verb->name));
+    return !row->verbs || opt_listed(row->verbs, str_of(verb->name)) ||
+           (verb->group && opt_listed(row->verbs, str_of(verb->group)));
+}
+
+static const struct opt_verb *verb_named(const struct opt_program *program, const char *name)
+{
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        if (strcmp(verb->name, name) == 0)
+            return verb;
+    return NULL;
+}
+
+bool opt_verb_takes(const struct opt_program *program, const char *verb, const char *option)
+{
+    const struct opt_verb *named = verb_named(program, verb);
+    for (const struct opt_row *row = program->rows; named && row->name; row++)
+        if (strcmp(row->name, option) == 0 && opt_row_is_for(row, named))
+            return true;
+    return false;
 }
 
 /* ------------------------------------------------------------------------------------------------ wrong names */
@@ -316,18 +334,10 @@ static int check_bare(const struct parser *parser, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------ the whole */
 
-static const struct opt_verb *verb_named(const struct opt_program *program, const char *name)
-{
-    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
-        if (strcmp(verb->name, name) == 0)
-            return verb;
-    return NULL;
-}
-
-static bool is_verb(const struct opt_program *program, struct str word)
+static bool is_verb_or_group(const struct opt_program *program, struct str word)
 {
     const struct opt_verb *verb = program->verbs;
-    while (verb->name && !str_equal(str_of(verb->name), word))
+    while (verb->name && !str_equal(str_of(verb->name), word) && !(verb->group && str_equal(str_of(verb->group), word)))
         verb++;
     return verb->name;
 }
@@ -343,7 +353,7 @@ static int check_rows(const struct opt_program *program, struct error *err)
         while (blank && blank[0] && blank[1]) {
             const struct str word = {blank + 1, strcspn(blank + 1, " ")};
             const char *next = word.data + word.size;
-            if (*blank != ' ' || *next != ' ' || !is_verb(program, word))
+            if (*blank != ' ' || *next != ' ' || !is_verb_or_group(program, word))
                 return fail(err, ERR_BUG, "--%s: one of \"%s\" is no verb of %s, or lacks its blanks", row->name,
                             row->verbs, program->name);
             blank = next;

@@ -87,7 +87,7 @@ struct opt_row {
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
-    const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
+    const char *verbs; /* " build vocab ": verbs or groups of them that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };
 
@@ -99,6 +99,7 @@ struct opt_verb {
     const char *example;   /* a command line, or NULL */
     int (*run)(void *settings, struct opt_paths bare, struct error *err); /* bare: arguments that belong to no option */
     size_t bare_min, bare_max; /* how many bare arguments; bare_max SIZE_MAX = any */
+    const char *group;         /* a name that rows may list in place of the verbs of a group; NULL: it is in none */
 };
 
 /* Whether a verb takes the option of a row. */
@@ -133,6 +134,9 @@ struct opt_program {
     const struct opt_note *environment; /* besides NO_COLOR, which every program obeys */
     const char *see_also;               /* "dstrain(1)", or NULL */
 };
+
+/* Whether the program has the verb, and it takes the option. */
+bool opt_verb_takes(const struct opt_program *program, const char *verb, const char *option);
 
 /* The result of parsing a command line. */
 struct opt_result {

@@ -31,7 +31,6 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
                   const char *verb, const char *leave, struct buf *out)
 {
     static const char never[] = " quiet verbose json force ";
-    const struct opt_verb named = {.name = verb};
     command_add(out, program->name);
     if (!program->default_verb || strcmp(verb, program->default_verb) != 0)
         command_add(out, verb);
@@ -39,10 +38,7 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const size_t i = (size_t)(row - program->rows);
         const bool given = result->given[i / 64] >> i % 64 & 1;
-        bool taken = false;
-        for (const struct opt_row *other = program->rows; other->name && !taken; other++)
-            taken = strcmp(other->name, row->name) == 0 && opt_row_is_for(other, &named);
-        if (!given || !taken || opt_listed(never, str_of(row->name)) || opt_listed(leave, str_of(row->name)))
+        if (!given || !opt_verb_takes(program, verb, row->name) || opt_listed(never, str_of(row->name)) || opt_listed(leave, str_of(row->name)))
             continue;
         if (row->type == OPT_PATHS)
             add_paths(row->name, row->each, opt_field(row, settings), out);

@@ -209,8 +209,9 @@ static const struct opt_verb verbs[] = {
      .example = "prog build -o d dump.xml.bz2",
      .run = run_nothing,
      .bare_max = SIZE_MAX},
-    {.name = "extract", .arguments = "FILE", .help = "prints text", .run = run_nothing, .bare_min = 1, .bare_max = 2},
-    {.name = "verify", .arguments = "", .help = "reads every byte", .run = run_nothing},
+    {.name = "extract", .arguments = "FILE", .help = "prints text", .run = run_nothing, .bare_min = 1, .bare_max = 2,
+     .group = "readers"},
+    {.name = "verify", .arguments = "", .help = "reads every byte", .run = run_nothing, .group = "readers"},
     {.name = NULL},
 };
 
@@ -647,6 +648,18 @@ static void errors_while_paths_are_held_leak_nothing(void **state)
     assert_null(run.settings.wiki.items);
 }
 
+static void a_group_stands_for_its_verbs(void **state)
+{
+    (void)state;
+    const struct opt_row row = {.verbs = " readers "}, alone = {.verbs = " extract "};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(opt_row_is_for(&row, &verbs[i]), i > 0);
+    assert_false(opt_row_is_for(&alone, &verbs[2]));
+    assert_true(opt_verb_takes(&program, "extract", "format"));
+    assert_false(opt_verb_takes(&program, "verify", "format"));
+    assert_false(opt_verb_takes(&program, "readers", "seq"));
+}
+
 static void a_locale_changes_nothing(void **state)
 {
     (void)state;
@@ -1015,6 +1028,7 @@ int main(void)
         cmocka_unit_test(a_ramp_is_one_number_or_two),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(errors_while_paths_are_held_leak_nothing),
+        cmocka_unit_test(a_group_stands_for_its_verbs),
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(json_is_known_before_parsing),
         cmocka_unit_test(settings_are_recorded),

@@ -9,10 +9,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum metric_kind {
-    METRIC_LOSS,     /* a head's mean loss; the sum of these is the step's loss */
-    METRIC_ACCURACY, /* share of a head's labels that have the largest logit, 0 to 1 */
+#define LOSS_FORMAT "%.7g" /* in metrics.jsonl */
+/* ROW(kind, sum of the head that it is the mean of, form in metrics.jsonl, factor and form on the console). */
+#define METRIC_KINDS(ROW)                                                                                              \
+    ROW(METRIC_LOSS, 0, LOSS_FORMAT, 1, "%s %.3f")     /* a head's mean loss; their sum is the step's loss */           \
+    ROW(METRIC_ACCURACY, 1, "%.6g", 100, "%s %.1f %%") /* share of labels that have the largest logit, 0 to 1 */
+
+#define METRIC_NUMBER(kind, sum, written, factor, shown) kind,
+enum metric_kind { METRIC_KINDS(METRIC_NUMBER) };
+#undef METRIC_NUMBER
+
+struct metric_form {
+    int sum; /* below HEAD_SUMS */
+    const char *written;
+    double factor;
+    const char *shown; /* of a name and the value times factor */
 };
+#define METRIC_FORM(kind, sum, written, factor, shown) [kind] = {sum, written, factor, shown},
+static const struct metric_form metric_forms[] = {METRIC_KINDS(METRIC_FORM)};
+#undef METRIC_FORM
 
 struct metric {
     const char *key;    /* in metrics.jsonl and --json; in TensorBoard's events, with "valid/" before it or without */

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/json_write.h"
 
-#define LOSS_FORMAT "%.7g"
 
 /* ---- opening ---- */
 
@@ -113,10 +112,9 @@ static void add_interval(struct buf *text, const struct metrics_line *line)
 
 static void add_means(struct buf *text, const struct metric_table *metrics, const struct evaluation *means)
 {
-    static const char *const formats[] = {[METRIC_LOSS] = LOSS_FORMAT, [METRIC_ACCURACY] = "%.6g"};
-    add_real(text, "loss", means->loss, formats[METRIC_LOSS]);
+    add_real(text, "loss", means->loss, LOSS_FORMAT);
     for (size_t i = 0; i < metrics->count; i++)
-        add_real(text, metrics->rows[i].key, means->values[i], formats[metrics->rows[i].kind]);
+        add_real(text, metrics->rows[i].key, means->values[i], metric_forms[metrics->rows[i].kind].written);
 }
 
 /* Beside the accuracies of an evaluation: always guessing the commonest label. */

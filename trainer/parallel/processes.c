@@ -13,11 +13,7 @@
 
 bool processes_supported(const char *verb, const struct settings *settings)
 {
-    static const char *const verbs[] = {"train", "eval", "squad", "glue"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(verb, verbs[i]) == 0)
-            return true;
-    return settings->replay;
+    return opt_verb_takes(settings->program, verb, "world-size") && (settings->replay || strcmp(verb, "verify") != 0);
 }
 
 int processes_weight(const char *share, double *weight, struct error *err)

@@ -6,7 +6,7 @@
 #include "base/launcher.h"
 #include "trainer/recipe/settings.h"
 
-/* Whether several processes may run a verb together; verify only with --replay. No other place decides this. */
+/* Whether several processes may run a verb together: those that take --world-size; verify only with --replay. */
 bool processes_supported(const char *verb, const struct settings *settings);
 
 /* Fills *launch and adapts the settings: each process gets its part of --threads, and ranks above 0 are quiet.

@@ -183,9 +183,11 @@ static size_t list_metrics(const struct metric_table *metrics, const struct eval
     for (size_t i = 0; i < metrics->count; i++) {
         if (metrics->rows[i].kind != kind || isnan(means->values[i]) || used >= LOSS_TEXT_SIZE)
             continue;
-        const double value = kind == METRIC_LOSS ? means->values[i] : 100 * means->values[i];
-        used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, kind == METRIC_LOSS ? "%s%s %.3f" : "%s%s %.1f %%",
-                                 count++ > 0 ? ", " : "", metrics->rows[i].column, value);
+        if (count++ > 0)
+            used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, ", ");
+        if (used < LOSS_TEXT_SIZE)
+            used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, metric_forms[kind].shown,
+                                     metrics->rows[i].column, metric_forms[kind].factor * means->values[i]);
         if (means->baselines[i] > 0 && used < LOSS_TEXT_SIZE)
             used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, " (%s %.1f %%)", metrics->rows[i].baseline,
                                      100 * means->baselines[i]);

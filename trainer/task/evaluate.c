@@ -80,7 +80,8 @@ static double mean_of(const struct metric *metric, const struct head_metrics *su
     if (sequences == 0)
         return (double)NAN;
     const double count = sums->count > 0 ? (double)sums->count : 1;
-    return (metric->kind == METRIC_LOSS ? sums->loss : sums->hits) / count;
+    const double all[HEAD_SUMS] = {sums->loss, sums->hits};
+    return all[metric_forms[metric->kind].sum] / count;
 }
 
 struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums)

@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "trainer/model/head.h"
 #include "trainer/options.h"
-#include "trainer/parallel/processes.h"
 #include "trainer/tune/tune_kinds.h"
 
 #define expect(condition)                                                                                              \
@@ -34,7 +33,6 @@ static void rows_are_complete(void **state)
         expect(kind->tuning.open && kind->tuning.text && kind->tuning.task && !kind->tuning.context);
         expect(kind->find && kind->fits && kind->trains && kind->scores);
         expect(kind->make && kind->evaluate && kind->release && kind->say_scores && kind->command);
-        expect(processes_supported(kind->verb, &settings));
         expect(!kind->find("no such task") && !kind->trains(&settings));
         for (enum tune_use use = TUNE_TRAIN; use <= TUNE_SCORE; use++)
             kind->release(kind->make(kind->tasks, &settings, use)); /* nothing was opened */
@@ -54,10 +52,18 @@ static void each_task(const struct tune_kind *kind, void (*each)(const struct tu
     }
 }
 
+static const struct opt_verb *verb_of(const struct opt_program *program, const char *name)
+{
+    const struct opt_verb *verb = program->verbs;
+    while (verb->name && strcmp(verb->name, name) != 0)
+        verb++;
+    return verb;
+}
+
 static const struct opt_row *row_of(const struct opt_program *program, const char *name, const char *verb)
 {
     for (const struct opt_row *row = program->rows; row->name; row++)
-        if (strcmp(row->name, name) == 0 && opt_row_is_for(row, &(struct opt_verb){.name = verb}))
+        if (strcmp(row->name, name) == 0 && opt_row_is_for(row, verb_of(program, verb)))
             return row;
     return NULL;
 }
@@ -114,10 +120,9 @@ static void options_agree(void **state)
     (void)state;
     for (size_t i = 0; tune_kinds[i]; i++) {
         const struct tune_kind *kind = tune_kinds[i];
-        const struct opt_verb *verb = program.verbs;
-        while (verb->name && strcmp(verb->name, kind->verb) != 0)
-            verb++;
-        expect(verb->name && verb->run);
+        const struct opt_verb *verb = verb_of(&program, kind->verb);
+        expect(verb->name && verb->run && verb->group && strcmp(verb->group, "tune") == 0);
+        expect(opt_verb_takes(&program, kind->verb, "world-size"));
         const struct opt_row *seq = row_of(&program, "seq", kind->verb), *batch = row_of(&program, "batch", kind->verb);
         expect(seq && strcmp(seq->default_text, kind->seq) == 0);
         expect(batch && strcmp(batch->default_text, kind->batch) == 0);
