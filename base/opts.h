@@ -88,7 +88,7 @@ struct opt_row {
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
     const char *verbs; /* " build vocab ": verbs or groups of them that take it, each between blanks; NULL: all */
-    const char *help;                      /* one sentence */
+    const char *help;  /* one sentence */
 };
 
 /* A verb of the program. */

@@ -38,7 +38,8 @@ void opts_command(const struct opt_program *program, const struct opt_result *re
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const size_t i = (size_t)(row - program->rows);
         const bool given = result->given[i / 64] >> i % 64 & 1;
-        if (!given || !opt_verb_takes(program, verb, row->name) || opt_listed(never, str_of(row->name)) || opt_listed(leave, str_of(row->name)))
+        if (!given || !opt_verb_takes(program, verb, row->name) || opt_listed(never, str_of(row->name)) ||
+            opt_listed(leave, str_of(row->name)))
             continue;
         if (row->type == OPT_PATHS)
             add_paths(row->name, row->each, opt_field(row, settings), out);

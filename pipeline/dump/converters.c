@@ -2,6 +2,7 @@
  * the reader of JSON lines, which counts it; only what loses the way in the file is an error. */
 #include "pipeline/dump/converters.h"
 
+#include "base/csv.h"
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"
 #include "pipeline/dump/sniff.h"
@@ -27,9 +28,11 @@ struct convert {
 
     /* Of the converters. `state` is one of the enum of the converter; a zeroed one is at the beginning. */
     int state;
-    struct buf held;    /* the header, or the number of a line */
-    uint64_t from;      /* where quotes open, or an element or a record begins */
-    bool in_record, cr; /* table: a record is open; a CR came before */
+    struct buf held; /* the header, or the number of a line */
+    uint64_t from;   /* where a field, an element or a record begins */
+    uint64_t here;   /* table: of the byte that is read */
+    struct csv csv;
+    bool cr; /* numbered lines: a CR came before */
     size_t column, columns;
     size_t names[COLUMNS + 1]; /* table: ends of the names in `held`; the first is 0 */
     uint64_t depth;            /* array: of containers in an element */
@@ -67,8 +70,6 @@ static void add_escaped_text(struct buf *out, struct str text)
 /* ------------------------------------------------------------------------------------------------------ table */
 
 /* RFC 4180, with any of the separators that table_separator knows. */
-enum { TABLE_FIELD, TABLE_PLAIN, TABLE_QUOTED, TABLE_AFTER_QUOTE };
-
 static bool is_table(struct str head)
 {
     return table_separator(head) != 0;
@@ -80,20 +81,22 @@ static bool in_header(const struct convert *c)
 }
 
 /* names[0] becomes 1 when the header is complete. */
-static void field_begin(struct convert *c)
+static void field_begin(void *context)
 {
-    if (!in_header(c) && c->column < c->columns) {
-        const size_t from = c->column ? c->names[c->column] : 0;
-        buf_add_text(&c->out, c->column ? ",\"" : "{\"");
-        if (c->names[c->column + 1] > from) /* the names may all be empty */
-            buf_add(&c->out, c->held.data + from, c->names[c->column + 1] - from);
-        buf_add_text(&c->out, "\":\"");
-    }
-    c->in_record = true;
+    struct convert *c = context;
+    c->from = c->here;
+    if (in_header(c) || c->column >= c->columns)
+        return;
+    const size_t from = c->column ? c->names[c->column] : 0;
+    buf_add_text(&c->out, c->column ? ",\"" : "{\"");
+    if (c->names[c->column + 1] > from) /* the names may all be empty */
+        buf_add(&c->out, c->held.data + from, c->names[c->column + 1] - from);
+    buf_add_text(&c->out, "\":\"");
 }
 
-static void field_byte(struct convert *c, char byte)
+static void field_byte(void *context, char byte)
 {
+    struct convert *c = context;
     if (in_header(c)) {
         if (c->held.size < HEADER_MAX)
             add_escaped(&c->held, byte);
@@ -102,78 +105,43 @@ static void field_byte(struct convert *c, char byte)
     }
 }
 
-static void field_end(struct convert *c)
+static void field_end(void *context)
 {
+    struct convert *c = context;
     if (in_header(c) && c->columns < COLUMNS)
         c->names[++c->columns] = c->held.size;
     else if (!in_header(c) && c->column < c->columns)
         buf_add_byte(&c->out, '"');
     c->column++;
-    c->state = TABLE_FIELD;
 }
 
-static void record_close(struct convert *c)
+static void record_end(void *context)
 {
-    field_end(c);
+    struct convert *c = context;
     if (!in_header(c))
         buf_add_text(&c->out, "}\n");
     c->names[0] = 1;
     c->column = 0;
-    c->in_record = false;
 }
 
-static void table_byte(struct convert *c, char byte, uint64_t at)
-{
-    const bool inside = c->state == TABLE_QUOTED;
-    if (c->cr && !inside && byte != '\n')
-        field_byte(c, '\r');
-    c->cr = false;
-    if (!c->in_record && (byte == '\n' || byte == '\r')) /* a blank line */
-        return;
-    if (c->state == TABLE_FIELD) {
-        field_begin(c);
-        c->state = c->conversion.quotes && byte == '"' ? TABLE_QUOTED : TABLE_PLAIN;
-        c->from = at;
-        if (c->state == TABLE_QUOTED)
-            return;
-    }
-    if (inside) {
-        if (byte == '"')
-            c->state = TABLE_AFTER_QUOTE;
-        else
-            field_byte(c, byte);
-    } else if (byte == c->conversion.separator) {
-        field_end(c);
-    } else if (byte == '\n') {
-        record_close(c);
-    } else if (byte == '\r') {
-        c->cr = true;
-    } else {
-        c->state = c->state == TABLE_AFTER_QUOTE && byte == '"' ? TABLE_QUOTED : TABLE_PLAIN;
-        field_byte(c, byte);
-    }
-}
+static const struct csv_calls table_calls = {field_begin, field_byte, field_end, record_end};
 
 static int table_feed(struct convert *c, struct str in, struct error *err)
 {
     (void)err;
-    for (size_t i = 0; i < in.size; i++)
-        table_byte(c, in.data[i], c->at + i);
+    for (size_t i = 0; i < in.size; i++) {
+        c->here = c->at + i;
+        csv_byte(&c->csv, &table_calls, c, in.data[i]);
+    }
     return 0;
 }
 
 static int table_end(struct convert *c, struct error *err)
 {
-    if (c->state == TABLE_QUOTED) {
-        fail_at(err, ERR_INPUT, c->name, c->from,
-                "the quotation mark that opens this field is not closed before the end");
-        return hint(err, "a quotation mark inside quotes is written twice; is the table complete?");
-    }
-    if (c->in_record && c->state == TABLE_FIELD) /* the separator was the last byte */
-        field_begin(c);
-    if (c->in_record)
-        record_close(c);
-    return 0;
+    if (csv_end(&c->csv, &table_calls, c))
+        return 0;
+    fail_at(err, ERR_INPUT, c->name, c->from, "the quotation mark that opens this field is not closed before the end");
+    return hint(err, "a quotation mark inside quotes is written twice; is the table complete?");
 }
 
 /* ------------------------------------------------------------------------------------------------------ array */
@@ -456,6 +424,7 @@ struct convert *convert_open(const struct conversion *conversion, const char *na
 {
     struct convert *convert = mem_clear(1, sizeof *convert);
     convert->conversion = *conversion;
+    convert->csv = (struct csv){.separator = conversion->separator, .quotes = conversion->quotes};
     convert->name = name;
     convert->next = next;
     convert->context = context;
