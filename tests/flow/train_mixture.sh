@@ -186,6 +186,11 @@ PYTHON
     expect_exit 2 "$dstrain" eval whole
     expect_words "--shards DIR says where it is now"
     expect_exit 0 "$dstrain" eval whole --shards "$data=0.7" --shards away=0.3
+    cp -r whole damaged
+    echo "{" >damaged/run.json
+    expect_exit 3 "$dstrain" eval damaged
+    expect_words "damaged/run.json: is damaged" "--shards DIR"
+    expect_exit 0 "$dstrain" eval damaged --shards "$data"
 
     case_begin "a name with '=' in it"
     mv away "lr=3"

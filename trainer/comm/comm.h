@@ -127,8 +127,6 @@ bool comm_takes_device(const struct comm *comm);
 
 /* Returns the operation's number: 0, 1, 2 … */
 uint64_t comm_start(struct comm *comm, struct comm_work work);
-/* Whether the operation is done or comm has failed. Never waits. */
-bool comm_poll(struct comm *comm, uint64_t number);
 int comm_wait(struct comm *comm, uint64_t number, struct error *err);
 /* Starts and waits. */
 int comm_run(struct comm *comm, struct comm_work work, struct error *err);

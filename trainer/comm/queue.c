@@ -233,15 +233,6 @@ uint64_t comm_start(struct comm *comm, struct comm_work work)
     return number;
 }
 
-bool comm_poll(struct comm *comm, uint64_t number)
-{
-    pthread_mutex_lock(&comm->lock);
-    assert(number < comm->started);
-    const bool over = comm->failed || comm->done > number;
-    pthread_mutex_unlock(&comm->lock);
-    return over;
-}
-
 static void tell_waiting(const struct comm *comm, bool waits)
 {
     if (comm->options.waiting)

@@ -123,6 +123,18 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
     return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
 }
 
+static int no_record(const char *directory, const json_t *record, struct error *err)
+{
+    char *file = path_join(directory, RUN_NAME);
+    const bool is_damaged = !record && path_exists(file);
+    if (is_damaged)
+        fail_at(err, ERR_INPUT, file, ERROR_NO_OFFSET, "is damaged: it cannot say which dataset to evaluate on");
+    else
+        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
+    mem_free(file);
+    return hint(err, is_damaged ? "--shards DIR names the dataset" : "dsdata build makes one");
+}
+
 /* Nothing is given to evaluate on, and nothing is recorded. */
 static int no_dataset(const json_t *record, const char *directory, struct error *err)
 {
@@ -132,8 +144,7 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
         char *files;
         TRY(checkpoint_locate(directory, &source, &files, err)); /* not there at all: --shards would not help */
         mem_free(files);
-        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
-        return hint(err, "dsdata build makes one");
+        return no_record(directory, record, err);
     }
     fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "was fine-tuned (%.40s): there is no dataset to evaluate on",
             task);
