@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "trainer/keep/foreign_names.h"
 
-static void move_rows(const struct param *param, const uint8_t rows[LABELS_MAX], float *flat)
+static void move_rows(const struct param *param, const uint16_t rows[LABELS_MAX], float *flat)
 {
     const size_t count = (size_t)param->shape[0], columns = param->count / count;
     float *before = mem_array(param->count, sizeof *before), *at = flat + param->offset;

@@ -15,7 +15,7 @@ struct head_choice {
     bool moved;               /* row i of the head is row rows[i] of the file's */
     bool fits;                /* drawn, although the file's head has the shape of the model's */
     bool by_names;            /* drawn for the names of its labels alone */
-    uint8_t rows[LABELS_MAX]; /* set if `moved` */
+    uint16_t rows[LABELS_MAX]; /* set if `moved` */
     char why[320];            /* of a choice that is not zeroed: for the user */
 };
 

@@ -33,8 +33,8 @@ struct layer_drop {
     bool compat;  /* count steps and scale as DeepSpeed's code does */
 };
 
-#define LABELS_MAX      8
-#define LABEL_NAME_SIZE 32
+#define LABELS_MAX      1024
+#define LABEL_NAME_SIZE 64
 struct model_config {
     int32_t layers;
     int32_t hidden; /* H, a multiple of heads */

@@ -11,12 +11,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/tune/class_task.h"
 #include "trainer/tune/glue_scores.h"
 #include "trainer/tune/glue_tasks.h"
-#include "trainer/tune/labels.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/tune_kinds.h"
 
@@ -30,18 +29,10 @@ struct glue {
     uint32_t length;
     uint64_t seed;
     struct glue_set train, devs[GLUE_DEVS_MAX], tests[GLUE_DEVS_MAX]; /* tests: empty where there is no file */
-    struct samples_reading run, split_train, split_valid;
+    struct class_sources sources;
 };
 
 /* ---- what is trained on ---- */
-
-static const struct metric class_metrics[] = {
-    {"class_loss", "class", METRIC_LOSS, HEAD_CLASS, NULL},
-    {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS, BASELINE_MAJORITY},
-};
-static const struct metric number_metrics[] = {
-    {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS, NULL},
-};
 
 static char *file_of(const struct glue *g, const char *name)
 {
@@ -95,27 +86,6 @@ static const struct samples *samples_of(const struct glue *g)
     return g->answers ? &g->devs[0].samples : &g->train.samples;
 }
 
-static void put_head(const struct glue_task *task, struct model_config *config)
-{
-    config->task_heads = 1u << HEAD_CLASS;
-    config->labels = (int32_t)task->labels;
-    memset(config->label_names, 0, sizeof config->label_names);
-    for (uint32_t i = 0; i < task->labels && task->labels > 1; i++)
-        snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", task->label_names[i]);
-    snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task->name);
-}
-
-/* What the model keeps of the origin's head. */
-static int choose_head(const struct glue_task *task, const struct origin *origin, struct head_choice *choice,
-                       struct error *err)
-{
-    json_t *json = NULL;
-    TRY(labels_read(origin->files, &json, err));
-    labels_choose(json, json_string_value(json_object_get(origin->identity, "task")), task, choice);
-    json_decref(json);
-    return 0;
-}
-
 static int glue_open(void *context, const struct settings *settings, const struct origin *origin,
                      struct model_config *config, struct material *material, struct error *err)
 {
@@ -124,23 +94,16 @@ static int glue_open(void *context, const struct settings *settings, const struc
     g->seed = settings->seed;
     if (!g->dev)
         TRY(glue_check_folder(g->task, g->data, !g->answers, err));
-    if (config->types < 2 && g->task->train.b != GLUE_NONE)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, samples of %s have two", g->task->folder);
-    if (settings->seq > (uint64_t)config->positions) {
-        fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
-             config->positions);
-        return hint(err, "--seq %" PRId32 " is the most", config->positions);
-    }
-    TRY(text_open(&g->text, origin->files, config, err));
+    TRY(class_open(settings, g->task->train.b != GLUE_NONE, origin, config, &g->text, err));
     TRY(read_files(g, err));
-    put_head(g->task, config);
     *material = (struct material){
         .hash = samples_hash(samples_of(g)),
         .seq = g->length,
         .samples = samples_of(g)->count,
     };
     snprintf(material->task, sizeof material->task, "glue %s", g->task->name);
-    return choose_head(g->task, origin, &material->head, err);
+    const struct label_set set = labels_of_glue(g->task);
+    return class_head(&set, g->task->name, origin, config, &material->head, err);
 }
 
 static const struct text *glue_text(void *context)
@@ -325,21 +288,8 @@ static int finish(const struct evaluation_work *work, const char *directory, str
 static struct task glue_task_of(void *context, const struct recipe *recipe)
 {
     struct glue *g = context;
-    g->run = (struct samples_reading){samples_of(g), recipe->shuffled, recipe->seed};
-    g->split_train = (struct samples_reading){.samples = samples_of(g)};
-    g->split_valid = (struct samples_reading){.samples = &g->devs[0].samples};
-    struct task task = {
-        .heads = recipe->config.task_heads,
-        .metrics =
-            g->task->labels == 1 ? (struct metric_table){number_metrics, 1} : (struct metric_table){class_metrics, 2},
-        .samples = samples_source(&g->run, g->length),
-        .splits = {[SPLIT_TRAIN] = samples_source(&g->split_train, g->length)},
-        .evaluate = evaluate_means,
-        .finish = finish,
-        .context = g,
-    };
-    task.splits[SPLIT_VALID] = samples_source(&g->split_valid, g->length);
-    return task;
+    g->sources = (struct class_sources){.train = samples_of(g), .valid = &g->devs[0].samples};
+    return class_task(&g->sources, g->length, recipe, finish, g);
 }
 
 /* ---- the row ---- */

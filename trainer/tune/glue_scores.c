@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
 
 static const char *const accuracy_keys[] = {"acc", NULL};
@@ -25,15 +26,6 @@ const char *const *glue_keys(enum glue_metric metric)
     };
     _Static_assert(sizeof keys / sizeof *keys == GLUE_METRICS, "keys for every metric");
     return keys[metric];
-}
-
-/* The class with the largest logit, the first one of equals. */
-static uint32_t class_of(const float *logits, uint32_t labels)
-{
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < labels; i++)
-        best = logits[i] > logits[best] ? i : best;
-    return best;
 }
 
 /* ---- scores ---- */

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "trainer/data/input.h"
+#include "trainer/tune/class_task.h"
 #include "trainer/tune/tsv.h"
 
 #define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE has 78 MB */
@@ -94,9 +95,7 @@ struct reading {
     const struct glue_task *task;
     const struct glue_columns *columns;
     const char *path;
-    const struct text *text;
-    uint32_t length;
-    struct ids a, b, pieces;
+    struct class_cutter cutter;
 };
 
 static int bad_label(const struct reading *r, const struct tsv *row, int column, struct str label, struct error *err)
@@ -159,23 +158,16 @@ static uint32_t columns_needed(const struct glue_columns *columns)
 
 static int take_row(struct reading *r, const struct tsv *row, struct samples *samples, struct error *err)
 {
-    struct task_sample sample = {0};
+    uint32_t label;
     char columns[56];
     if (row->count < columns_needed(r->columns)) {
         fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 " has %s, column %" PRIu32 " is missing",
                 row->line, format_counted(row->count, "column", columns), row->count + 1);
         return hint(err, "tabs separate columns");
     }
-    TRY(take_label(r, row, &sample.label, err));
+    TRY(take_label(r, row, &label, err));
     const bool pair = r->columns->b != GLUE_NONE;
-    r->a.count = r->b.count = 0;
-    tokenizer_ids(r->text->state, row->columns[r->columns->a], &r->a);
-    if (pair)
-        tokenizer_ids(r->text->state, row->columns[r->columns->b], &r->b);
-    sample.a_length =
-        features_pair(&r->a, pair ? &r->b : NULL, r->text->vocab->cls, r->text->vocab->sep, r->length, &r->pieces);
-    sample.length = (uint32_t)r->pieces.count;
-    samples_add(samples, r->pieces.data, sample);
+    class_cut(&r->cutter, row->columns[r->columns->a], pair ? &row->columns[r->columns->b] : NULL, label, samples);
     return 0;
 }
 
@@ -211,8 +203,7 @@ int glue_read(const struct glue_task *task, const char *path, bool labelled, con
         .task = task,
         .columns = labelled ? &task->train : &task->test,
         .path = path,
-        .text = text,
-        .length = length,
+        .cutter = {.text = text, .length = length},
     };
     struct buf bytes = {0};
     *set = (struct glue_set){.samples = {.head = HEAD_CLASS}};
@@ -220,9 +211,7 @@ int glue_read(const struct glue_task *task, const char *path, bool labelled, con
     input_repair(path, &bytes, 0);
     if (result == 0)
         result = take_rows(&r, buf_str(&bytes), set, err);
-    ids_release(&r.a);
-    ids_release(&r.b);
-    ids_release(&r.pieces);
+    class_cutter_release(&r.cutter);
     buf_release(&bytes);
     return result;
 }

@@ -89,7 +89,7 @@ static struct described describe(const json_t *config)
 }
 
 /* Finds each of a task's names among the model's. */
-static bool find_rows(const struct described *d, const char *const *names, uint32_t count, uint8_t rows[LABELS_MAX])
+static bool find_rows(const struct described *d, const char *const *names, uint32_t count, uint16_t rows[LABELS_MAX])
 {
     for (uint32_t i = 0; i < count; i++) {
         size_t k = 0;
@@ -97,15 +97,15 @@ static bool find_rows(const struct described *d, const char *const *names, uint3
             k++;
         if (k == d->count)
             return false;
-        rows[i] = (uint8_t)k;
+        rows[i] = (uint16_t)k;
     }
     return true;
 }
 
-static bool has_labels(const struct described *d, const struct glue_task *task, uint8_t rows[LABELS_MAX])
+static bool has_labels(const struct described *d, const struct label_set *set, uint16_t rows[LABELS_MAX])
 {
-    return d->named && d->count == task->labels &&
-           (find_rows(d, task->label_names, task->labels, rows) || find_rows(d, task->other_names, task->labels, rows));
+    return d->named && d->count == set->count &&
+           (find_rows(d, set->names, set->count, rows) || (set->others && find_rows(d, set->others, set->count, rows)));
 }
 
 static const struct glue_task *task_of_model(const json_t *config, const char *recorded)
@@ -117,6 +117,11 @@ static const struct glue_task *task_of_model(const json_t *config, const char *r
         if (same_name(name, glue_tasks[i].name)) /* transformers writes sst2 and stsb */
             return &glue_tasks[i];
     return NULL;
+}
+
+struct label_set labels_of_glue(const struct glue_task *task)
+{
+    return (struct label_set){task->name, task, task->labels, task->label_names, task->other_names};
 }
 
 /* ---- the choice ---- */
@@ -149,21 +154,21 @@ static const char *list_of(const char *const *names, const char *const *others, 
     return out;
 }
 
-static const char *labels_of(const struct glue_task *task, char out[160])
+static const char *labels_of(const struct label_set *set, char out[160])
 {
-    return list_of(task->label_names, task->other_names, task->labels, out);
+    return list_of(set->names, set->others, set->count, out);
 }
 
-static void move_rows(const struct glue_task *task, const uint8_t rows[LABELS_MAX], struct head_choice *choice)
+static void move_rows(const struct label_set *set, const uint16_t rows[LABELS_MAX], struct head_choice *choice)
 {
     char names[160];
-    for (uint32_t i = 0; i < task->labels; i++) {
+    for (uint32_t i = 0; i < set->count; i++) {
         choice->moved |= rows[i] != i;
         choice->rows[i] = rows[i];
     }
     if (choice->moved)
-        snprintf(choice->why, sizeof choice->why, "its rows are put in the order of %s: %s", task->name,
-                 labels_of(task, names));
+        snprintf(choice->why, sizeof choice->why, "its rows are put in the order of %s: %s", set->name,
+                 labels_of(set, names));
 }
 
 /* Whether a head gives numbers and not classes: problem_type says so, else one output does (transformers' rule). */
@@ -173,47 +178,51 @@ static bool gives_numbers(const struct described *d)
 }
 
 /* Why a head of this kind cannot be one of the task; NULL: it can. */
-static const char *other_kind(const struct described *d, const struct glue_task *task)
+static const char *other_kind(const struct described *d, const struct label_set *set)
 {
     if (d->problem && strcmp(d->problem, "multi_label_classification") == 0)
         return "it gives a text any number of labels (multi_label_classification)";
-    if (task->labels > 1 && gives_numbers(d))
+    if (set->count > 1 && gives_numbers(d))
         return "it predicts a number, not a class";
-    if (task->labels == 1 && !gives_numbers(d))
+    if (set->count == 1 && !gives_numbers(d))
         return "it predicts a class, not a number";
-    if (task->labels == 1 && d->count != 1)
+    if (set->count == 1 && d->count != 1)
         return "it predicts several numbers, not one";
     return NULL;
 }
 
-void labels_choose(const json_t *config, const char *recorded, const struct glue_task *task, struct head_choice *choice)
+void labels_choose(const json_t *config, const char *recorded, const struct label_set *set, struct head_choice *choice)
 {
     const struct described d = describe(config);
     const struct glue_task *known = task_of_model(config, recorded);
     const bool fits =
-        d.count == task->labels &&
+        d.count == set->count &&
         (architecture_ends(&d, "Classification") ||
          (!d.architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
     char theirs[160], ours[160];
-    uint8_t rows[LABELS_MAX];
+    uint16_t rows[LABELS_MAX];
     *choice = (struct head_choice){0};
     if (d.architecture && !architecture_ends(&d, head_kinds[HEAD_CLASS]->class_end))
         return draw(choice, fits, "it is a %.60s", d.architecture);
-    const char *kind = other_kind(&d, task);
+    const char *kind = other_kind(&d, set);
     if (kind)
         return draw(choice, fits, "%s", kind);
-    if (task->labels == 1)
+    if (set->count == 1)
         return;
-    if (has_labels(&d, task, rows) && !(d.numbers && known && known != task))
-        return move_rows(task, rows, choice);
-    if (d.numbers && known && known != task)
+    const bool others = d.numbers && known && known != set->task;
+    const bool unknown = d.numbers && !set->task && !known;
+    if (has_labels(&d, set, rows) && !others && !unknown)
+        return move_rows(set, rows, choice);
+    if (unknown)
+        return draw(choice, fits, "its labels are numbers, which are those of one table only");
+    if (others)
         return draw(choice, fits, "it was fine-tuned for %s, whose labels 0 and 1 are not those of %s", known->name,
-                    task->name);
+                    set->name);
     choice->by_names = true;
     if (!d.named)
         return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
     draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, NULL, d.count, theirs),
-         task->name, labels_of(task, ours));
+         set->name, labels_of(set, ours));
 }
 
 void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice)
@@ -230,7 +239,8 @@ size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS
     struct head_choice choice;
     size_t count = 0;
     for (size_t i = 0; i < GLUE_TASKS; i++) {
-        labels_choose(config, NULL, &glue_tasks[i], &choice);
+        const struct label_set set = labels_of_glue(&glue_tasks[i]);
+        labels_choose(config, NULL, &set, &choice);
         if (!choice.drawn && (!known || known == &glue_tasks[i]))
             out[count++] = &glue_tasks[i];
     }

@@ -172,7 +172,7 @@ char *about_label_text(const char *task, int32_t label, const char *name, char o
     const struct glue_task *glue = task ? glue_task_named(task) : NULL;
     const bool known = glue && (uint32_t)label < glue->labels && glue->other_names[label] &&
                        strcmp(name, glue->label_names[label]) == 0;
-    snprintf(out, ABOUT_LABEL_SIZE, known ? "%.31s (%.28s)" : "%.31s", name, known ? glue->other_names[label] : "");
+    snprintf(out, ABOUT_LABEL_SIZE, known ? "%.63s (%.60s)" : "%.63s", name, known ? glue->other_names[label] : "");
     return out;
 }
 

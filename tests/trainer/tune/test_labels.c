@@ -66,7 +66,7 @@ static const struct a_case cases[] = {
     {"rte", CLASSES(MNLI), NULL, NULL, "its labels are contradiction", 0},
     {"rte", CLASSES(THREE("entailment", "not_entailment", "neutral")), NULL, NULL, "its labels are", 0},
     {"rte", CLASSES(MNLI ",\"3\":\"d\",\"4\":\"e\",\"5\":\"f\",\"6\":\"g\",\"7\":\"h\",\"8\":\"i\""), NULL, NULL,
-     "does not name", 0},
+     "its labels are contradiction", 0},
     /* numbers are the names of one task only */
     {"mrpc", CLASSES(TWO("0", "1")), NULL, "0 1", NULL, 0},
     {"mrpc", WITH(TWO("0", "1"), TASK("mrpc")), NULL, "0 1", NULL, 0},
@@ -129,10 +129,39 @@ static void names_decide_about_a_head(void **state)
         struct head_choice choice;
         json_t *config = json_loads(cases[i].config, 0, NULL);
         assert_non_null(config);
-        labels_choose(config, cases[i].recorded, glue_task_named(cases[i].task), &choice);
+        const struct label_set set = labels_of_glue(glue_task_named(cases[i].task));
+        labels_choose(config, cases[i].recorded, &set, &choice);
         expect(&cases[i], &choice);
         json_decref(config);
     }
+}
+
+/* A table of the user's has names of its own; numbers as names mean nothing elsewhere. */
+static void a_table_takes_a_head_by_its_names(void **state)
+{
+    static const char *const names[] = {"bug", "praise", "question"}, *const numbers[] = {"1", "2"};
+    const struct label_set set = {"the table", NULL, 3, names, NULL}, stars = {"the table", NULL, 2, numbers, NULL};
+    struct head_choice choice;
+    (void)state;
+    json_t *config = json_loads("{\"architectures\":[\"BertForSequenceClassification\"],"
+                                "\"id2label\":{\"0\":\"Question\",\"1\":\"bug\",\"2\":\"praise\"}}",
+                                0, NULL);
+    labels_choose(config, "classify", &set, &choice);
+    assert_true(!choice.drawn && choice.moved && choice.rows[0] == 1 && choice.rows[2] == 0);
+    labels_choose(config, "classify", &stars, &choice);
+    assert_true(choice.drawn);
+    json_decref(config);
+    config = json_loads("{\"id2label\":{\"0\":\"1\",\"1\":\"2\"}}", 0, NULL);
+    labels_choose(config, "classify", &stars, &choice);
+    assert_true(choice.drawn && strstr(choice.why, "numbers"));
+    for (int i = 0; i <= LABELS_MAX; i++) {
+        char key[12];
+        snprintf(key, sizeof key, "%d", i);
+        json_object_set_new(json_object_get(config, "id2label"), key, json_pack("s+", "name ", key));
+    }
+    labels_choose(config, "classify", &set, &choice);
+    assert_true(choice.drawn && strstr(choice.why, "does not name"));
+    json_decref(config);
 }
 
 static bool keeps_spans(const char *text)
@@ -264,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_decide_about_a_head),
+        cmocka_unit_test(a_table_takes_a_head_by_its_names),
         cmocka_unit_test(a_head_for_questions_is_that_of_its_class),
         cmocka_unit_test(a_task_is_found_by_name_or_by_its_labels),
         cmocka_unit_test(a_head_is_told_of_once),
