@@ -57,6 +57,8 @@ room(trainer/report ${below} trainer/data trainer/keep trainer/run)
 room(trainer/verbs ${below} ${run} trainer/run trainer/tune trainer/report)
 room(trainer ${below} ${run} trainer/cpu trainer/run trainer/tune trainer/report trainer/verbs)
 
+room(reference) # only tests include it
+
 # Inside pipeline/text: words <- markup <- templates <- the walk (text/*.c); sentences uses words; xml stands alone;
 # generated holds tables of words and templates, which scripts/make_*.py write.
 set(may_text_xml xml)
@@ -78,7 +80,7 @@ endfunction()
 
 set(bad 0)
 set(files "")
-foreach(top base tokenizer shards pipeline trainer)
+foreach(top base tokenizer shards pipeline trainer reference)
     file(GLOB_RECURSE found ${SOURCE}/${top}/*.c ${SOURCE}/${top}/*.h ${SOURCE}/${top}/*.cu ${SOURCE}/${top}/*.cuh
         ${SOURCE}/${top}/*.cc)
     list(APPEND files ${found})

@@ -1,0 +1,48 @@
+/* A training step of an encoder, written to be read: BERT (Devlin et al. 2019) and ModernBERT (Warner et al. 2024) with
+ * the losses of pre-training, forward and backward, in double precision. One thread, no vectors, no library; tests
+ * compare dstrain with it. Tensors have the names and shapes that transformers gives them. */
+#ifndef REFERENCE_STEP_H
+#define REFERENCE_STEP_H
+
+#include <stdbool.h>
+
+enum activation { GELU, GELU_TANH_FORM, SILU };
+
+struct shape {
+    bool is_modern; /* ModernBERT; else BERT */
+    int layers, hidden, heads, inner, vocabulary, positions;
+    double epsilon; /* of all norms */
+    enum activation activation;
+
+    /* ModernBERT. Layer i sees all tokens of a sequence if is_global[i], else those at most `window` / 2 away. */
+    const bool *is_global; /* [layers] */
+    int window;
+    double theta_global, theta_local;
+    bool float_angles; /* angles, sines and cosines rounded to float, as transformers computes them */
+};
+
+/* Sequences end to end, without padding. */
+struct tokens {
+    int sequences;
+    const int *starts;         /* [sequences + 1] where each begins; the last is the number of tokens */
+    const int *ids, *segments; /* [tokens]; segments are BERT's */
+    int masked;
+    const int *masked_at, *masked_ids; /* [masked] the masked tokens, and what they were */
+    const int *next; /* [sequences] 0: the second segment follows the first, 1: it does not; or NULL */
+};
+
+/* Where a tensor's values and gradient are. */
+struct place {
+    double *value, *gradient; /* [rows, columns]; NULL: the model has no such tensor (a bias) */
+};
+/* The caller's tensors. `rows` and `columns` are the shape that the model expects; a vector has one row. */
+struct tensors {
+    struct place (*find)(void *context, const char *name, int rows, int columns);
+    void *context;
+};
+
+/* Returns the loss, the mean over masked tokens plus the mean over sequences if there is `next`; adds its derivative to
+ * the gradients. */
+double step_loss(const struct shape *shape, const struct tokens *tokens, const struct tensors *tensors);
+
+#endif

@@ -1,0 +1,304 @@
+/* reference/step.c against transformers, and the model against reference/step.c.
+ *
+ * tests/golden/modern.json has losses and gradients of transformers' ModernBertForMaskedLM (version in the file), where
+ * angles, rotations, softmax and loss were computed in double too. Weights, inputs and the probe vectors are made here
+ * by the same formulas, whose numbers are exact in float. A gradient is given by its norm and its product with a probe
+ * vector; a norm alone would not see that elements have changed places. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "reference/step.h"
+#include "tests/trainer/made.h"
+
+#define TENSORS_MAX 128
+#define TOKENS_MAX  256
+
+/* ---- transformers' ModernBERT ---- */
+
+/* SplitMix64 (Steele et al. 2014). */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+/* FNV-1a, continued from `hash`. */
+static uint64_t name_hash(uint64_t hash, const char *name)
+{
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
+    return hash;
+}
+#define HASH_BEGIN 0xcbf29ce484222325
+
+/* In [-1, 1), a multiple of 2^-19. */
+static double value(uint64_t hash, size_t index)
+{
+    return (double)(mix(hash ^ mix(index)) >> 44) / (1 << 19) - 1;
+}
+
+static struct drawn {
+    char name[96];
+    size_t count;
+    double *value, *gradient;
+} drawn[TENSORS_MAX];
+static size_t drawn_count;
+
+static double weight(const char *name, size_t index)
+{
+    const double x = value(name_hash(HASH_BEGIN, name), index);
+    const struct str text = str_of(name);
+    if (str_ends(text, STR("norm.weight")))
+        return 0.25 * x + 1;
+    return x * (strstr(name, "Wqkv") && !str_ends(text, STR(".bias")) ? 0.5 : 0.25);
+}
+
+/* Draws the tensors that the golden file has gradients of; the others are not in the model. */
+static struct place draw(void *context, const char *name, int rows, int columns)
+{
+    const json_t *gradients = context;
+    const size_t count = (size_t)rows * (size_t)columns;
+    for (size_t i = 0; i < drawn_count; i++)
+        if (strcmp(drawn[i].name, name) == 0)
+            return (struct place){drawn[i].value, drawn[i].gradient};
+    if (!json_object_get(gradients, name))
+        return (struct place){0};
+    struct drawn *new = &drawn[drawn_count++];
+    assert_true(drawn_count <= TENSORS_MAX && strlen(name) < sizeof new->name);
+    *new = (struct drawn){.count = count,
+                          .value = mem_array(count, sizeof *new->value),
+                          .gradient = mem_clear(count, sizeof *new->gradient)};
+    snprintf(new->name, sizeof new->name, "%s", name);
+    for (size_t i = 0; i < count; i++)
+        new->value[i] = weight(name, i);
+    return (struct place){new->value, new->gradient};
+}
+
+static void forget_drawn(void)
+{
+    for (size_t i = 0; i < drawn_count; i++) {
+        mem_free(drawn[i].value);
+        mem_free(drawn[i].gradient);
+    }
+    drawn_count = 0;
+}
+
+/* 30 % of the tokens between the first and the last are predicted; four fifths of these become [MASK]. */
+static struct {
+    int starts[8], ids[TOKENS_MAX], masked_at[TOKENS_MAX], masked_ids[TOKENS_MAX];
+} made;
+
+static struct tokens make_tokens(const json_t *lengths, int vocabulary)
+{
+    struct tokens tokens = {.sequences = (int)json_array_size(lengths),
+                            .starts = made.starts,
+                            .ids = made.ids,
+                            .masked_at = made.masked_at,
+                            .masked_ids = made.masked_ids};
+    int row = 0;
+    for (int s = 0; s < tokens.sequences; s++) {
+        const int length = (int)json_integer_value(json_array_get(lengths, (size_t)s));
+        for (int i = 0; i < length; i++, row++) {
+            const uint64_t draw = mix(name_hash(HASH_BEGIN, "ids") ^ mix((uint64_t)s * 65536 + (uint64_t)i));
+            const bool inside = i > 0 && i < length - 1, masked = inside && (draw >> 32) % 10 < 3;
+            const int id = 4 + (int)(draw % (uint64_t)(vocabulary - 4));
+            made.ids[row] = i == 0 ? 1 : !inside ? 2 : masked && (draw >> 40) % 10 < 8 ? 3 : id;
+            if (masked) {
+                made.masked_at[tokens.masked] = row;
+                made.masked_ids[tokens.masked++] = id;
+            }
+        }
+        made.starts[s + 1] = row;
+    }
+    return tokens;
+}
+
+static const json_t *setting(const json_t *golden, const json_t *entry, const char *name)
+{
+    const json_t *own = json_object_get(json_object_get(entry, "settings"), name);
+    return own ? own : json_object_get(json_object_get(golden, "base"), name);
+}
+
+static struct shape modern_shape(const json_t *golden, const json_t *entry, bool *is_global)
+{
+#define NUMBER(name) (int)json_integer_value(setting(golden, entry, name))
+    const json_t *types = json_object_get(entry, "layer_types"), *thetas = json_object_get(entry, "thetas");
+    const json_t *epsilon = setting(golden, entry, "norm_eps"), *kind = setting(golden, entry, "hidden_activation");
+    const struct shape shape = {
+        .is_modern = true,
+        .layers = NUMBER("num_hidden_layers"),
+        .hidden = NUMBER("hidden_size"),
+        .heads = NUMBER("num_attention_heads"),
+        .inner = NUMBER("intermediate_size"),
+        .vocabulary = NUMBER("vocab_size"),
+        .positions = NUMBER("max_position_embeddings"),
+        .epsilon = epsilon ? json_real_value(epsilon) : 1e-5,
+        .activation = kind ? SILU : GELU,
+        .is_global = is_global,
+        .window = NUMBER("local_attention"),
+        .theta_global = json_number_value(json_object_get(thetas, "full_attention")),
+        .theta_local = json_number_value(json_object_get(thetas, "sliding_attention")),
+    };
+#undef NUMBER
+    for (int i = 0; i < shape.layers; i++)
+        is_global[i] = strcmp(json_string_value(json_array_get(types, (size_t)i)), "full_attention") == 0;
+    return shape;
+}
+
+static void check_gradient(const struct drawn *tensor, const json_t *golden)
+{
+    const uint64_t hash = name_hash(name_hash(HASH_BEGIN, "probe "), tensor->name);
+    double square = 0, probe = 0;
+    for (size_t i = 0; i < tensor->count; i++) {
+        square += tensor->gradient[i] * tensor->gradient[i];
+        probe += tensor->gradient[i] * value(hash, i);
+    }
+    const double norm = json_real_value(json_array_get(golden, 0));
+    if (!(fabs(sqrt(square) - norm) < 1e-12 && fabs(probe - json_real_value(json_array_get(golden, 1))) < 1e-12))
+        fail_msg("%s: norm %.17g, not %.17g; probe %.17g", tensor->name, sqrt(square), norm, probe);
+}
+
+static void check_case(const char *name, const json_t *golden, const json_t *entry)
+{
+    bool is_global[16];
+    struct shape shape = modern_shape(golden, entry, is_global);
+    json_t *gradients = json_object_get(entry, "gradients");
+    const struct tokens tokens = make_tokens(json_object_get(entry, "lengths"), shape.vocabulary);
+    const struct tensors tensors = {draw, gradients};
+    double loss = step_loss(&shape, &tokens, &tensors);
+    if (!(fabs(loss - json_real_value(json_object_get(entry, "loss"))) < 1e-12))
+        fail_msg("%s: the loss is %.17g", name, loss);
+    assert_int_equal(drawn_count, json_object_size(gradients));
+    for (size_t i = 0; i < drawn_count; i++)
+        check_gradient(&drawn[i], json_object_get(gradients, drawn[i].name));
+    shape.float_angles = true; /* powf, cosf and sinf of two libraries differ in the last bit */
+    loss = step_loss(&shape, &tokens, &tensors);
+    if (!(fabs(loss - json_real_value(json_object_get(entry, "loss_float_angles"))) < 1e-8))
+        fail_msg("%s: with float angles the loss is %.17g", name, loss);
+    forget_drawn();
+}
+
+static void reference_is_transformers_modern_bert(void **state)
+{
+    struct error err;
+    json_t *golden, *entry;
+    const char *name;
+    (void)state;
+    assert_int_equal(json_read(SOURCE_DIR "/tests/golden/modern.json", 1u << 20, ERR_INPUT, &golden, &err), 0);
+    json_object_foreach(json_object_get(golden, "cases"), name, entry) check_case(name, golden, entry);
+    assert_int_equal(json_object_size(json_object_get(golden, "cases")), 13);
+    json_decref(golden);
+}
+
+/* ---- our BERT ---- */
+
+struct ours {
+    const struct params *params;
+    double *values;   /* of the model */
+    double *gradient; /* of the reference */
+    size_t found;     /* elements of tensors that the reference has asked for */
+};
+
+static struct place place_of(void *context, const char *name, int rows, int columns)
+{
+    struct ours *ours = context;
+    const struct param *param = params_find(ours->params, name);
+    assert_non_null(param);
+    assert_int_equal(param->count, (size_t)rows * (size_t)columns);
+    ours->found += param->count;
+    return (struct place){ours->values + param->offset, ours->gradient + param->offset};
+}
+
+static void check_bert(const struct model_config *config, uint64_t seed)
+{
+    static const int32_t lengths[] = {13, 1, 7, 16, 2};
+    struct batch batch = made_batch(&(struct made_source){seed, config->vocabulary, 3}, lengths, 0, 5);
+    const struct model_budget budget = made_budget(&batch);
+    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    struct model *model = model_open(config, ops, &budget);
+    const struct params *params = model_table(model);
+    const struct random_stream stream = random_stream(seed, RANDOM_FRESH, 5, 0, 0, 0, 0);
+    struct ours ours = {params, model_params(model), mem_clear(params->size, sizeof(double)), 0};
+    for (size_t i = 0; i < params->count; i++)
+        for (size_t j = 0; j < params->items[i].count; j++) {
+            const size_t at = params->items[i].offset + j;
+            const double draw = random_at(&stream, (uint32_t)at, 1) * 0x1p-32 - 0.5;
+            ours.values[at] = (strstr(params->items[i].name, "LayerNorm.weight") ? 1 : 0) + draw;
+        }
+    model_refresh(model);
+    struct step_settings settings = made_step(1, 1, &batch, 1);
+    struct model_metrics metrics = {0};
+    settings.dropout = false;
+    model_begin_step(model, &settings);
+    model_forward_backward(model, &batch, NULL, &metrics);
+
+    const struct head_batch *masked = &batch.heads[HEAD_MASKED];
+    const struct tokens tokens = {batch.sequences, batch.starts,  batch.ids,      batch.segments,
+                                  masked->live,    masked->index, masked->labels, batch.heads[HEAD_NEXT].labels};
+    const struct shape shape = {.layers = config->layers,
+                                .hidden = config->hidden,
+                                .heads = config->heads,
+                                .inner = config->intermediate,
+                                .vocabulary = config->vocabulary,
+                                .positions = config->positions,
+                                .epsilon = config->norm_epsilon,
+                                .activation = config->gelu == GELU_ERF ? GELU : GELU_TANH_FORM};
+    const struct tensors tensors = {place_of, &ours};
+    const double loss = step_loss(&shape, &tokens, &tensors);
+    assert_true(fabs(loss - made_mean(&metrics, HEAD_MASKED) - made_mean(&metrics, HEAD_NEXT)) < 1e-12 * loss);
+    const double *gradients = model_gradients(model);
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        double square = 0, error = 0;
+        for (size_t at = param->offset; at < param->offset + param->count; at++) {
+            square += ours.gradient[at] * ours.gradient[at];
+            error = fmax(error, fabs(ours.gradient[at] - gradients[at]));
+        }
+        if (!(error < 1e-12 * (1 + sqrt(square))))
+            fail_msg("%s: an element differs by %g, the norm is %g", param->name, error, sqrt(square));
+    }
+    mem_free(ours.gradient);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
+static void the_model_is_the_reference(void **state)
+{
+    struct model_config config = {
+        .layers = 2,
+        .hidden = 32,
+        .heads = 2,
+        .intermediate = 48,
+        .vocabulary = 90,
+        .positions = 16,
+        .types = 2,
+        .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
+        .norm_epsilon = 1e-12,
+        .initializer_range = 0.02,
+    };
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        config.gelu = seed % 2 ? GELU_TANH : GELU_ERF;
+        config.layers = (int32_t)(seed % 3 + 1);
+        config.norm_epsilon = seed > 2 ? 1e-5 : 1e-12;
+        check_bert(&config, seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_is_transformers_modern_bert),
+        cmocka_unit_test(the_model_is_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
