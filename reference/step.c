@@ -343,7 +343,8 @@ static bool sees(int query, int key, int window)
     return abs(query - key) <= window / 2;
 }
 
-/* y = softmax(q kᵀ / √s) v in each head, over the tokens of one sequence. kept: the probabilities [head, query, key]. */
+/* y = softmax(q kᵀ / √s) v in each head of size s, over the tokens of one sequence. kept: the probabilities [head,
+ * query, key]. */
 static void attention_backward(const struct note *n)
 {
     const int heads = n->number, columns = n->y.columns, size = columns / heads, all = n->y.rows;
