@@ -1,532 +1,561 @@
 /* {{convert|5|to|10|km|mi}} → "5 to 10 kilometres (3.1 to 6.2 mi)": the number in its unit and in others, rounded like
- * Wikipedia's convert module unless told otherwise: to the precision typed, but at least two significant digits. */
-#include "pipeline/text/templates/call.h"
-#include "pipeline/text/templates/numbers.h"
-#include "pipeline/text/templates/units.h"
+ * Wikipedia's Module:Convert unless told otherwise: to the precision typed, but at least two significant digits. */
+#include "pipeline/text/templates/convert.h"
+#include "pipeline/text/templates/number_style.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-#define VALUES_MAX  4u /* of a range: 1 by 2 by 3 */
-#define OUTPUTS_MAX 3u
+#define INPUT    SIZE_MAX /* in place of the number of an output */
+#define TINY     1e-14    /* tolerance for 999.99… in a logarithm, and … */
+#define ROUND_UP 2e-14    /* … for halves, as the module has them */
 
-struct amount {
-    struct str typed; /* the number as it is shown */
-    double value;
-    double precision; /* digits after the point that it was typed with */
-    bool is_fraction;
-    struct str exponent; /* of 4.5e6: the 6 */
-};
+/* ---- Numbers ---- */
 
-/* Between the numbers of a range: with the unit's name, with its symbol, and whether each number repeats the unit. */
-struct separator {
-    const char *typed, *with_name, *with_symbol;
-    bool each;
-};
-
-/* The e6 of e6km2. */
-struct multiple {
-    const char *prefix, *word;
-    double factor;
-};
-
-struct conversion {
-    struct amount amounts[VALUES_MAX];
-    const struct separator *separators[VALUES_MAX];
-    size_t count;
-    const struct unit *unit;
-    const struct multiple *multiple; /* of the unit */
-    struct amount lesser;            /* 5 ft 10 in: the inches */
-    const struct unit *lesser_unit;
-    const struct unit *outputs[OUTPUTS_MAX];
-    const struct multiple *output_multiples[OUTPUTS_MAX];
-    bool as_feet[OUTPUTS_MAX]; /* that output is in feet and inches */
-    size_t output_count;
-    bool has_precision, has_figures;
-    long precision, figures, step;
-    bool symbol_in, symbol_out, adjective, american;
-    bool in_words, with_capital;  /* three metres, Three metres */
-    const struct argument *after; /* adj=mid: -long */
-};
-
-#define NUMBER_MAX 1e15 /* beyond this, not every whole number is a double */
-
-/* The empty one ends the search. */
-static const struct multiple multiples[] = {{"e12", " trillion", 1e12},
-                                            {"e3", " thousand", 1e3},
-                                            {"e6", " million", 1e6},
-                                            {"e9", " billion", 1e9},
-                                            {"", "", 1}};
-
-static const struct separator separators[] = {
-    {"to", " to ", " to ", false},   {"-", "–", "–", false},           {"–", "–", "–", false},
-    {"—", "–", "–", false},          {"and", " and ", " and ", false}, {"or", " or ", " or ", false},
-    {"by", " by ", " × ", true},     {"x", " by ", " × ", true},       {"×", " by ", " × ", true},
-    {"xx", " × ", " × ", false},     {"*", " by ", " × ", true},       {"to(-)", " to ", "–", false},
-    {"and(-)", " and ", "–", false}, {"or(-)", " or ", "–", false},    {"+/-", " ± ", " ± ", false},
-    {"±", " ± ", " ± ", false},      {"&", " and ", " & ", false},     {"to about", " to about ", " to about ", false},
-    {"–to–", " to ", " to ", false},
-};
-
-/* ---- Reading ---- */
-
-static const struct separator *separator_of(struct str typed)
+/* Writes digits with an optional point, grouped, as the page's language does. */
+static void add_grouped(const struct conversion *c, struct str digits, struct buf *out)
 {
-    for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
-        if (str_equal(str_of(separators[i].typed), typed))
-            return &separators[i];
-    return NULL;
+    char grouped[NUMBER_BYTES_MAX], local[NUMBER_BYTES_MAX];
+    const char *point = memchr(digits.data, '.', digits.size);
+    const size_t whole = point ? (size_t)(point - digits.data) : digits.size;
+    const bool plain = c->no_commas || (c->commas_from_5 && whole < 5);
+    buf_add_str(out, plain ? digits : number_localise(c->call->page->style, number_group(digits, grouped), local));
 }
 
-/* 1300, 1,300.5, 1/2, 8+1/2 */
-static bool read_amount(struct str typed, struct amount *amount)
+/* "−12.5" in words, if that is possible. */
+static bool add_words(const struct conversion *c, struct str digits, bool negative, struct buf *out)
 {
+    static const char *const names[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+    const char *point = memchr(digits.data, '.', digits.size);
+    double whole;
     int precision;
-    *amount = (struct amount){.typed = typed};
-    if (typed.size > 40)
+    if (!number_read(point ? str_range(digits.data, point) : digits, &whole, &precision) || whole > NUMBER_WORDS_MAX)
         return false;
-    const char *slash = memchr(typed.data, '/', typed.size), *power = memchr(typed.data, 'e', typed.size);
-    double exponent = 0;
-    if (!slash && power && number_read(str_range(power + 1, typed.data + typed.size), &exponent, &precision) &&
-        fabs(exponent) <= 30 && floor(exponent) == exponent) { /* 4.5e6 */
-        amount->typed = str_range(typed.data, power);
-        amount->exponent = str_range(power + 1, typed.data + typed.size);
-        const bool is_number = number_read(amount->typed, &amount->value, &precision);
-        amount->value *= pow(10, exponent);
-        amount->precision = precision - exponent;
-        return is_number && fabs(amount->value) < 1e30;
-    }
-    if (!slash) {
-        const bool is_number = number_read(typed, &amount->value, &precision);
-        amount->precision = precision;
-        return is_number && fabs(amount->value) < NUMBER_MAX;
-    }
-    const char *plus = memchr(typed.data, '+', typed.size);
-    double whole = 0, above, below;
-    if (plus && (plus > slash || !number_read(str_trim(str_range(typed.data, plus)), &whole, &precision)))
-        return false;
-    const char *from = plus ? plus + 1 : typed.data;
-    if (!number_read(str_trim(str_range(from, slash)), &above, &precision) ||
-        !number_read(str_trim(str_range(slash + 1, typed.data + typed.size)), &below, &precision) || below <= 0)
-        return false;
-    amount->value = whole + (whole < 0 ? -1 : 1) * above / below;
-    amount->precision = log10(below) > 1 ? log10(below) : 1;
-    amount->is_fraction = true;
+    buf_add_text(out, negative ? "negative " : "");
+    number_words_add((uint64_t)whole, !c->american, out);
+    for (const char *at = point ? point : digits.data + digits.size; at < digits.data + digits.size; at++)
+        buf_addf(out, "%s%s", *at == '.' ? " " : " ", *at == '.' ? "point" : names[*at - '0']);
     return true;
 }
 
-static struct str positional(struct call *call, unsigned number)
+static void add_power(struct str exponent, struct buf *out)
 {
-    return call_value_of(call, call_numbered(call, number));
-}
-
-static bool amount_at(struct call *call, unsigned number, struct amount *amount)
-{
-    return read_amount(call_plain_number(call, positional(call, number)), amount);
-}
-
-/* Finds a unit by its code, or as the page's language writes it: كم */
-static const struct unit *find_unit(const struct call *call, struct str code, const struct multiple **multiple)
-{
-    const struct unit *local = code.size > 0 ? local_unit_find(call->page->code, code) : NULL;
-    *multiple = multiples;
-    while (!str_starts(code, str_of((*multiple)->prefix)))
-        (*multiple)++;
-    if (local) {
-        *multiple = &multiples[sizeof multiples / sizeof *multiples - 1];
-        return local;
+    buf_add_text(out, "×10");
+    if (str_starts(exponent, STR("-"))) {
+        buf_add_text(out, "−");
+        exponent = (struct str){exponent.data + 1, exponent.size - 1};
     }
-    const size_t prefix = strlen((*multiple)->prefix);
-    if (str_equal(code, STR("L/100 km")))
-        return unit_find(STR("L/100km")); /* blanks stand between outputs */
-    return unit_find((struct str){code.data + prefix, code.size - prefix});
+    buf_add_str(out, exponent);
 }
 
-/* Reads the outputs in `codes`, separated by blanks or +; false if one is unknown. */
-static bool read_outputs(const struct call *call, struct conversion *c, struct str codes)
+/* 3 1⁄4 */
+static void add_fraction(const struct conversion *c, struct str whole, struct str above, struct str below,
+                         struct buf *out)
 {
-    c->output_count = 0;
-    while (codes.size > 0) {
-        size_t size = 0;
-        while (size < codes.size && codes.data[size] != ' ' && codes.data[size] != '+')
-            size++;
-        if (str_starts(codes, STR("L/100 km")))
-            size = strlen("L/100 km");
-        const struct str code = {codes.data, size};
-        const bool as_feet = str_equal(code, STR("ftin"));
-        const struct multiple *multiple;
-        const struct unit *unit = find_unit(call, as_feet ? STR("in") : code, &multiple);
-        if (size > 0 && (!unit || unit->quantity != c->unit->quantity || c->output_count == OUTPUTS_MAX))
-            return false;
-        if (size > 0) {
-            c->as_feet[c->output_count] = as_feet;
-            c->output_multiples[c->output_count] = multiple;
-            c->outputs[c->output_count++] = unit;
-        }
-        codes = (struct str){codes.data + size, codes.size - size};
-        if (codes.size > 0)
-            codes = (struct str){codes.data + 1, codes.size - 1};
+    if (whole.size > 0) {
+        add_grouped(c, whole, out);
+        buf_add_text(out, " ");
     }
-    return c->output_count > 0;
+    buf_add_str(out, above);
+    buf_add_text(out, "⁄");
+    buf_add_str(out, below);
 }
 
-/* Reads the numbers and the unit; returns the position after them, or 0 if they are not understood. */
-static unsigned read_input(struct call *call, struct conversion *c)
+/* The number as typed, or rounded by adj=ri1. */
+static void add_amount(const struct conversion *c, struct amount *amount, struct buf *out)
 {
-    unsigned at = 1;
-    for (;;) {
-        if (c->count == VALUES_MAX || !amount_at(call, at++, &c->amounts[c->count++]))
-            return 0;
-        c->separators[c->count - 1] = separator_of(positional(call, at));
-        if (!c->separators[c->count - 1])
-            break;
-        at++;
+    char rounded[64];
+    struct str digits = amount->digits;
+    if (c->places_in >= 0 && amount->below.size == 0 && amount->exponent.size == 0) {
+        const double value = fabs(amount->value) + ROUND_UP;
+        digits = (struct str){rounded, (size_t)snprintf(rounded, sizeof rounded, "%.*f", c->places_in, value)};
+        amount->is_one = strtod(rounded, NULL) == 1;
     }
-    c->unit = find_unit(call, positional(call, at++), &c->multiple);
-    if (!c->unit)
-        return 0;
-    const struct unit *lesser = unit_find(positional(call, at + 1));
-    if (c->count == 1 && lesser && lesser->quantity == c->unit->quantity && lesser->scale < c->unit->scale &&
-        amount_at(call, at, &c->lesser)) {
-        c->lesser_unit = lesser;
-        at += 2;
-    }
-    return at;
-}
-
-bool call_is_measure(struct call *call)
-{
-    struct conversion c = {0};
-    if (read_input(call, &c) == 0 || call->is_opaque)
-        return false;
-    return strcmp(c.unit->code, "N") != 0 && strcmp(c.unit->code, "W") != 0; /* north, west */
-}
-
-/* Reads what to convert to, and the digits to show, from parameter `at` on; returns the position after them. */
-static unsigned read_conversion(struct call *call, struct conversion *c, unsigned at)
-{
-    const struct str code = positional(call, at);
-    struct amount amount;
-    const bool is_precision = read_amount(code, &amount);
-    /* Without a unit to convert to, the unit's own choice is taken. That of a metre is feet and inches, as for people;
-     * from 3 m on it is feet, as for buildings. */
-    if (code.size == 0 || is_precision) {
-        const bool in_feet = c->unit->quantity == 'L' && c->lesser_unit;
-        const bool is_tall = strcmp(c->unit->outputs, "ftin") == 0 && c->amounts[0].value >= 3;
-        read_outputs(call, c, in_feet ? STR("m") : is_tall ? STR("ft") : str_of(c->unit->outputs));
-        for (size_t i = 0; i < c->output_count; i++)
-            c->output_multiples[i] = c->multiple;
-    } else {
-        at++;
-        if (!read_outputs(call, c, code))
-            c->output_count = 0;
-    }
-    if (code.size == 0) /* an empty parameter takes a place too */
-        at++;
-    if (amount_at(call, at, &amount) && fabs(amount.value) < 10) {
-        c->has_precision = true;
-        c->precision = (long)amount.value;
-        at++;
-    }
-    return at;
-}
-
-/* Reads how amounts are shown, from named parameters; with adj=mid parameter `at` follows the first amount. */
-static void read_style(struct call *call, struct conversion *c, unsigned at)
-{
-    const struct str adj = call_value(call, "adj"), abbr = call_value(call, "abbr");
-    c->adjective = str_equal(adj, STR("on")) || str_equal(adj, STR("mid"));
-    if (str_equal(adj, STR("mid")))
-        c->after = call_numbered(call, at);
-    const bool in_short = str_equal(call->parameter, STR("cvt"));
-    const bool off = str_equal(abbr, STR("off")) || str_equal(abbr, STR("none"));
-    c->symbol_in = str_equal(abbr, STR("on")) || str_equal(abbr, STR("in")) || (in_short && !off);
-    if (str_equal(abbr, STR("out")))
-        c->symbol_in = false;
-    c->symbol_out = !off && !str_equal(abbr, STR("in"));
-    if (!call_english(call)) { /* the names of units and the words between amounts are English */
-        c->symbol_in = c->symbol_out = true;
-        for (size_t i = 0; i + 1 < c->count; i++)
-            c->separators[i] = c->separators[i]->each ? c->separators[i] : separator_of(STR("–"));
-    }
-    const struct str spell = call_value(call, "spell");
-    c->in_words =
-        call_english(call) && (str_equal_ascii_nocase(spell, STR("in")) || str_equal_ascii_nocase(spell, STR("on")));
-    c->with_capital = spell.size > 0 && (spell.data[0] == 'I' || spell.data[0] == 'O');
-    c->american = call_says(call, "sp", "us");
-    c->has_figures = call_number(call, "sigfig", &c->figures) && c->figures > 0 && c->figures < 10;
-    if (!call_number(call, "round", &c->step) || c->step > 1000)
-        c->step = 0;
-}
-
-/* ---- Showing ---- */
-
-/* metre → meter for sp=us */
-static void show_spelled(struct call *call, const char *name, bool american)
-{
-    struct str rest = str_of(name);
-    while (rest.size > 0) {
-        const size_t metre = american ? str_find(rest, STR("etre")) : SIZE_MAX;
-        const size_t litre = american ? str_find(rest, STR("itre")) : SIZE_MAX;
-        const size_t at = metre < litre ? metre : litre;
-        if (at == SIZE_MAX) {
-            show(call, rest);
-            return;
-        }
-        show(call, (struct str){rest.data, at + 2});
-        show_text(call, "er");
-        rest = (struct str){rest.data + at + 4, rest.size - at - 4};
-    }
-}
-
-static const char *local_symbol(const struct call *call, const char *symbol)
-{
-    const char *shown = local_unit_shown(call->page->code, symbol);
-    return shown ? shown : symbol;
-}
-
-static void show_unit(struct call *call, const struct conversion *c, const struct unit *unit,
-                      const struct multiple *multiple, bool symbol, bool is_one, bool hyphen)
-{
-    show_text(call, multiple->word);
-    const bool is_named = strcmp(unit->symbol, unit->singular) == 0;
-    if ((symbol && !is_named) || unit->quantity == 'T' || unit->quantity == 'H') {
-        show_text(call, unit->symbol[0] == '/' ? "" : " ");
-        show_text(call, local_symbol(call, unit->symbol));
+    if (c->in_words && amount->below.size == 0 && amount->exponent.size == 0 &&
+        add_words(c, digits, amount->is_negative, out))
         return;
-    }
-    show_text(call, hyphen ? "-" : " ");
-    show_spelled(call, is_one || hyphen ? unit->singular : unit->plural, c->american);
+    buf_add_text(out, amount->is_negative ? "−" : amount->has_plus ? "+" : "");
+    if (amount->below.size > 0)
+        add_fraction(c, amount->whole, amount->above, amount->below, out);
+    else
+        add_grouped(c, digits, out);
+    if (amount->exponent.size > 0)
+        add_power(amount->exponent, out);
 }
 
-static bool is_one(const struct amount *amount)
+/* ---- Rounding ---- */
+
+static bool is_unit(const struct unit *unit, const char *code)
 {
-    return fabs(amount->value) == 1 || (amount->is_fraction && fabs(amount->value) < 1);
+    return unit && strcmp(unit->code, code) == 0;
 }
 
-static void show_amount(struct call *call, const struct amount *amount)
+/* The amount in the last unit that was typed: 5 ft 10 in are 70 inches. */
+static double typed_value(const struct conversion *c, size_t i)
 {
-    char out[NUMBER_BYTES_MAX];
-    if (!amount->is_fraction) {
-        show_plain_number(call, number_group(amount->typed, out));
-        if (amount->exponent.size > 0) {
-            show_text(call, "×10");
-            show_plain_number(call, number_group(amount->exponent, out));
-        }
-        return;
-    }
-    for (size_t i = 0; i < amount->typed.size; i++) {
-        const char byte = amount->typed.data[i];
-        show(call, byte == '/'   ? STR("⁄")
-                   : byte == '+' ? STR(" ")
-                   : byte == '-' ? STR("−")
-                                 : (struct str){&amount->typed.data[i], 1});
-    }
+    const double value = c->amounts[i].value;
+    return c->lesser_unit ? value * (c->in.unit->scale / c->lesser_unit->scale) + c->lesser.value : value;
 }
 
-static void show_hyphened(struct call *call, const char *words, bool hyphens)
+static const struct unit *typed_unit(const struct conversion *c)
 {
-    for (; *words; words++)
-        show(call, *words == ' ' && hyphens ? STR("-") : (struct str){words, 1});
+    return c->lesser_unit ? c->lesser_unit : c->in.unit;
 }
 
-/* The number in words, if requested and if it is whole. */
-static void show_amount_or_words(struct call *call, const struct conversion *c, const struct amount *amount, bool first)
+static double converted(const struct conversion *c, size_t i, const struct measure *out)
 {
-    struct buf words = {0};
-    if (!c->in_words || amount->is_fraction || amount->value < 0 || amount->value > 9999 ||
-        floor(amount->value) != amount->value || amount->precision > 0) {
-        show_amount(call, amount);
-        return;
-    }
-    number_words_add((uint64_t)amount->value, !c->american, &words);
-    if (c->with_capital && first)
-        words.data[0] = (char)(words.data[0] - 'a' + 'A');
-    show(call, buf_str(&words));
-    buf_release(&words);
-}
-
-static void show_input(struct call *call, const struct conversion *c, bool symbol)
-{
-    const bool hyphen = c->adjective && !symbol;
-    for (size_t i = 0; i < c->count; i++) {
-        show_amount_or_words(call, c, &c->amounts[i], i == 0);
-        const bool last = i + 1 == c->count;
-        if (last || (symbol && c->separators[i]->each))
-            show_unit(call, c, c->unit, c->multiple, symbol, c->count == 1 && is_one(&c->amounts[i]), hyphen);
-        if (!last)
-            show_hyphened(call, symbol ? c->separators[i]->with_symbol : c->separators[i]->with_name, hyphen);
-    }
-    if (c->lesser_unit) {
-        show_text(call, hyphen ? "-" : " ");
-        show_amount(call, &c->lesser);
-        show_unit(call, c, c->lesser_unit, c->multiple, symbol, is_one(&c->lesser), hyphen);
-    }
-    if (c->after)
-        show_argument(call, c->after);
-}
-
-static double converted(const struct conversion *c, size_t i, size_t which)
-{
-    const struct unit *unit = c->outputs[which];
-    double base = (c->amounts[i].value - c->unit->offset) * c->unit->scale;
-    if (c->unit->scale < 0)
-        base = c->amounts[i].value == 0 ? 0 : -c->unit->scale / c->amounts[i].value;
-    if (c->lesser_unit)
-        base += c->lesser.value * c->lesser_unit->scale;
-    base *= c->multiple->factor / c->output_multiples[which]->factor;
+    const struct unit *in = typed_unit(c), *unit = out->unit;
+    const double value = typed_value(c, i), factor = c->in.multiple->factor / out->multiple->factor;
+    if (c->amounts[i].is_change)
+        return value * factor * in->scale / unit->scale;
+    double base = (value - in->offset) * in->scale;
+    if (in->scale < 0)
+        base = value == 0 ? 0 : -in->scale / value;
+    base *= factor;
     if (unit->scale < 0)
         return base == 0 ? 0 : -unit->scale / base;
     return base / unit->scale + unit->offset;
 }
 
-/* Digits after the point by the convert module's rule: those typed, adjusted by how much larger the number becomes
- * (with half a digit of tolerance), but at least two significant digits; for temperatures, three in kelvins. */
-static int precision_for(const struct conversion *c, size_t i, size_t which)
+/* Digits after the point by the module's rule: those typed, adjusted by how much larger the number becomes (with half a
+ * digit of tolerance), but at least two significant digits; for temperatures, three in kelvins. */
+static int precision_for(const struct conversion *c, size_t i, const struct measure *output)
 {
-    const struct unit *unit = c->outputs[which];
-    const double tiny = 1e-14; /* tolerance for 999.99… in the logarithm */
-    const double in = c->amounts[i].value, out = fabs(converted(c, i, which));
-    double typed = c->amounts[i].precision, more, least;
-    if (c->unit->quantity == 'T') {
-        const double kelvins = fabs((in - c->unit->offset) * c->unit->scale);
-        more = 0;
-        least = kelvins < 1e-8 ? 2 : 2 - floor(log10(kelvins) + tiny);
-    } else if (in == 0 || out == 0) {
-        return 0;
-    } else if (c->lesser_unit) {
-        typed = c->lesser.precision > 0 ? c->lesser.precision : 0;
-        const bool inches = strcmp(c->lesser_unit->code, "in") == 0;
-        more = inches ? log10(unit->scale) + 2 : log10(fabs(c->lesser.value) > 0 ? c->unit->scale / unit->scale : 1);
-        more += log10(2);
-        least = 1 - floor(log10(out) + tiny);
-    } else {
-        more = log10(fabs(in) / out) + log10(2);
-        least = 1 - floor(log10(out) + tiny);
+    const struct unit *unit = output->unit, *in = typed_unit(c);
+    const double out = fabs(converted(c, i, output));
+    const bool is_hand = is_unit(in, "hand");
+    const double value = typed_value(c, i) * (is_hand ? 4 : 1); /* of hands the inches count */
+    double typed = c->lesser_unit ? fmax(c->lesser.precision, 0) : c->amounts[i].precision, more, least;
+    if (c->in.unit->quantity == 'T') {
+        const double kelvins = fabs((value - in->offset) * in->scale);
+        return (int)fmax(floor(typed), kelvins < 1e-8 ? 2 : 2 - floor(log10(kelvins) + TINY));
     }
-    const double digits = floor(typed + more);
-    return (int)(digits > least ? digits : least);
+    if (value == 0 || out == 0)
+        return 0;
+    least = is_hand ? 0 : 1 - floor(log10(out) + TINY);
+    if (is_unit(unit, "ft") && floor(value) == value)
+        more = -log10(in->scale * c->in.multiple->factor);
+    else if (is_unit(c->lesser_unit, "in"))
+        more = log10(unit->scale) + 2;
+    else
+        more = log10(fabs(value) / out);
+    return (int)fmax(floor(typed + more + log10(2)), least);
 }
 
-static int precision_of_output(const struct conversion *c, size_t which)
+static int precision_of(const struct conversion *c, size_t i, const struct measure *output)
 {
-    int precision = -20;
-    for (size_t i = 0; i < c->count; i++) {
-        const double out = fabs(converted(c, i, which));
-        int each = precision_for(c, i, which);
-        if (c->has_precision)
-            each = (int)c->precision;
-        else if (c->has_figures && out > 0)
-            each = (int)(c->figures - 1 - (long)floor(log10(out) + 1e-14));
+    if (c->has_precision)
+        return (int)c->precision;
+    int precision = precision_for(c, i, output);
+    for (size_t other = 0; other < c->count && !c->round_each; other++) {
+        const int each = precision_for(c, other, output);
         precision = each > precision ? each : precision;
     }
     return precision;
 }
 
-static void show_feet(struct call *call, const struct conversion *c, double inches, int precision, bool symbol)
+/* A rounded number: its digits, and how many of them stand before the point; 0 or less: that many zeros follow "0.". */
+struct rounded {
+    char digits[64];
+    int point;
+};
+
+/* Takes "0012.5", whose point is moved to the right, apart. */
+static void set_digits(struct rounded *r, const char *text, int moved)
 {
-    char out[NUMBER_BYTES_MAX];
-    if (precision < 0)
-        precision = 0;
-    const double unit = pow(10, precision);
-    const double rounded = round(fabs(inches) * unit) / unit;
-    const double feet = floor(rounded / 12), rest = rounded - feet * 12;
-    if (inches < 0)
-        show_text(call, "−");
-    if (feet > 0) {
-        show_plain_number(call, number_format(feet, 0, out));
-        show_unit(call, c, unit_find(STR("ft")), c->multiple, symbol, feet == 1, false);
-        show_text(call, " ");
-    }
-    show_plain_number(call, number_format(rest, precision, out));
-    show_unit(call, c, unit_find(STR("in")), c->multiple, symbol, rest == 1, false);
+    const char *point = strchr(text, '.');
+    const size_t whole = point ? (size_t)(point - text) : strlen(text);
+    char all[64];
+    snprintf(all, sizeof all, "%.*s%s", (int)whole, text, point ? point + 1 : "");
+    const size_t zeros = strspn(all, "0"), skipped = all[zeros] ? zeros : 0;
+    snprintf(r->digits, sizeof r->digits, "%s", all + skipped);
+    r->point = (int)whole - (int)skipped + (all[zeros] ? moved : 0);
 }
 
-static void show_output(struct call *call, const struct conversion *c, size_t which, bool symbol, bool hyphen)
+/* Rounds a number that is not negative. */
+static struct rounded round_number(const struct conversion *c, double value, int precision)
 {
-    const struct unit *unit = c->outputs[which];
-    const int precision = precision_of_output(c, which);
+    char text[64];
+    struct rounded r;
+    if (!c->has_precision && c->figures > 0 && value > 0) {
+        snprintf(text, sizeof text, "%.*e", (int)c->figures - 1, value);
+        char *e = strchr(text, 'e');
+        *e = 0;
+        set_digits(&r, text, (int)strtol(e + 1, NULL, 10));
+        return r;
+    }
+    const double step = c->has_precision || c->step <= 0 ? 0 : floor(value / c->step + 0.5) * c->step;
+    const int moved = step > 0 || precision >= 0 ? 0 : -precision;
+    if (step > 0)
+        snprintf(text, sizeof text, "%.*f", step != floor(step), step);
+    else if (moved > 0)
+        snprintf(text, sizeof text, "%.0f", value / pow(10, moved));
+    else
+        snprintf(text, sizeof text, "%.*f", precision > 30 ? 30 : precision, value + (precision <= 8 ? ROUND_UP : 0));
+    set_digits(&r, text, moved);
+    return r;
+}
+
+static bool is_zero(const struct rounded *r)
+{
+    return r->digits[0] == '0';
+}
+
+/* 1 or 1.00: its unit is singular. */
+static bool is_one(const struct rounded *r)
+{
+    return r->point == 1 && r->digits[0] == '1' && strspn(r->digits + 1, "0") == strlen(r->digits + 1);
+}
+
+/* It is shown as a power of ten: below 0.0001 and above 10^9, earlier if the number was typed as one. */
+static bool is_power(const struct conversion *c, const struct rounded *r)
+{
+    const int high = c->is_scientific ? 4 : 10, low = c->is_scientific ? 2 : 4;
+    const bool is_round = r->digits[0] == '1' && strspn(r->digits + 1, "0") == (size_t)high - 1;
+    return !is_zero(r) && (r->point > high || r->point <= -low || (r->point == high && !is_round));
+}
+
+/* Writes it with its sign. */
+static void add_rounded(const struct conversion *c, const struct rounded *r, bool negative, struct buf *out)
+{
+    static const char zeros[] = "00000000000000000000000000000000";
+    const int count = (int)strlen(r->digits);
+    char text[160];
+    if (is_power(c, r)) {
+        snprintf(text, sizeof text, "%d", r->point - 1);
+        buf_addf(out, "%s%c%s%s", negative ? "−" : "", r->digits[0], count > 1 ? "." : "", r->digits + 1);
+        add_power(str_of(text), out);
+        return;
+    }
+    if (r->point <= 0)
+        snprintf(text, sizeof text, "0.%.*s%s", -r->point, zeros, r->digits);
+    else if (r->point >= count)
+        snprintf(text, sizeof text, "%s%.*s", r->digits, r->point - count, zeros);
+    else
+        snprintf(text, sizeof text, "%.*s.%s", r->point, r->digits, r->digits + r->point);
+    if (c->out_words && add_words(c, str_of(text), negative && !is_zero(r), out))
+        return;
+    buf_add_text(out, negative && !is_zero(r) ? "−" : "");
+    add_grouped(c, str_of(text), out);
+}
+
+/* 3 1⁄8: rounded to a fraction, for frac=8; returns what is_one says. */
+static bool add_as_fraction(const struct conversion *c, double value, bool negative, struct buf *out)
+{
+    long below = c->fraction, above = lround(value * (double)below);
+    const long whole = above / below;
+    char texts[3][24];
+    above %= below;
+    for (long divisor = 2; divisor <= above;) {
+        if (above % divisor == 0 && below % divisor == 0) {
+            above /= divisor;
+            below /= divisor;
+        } else {
+            divisor++;
+        }
+    }
+    snprintf(texts[0], sizeof *texts, "%ld", whole);
+    snprintf(texts[1], sizeof *texts, "%ld", above);
+    snprintf(texts[2], sizeof *texts, "%ld", below);
+    buf_add_text(out, negative && (whole > 0 || above > 0) ? "−" : "");
+    if (above > 0)
+        add_fraction(c, whole > 0 ? str_of(texts[0]) : STR(""), str_of(texts[1]), str_of(texts[2]), out);
+    else
+        add_grouped(c, str_of(texts[0]), out);
+    return value <= 1;
+}
+
+/* ---- Units ---- */
+
+/* Those without a symbol are always named. */
+static bool is_named(const struct unit *unit)
+{
+    return strcmp(unit->symbol, unit->singular) == 0 && unit->quantity != 'R';
+}
+
+static bool is_abbreviated(const struct conversion *c, enum side side)
+{
+    return c->abbreviation == ABBREVIATE_ON || c->abbreviation == (side == SIDE_IN ? ABBREVIATE_IN : ABBREVIATE_OUT);
+}
+
+/* The unit is named rather than abbreviated. */
+static bool has_name(const struct conversion *c, const struct unit *unit, enum side side)
+{
+    const bool is_degree = unit->quantity == 'T' || unit->quantity == 'H';
+    if (is_named(unit))
+        return true;
+    const bool of_hands = is_unit(unit, "hand") || (is_unit(c->in.unit, "hand") && is_unit(unit, "in"));
+    if (!c->is_given && (c->names || is_degree || of_hands))
+        return !is_degree;
+    return !is_abbreviated(c, side);
+}
+
+/* The name or symbol; sp=us makes metres meters, and US gallons U.S. gallons. */
+static void add_unit_text(const struct conversion *c, const char *text, bool hyphens, struct buf *out)
+{
+    static const char *const american[][2] = {{"etre", "eter"}, {"itre", "iter"}, {"US ", "U.S. "}, {"deca", "deka"}};
+    while (*text) {
+        const char *found = NULL;
+        for (size_t i = 0; c->american && i < sizeof american / sizeof *american && !found; i++) {
+            if (!str_starts(str_of(text), str_of(american[i][0])))
+                continue;
+            found = american[i][1];
+            text += strlen(american[i][0]);
+        }
+        if (found)
+            buf_add_text(out, found);
+        else
+            buf_add_byte(out, *text == ' ' && hyphens ? '-' : *text);
+        text += !found;
+    }
+}
+
+static void add_unit(const struct conversion *c, const struct unit *unit, enum side side, bool singular,
+                     struct buf *out)
+{
+    if (c->values_only)
+        return;
+    if (has_name(c, unit, side)) {
+        add_unit_text(c, singular || c->adjective ? unit->singular : unit->plural, c->adjective, out);
+        return;
+    }
+    const char *local = local_unit_shown(c->call->page->code, unit->symbol);
+    add_unit_text(c, local ? local : c->hand_hh && is_unit(unit, "hand") ? "hh" : unit->symbol, false, out);
+}
+
+/* What stands between a number and its unit. */
+static void add_gap(const struct conversion *c, const struct unit *unit, enum side side, struct buf *out)
+{
+    if (c->values_only)
+        return;
+    if (has_name(c, unit, side))
+        buf_add_text(out, c->adjective ? "-" : unit->plural[0] == '/' ? "" : " ");
+    else
+        buf_add_text(out, unit->symbol[0] == '/' ? "" : " ");
+}
+
+/* ---- Amounts with their units ---- */
+
+/* 5 ft 10 in, of inches rounded to the precision. */
+static void add_feet(struct conversion *c, double inches, int precision, enum side side, struct buf *out)
+{
+    const struct unit *parts[] = {unit_find(STR("ft")), unit_find(STR("in"))};
+    const bool negative = inches < 0;
+    inches = fabs(inches);
+    if (c->fraction == 0)
+        inches = precision > 0 ? round(inches * pow(10, precision)) / pow(10, precision) : floor(inches + 0.5);
+    const double values[] = {floor(inches / 12), inches - 12 * floor(inches / 12)};
+    for (size_t i = values[0] == 0; i < 2; i++) {
+        struct rounded r = round_number(&(struct conversion){0}, values[i], i == 0 || precision < 0 ? 0 : precision);
+        bool one = is_one(&r);
+        const bool first = i == 0 || values[0] == 0;
+        if (!first)
+            buf_add_text(out, c->adjective && has_name(c, parts[i], side) ? "-" : " ");
+        if (i == 1 && c->fraction > 0)
+            one = add_as_fraction(c, values[i], first && negative, out);
+        else
+            add_rounded(c, &r, first && negative, out);
+        add_gap(c, parts[i], side, out);
+        add_unit(c, parts[i], side, one, out);
+    }
+}
+
+/* 15.2 hands are 15 hands and 2 inches. */
+static bool add_hands(const struct conversion *c, double hands, struct buf *out)
+{
+    if (c->has_precision && c->precision <= 0) {
+        buf_addf(out, "%.0f", hands);
+        return false;
+    }
+    const double inches = floor(hands * 4 + 0.5);
+    buf_addf(out, "%.0f.%.0f", floor(inches / 4), fmod(inches, 4));
+    return false;
+}
+
+/* The i-th amount of a side without its unit; returns whether its unit is singular. */
+static bool add_value(struct conversion *c, size_t which, size_t i, struct buf *out)
+{
+    const struct measure *measure = which == INPUT ? &c->in : &c->outputs[which];
+    buf_add_str(out, measure->currency);
+    const bool is_input =
+        which == INPUT || (c->out_first && measure->unit == c->in.unit && measure->multiple == c->in.multiple);
+    if (is_input) {
+        add_amount(c, &c->amounts[i], out);
+        return c->amounts[i].is_one;
+    }
+    const double value = converted(c, i, measure);
+    if (is_unit(measure->unit, "hand"))
+        return add_hands(c, value, out);
+    if (c->fraction > 0)
+        return add_as_fraction(c, fabs(value), value < 0, out);
+    const bool is_exact = is_unit(c->in.unit, "hand") && is_unit(measure->unit, "in") && !c->has_precision;
+    const int precision = is_exact ? fabs(value - round(value)) > 1e-9 : precision_of(c, i, measure);
+    const struct rounded r = round_number(c, fabs(value), precision);
+    add_rounded(c, &r, value < 0, out);
+    return is_one(&r);
+}
+
+/* Between the amounts i and i + 1. */
+static void add_separator(const struct conversion *c, size_t which, size_t i, bool named, struct buf *out)
+{
+    const struct separator *separator = c->separators[i];
+    const char *text = named ? separator->with_name : separator->with_symbol;
+    const struct measure *measure = which == INPUT ? &c->in : &c->outputs[which];
+    const bool is_signed = converted(c, i, measure) < 0 || converted(c, i + 1, measure) < 0;
+    const bool is_change = c->amounts[i + 1].is_change;
+    const bool hyphens =
+        c->adjective && !is_change && (named || (separator->is_word && c->abbreviation == ABBREVIATE_ON));
+    if (strcmp(text, "–") == 0 && (measure->as_feet || is_signed))
+        text = " – ";
+    for (; *text; text++)
+        buf_add_byte(out, *text == ' ' && hyphens ? '-' : *text);
+}
+
+/* The e6 of a unit: "×106" before a symbol, " million" before the last name. */
+static void add_multiple(const struct conversion *c, const struct measure *measure, enum side side, bool last,
+                         struct buf *out)
+{
+    if (measure->multiple->exponent[0] && is_abbreviated(c, side) && !c->word_for_multiple)
+        add_power(str_of(measure->multiple->exponent), out);
+    else if (last)
+        buf_addf(out, "%s%s", c->adjective && measure->multiple->word[0] ? "-" : "",
+                 measure->multiple->word + (c->adjective && measure->multiple->word[0]));
+}
+
+/* The text before the unit of adj=pre and disp=preunit, which takes the place of the blank; false: there is none. */
+static bool add_before_unit(const struct conversion *c, enum side side, struct buf *out)
+{
+    const struct str text = c->before_unit[side];
+    const struct str trimmed = str_trim(text);
+    if (trimmed.size == 0)
+        return false;
+    const bool both = c->before_unit[side == SIDE_IN ? SIDE_OUT : SIDE_IN].size == 0;
+    if (str_equal(trimmed, STR("+"))) {
+        buf_add_text(out, "+ ");
+        return true;
+    }
+    buf_add_text(out, strchr(" -+", text.data[0]) ? "" : " ");
+    buf_add_str(out, text);
+    buf_add_text(out, both && !strchr(" -", text.data[text.size - 1]) ? " " : "");
+    return true;
+}
+
+static void add_middle(const struct conversion *c, size_t which, struct buf *out)
+{
+    if (c->middle.size == 0 || (which == INPUT) == c->flip)
+        return;
+    buf_add_text(out, c->middle.data[0] == '-' || c->middle.data[0] == ' ' ? "" : " ");
+    buf_add_str(out, c->middle);
+}
+
+static void add_lesser(struct conversion *c, enum side side, struct buf *out)
+{
+    buf_add_text(out, c->adjective && has_name(c, c->in.unit, side) ? "-" : " ");
+    add_amount(c, &c->lesser, out);
+    add_gap(c, c->lesser_unit, side, out);
+    add_unit(c, c->lesser_unit, side, c->lesser.is_one, out);
+}
+
+/* The amounts of the input or of an output, as the side of the text where they stand. */
+static void add_side(struct conversion *c, size_t which, enum side side, struct buf *out)
+{
+    const struct measure *measure = which == INPUT ? &c->in : &c->outputs[which];
+    const struct unit *unit = measure->unit;
+    const bool named = has_name(c, unit, side);
     for (size_t i = 0; i < c->count; i++) {
         const bool last = i + 1 == c->count;
-        char out[NUMBER_BYTES_MAX];
-        double value = converted(c, i, which);
-        if (c->step > 0)
-            value = round(value / (double)c->step) * (double)c->step;
-        if (c->as_feet[which]) {
-            show_feet(call, c, value, precision, symbol);
+        if (measure->as_feet) {
+            add_feet(c, converted(c, i, measure), precision_of(c, i, measure), side, out);
         } else {
-            const struct str text = number_format(value, precision, out);
-            show_plain_number(call, text);
-            if (last || (symbol && c->separators[i]->each))
-                show_unit(call, c, unit, c->output_multiples[which], symbol, c->count == 1 && str_equal(text, STR("1")),
-                          hyphen);
+            const bool singular = add_value(c, which, i, out) && !measure->multiple->exponent[0];
+            add_multiple(c, measure, side, last, out);
+            if ((last || (!named && c->separators[i]->each)) && !c->only_number) {
+                if (!last || !add_before_unit(c, side, out))
+                    add_gap(c, unit, side, out);
+                add_unit(c, unit, side, singular, out);
+            }
         }
         if (!last)
-            show_hyphened(call, symbol ? c->separators[i]->with_symbol : c->separators[i]->with_name, hyphen);
+            add_separator(c, which, i, named, out);
+    }
+    if (which == INPUT && c->lesser_unit)
+        add_lesser(c, side, out);
+    add_middle(c, which, out);
+}
+
+static void add_outputs(struct conversion *c, size_t from, struct buf *out)
+{
+    for (size_t i = from; i < c->output_count; i++) {
+        if (i > from)
+            buf_add_str(out, c->join[2]);
+        add_side(c, i, SIDE_OUT, out);
     }
 }
 
-static void show_outputs(struct call *call, const struct conversion *c, bool symbol, bool hyphen)
+static void add_conversion(struct conversion *c, struct buf *out)
 {
-    for (size_t i = 0; i < c->output_count; i++) {
-        if (i > 0)
-            show_text(call, "; ");
-        show_output(call, c, i, symbol, hyphen);
+    if (c->only_unit || c->only_unit_out) {
+        add_unit(c, c->only_unit ? c->in.unit : c->outputs[0].unit, c->only_unit ? SIDE_IN : SIDE_OUT, false, out);
+        return;
     }
+    if (c->only_output) {
+        add_outputs(c, 0, out);
+        return;
+    }
+    if (c->flip)
+        add_outputs(c, 0, out);
+    else
+        add_side(c, c->out_first ? 0 : INPUT, SIDE_IN, out);
+    if (c->out_first && c->output_count == 1)
+        return;
+    if (c->also_symbol && !c->lesser_unit)
+        buf_addf(out, " [%s]", c->in.unit->symbol);
+    buf_add_str(out, c->join[0]);
+    if (c->flip)
+        add_side(c, INPUT, SIDE_IN, out);
+    else
+        add_outputs(c, c->out_first, out);
+    buf_add_str(out, c->join[1]);
 }
 
 /* An unknown unit: shows the number and the unit as typed. */
-static bool show_as_typed(struct call *call, const struct conversion *c)
+static bool show_as_typed(struct call *call, struct conversion *c)
 {
     const struct argument *unit = call_numbered(call, 2);
-    if (c->count != 1 || !unit || !call_argument(call, "1"))
+    struct buf out = {0};
+    if (c->count != 1 || !unit || call->is_opaque)
         return false;
-    show_amount(call, &c->amounts[0]);
-    show_text(call, " ");
+    add_amount(c, &c->amounts[0], &out);
+    buf_add_text(&out, " ");
+    show(call, buf_str(&out));
     show_argument(call, unit);
+    buf_release(&out);
     return true;
 }
 
 bool render_convert(struct call *call)
 {
-    struct conversion c = {0};
+    struct conversion c = {.call = call, .places_in = -1};
+    struct buf out = {0};
     if (!call_argument(call, "1"))
         return false;
-    const unsigned next_argument = read_input(call, &c);
-    if (next_argument > 0 && c.multiple->prefix[0] && !call_english(call))
+    const unsigned next = conversion_read_input(&c);
+    if (next == 0)
+        return show_as_typed(call, &c);
+    if (c.in.multiple->exponent[0] && !call_english(call))
         return false; /* "million" has other words there */
-    if (next_argument == 0) {
-        struct amount amount;
-        return !call->is_opaque && c.count == 1 && amount_at(call, 1, &amount) && show_as_typed(call, &c);
+    conversion_read_rest(&c, next);
+    if (c.output_count == 0 && !c.only_unit) {
+        c.flip = false;
+        add_side(&c, INPUT, SIDE_IN, &out);
+    } else {
+        add_conversion(&c, &out);
     }
-    read_style(call, &c, read_conversion(call, &c, next_argument));
-    const struct str disp = call_value(call, "disp");
-    const bool flip = call_says(call, "order", "flip") || str_equal(disp, STR("flip"));
-    const char *before = " (", *after = ")";
-    if (c.output_count == 0) {
-        show_input(call, &c, c.symbol_in);
-        return true;
-    }
-    if (str_equal(disp, STR("out")) || str_equal(disp, STR("output only"))) {
-        show_outputs(call, &c, c.symbol_out, c.adjective);
-        return true;
-    }
-    if (str_equal(disp, STR("or")) || str_equal(disp, STR("comma"))) {
-        before = str_equal(disp, STR("or")) ? " or " : ", ";
-        after = "";
-    } else if (str_equal(disp, STR("sqbr"))) {
-        before = " [";
-        after = "]";
-    }
-    if (flip)
-        show_outputs(call, &c, c.symbol_in, c.adjective);
-    else
-        show_input(call, &c, c.symbol_in);
-    show_text(call, before);
-    if (flip)
-        show_input(call, &c, c.symbol_out);
-    else
-        show_outputs(call, &c, c.symbol_out, false);
-    show_text(call, after);
+    if (c.with_capital && out.size > 0 && out.data[0] >= 'a' && out.data[0] <= 'z')
+        out.data[0] = (char)(out.data[0] - 'a' + 'A');
+    show(call, buf_str(&out));
+    buf_release(&out);
     return true;
 }
 
@@ -535,4 +564,13 @@ bool render_cvt(struct call *call)
 {
     call->parameter = STR("cvt");
     return render_convert(call);
+}
+
+bool call_is_measure(struct call *call)
+{
+    struct conversion c = {.call = call};
+    if (conversion_read_input(&c) == 0 || call->is_opaque)
+        return false;
+    const bool is_direction = is_unit(c.in.unit, "N") || is_unit(c.in.unit, "W");
+    return !is_direction && c.in.unit->quantity != 'Z'; /* north, west; hours of a place's right ascension */
 }
