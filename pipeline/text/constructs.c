@@ -418,7 +418,7 @@ void construct_read(struct wikitext *w)
         break;
     case SPAN_TABLE:
         walk_break_paragraph(w);
-        walk_skip(w, span->end, FATE_TABLE);
+        table_read(w, w->span, w->at);
         break;
     case SPAN_VARIANT:
         construct_read_variant(w, span);

@@ -109,14 +109,13 @@ static uint32_t find_leak_end(struct wikitext *w, struct str rest)
         if (w->spans.items[i].end > end)
             end = w->spans.items[i].end <= limit ? w->spans.items[i].end : w->spans.items[i].start;
     uint32_t at = end; /* among the attributes there may be templates: <foo a="b" {{c}}>; few, so the work is linear */
-    for (unsigned steps = 0; at > w->at && at < limit && steps < 8; steps++) {
+    for (unsigned steps = 0; at > w->at && at < limit && steps < 8; steps++, w->facts->steps++) {
         const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
         if (!span && text[at] != ' ')
             break;
         at = span ? span->end : at + 1;
         i = span ? span->next : i;
     }
-    w->facts->steps += at - end;
     return at > end && at < limit && text[at] == '>' && text[end - 1] != '>' ? at + 1 : end;
 }
 
@@ -149,11 +148,35 @@ static void skip_leak(struct wikitext *w, uint32_t end)
     walk_gap(w);
 }
 
-/* The end of the element whose opening tag ends at `from`; 0: it is not closed here. */
-static uint32_t find_element_end(struct wikitext *w, unsigned tag, uint32_t from)
+/* The end of the line that `from` is on, outside spans, or of its paragraph: the line before a blank one, a heading, a
+ * list or a table. */
+static uint32_t find_break(struct wikitext *w, uint32_t from, bool is_line)
 {
     const uint32_t limit = walk_inner_end(w);
     const char *text = w->text.data;
+    uint32_t at = from, i = w->span;
+    for (; at < limit; at++) {
+        while (i < w->spans.count && w->spans.items[i].start < at)
+            i++;
+        const struct span *span = i < w->spans.count && w->spans.items[i].start == at ? &w->spans.items[i] : NULL;
+        if (span && span->kind != SPAN_LINK && span->end <= limit)
+            at = span->end - 1;
+        else if (text[at] == '\n' && (is_line || at + 1 == limit || strchr("\n=*#:;{|", text[at + 1])))
+            break;
+    }
+    at = at < limit ? at : limit;
+    w->facts->steps += at - from;
+    return at;
+}
+
+/* The end of the element whose opening tag ends at `from`, before `limit`; 0: it is not closed there. */
+static uint32_t find_element_end(struct wikitext *w, unsigned tag, uint32_t from, uint32_t limit)
+{
+    const char *text = w->text.data;
+    static const char *const items[] = {"li", "dd", "dt"};
+    bool is_item = false;
+    for (size_t k = 0; k < sizeof items / sizeof *items; k++)
+        is_item |= strcmp(tags[tag].name, items[k]) == 0;
     uint32_t at = from, i = w->span;
     for (unsigned depth = 1; at < limit;) {
         const char *next = memchr(text + at, '<', limit - at);
@@ -167,8 +190,10 @@ static uint32_t find_element_end(struct wikitext *w, unsigned tag, uint32_t from
             w->spans.items[i].end <= limit)
             at = w->spans.items[i].end;
         else if (next && tag_read(str_range(next, text + limit), &found, &looked)) {
-            at = stop + (uint32_t)found.size;
-            if (found.index == tag && !found.self_closing)
+            const bool is_next = is_item && found.index == tag && !found.closing; /* an item ends before the next */
+            at = stop + (is_next ? 0 : (uint32_t)found.size);
+            depth -= is_next;
+            if (!is_next && found.index == tag && !found.self_closing)
                 depth += found.closing ? -1u : 1u;
             if (depth == 0)
                 break;
@@ -182,22 +207,26 @@ static uint32_t find_element_end(struct wikitext *w, unsigned tag, uint32_t from
     return at;
 }
 
-/* A box, a remark beside the text, or what nobody sees: left out with its content. Few elements may be open to the end,
- * so that the work stays linear. */
+/* A box, a remark beside the text, or what is hidden: left out with its content. It ends with its list item or, if it
+ * is inline, with its paragraph. A block that nothing closes ends there as well; in MediaWiki it goes on to the end of
+ * the page. Few such are searched for an end, so that the work stays linear. */
 static bool skip_box(struct wikitext *w, const struct tag_found *found, uint32_t end)
 {
-    if (found->closing || found->self_closing || w->open_boxes == OPEN_BOXES_MAX ||
-        !tag_is_box(found->index, found->attributes))
+    if (found->closing || found->self_closing || !tag_is_box(found->index, found->attributes))
         return false;
-    const uint32_t close = find_element_end(w, found->index, end);
-    if (close == 0) {
-        w->open_boxes++;
-        return false;
-    }
     const bool is_block = tags[found->index].ends_paragraph;
+    const bool in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM;
+    const bool is_short = in_item || !is_block || strcmp(tags[found->index].name, "p") == 0;
+    uint32_t limit = is_short ? find_break(w, end, in_item) : walk_inner_end(w), close = 0;
+    if (is_short || w->open_boxes < OPEN_BOXES_MAX)
+        close = find_element_end(w, found->index, end, limit);
+    if (close == 0 && !is_short) {
+        w->open_boxes++;
+        limit = find_break(w, end, false);
+    }
     if (is_block)
         walk_break_paragraph(w);
-    walk_skip(w, close, is_block ? FATE_TABLE : FATE_MARKUP);
+    walk_skip(w, close > 0 ? close : limit, is_block ? FATE_TABLE : FATE_MARKUP);
     if (!is_block)
         walk_gap(w);
     w->line_hides_block |= is_block;

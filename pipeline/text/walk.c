@@ -259,6 +259,9 @@ void walk_pop(struct wikitext *w)
         tab_begin(w);
     } else if (frame->kind == FRAME_TERM) {
         walk_begin_paragraph(w, PARAGRAPH_ITEM);
+    } else if (frame->kind == FRAME_TABLE) {
+        walk_break_paragraph(w);
+        table_read(w, frame->template_span, w->at);
     } else if (frame->kind == FRAME_LINES || frame->kind == FRAME_BLOCK) {
         construct_show_parts(w, &rendering, frame->next_part, frame->template_span, frame->template_end);
     }

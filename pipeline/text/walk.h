@@ -5,8 +5,8 @@
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with walk_links.c, variants.c) what the first
- * pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or reads past the
+ * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with tables.c, walk_links.c, variants.c) what
+ * the first pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or reads past the
  * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
@@ -23,6 +23,7 @@
 enum walk_frame_kind {
     FRAME_LINES,    /* a template's argument: its lines are separate lines */
     FRAME_BLOCK,    /* the same, as paragraphs of its own */
+    FRAME_TABLE,    /* the text of a table outside its cells */
     FRAME_INLINE,   /* a line end inside is a blank */
     FRAME_TITLE,    /* of a link that has no label: apostrophes in it are apostrophes */
     FRAME_LABEL,    /* of a link; its apostrophes are separate from its line's, as are a caption's */
@@ -138,6 +139,8 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
 void construct_read(struct wikitext *w); /* reads spans.items[span], which begins at `at` */
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);
+/* Goes on in the table spans.items[index] at `from`, which is not in a cell. */
+void table_read(struct wikitext *w, uint32_t index, uint32_t from);
 bool construct_skip_comment(struct wikitext *w);    /* moves past the comment that begins at `at`, if there is one */
 bool tabs_close(struct wikitext *w, uint32_t from); /* true if a <tabber> whose content begins there ends */
 void tabs_open(struct wikitext *w);                 /* after <tabber> */

@@ -126,7 +126,7 @@ static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
 {
     const struct spans *spans = &w->spans;
     const char *text = w->text.data;
-    uint32_t at = w->at, span = w->span;
+    uint32_t at = w->at, span = w->span, skipped = 0;
     char closing = 0; /* that ends the current tag or bracket */
     int depth = 0;    /* of elements: <b>x:y</b> */
     while (at < limit && text[at] != '\n' &&
@@ -134,6 +134,7 @@ static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
         while (span < spans->count && spans->items[span].start < at)
             span++;
         if (span < spans->count && spans->items[span].start == at && spans->items[span].kind != SPAN_LINK) {
+            skipped += spans->items[span].end - at;
             at = spans->items[span].end;
             span = spans->items[span].next;
             continue;
@@ -149,7 +150,7 @@ static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
         }
         at++;
     }
-    w->facts->steps += at - w->at;
+    w->facts->steps += at - w->at - skipped;
     return at < limit && text[at] == ':' ? at : limit;
 }
 

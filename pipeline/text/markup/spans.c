@@ -11,7 +11,7 @@
 #define NONE UINT32_MAX
 
 /* An opening. A run of n brackets is one opening that may become n/2 spans, the innermost first. */
-enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_HTML_TABLE, OPEN_VARIANT, OPEN_KINDS };
+enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_VARIANT, OPEN_KINDS };
 
 struct opening {
     uint32_t start; /* of the run */
@@ -21,6 +21,8 @@ struct opening {
     uint32_t below;   /* index of the next lower opening of this kind, or NONE */
     bool has_bracket; /* it contains a single '[' */
     bool is_odd;      /* the run has an odd number of brackets */
+    bool is_html;     /* OPEN_TABLE: a tag opens it */
+    bool in_cell;     /* of such a table */
     enum opening_kind kind;
 };
 
@@ -143,11 +145,13 @@ static uint32_t next_heading(struct finder *finder, uint32_t from)
 
 /* Openings. */
 
-static void push(struct finder *finder, enum opening_kind kind, uint32_t start, uint32_t count, uint32_t slots)
+/* The opening; NULL if there are too many. */
+static struct opening *push(struct finder *finder, enum opening_kind kind, uint32_t start, uint32_t count,
+                            uint32_t slots)
 {
     struct spans *spans = finder->spans;
     if (spans->depth == SPAN_DEPTH_MAX || spans->count + slots > SPAN_COUNT_MAX)
-        return;
+        return NULL;
     if (spans->depth == spans->depth_capacity) {
         spans->depth_capacity = spans->depth_capacity ? spans->depth_capacity * 2 : 64;
         spans->stack = mem_grow(spans->stack, spans->depth_capacity, sizeof spans->stack[0]);
@@ -163,6 +167,7 @@ static void push(struct finder *finder, enum opening_kind kind, uint32_t start, 
                                                   .is_odd = count % 2 == 1,
                                                   .kind = kind};
     finder->nearest[kind] = (uint32_t)spans->depth++;
+    return &spans->stack[finder->nearest[kind]];
 }
 
 static void pop(struct finder *finder)
@@ -171,7 +176,7 @@ static void pop(struct finder *finder)
     finder->nearest[top->kind] = top->below;
 }
 
-/* Drops the openings above stack[depth], which have no end before `limit`. Only a {| becomes a span nevertheless. */
+/* Drops the openings above stack[depth], which have no end before `limit`. Only a table is a span nevertheless. */
 static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
 {
     struct spans *spans = finder->spans;
@@ -181,8 +186,12 @@ static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
         if (top->kind == OPEN_TABLE) {
             const uint32_t heading = next_heading(finder, top->start);
             const uint32_t end = heading < limit ? heading : limit;
-            spans->items[top->slot] = (struct span){
-                .kind = SPAN_TABLE, .start = top->start, .end = end, .inner_start = top->start + 2, .inner_end = end};
+            spans->items[top->slot] = (struct span){.kind = SPAN_TABLE,
+                                                    .tag = 1,
+                                                    .start = top->start,
+                                                    .end = end,
+                                                    .inner_start = top->start + 2,
+                                                    .inner_end = end};
         }
         pop(finder);
     }
@@ -565,16 +574,25 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
     finder->at = span.end;
 }
 
-static void close_html_table(struct finder *finder, uint32_t end)
+/* As in a browser, a table that begins in another one outside its cells ends that, and </table> ends the innermost,
+ * however it was opened. */
+static void read_table_tag(struct finder *finder, enum tag_kind kind, bool is_closing, uint32_t end)
 {
-    const uint32_t index = finder->nearest[OPEN_HTML_TABLE];
-    if (index == NONE || above(finder->nearest[OPEN_BRACE], index))
+    const uint32_t index = finder->nearest[OPEN_TABLE];
+    struct opening *table = above(index, finder->nearest[OPEN_BRACE]) ? &finder->spans->stack[index] : NULL;
+    if (kind != TAG_TABLE && table)
+        table->in_cell = kind == TAG_CELL && !is_closing;
+    if (kind != TAG_TABLE)
         return;
-    abandon(finder, index + 1, finder->at);
-    struct opening *opening = &finder->spans->stack[index];
-    finder->spans->items[opening->slot] = (struct span){
-        .kind = SPAN_TABLE, .start = opening->start, .end = end, .inner_start = opening->start, .inner_end = end};
-    pop(finder);
+    if (is_closing && table) {
+        close(finder, index, SPAN_TABLE, 2, end);
+    } else if (!is_closing) {
+        if (table && table->is_html && !table->in_cell)
+            close(finder, index, SPAN_TABLE, 2, finder->at);
+        struct opening *opening = push(finder, OPEN_TABLE, finder->at, 2, 1);
+        if (opening)
+            opening->is_html = true;
+    }
 }
 
 static void read_tag(struct finder *finder)
@@ -594,11 +612,8 @@ static void read_tag(struct finder *finder)
     }
     const uint32_t end = finder->at + (uint32_t)found.size;
     const enum tag_kind kind = tags[found.index].kind;
-    if (kind == TAG_TABLE) {
-        if (found.closing)
-            close_html_table(finder, end);
-        else
-            push(finder, OPEN_HTML_TABLE, finder->at, 1, 1);
+    if (kind >= TAG_TABLE && kind <= TAG_ROW) {
+        read_table_tag(finder, kind, found.closing, end);
     } else if (kind >= TAG_DROP &&
                (!found.closing || (finder->ref_was_cut && tags[found.index].fate == FATE_REFERENCE))) {
         read_opaque(finder, &found);
@@ -688,7 +703,7 @@ void spans_find(struct spans *spans, const struct magic *magic, bool has_variant
                             .magic = magic,
                             .text = text.data,
                             .size = (uint32_t)text.size,
-                            .nearest = {NONE, NONE, NONE, NONE, NONE},
+                            .nearest = {NONE, NONE, NONE, NONE},
                             .comment_start = NONE,
                             .comment_end = NONE,
                             .heading_from = NONE,

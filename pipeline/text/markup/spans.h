@@ -39,7 +39,8 @@ struct span {
     uint32_t start, end;
     uint32_t inner_start, inner_end; /* between the brackets or tags */
     uint32_t next;                   /* index of the first span that starts at or after `end` */
-    uint16_t kind, tag; /* tag: of SPAN_TAG; of SPAN_LINK, 1 where a bracket too many opens it: "[[[a]]]" is text */
+    uint16_t kind, tag; /* tag: of SPAN_TAG; of SPAN_LINK, 1 where a bracket too many opens it: "[[[a]]]" is text; of
+                         * SPAN_TABLE, 1 where nothing closes it */
 };
 
 struct opening;

@@ -16,6 +16,8 @@ enum tag_kind {
     TAG_TABS,    /* tabber: "label=content", separated by |-| */
     TAG_TAB,     /* tab: a part of the same, whose label is an attribute */
     TAG_TABLE,   /* table */
+    TAG_CELL,    /* td, th, caption: they mean something in a table only, as do the next */
+    TAG_ROW,     /* tr and the like */
     TAG_DROP,    /* it is dropped with its content, which we do not read as wikitext: ref, math */
     TAG_CODE,    /* the same, except <syntaxhighlight inline> */
     TAG_LITERAL, /* nowiki: its content is shown and is not wikitext */

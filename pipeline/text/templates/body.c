@@ -40,7 +40,7 @@ static enum span_kind only_span(const struct spans *spans, struct str text)
         at = span->end;
         if (span->kind == SPAN_COMMENT || (span->kind == SPAN_LINK && str_starts(inner, STR("Category:"))))
             continue;
-        if (kind != SPAN_NONE)
+        if (kind != SPAN_NONE || (span->kind == SPAN_TABLE && span->tag)) /* the head of a table is not one */
             return SPAN_NONE;
         kind = (enum span_kind)span->kind;
     }

@@ -121,7 +121,7 @@ void expand_range(struct expander *e, const struct expand_source *source, uint32
             expand_argument(e, source, child, out);
             from = span->end;
         } else if (span->kind == SPAN_TAG || span->kind == SPAN_COMMENT || span->kind == SPAN_TEMPLATE ||
-                   (span->kind == SPAN_TABLE && source->is_page)) { /* a table shows nothing */
+                   (span->kind == SPAN_TABLE && span->tag == 0 && source->is_page)) { /* it shows nothing */
             const uint32_t end = span->end < to ? span->end : to;
             copy_text(e, source, from, end, out);
             from = end;
