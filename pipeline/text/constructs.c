@@ -110,7 +110,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
     for (; part < renders->count; part++) {
         const struct part *next = &renders->parts[part];
         if (next->kind == PART_GAP) {
-            walk_gap(w);
+            walk_gap(w, GAP);
         } else if (next->kind == PART_BREAK) {
             walk_break_paragraph(w);
             at_start = true;
@@ -309,7 +309,7 @@ static void read_template(struct wikitext *w, const struct span *span)
         if (rendering.is_unknown)
             note_unknown(w, UNKNOWN_APART, rendering.is_silent);
         walk_skip(w, span->end, FATE_TEMPLATE);
-        walk_gap(w);
+        walk_gap(w, GAP);
         return;
     }
     if (rendering.is_block)
@@ -325,7 +325,7 @@ static void read_pre(struct wikitext *w, const struct span *span)
 {
     if (!(w->options.keep & KEEP_PRE) || w->inline_depth > 0) {
         walk_skip(w, span->end, FATE_PRE);
-        walk_gap(w);
+        walk_gap(w, GAP);
         return;
     }
     walk_skip(w, span->inner_start, FATE_MARKUP);
@@ -381,7 +381,7 @@ static void read_opaque(struct wikitext *w, const struct span *span)
     }
     walk_skip(w, span->end, tag->fate);
     if (!tag->ends_paragraph)
-        walk_gap(w);
+        walk_gap(w, tag->fate == FATE_REFERENCE || tag->fate == FATE_INCLUDE ? GAP_SILENT : GAP);
 }
 
 /* A comment may extend beyond the end of its line, and so out of a frame. */
@@ -404,7 +404,7 @@ void construct_read(struct wikitext *w)
     switch ((enum span_kind)span->kind) {
     case SPAN_COMMENT:
         construct_skip_comment(w);
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
         break;
     case SPAN_TAG:
         read_opaque(w, span);
@@ -426,7 +426,7 @@ void construct_read(struct wikitext *w)
     case SPAN_MAGIC:
         w->line_hides_block = true;
         walk_skip(w, span->end, FATE_MAGIC);
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
         break;
     case SPAN_NONE:
         assert(false); /* spans_find never produces it */

@@ -145,7 +145,7 @@ static void skip_leak(struct wikitext *w, uint32_t end)
         return;
     }
     walk_skip(w, end, FATE_LEAK);
-    walk_gap(w);
+    walk_gap(w, GAP);
 }
 
 /* The end of the line that `from` is on, outside spans, or of its paragraph: the line before a blank one, a heading, a
@@ -228,7 +228,7 @@ static bool skip_box(struct wikitext *w, const struct tag_found *found, uint32_t
         walk_break_paragraph(w);
     walk_skip(w, close > 0 ? close : limit, is_block ? FATE_TABLE : FATE_MARKUP);
     if (!is_block)
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
     w->line_hides_block |= is_block;
     return true;
 }
@@ -405,7 +405,7 @@ static void read_bracket(struct wikitext *w)
     const uint32_t end = w->bracket + 1;
     if (label == w->bracket) {
         walk_skip(w, end, FATE_URL);
-        walk_gap(w);
+        walk_gap(w, GAP);
         return;
     }
     walk_open_paragraph(w);
@@ -424,7 +424,7 @@ static void read_tildes(struct wikitext *w)
         return;
     }
     walk_skip(w, end, FATE_MAGIC); /* a signature */
-    walk_gap(w);
+    walk_gap(w, GAP);
 }
 
 void inline_read(struct wikitext *w)

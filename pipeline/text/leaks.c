@@ -18,7 +18,7 @@ static bool is_letter(char byte)
 
 static bool is_blank(char byte)
 {
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == GAP;
+    return byte == ' ' || byte == '\t' || byte == '\n' || is_gap(byte);
 }
 
 static size_t skip_blanks(struct str text, size_t at)
@@ -30,7 +30,7 @@ static size_t skip_blanks(struct str text, size_t at)
 
 static size_t skip_gaps(struct str text, size_t at)
 {
-    while (at < text.size && text.data[at] == GAP)
+    while (at < text.size && is_gap(text.data[at]))
         at++;
     return at;
 }
@@ -135,7 +135,7 @@ size_t leak_tag(struct str text, uint64_t *steps)
         *steps += end;
         return form.name_size > 1 || form.is_known || form.is_closing ? end : 0;
     }
-    const bool has_blank = form.at > name_end && text.data[name_end - 1] != GAP;
+    const bool has_blank = form.at > name_end && !is_gap(text.data[name_end - 1]);
     while (has_blank && read_attribute(text, &form) && end == 0) {
         form.at = skip_blanks(text, form.at);
         end = tag_end(text, form.at);

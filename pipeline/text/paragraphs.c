@@ -22,17 +22,19 @@ void paragraph_blank(struct paragraphs *paragraphs)
         buf_add_byte(out, ' ');
 }
 
-void paragraph_gap(struct paragraphs *paragraphs)
+void paragraph_gap(struct paragraphs *paragraphs, char gap)
 {
     struct buf *out = paragraphs->out;
     paragraphs->has_gap = true;
-    if (out->size == paragraphs->start || out->data[out->size - 1] != GAP)
-        buf_add_byte(out, GAP);
+    if (out->size == paragraphs->start || !is_gap(out->data[out->size - 1]))
+        buf_add_byte(out, gap);
+    else if (gap == GAP)
+        out->data[out->size - 1] = GAP;
 }
 
 static bool is_nothing(char byte)
 {
-    return byte == ' ' || byte == '\t' || byte == GAP;
+    return byte == ' ' || byte == '\t' || is_gap(byte);
 }
 
 bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from)
@@ -120,7 +122,7 @@ bool paragraph_text_stops(struct str text)
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at)
 {
     struct str before = {paragraphs->out->data + from, at - from};
-    while (before.size > 0 && before.data[before.size - 1] == GAP)
+    while (before.size > 0 && is_gap(before.data[before.size - 1]))
         before.size--;
     return paragraph_text_stops(before);
 }
@@ -142,9 +144,8 @@ static bool wants(const struct paragraphs *paragraphs, struct str text)
 static size_t count_gaps(struct str text)
 {
     size_t gaps = 0;
-    const char *end = text.data + text.size;
-    for (const char *at = text.data; (at = memchr(at, GAP, (size_t)(end - at))); at++)
-        gaps++;
+    for (size_t at = 0; at < text.size; at++)
+        gaps += is_gap(text.data[at]);
     return gaps;
 }
 

@@ -26,8 +26,8 @@ struct paragraphs {
 };
 
 void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind);
-void paragraph_blank(struct paragraphs *paragraphs); /* adds a blank, unless there is one */
-void paragraph_gap(struct paragraphs *paragraphs);   /* something was removed here */
+void paragraph_blank(struct paragraphs *paragraphs);         /* adds a blank, unless there is one */
+void paragraph_gap(struct paragraphs *paragraphs, char gap); /* something was removed here; gap: tidy.h */
 /* True if there is nothing but blanks and gaps since `from`, an earlier size of `out`. */
 bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
 /* Finds the beginning of the first word in `out` after `from`, and the last letter of the last word; false if there is

@@ -43,6 +43,7 @@ static struct piece ascii_piece(char byte)
 {
     switch (byte) {
     case GAP:
+    case GAP_SILENT:
         return (struct piece){MARK_GAP, 0, 1};
     case ' ':
     case '\t':
@@ -178,7 +179,7 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
 {
     if (left.size == 0 || left.mark == MARK_OPEN || right.size == 0 || right.mark == MARK_CLOSE)
         return true;
-    const bool touches = text[at - 1] == GAP;
+    const bool touches = is_gap(text[at - 1]);
     if (right.mark == MARK_STOP) {
         const struct piece after = piece_at(text, at + right.size, size);
         return touches || after.size == 0 || after.mark == MARK_BLANK || after.mark == MARK_GAP;
@@ -194,10 +195,35 @@ static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t
     if (left.size == 0 && first.mark == MARK_LINKING && piece_at(text, at + first.size, size).mark == MARK_BLANK)
         return at + first.size;
     const bool alone = left.size == 0 || left.mark == MARK_STOP;
-    if (!alone || at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
+    if (!alone || at == size || !is_gap(text[at - 1]) || (text[at] != '.' && text[at] != ':'))
         return at;
     const struct piece after = piece_at(text, at + 1, size);
     return after.size == 0 || after.mark == MARK_BLANK || after.mark == MARK_GAP ? at + 1 : at;
+}
+
+static size_t find_gap(const char *text, size_t at, size_t size)
+{
+    while (at < size && !is_gap(text[at]))
+        at++;
+    return at;
+}
+
+/* Around a gap without words: a blank stays where there was one, but not at either end of a paragraph or bracket, nor
+ * before a mark that was typed right behind the gap. Moves *out and *in over what goes. */
+static void join_silently(char *text, size_t size, size_t *out, size_t *in, uint64_t *steps)
+{
+    const size_t right = run_right(text, *in, size, MARK_BLANK, size), left = run_left(text, *out, MARK_BLANK, size);
+    struct seam seam = {0};
+    read_seam(&seam, text, left, *out);
+    read_seam(&seam, text, *in, right);
+    *steps += 2 * (right - *in + *out - left);
+    const struct piece before = piece_before(text, left), after = piece_at(text, right, size);
+    const bool at_mark = is_gap(text[right - 1]) && (after.mark == MARK_SEPARATOR || after.mark == MARK_STOP);
+    *out = left;
+    *in = right;
+    if (seam.blank && before.size > 0 && before.mark != MARK_OPEN && after.size > 0 && after.mark != MARK_CLOSE &&
+        !at_mark)
+        text[(*out)++] = ' ';
 }
 
 size_t tidy(char *text, size_t size, uint64_t *steps)
@@ -205,12 +231,11 @@ size_t tidy(char *text, size_t size, uint64_t *steps)
     size_t in = 0, out = 0;
     *steps += size;
     for (;;) {
-        const char *found = memchr(text + in, GAP, size - in);
-        const size_t gap = found ? (size_t)(found - text) : size;
+        const size_t gap = find_gap(text, in, size);
         assert(out <= in && in <= gap && gap <= size); /* text moves towards the front only */
         memmove(text + out, text + in, gap - in);
         out += gap - in;
-        if (!found)
+        if (gap == size)
             return out;
 
         size_t right = run_right(text, gap, size, MARK_LINKING, LOOSE_BYTES_MAX);
@@ -218,6 +243,7 @@ size_t tidy(char *text, size_t size, uint64_t *steps)
         *steps += (right - gap) + (out - left);
         const struct piece open = piece_before(text, left);
         const struct piece close = closing(piece_at(text, right, size));
+        const bool is_last = right == size && text[size - 1] == GAP; /* only signs between gaps follow */
         const bool only_gaps = left == out && run_right(text, gap, right, MARK_GAP, right) == right;
         if (is_empty_pair(open, close, only_gaps) || is_empty_pair(open, piece_at(text, right, size), only_gaps)) {
             out = left - open.size;
@@ -225,9 +251,14 @@ size_t tidy(char *text, size_t size, uint64_t *steps)
             text[in] = GAP; /* the bracket is gone; the text around it is mended next */
             continue;
         }
+        right = run_right(text, gap, size, MARK_SEPARATOR, size);
+        if (!memchr(text + gap, GAP, right - gap)) {
+            in = gap;
+            join_silently(text, size, &out, &in, steps);
+            continue;
+        }
 
-        const bool is_last = right == size && text[size - 1] == GAP; /* only signs between gaps follow */
-        right = is_last ? size : run_right(text, gap, size, MARK_SEPARATOR, size);
+        right = is_last ? size : right;
         left = run_left(text, out, MARK_SEPARATOR, size);
         *steps += 2 * ((right - gap) + (out - left));
         struct seam seam = {0};

@@ -170,7 +170,7 @@ void construct_read_variant(struct wikitext *w, const struct span *span)
             if (!strchr("HT-", flags.data[i]) || (flags.data[i] == '-' && flags.size > 1))
                 continue;
             walk_skip(w, span->end, FATE_VARIANT);
-            walk_gap(w);
+            walk_gap(w, GAP_SILENT);
             return;
         }
     }

@@ -190,10 +190,10 @@ void walk_break_paragraph(struct wikitext *w)
         walk_end_paragraph(w);
 }
 
-void walk_gap(struct wikitext *w)
+void walk_gap(struct wikitext *w, char gap)
 {
     walk_open_paragraph(w);
-    paragraph_gap(&w->paragraphs);
+    paragraph_gap(&w->paragraphs, gap);
 }
 
 static bool is_inline(enum walk_frame_kind kind)
@@ -253,7 +253,7 @@ void walk_pop(struct wikitext *w)
         if (w->options.trace)
             trace_caption_end(w->options.trace, frame->traced, fate_when_tidied(w));
         w->paragraph_bytes = frame->kept_start;
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
     } else if (frame->kind == FRAME_HEADING) {
         walk_break_paragraph(w);
         tab_begin(w);

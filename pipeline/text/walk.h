@@ -14,6 +14,7 @@
 #include "pipeline/text/leaks.h"
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h"
+#include "pipeline/text/tidy.h"
 #include "pipeline/text/templates/expand.h"
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/trace.h"
@@ -119,7 +120,7 @@ void walk_open_paragraph(struct wikitext *w); /* of prose, if none is open */
 void walk_begin_paragraph(struct wikitext *w, enum paragraph_kind kind);
 void walk_end_paragraph(struct wikitext *w);
 void walk_break_paragraph(struct wikitext *w); /* ends it; in a label, which cannot contain an end, adds a blank */
-void walk_gap(struct wikitext *w);             /* something was left out here */
+void walk_gap(struct wikitext *w, char gap);   /* something was left out here; gap: tidy.h */
 
 void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
 void walk_pop(struct wikitext *w);

@@ -41,7 +41,7 @@ static void read_file(struct wikitext *w, const struct span *span)
         }
     }
     walk_skip(w, span->end, FATE_FILE);
-    walk_gap(w);
+    walk_gap(w, GAP_SILENT);
 }
 
 /* What a title with %20 and the like shows; false if there is none, or if it is no title then. */
@@ -170,11 +170,11 @@ void construct_read_link(struct wikitext *w, const struct span *span)
         break;
     case LINK_CATEGORY:
         walk_skip(w, span->end, FATE_CATEGORY);
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
         break;
     case LINK_INTERLANGUAGE:
         walk_skip(w, span->end, FATE_INTERWIKI);
-        walk_gap(w);
+        walk_gap(w, GAP_SILENT);
         break;
     case LINK_URL:
         walk_keep(w, w->at + 1); /* the brackets are text, and may contain an external link */
