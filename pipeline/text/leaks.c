@@ -208,7 +208,7 @@ bool leaks_is_alone(struct wikitext *w, struct str text)
 {
     bool is_closing;
     const struct str name = name_of(text, &is_closing);
-    if (name.size == 0 || tag_find(name) || text.size != name.size + 2 + is_closing)
+    if (name.size == 0 || tag_find(name))
         return false;
     if (!w->leaks.has_names)
         find_names(w);

@@ -63,7 +63,7 @@ struct leaks {
  * counts as nothing within a name, and as a blank after it. Adds the bytes examined to *steps. */
 size_t leak_tag(struct str text, uint64_t *steps);
 
-/* True if `text`, a tag, is <name> or </name> of none of `tags` and the page does not have the other one. */
+/* True if `text`, a tag, is of none of `tags`, and the page does not have both <name> and </name>. */
 bool leaks_is_alone(struct wikitext *w, struct str text);
 
 /* Watches what a rendering of the template `span` is going to add to the text. */
