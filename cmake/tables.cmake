@@ -108,6 +108,14 @@ const struct tag tags[] = {\n${line}${rows}\n};
 const unsigned tag_count = sizeof tags / sizeof *tags;
 _Static_assert(sizeof tags / sizeof *tags <= TAGS_MAX, \"TAGS_MAX is too small\");\n")
 
+# data/entities.txt: "name = code points", one or two.
+table_text(${CMAKE_SOURCE_DIR}/data/entities.txt "#" rows)
+string(REGEX REPLACE "\n([^\n=]+) = ([0-9A-F]+) ([0-9A-F]+)" "\n{\"\\1\", {0x\\2, 0x\\3}}," rows "${rows}")
+string(REGEX REPLACE "\n([^\n{=]+) = ([0-9A-F]+)" "\n{\"\\1\", {0x\\2}}," rows "${rows}")
+table_write(entity_table.c "#include \"pipeline/text/markup/entities.h\"
+const struct entity entities[] = {\n${line}${rows}\n};
+const size_t entity_count = sizeof entities / sizeof *entities;\n")
+
 # data/units.txt: eight columns.
 table_text(${CMAKE_SOURCE_DIR}/data/units.txt "#" rows)
 set(column "([^\n|]+)")

@@ -28,8 +28,7 @@ static void keep_literal(struct wikitext *w, uint32_t end, enum literal_kind kin
     const bool line_by_line = kind == LITERAL_PRE;
     while (w->at < end) {
         const char byte = w->text.data[w->at];
-        uint32_t code_point;
-        char encoded[4];
+        struct entity_shown shown;
         size_t size = 0;
         const uint32_t tag = line_by_line ? nowiki_tag(str_range(w->text.data + w->at, w->text.data + end)) : 0;
         if (tag > 0) {
@@ -37,9 +36,9 @@ static void keep_literal(struct wikitext *w, uint32_t end, enum literal_kind kin
             continue;
         }
         if (byte == '&' && kind != LITERAL_CODE)
-            size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &code_point);
+            size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &shown);
         if (size > 0) {
-            walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_write(code_point, encoded)});
+            walk_show(w, w->at + (uint32_t)size, (struct str){shown.bytes, shown.size});
         } else if (byte == '\n' && line_by_line) {
             walk_skip(w, w->at + 1, FATE_MARKUP);
             walk_begin_paragraph(w, PARAGRAPH_PRE);

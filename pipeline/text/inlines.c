@@ -35,17 +35,14 @@ static void read_apostrophes(struct wikitext *w)
 
 static void read_entity(struct wikitext *w)
 {
-    uint32_t code_point;
-    const size_t size = entity_decode(str_range(w->text.data + w->at, w->text.data + walk_inner_end(w)), &code_point);
-    w->facts->steps += ENTITY_BYTES_MAX;
+    struct entity_shown shown;
+    const size_t size = entity_decode(str_range(w->text.data + w->at, w->text.data + walk_inner_end(w)), &shown);
+    w->facts->steps += size + 12;
     if (size == 0) {
         walk_keep(w, w->at + 1);
         return;
     }
-    char encoded[4];
-    if (code_point == '\n' || code_point == '\r')
-        code_point = ' ';
-    walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_write(code_point, encoded)});
+    walk_show(w, w->at + (uint32_t)size, (struct str){shown.bytes, shown.size});
 }
 
 static void read_break(struct wikitext *w, uint32_t end)

@@ -135,9 +135,9 @@ static bool is_title(const struct wikitext *w, struct str target)
         const unsigned char byte = (unsigned char)w->text.data[at];
         if (byte < ' ' || never_in_titles[byte])
             return false;
-        uint32_t code_point;
-        if (byte == '&' && entity_decode((struct str){w->text.data + at, end - at}, &code_point) > 0 &&
-            (code_point == '|' || (code_point < 256 && never_in_titles[code_point])))
+        struct entity_shown shown;
+        if (byte == '&' && entity_decode((struct str){w->text.data + at, end - at}, &shown) > 0 &&
+            (shown.bytes[0] == '|' || never_in_titles[(unsigned char)shown.bytes[0]]))
             return false;
         at++;
         size++;

@@ -1,66 +1,13 @@
-/* The 252 named references of HTML 4, &apos; and two that MediaWiki adds; the rarer ones of HTML 5 stay as typed. */
 #include "pipeline/text/markup/entities.h"
 
 #include <stdbool.h>
 
-struct entity {
-    char name[9];
-    uint16_t code_point;
-};
+static void show(uint32_t code_point, struct entity_shown *shown)
+{
+    shown->size += utf8_write(code_point < ' ' ? ' ' : code_point, shown->bytes + shown->size);
+}
 
-/* Sorted bytewise. */
-static const struct entity entities[] = {
-    {"AElig", 198},   {"Aacute", 193},  {"Acirc", 194},    {"Agrave", 192},  {"Alpha", 913},    {"Aring", 197},
-    {"Atilde", 195},  {"Auml", 196},    {"Beta", 914},     {"Ccedil", 199},  {"Chi", 935},      {"Dagger", 8225},
-    {"Delta", 916},   {"ETH", 208},     {"Eacute", 201},   {"Ecirc", 202},   {"Egrave", 200},   {"Epsilon", 917},
-    {"Eta", 919},     {"Euml", 203},    {"Gamma", 915},    {"Iacute", 205},  {"Icirc", 206},    {"Igrave", 204},
-    {"Iota", 921},    {"Iuml", 207},    {"Kappa", 922},    {"Lambda", 923},  {"Mu", 924},       {"Ntilde", 209},
-    {"Nu", 925},      {"OElig", 338},   {"Oacute", 211},   {"Ocirc", 212},   {"Ograve", 210},   {"Omega", 937},
-    {"Omicron", 927}, {"Oslash", 216},  {"Otilde", 213},   {"Ouml", 214},    {"Phi", 934},      {"Pi", 928},
-    {"Prime", 8243},  {"Psi", 936},     {"Rho", 929},      {"Scaron", 352},  {"Sigma", 931},    {"THORN", 222},
-    {"Tau", 932},     {"Theta", 920},   {"Uacute", 218},   {"Ucirc", 219},   {"Ugrave", 217},   {"Upsilon", 933},
-    {"Uuml", 220},    {"Xi", 926},      {"Yacute", 221},   {"Yuml", 376},    {"Zeta", 918},     {"aacute", 225},
-    {"acirc", 226},   {"acute", 180},   {"aelig", 230},    {"agrave", 224},  {"alefsym", 8501}, {"alpha", 945},
-    {"amp", 38},      {"and", 8743},    {"ang", 8736},     {"apos", 39},     {"aring", 229},    {"asymp", 8776},
-    {"atilde", 227},  {"auml", 228},    {"bdquo", 8222},   {"beta", 946},    {"brvbar", 166},   {"bull", 8226},
-    {"cap", 8745},    {"ccedil", 231},  {"cedil", 184},    {"cent", 162},    {"chi", 967},      {"circ", 710},
-    {"clubs", 9827},  {"cong", 8773},   {"copy", 169},     {"crarr", 8629},  {"cup", 8746},     {"curren", 164},
-    {"dArr", 8659},   {"dagger", 8224}, {"darr", 8595},    {"deg", 176},     {"delta", 948},    {"diams", 9830},
-    {"divide", 247},  {"eacute", 233},  {"ecirc", 234},    {"egrave", 232},  {"empty", 8709},   {"emsp", 8195},
-    {"ensp", 8194},   {"epsilon", 949}, {"equiv", 8801},   {"eta", 951},     {"eth", 240},      {"euml", 235},
-    {"euro", 8364},   {"exist", 8707},  {"fnof", 402},     {"forall", 8704}, {"frac12", 189},   {"frac14", 188},
-    {"frac34", 190},  {"frasl", 8260},  {"gamma", 947},    {"ge", 8805},     {"gt", 62},        {"hArr", 8660},
-    {"harr", 8596},   {"hearts", 9829}, {"hellip", 8230},  {"iacute", 237},  {"icirc", 238},    {"iexcl", 161},
-    {"igrave", 236},  {"image", 8465},  {"infin", 8734},   {"int", 8747},    {"iota", 953},     {"iquest", 191},
-    {"isin", 8712},   {"iuml", 239},    {"kappa", 954},    {"lArr", 8656},   {"lambda", 955},   {"lang", 9001},
-    {"laquo", 171},   {"larr", 8592},   {"lceil", 8968},   {"ldquo", 8220},  {"le", 8804},      {"lfloor", 8970},
-    {"lowast", 8727}, {"loz", 9674},    {"lrm", 8206},     {"lsaquo", 8249}, {"lsquo", 8216},   {"lt", 60},
-    {"macr", 175},    {"mdash", 8212},  {"micro", 181},    {"middot", 183},  {"minus", 8722},   {"mu", 956},
-    {"nabla", 8711},  {"nbsp", 160},    {"ndash", 8211},   {"ne", 8800},     {"ni", 8715},      {"not", 172},
-    {"notin", 8713},  {"nsub", 8836},   {"ntilde", 241},   {"nu", 957},      {"oacute", 243},   {"ocirc", 244},
-    {"oelig", 339},   {"ograve", 242},  {"oline", 8254},   {"omega", 969},   {"omicron", 959},  {"oplus", 8853},
-    {"or", 8744},     {"ordf", 170},    {"ordm", 186},     {"oslash", 248},  {"otilde", 245},   {"otimes", 8855},
-    {"ouml", 246},    {"para", 182},    {"part", 8706},    {"permil", 8240}, {"perp", 8869},    {"phi", 966},
-    {"pi", 960},      {"piv", 982},     {"plusmn", 177},   {"pound", 163},   {"prime", 8242},   {"prod", 8719},
-    {"prop", 8733},   {"psi", 968},     {"quot", 34},      {"rArr", 8658},   {"radic", 8730},   {"rang", 9002},
-    {"raquo", 187},   {"rarr", 8594},   {"rceil", 8969},   {"rdquo", 8221},  {"real", 8476},    {"reg", 174},
-    {"rfloor", 8971}, {"rho", 961},     {"rlm", 8207},     {"rsaquo", 8250}, {"rsquo", 8217},   {"sbquo", 8218},
-    {"scaron", 353},  {"sdot", 8901},   {"sect", 167},     {"shy", 173},     {"sigma", 963},    {"sigmaf", 962},
-    {"sim", 8764},    {"spades", 9824}, {"sub", 8834},     {"sube", 8838},   {"sum", 8721},     {"sup", 8835},
-    {"sup1", 185},    {"sup2", 178},    {"sup3", 179},     {"supe", 8839},   {"szlig", 223},    {"tau", 964},
-    {"there4", 8756}, {"theta", 952},   {"thetasym", 977}, {"thinsp", 8201}, {"thorn", 254},    {"tilde", 732},
-    {"times", 215},   {"trade", 8482},  {"uArr", 8657},    {"uacute", 250},  {"uarr", 8593},    {"ucirc", 251},
-    {"ugrave", 249},  {"uml", 168},     {"upsih", 978},    {"upsilon", 965}, {"uuml", 252},     {"weierp", 8472},
-    {"xi", 958},      {"yacute", 253},  {"yen", 165},      {"yuml", 255},    {"zeta", 950},     {"zwj", 8205},
-    {"zwnj", 8204},   {"רלמ", 8207},    {"رلم", 8207}};
-
-/* The meaning of &#128; to &#159;: windows-1252, as HTML 5 prescribes. */
-static const uint16_t windows_1252[32] = {0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-                                          0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D, 0x017D, 0x008F,
-                                          0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-                                          0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178};
-
-static size_t decode_named(struct str text, uint32_t *code_point)
+static size_t decode_named(struct str text, struct entity_shown *shown)
 {
     size_t size = 1;
     while (size < text.size && size < ENTITY_BYTES_MAX && text.data[size] != ';')
@@ -68,12 +15,13 @@ static size_t decode_named(struct str text, uint32_t *code_point)
     if (size == text.size || size == ENTITY_BYTES_MAX)
         return 0;
     const struct str name = {text.data + 1, size - 1};
-    size_t low = 0, high = sizeof entities / sizeof entities[0];
+    size_t low = 0, high = entity_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const int order = str_compare(str_of(entities[middle].name), name);
         if (order == 0) {
-            *code_point = entities[middle].code_point;
+            for (size_t i = 0; i < 2 && entities[middle].code_points[i]; i++)
+                show(entities[middle].code_points[i], shown);
             return size + 1;
         }
         if (order < 0)
@@ -92,7 +40,7 @@ static int digit_of(char byte, unsigned base)
     return base == 16 && lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-static size_t decode_numeric(struct str text, uint32_t *code_point)
+static size_t decode_numeric(struct str text, struct entity_shown *shown)
 {
     const unsigned base = text.size > 2 && (text.data[2] | 0x20) == 'x' ? 16 : 10;
     const size_t first = base == 16 ? 3 : 2;
@@ -102,19 +50,17 @@ static size_t decode_numeric(struct str text, uint32_t *code_point)
         value = value > 0x10FFFF ? value : value * base + (uint32_t)digit_of(text.data[at], base);
     if (at == first || at >= text.size || text.data[at] != ';')
         return 0;
-    if (value >= 0x80 && value < 0xA0)
-        value = windows_1252[value - 0x80];
-    const bool control = value < 0x20 && value != '\t' && value != '\n';
-    if (control || value == 0x7F || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) || value == 0xFFFE ||
-        value == 0xFFFF)
+    const bool is_control = (value < 0x20 && value != '\t' && value != '\n') || (value >= 0x7F && value < 0xA0);
+    if (is_control || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) || value == 0xFFFE || value == 0xFFFF)
         return 0; /* MediaWiki shows the reference as typed */
-    *code_point = value;
+    show(value, shown);
     return at + 1;
 }
 
-size_t entity_decode(struct str text, uint32_t *code_point)
+size_t entity_decode(struct str text, struct entity_shown *shown)
 {
+    shown->size = 0;
     if (text.size < 3)
         return 0;
-    return text.data[1] == '#' ? decode_numeric(text, code_point) : decode_named(text, code_point);
+    return text.data[1] == '#' ? decode_numeric(text, shown) : decode_named(text, shown);
 }

@@ -4,9 +4,23 @@
 
 #include "base/str.h"
 
-/* Decodes the reference at the start of `text` (which begins with '&'): returns its size, and the code point in
- * *code_point; 0 if it is not one that we know (then the '&' is text). Examines at most ENTITY_BYTES_MAX bytes. */
-#define ENTITY_BYTES_MAX 12u
-size_t entity_decode(struct str text, uint32_t *code_point);
+#define ENTITY_BYTES_MAX 36u
+
+struct entity {
+    char name[ENTITY_BYTES_MAX];
+    uint32_t code_points[2]; /* the second may be 0 */
+};
+extern const struct entity entities[]; /* data/entities.txt, sorted bytewise; made by cmake/tables.cmake */
+extern const size_t entity_count;
+
+/* What a reference shows; a line end and a tab are a blank. */
+struct entity_shown {
+    char bytes[8];
+    size_t size;
+};
+
+/* Decodes the reference at the start of `text` (which begins with '&'), and returns its size; 0 if it is none that
+ * MediaWiki decodes (then the '&' is text). Examines at most ENTITY_BYTES_MAX bytes. */
+size_t entity_decode(struct str text, struct entity_shown *shown);
 
 #endif

@@ -545,13 +545,11 @@ bool render_plural(struct call *call)
 static void show_literal(struct call *call, struct str text, bool is_code)
 {
     for (size_t at = 0; at < text.size;) {
-        uint32_t code_point;
-        char encoded[4];
-        size_t size = text.data[at] == '&' && !is_code
-                          ? entity_decode((struct str){text.data + at, text.size - at}, &code_point)
-                          : 0;
+        struct entity_shown shown;
+        size_t size =
+            text.data[at] == '&' && !is_code ? entity_decode((struct str){text.data + at, text.size - at}, &shown) : 0;
         if (size > 0)
-            show(call, (struct str){encoded, utf8_write(code_point < ' ' ? ' ' : code_point, encoded)});
+            show(call, (struct str){shown.bytes, shown.size});
         else if ((unsigned char)text.data[at] >= ' ')
             show(call, (struct str){text.data + at, 1});
         else

@@ -12,15 +12,12 @@ static void add_text(struct str text, struct buf *out)
         const char byte = text.data[at];
         struct tag_found tag;
         size_t size = 1, looked;
-        uint32_t code_point;
+        struct entity_shown shown;
         if (byte == '\'' && str_starts(rest, STR("''"))) {
             while (size < rest.size && rest.data[size] == '\'')
                 size++;
-        } else if (byte == '&' && (size = entity_decode(rest, &code_point)) > 0) {
-            char encoded[4];
-            if (code_point < ' ')
-                code_point = ' ';
-            buf_add(out, encoded, utf8_write(code_point, encoded));
+        } else if (byte == '&' && (size = entity_decode(rest, &shown)) > 0) {
+            buf_add(out, shown.bytes, shown.size);
         } else if (byte == '<' && tag_read(rest, &tag, &looked)) {
             size = tag.size;
         } else {
