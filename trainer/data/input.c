@@ -116,6 +116,16 @@ int input_next(struct input *in, struct str *line, struct error *err)
     return 1;
 }
 
+int input_bytes(struct input *in, struct str *bytes, struct error *err)
+{
+    while (in->at == in->text.size && !in->ended)
+        TRY(fill(in, err));
+    *bytes = (struct str){in->text.data + in->at, in->text.size - in->at};
+    in->at = in->text.size;
+    in->next += bytes->size;
+    return bytes->size > 0;
+}
+
 static void say_dropped(const char *name, uint64_t dropped)
 {
     char bytes[56];

@@ -36,6 +36,8 @@ int input_open(struct input *input, const char *path, struct error *err);
  * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, or another compression;
  * ERR_INPUT: damaged. */
 int input_next(struct input *input, struct str *line, struct error *err);
+/* The same without lines: 1 with the next bytes as they are, valid until the next call; 0 at the end. */
+int input_bytes(struct input *input, struct str *bytes, struct error *err);
 /* Warns if bytes were left out. Safe on a zeroed struct. */
 void input_close(struct input *input);
 
