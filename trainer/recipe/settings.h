@@ -10,6 +10,8 @@
 #define GLUE_SEQ    "128"
 #define GLUE_BATCH  "32"
 
+enum classify_kind { CLASSIFY_SINGLE, CLASSIFY_NUMBERS };
+
 struct settings {
     /* data */
     struct opt_paths shards; /* DIR, or several DIR=WEIGHT (datasets.h); required */
@@ -91,6 +93,9 @@ struct settings {
     const char *glue; /* folder of the tasks */
     const char *task; /* for eval: name of the task that the model was fine-tuned for; NULL: as recorded */
     uint64_t seeds;   /* runs */
+    /* for classify, and for tables with texts */
+    const char *text, *text2, *label; /* columns; NULL: by their names */
+    int kind;                         /* enum classify_kind */
     /* for squad */
     const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */
     uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */
@@ -127,6 +132,7 @@ int dstrain_fill_mask(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_score(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_squad(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_classify(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

@@ -14,11 +14,14 @@ static const struct metric number_metrics[] = {
     {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS, NULL},
 };
 
-int class_open(const struct settings *settings, bool pairs, const struct origin *origin, struct model_config *config,
+int class_check_pairs(const struct model_config *config, struct error *err)
+{
+    return config->types > 1 ? 0 : fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
+}
+
+int class_open(const struct settings *settings, const struct origin *origin, struct model_config *config,
                struct text *text, struct error *err)
 {
-    if (config->types < 2 && pairs)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
     if (settings->seq > (uint64_t)config->positions) {
         fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
              config->positions);

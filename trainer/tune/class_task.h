@@ -16,10 +16,11 @@ struct class_sources {
     struct samples_reading run, split_train, split_valid;
 };
 
-/* Checks the model and opens its tokenizer. `pairs`: samples have two segments. ERR_MISMATCH: it has fewer positions
- * than --seq, or one segment. */
-int class_open(const struct settings *settings, bool pairs, const struct origin *origin, struct model_config *config,
+/* Checks the model and opens its tokenizer. ERR_MISMATCH: it has fewer positions than --seq. */
+int class_open(const struct settings *settings, const struct origin *origin, struct model_config *config,
                struct text *text, struct error *err);
+/* For samples of two segments. ERR_MISMATCH: the model knows one. */
+int class_check_pairs(const struct model_config *config, struct error *err);
 /* Puts the head on the model, and decides what it keeps of the origin's. `tuned_for`: finetuning_task. */
 int class_head(const struct label_set *set, const char *tuned_for, const struct origin *origin,
                struct model_config *config, struct head_choice *choice, struct error *err);

@@ -94,7 +94,9 @@ static int glue_open(void *context, const struct settings *settings, const struc
     g->seed = settings->seed;
     if (!g->dev)
         TRY(glue_check_folder(g->task, g->data, !g->answers, err));
-    TRY(class_open(settings, g->task->train.b != GLUE_NONE, origin, config, &g->text, err));
+    if (g->task->train.b != GLUE_NONE)
+        TRY(class_check_pairs(config, err));
+    TRY(class_open(settings, origin, config, &g->text, err));
     TRY(read_files(g, err));
     *material = (struct material){
         .hash = samples_hash(samples_of(g)),
@@ -202,7 +204,7 @@ static int score_dev(const struct glue *g, const struct evaluation_work *work, c
 static json_t *scores_json(const struct glue *g, const struct results *r)
 {
     json_t *json =
-        json_pack("{s:s, s:O, s:O}", "task", g->task->name, "undefined", r->undefined, GLUE_COMMONEST, r->commonest);
+        json_pack("{s:s, s:O, s:O}", "task", g->task->name, "undefined", r->undefined, SCORES_COMMONEST, r->commonest);
     json_t *dev = json_array(), *passed_over = json_array();
     for (int i = 0; i < dev_count(g); i++) {
         json_array_append_new(dev, json_integer((json_int_t)g->devs[i].samples.count));
@@ -313,6 +315,17 @@ static size_t fits(const json_t *config, const char *data, const char **names)
     return there > 0 ? there : count;
 }
 
+static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
+{
+    const struct glue_task *glue = glue_task_named(task);
+    size_t count = 0;
+    (void)values;
+    for (int i = 0; i < GLUE_DEVS_MAX && glue->devs[i].dev; i++)
+        for (const char *const *key = glue_keys(glue->metric); *key; key++)
+            snprintf(out[count++], TUNE_KEY_SIZE, "%s%s", *key, glue->devs[i].suffix);
+    return count;
+}
+
 static bool trains(const struct settings *settings)
 {
     return settings->glue;
@@ -359,6 +372,7 @@ const struct tune_kind tune_glue = {
     .fits = fits,
     .trains = trains,
     .scores = scores,
+    .keys = keys,
     .make = make,
     .evaluate = glue_evaluate,
     .release = glue_release,

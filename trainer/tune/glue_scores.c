@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/scores.h"
+#include "trainer/tune/tune_kinds.h"
 
 static const char *const accuracy_keys[] = {"acc", NULL};
 static const char *const accuracy_f1_keys[] = {"acc", "f1", "acc_and_f1", NULL};
@@ -129,7 +130,7 @@ void glue_score_commonest(const struct glue_task *task, const struct samples *sa
 /* "acc 0.842 (0.684), f1 0.889 (0.812)": the scores of every dev file. */
 static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
 {
-    const json_t *commonest = json_object_get(scores, GLUE_COMMONEST);
+    const json_t *commonest = json_object_get(scores, SCORES_COMMONEST);
     for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
         for (const char *const *key = glue_keys(task->metric); *key; key++) {
             char name[40];
@@ -160,9 +161,9 @@ void glue_say_scores(console_line line, const struct glue_task *task, const json
     add_scores(task, scores, &text);
     line("scores     %s: %s   %s%s", task->name, buf_text(&text),
          format_counted((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), "row", rows),
-         !json_object_get(scores, GLUE_COMMONEST) ? ""
-         : task->labels == 1                      ? "; in brackets: always the same number"
-                                                  : "; in brackets: always the commonest label");
+         !json_object_get(scores, SCORES_COMMONEST) ? ""
+         : task->labels == 1                        ? "; in brackets: always the same number"
+                                                    : "; in brackets: always the commonest label");
     json_array_foreach(json_object_get(scores, "undefined"), i, key)
         line("note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
     say_passed_over(line, "train.tsv", json_object_get(scores, "passed_over"));

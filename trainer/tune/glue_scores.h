@@ -9,7 +9,6 @@
 #include <jansson.h>
 
 #define EVAL_RESULTS_NAME "eval_results.txt"
-#define GLUE_COMMONEST    "commonest" /* key of the scores of always giving the commonest label */
 
 /* The keys of a metric, in the order in which they are shown, closed by NULL. */
 const char *const *glue_keys(enum glue_metric metric);

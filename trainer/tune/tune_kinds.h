@@ -15,11 +15,15 @@
 
 #define TUNE_KINDS(ROW)                                                                                                \
     ROW(tune_glue)                                                                                                     \
+    ROW(tune_classify)                                                                                                 \
     ROW(tune_squad)
 
 #define SCORES_NAME      "scores.json" /* in the run's directory; written last */
+#define SCORES_COMMONEST "commonest"   /* key of the scores of always giving the commonest label */
 #define SCORES_BYTES_MAX (16u << 20)
 #define TUNE_TASKS_MAX   32 /* of one kind */
+#define TUNE_KEYS_MAX    16
+#define TUNE_KEY_SIZE    40
 
 enum tune_use {
     TUNE_TRAIN,  /* trains and scores, as the verb does */
@@ -45,6 +49,9 @@ struct tune_kind {
     size_t (*fits)(const json_t *config, const char *data, const char **names);
     bool (*trains)(const struct settings *settings); /* whether the command names data to train on */
     bool (*scores)(const struct settings *settings); /* and data to score on, for a scores.json */
+    /* The keys of single numbers in the scores.json of a run, at most TUNE_KEYS_MAX; returns their number. NULL: the
+     * verb takes no --seeds. */
+    size_t (*keys)(const char *task, const json_t *scores, char keys[TUNE_KEYS_MAX][TUNE_KEY_SIZE]);
     /* The context of `tuning`, for tuning.open; opens nothing. `settings` must outlive it. */
     void *(*make)(const char *task, const struct settings *settings, enum tune_use use);
     /* Scores the model and writes nothing. *scores becomes an object with the keys of scores.json that do not belong to

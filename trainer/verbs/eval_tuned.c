@@ -171,6 +171,12 @@ static void take_count(const struct tuned *t, const char *option, uint64_t *valu
         *value = strtoull(text, NULL, 10);
 }
 
+static void take_text(const struct tuned *t, const char *option, const char **value)
+{
+    if (!*value)
+        *value = recorded(t, option);
+}
+
 /* Settings on which bits depend: the run's, else the defaults of its verb. */
 static void take_settings(struct tuned *t)
 {
@@ -193,6 +199,9 @@ static void take_settings(struct tuned *t)
     take_count(t, "max-query", &t->settings.max_query);
     take_count(t, "max-answer", &t->settings.max_answer);
     take_count(t, "n-best", &t->settings.n_best);
+    take_text(t, "text", &t->settings.text);
+    take_text(t, "text2", &t->settings.text2);
+    take_text(t, "label", &t->settings.label);
     if (threshold)
         t->settings.null_threshold = strtod(threshold, NULL);
 }

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# dstrain classify: a table of the user's, learned by a tiny model: forms of tables, scores, runs that are stopped and
+# repeated, several seeds, numbers, and messages for wrong input.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+"${train[@]}" -q --out pre
+python3 - <<'PYTHON'
+import csv
+import json
+import random
+
+random.seed(7)
+words = "the a river water stone hill town old new small large flows stands near".split()
+names = {"under": "Lob", "over": "bug; report", "near": "9 lives"}
+
+
+def row():
+    key = random.choice(list(names))
+    text = [random.choice(words) for _ in range(random.randint(3, 9))]
+    text.insert(random.randint(0, len(text)), key)
+    return " ".join(w for w in text if w == key or w not in names), names[key], len(text)
+
+
+rows = [row() for _ in range(200)]
+for name, part in (("train", rows[:150]), ("dev", rows[150:])):
+    with open(f"{name}.csv", "w", newline="", encoding="utf-8-sig") as file:  # as LibreOffice writes it
+        table = csv.writer(file, delimiter=";", lineterminator="\r\n")
+        table.writerow(["Nr", "Text", "Label", "Words"])
+        table.writerows((i, t.replace(" ", '\n"', 1) if i % 9 == 0 else t, l, n) for i, (t, l, n) in enumerate(part))
+    with open(f"{name}.jsonl", "w") as file:
+        for i, (text, label, n) in enumerate(part):
+            text = text.replace(" ", '\n"', 1) if i % 9 == 0 else text
+            file.write(json.dumps({"Text": text, "Label": label, "Words": n}) + "\n")
+with open("free.csv", "w") as file:
+    file.write("text,label\n" + "".join(f"the hill,answer {i}\n" for i in range(90)))
+with open("one.csv", "w") as file:
+    file.write("text,label\n" + "the hill,good\n" * 9)
+with open("broken.csv", "w") as file:
+    file.write("text,label\n" + "the hill,good\nthe town,bad\n" * 9 + 'the "river,bad\n"the water,good\n')
+PYTHON
+
+tune=("$dstrain" classify --init pre --seq 32 --batch 16 --threads 1 --log-every 1)
+long=(--epochs 80 --lr 3e-3)
+
+learns() {
+    case_begin "a table as an office program writes it is learned and scored"
+    expect_exit 0 "${tune[@]}" "${long[@]}" --train train.csv --dev dev.csv --out one
+    expect_words 'columns    text "Text", label "Label"' "labels     9 lives, Lob, bug; report" "150 rows" \
+        "50 to score" "scores     accuracy" "   bug; report"
+    expect_equal "well" "$(json one/scores.json 'o["accuracy"] > 0.9')" True
+    expect_equal "labels" "$(json one/scores.json 'o["labels"]')" "['9 lives', 'Lob', 'bug; report']"
+    expect_equal "the confusion's sum" "$(json one/scores.json 'sum(map(sum, o["confusion"]))')" 50
+    expect_exit 0 "$dstrain" export one --out exported
+    expect_equal "names in the export" \
+        "$(json exported/config.json '(o["id2label"]["1"], o["label2id"]["bug; report"])')" "('Lob', 2)"
+
+    case_begin "the same rows as JSON lines give the same model, and the same command changes nothing"
+    expect_exit 0 "${tune[@]}" "${long[@]}" --train train.jsonl --dev dev.jsonl --label Label --text Text \
+        --out lines
+    cmp one/checkpoints/*/model.safetensors lines/checkpoints/*/model.safetensors || complain "another model"
+    cmp one/scores.json lines/scores.json || complain "other scores"
+    cp -r one before
+    expect_exit 0 "${tune[@]}" "${long[@]}" --train train.csv --dev dev.csv --out one
+    diff -r -x events.\* one before >/dev/null || complain "the run has changed"
+
+    case_begin "eval gives the scores of the run, also of an export"
+    expect_exit 0 "$dstrain" eval one --threads 1 --json
+    expect_equal "scores" "$(json "$scratch/stdout" 'o["confusion"], o["f1_macro"]')" \
+        "$(json one/scores.json 'o["confusion"], o["f1_macro"]')"
+    expect_exit 0 "$dstrain" eval exported --dev dev.csv --seq 32 --threads 1 --json
+    expect_equal "scores" "$(json "$scratch/stdout" 'o["confusion"]')" "$(json one/scores.json 'o["confusion"]')"
+    expect_exit 0 "$dstrain" verify one --replay --threads 1
+}
+
+stops() {
+    case_begin "a stopped run ends with the same bytes"
+    expect_exit 75 "${tune[@]}" "${long[@]}" --train train.csv --dev dev.csv --out stopped --stop-after 100
+    expect_exit 0 "${tune[@]}" "${long[@]}" --train train.csv --dev dev.csv --out stopped
+    cmp one/checkpoints/*/model.safetensors stopped/checkpoints/step-*750/model.safetensors || complain "another model"
+    cmp one/scores.json stopped/scores.json || complain "other scores"
+}
+
+varies() {
+    local short=(--steps 3 --train train.csv)
+    case_begin "without --dev a tenth is held out, and several seeds have a spread"
+    expect_exit 0 "${tune[@]}" "${short[@]}" --seeds 2 --out seeds
+    expect_words "every tenth text" "accuracy" "of 2 runs"
+    expect_equal "seeds" "$(json seeds/scores.json 'o["seeds"], o["accuracy"] == o["spread"]["accuracy"]["mean"]')" \
+        "([42, 43], True)"
+
+    case_begin "numbers"
+    expect_exit 0 "${tune[@]}" "${short[@]}" --dev dev.csv --label Words --kind regression --out numbers
+    expect_equal "keys" "$(json numbers/scores.json '[k for k in ("pearson", "spearman", "rmse") if k in o]')" \
+        "['pearson', 'spearman', 'rmse']"
+    expect_exit 0 "$dstrain" export numbers --out of-numbers
+    expect_equal "the export's" "$(json of-numbers/config.json 'o["problem_type"]')" regression
+    expect_exit 0 "$dstrain" eval numbers --threads 1
+
+    case_begin "what is odd in the data is said"
+    expect_exit 0 "${tune[@]}" "${short[@]}" --dev train.csv --out same
+    expect_words "150 of 150 texts of train.csv are in the training too"
+    printf 'Text;Label\nthe hill over;new\n;Lob\n' >odd.csv
+    expect_exit 0 "${tune[@]}" "${short[@]}" --dev odd.csv --out odd
+    expect_words '1 row of dev have labels that are not in training, such as "new"' "1 row no text"
+    expect_equal "left out" "$(json odd/scores.json 'o["left_out"], o["dev"]')" "(1, 1)"
+}
+
+refuses() {
+    local in=("$dstrain" classify --init pre --seq 32 --threads 1 --out x)
+    case_begin "mistakes are found before anything is written"
+    expect_exit 2 "${in[@]}"
+    expect_words "--train FILE is missing"
+    expect_exit 2 "${in[@]}" --train train.csv --text Txt
+    expect_words 'has no column "Txt" (--text)' 'did you mean "Text"?' "Nr, Text, Label, Words"
+    expect_exit 2 "${in[@]}" --train train.csv --kind multi
+    expect_words "not built yet"
+    expect_exit 3 "${in[@]}" --train free.csv
+    expect_words "has 9" "labels, of which" "occur once"
+    expect_exit 3 "${in[@]}" --train one.csv --dev one.csv
+    expect_words 'has one label only, "good"'
+    expect_exit 3 "${in[@]}" --train broken.csv
+    expect_words "line 21: the quotation mark" "not closed"
+    expect_exit 3 "${in[@]}" --train train.csv --kind regression
+    expect_words "line 2, column Label: the label" "is no number"
+    printf 'a,b,c\n1,2,3\n' >plain.csv
+    expect_exit 2 "${in[@]}" --train plain.csv
+    expect_words "does not say which column has the text: a, b, c" "--text COLUMN"
+    [ ! -e x ] || complain "x was made"
+}
+
+learns
+stops
+varies
+refuses
+flow_end

@@ -1,0 +1,65 @@
+/* Scores of predictions: the numbers are those of scikit-learn 1.9 (and scipy) for the same lists. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "trainer/tune/class_scores.h"
+
+static const char *const names[] = {"a", "b", "c", "d", "never"};
+
+static void expect_number(const json_t *scores, const char *key, double expected)
+{
+    const double value = json_number_value(json_object_get(scores, key));
+    if (!(fabs(value - expected) <= 1e-12))
+        fail_msg("%s is %.17g, not %.17g", key, value, expected);
+}
+
+static void classes_are_scored(void **state)
+{
+    static const uint32_t truth[] = {0, 0, 1, 1, 1, 2, 2, 0, 1, 0, 2, 2, 1, 0};
+    static const uint32_t found[] = {0, 1, 1, 1, 0, 3, 0, 0, 1, 0, 1, 0, 1, 3};
+    const struct label_set set = {"table", NULL, 5, names, NULL};
+    json_t *scores = class_scores(&set, found, truth, 14);
+    (void)state;
+    expect_number(scores, "accuracy", 0.5);
+    expect_number(scores, "f1_macro", 0.3181818181818182);
+    expect_number(scores, "f1_micro", 0.5);
+    expect_number(scores, "f1_weighted", 0.45454545454545453);
+    const json_t *each = json_object_get(scores, "per_class"), *b = json_object_get(each, "b");
+    expect_number(b, "precision", 0.66666666666666667);
+    expect_number(b, "recall", 0.8);
+    expect_number(b, "f1", 0.72727272727272727);
+    expect_number(b, "support", 5);
+    expect_number(json_object_get(each, "c"), "f1", 0);
+    expect_number(json_object_get(each, "never"), "precision", 0);
+    const json_t *row = json_array_get(json_object_get(scores, "confusion"), 2);
+    assert_int_equal(json_integer_value(json_array_get(row, 0)), 2);
+    assert_int_equal(json_integer_value(json_array_get(row, 2)), 0);
+    assert_int_equal(json_integer_value(json_array_get(row, 3)), 1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(scores, "labels"), 3)), "d");
+    json_decref(scores);
+}
+
+static void numbers_are_scored(void **state)
+{
+    static const double found[] = {1.5, 2, 3.25, 0, 4, 2, 2}, truth[] = {1, 2.5, 3, 0.5, 3.75, 2.5, 1};
+    json_t *scores = class_number_scores(found, truth, 7);
+    (void)state;
+    expect_number(scores, "pearson", 0.8883987191984273);
+    expect_number(scores, "spearman", 0.9435641951204964);
+    expect_number(scores, "rmse", 0.5509731650193397);
+    json_decref(scores);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_are_scored),
+        cmocka_unit_test(numbers_are_scored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

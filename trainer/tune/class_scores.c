@@ -1,0 +1,134 @@
+#include "trainer/tune/class_scores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/tune/scores.h"
+#include "trainer/tune/tune_kinds.h"
+
+#define CLASSES_SHOWN 20
+
+/* ---- classes ---- */
+
+static double ratio(double part, double all)
+{
+    return all > 0 ? part / all : 0;
+}
+
+/* Counts of one class. */
+struct class_counts {
+    double right, found, truth;
+};
+
+static json_t *class_json(const struct class_counts *c)
+{
+    return json_pack("{s:f, s:f, s:f, s:I}", "precision", ratio(c->right, c->found), "recall",
+                     ratio(c->right, c->truth), "f1", ratio(2 * c->right, c->found + c->truth), "support",
+                     (json_int_t)c->truth);
+}
+
+static json_t *confusion_json(const uint32_t *found, const uint32_t *truth, size_t count, uint32_t labels)
+{
+    uint64_t *cells = mem_clear((size_t)labels * labels, sizeof *cells);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++)
+        cells[(size_t)truth[i] * labels + found[i]]++;
+    for (uint32_t i = 0; i < labels; i++) {
+        json_t *row = json_array();
+        for (uint32_t k = 0; k < labels; k++)
+            json_array_append_new(row, json_integer((json_int_t)cells[(size_t)i * labels + k]));
+        json_array_append_new(rows, row);
+    }
+    mem_free(cells);
+    return rows;
+}
+
+static void add_means(const struct class_counts *classes, uint32_t labels, size_t count, json_t *scores)
+{
+    double right = 0, sum = 0, weighted = 0, there = 0;
+    for (uint32_t i = 0; i < labels; i++) {
+        const double f1 = ratio(2 * classes[i].right, classes[i].found + classes[i].truth);
+        right += classes[i].right;
+        sum += f1;
+        weighted += f1 * classes[i].truth;
+        there += classes[i].found + classes[i].truth > 0;
+    }
+    const double all = (double)count;
+    json_t *means = json_pack("{s:f, s:f, s:f, s:f}", "accuracy", ratio(right, all), "f1_macro", ratio(sum, there),
+                              "f1_micro", ratio(right, all), "f1_weighted", ratio(weighted, all));
+    json_object_update(scores, means);
+    json_decref(means);
+}
+
+json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count)
+{
+    struct class_counts *classes = mem_clear(set->count, sizeof *classes);
+    json_t *scores = json_object(), *each = json_object(), *names = json_array();
+    for (size_t i = 0; i < count; i++) {
+        classes[truth[i]].truth++;
+        classes[found[i]].found++;
+        classes[truth[i]].right += found[i] == truth[i];
+    }
+    add_means(classes, set->count, count, scores);
+    for (uint32_t i = 0; i < set->count; i++) {
+        json_object_set_new(each, set->names[i], class_json(&classes[i]));
+        json_array_append_new(names, json_string(set->names[i]));
+    }
+    json_object_set_new(scores, "per_class", each);
+    json_object_set_new(scores, "labels", names);
+    json_object_set_new(scores, "confusion", confusion_json(found, truth, count, set->count));
+    mem_free(classes);
+    return scores;
+}
+
+/* ---- numbers ---- */
+
+json_t *class_number_scores(const double *found, const double *truth, size_t count)
+{
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        squares += (found[i] - truth[i]) * (found[i] - truth[i]);
+    return json_pack("{s:f, s:f, s:f}", "pearson", score_pearson(found, truth, count).value, "spearman",
+                     score_spearman(found, truth, count).value, "rmse", sqrt(ratio(squares, (double)count)));
+}
+
+const char *const *class_score_keys(bool numbers)
+{
+    static const char *const of_classes[] = {"accuracy", "f1_macro", "f1_micro", "f1_weighted", NULL};
+    static const char *const of_numbers[] = {"pearson", "spearman", "rmse", NULL};
+    return numbers ? of_numbers : of_classes;
+}
+
+/* ---- lines ---- */
+
+static void say_classes(console_line line, const json_t *scores)
+{
+    const char *name;
+    json_t *class;
+    const json_t *each = json_object_get(scores, "per_class");
+    if (json_object_size(each) > CLASSES_SHOWN)
+        return;
+    json_object_foreach((json_t *)each, name, class) line(
+        "           precision %.3f, recall %.3f, F1 %.3f of %" JSON_INTEGER_FORMAT "   %s",
+        json_number_value(json_object_get(class, "precision")), json_number_value(json_object_get(class, "recall")),
+        json_number_value(json_object_get(class, "f1")), json_integer_value(json_object_get(class, "support")), name);
+}
+
+void class_say_scores(console_line line, const json_t *scores)
+{
+    struct buf text = {0};
+    char rows[56];
+    const json_t *commonest = json_object_get(scores, SCORES_COMMONEST);
+    for (const char *const *key = class_score_keys(json_object_get(scores, "rmse") != NULL); *key; key++) {
+        buf_addf(&text, "%s%s %.4f", text.size > 0 ? ", " : "", *key, json_number_value(json_object_get(scores, *key)));
+        if (json_object_get(commonest, *key))
+            buf_addf(&text, " (%.4f)", json_number_value(json_object_get(commonest, *key)));
+    }
+    line("scores     %s   %s%s", buf_text(&text),
+         format_counted((uint64_t)json_integer_value(json_object_get(scores, "dev")), "row", rows),
+         commonest ? "; in brackets: always the commonest label" : "");
+    say_classes(line, scores);
+    buf_release(&text);
+}

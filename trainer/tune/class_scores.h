@@ -1,0 +1,29 @@
+/* How well predicted labels agree with the true ones, by the definitions of scikit-learn
+ * (precision_recall_fscore_support with zero_division 0):
+ *
+ *     precision = tp / predicted, recall = tp / true, F1 = 2 tp / (predicted + true), each 0 where it is undefined
+ *     macro: the mean over the labels that occur in truth or prediction; weighted: by the true ones
+ *     micro: of all labels together, which for one label per row is the accuracy
+ *
+ * and of numbers: Pearson's and Spearman's correlations (scores.h) and the root of the mean squared error. */
+#ifndef TRAINER_TUNE_CLASS_SCORES_H
+#define TRAINER_TUNE_CLASS_SCORES_H
+
+#include "trainer/run/console.h"
+#include "trainer/tune/labels.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* {"accuracy", "f1_macro", "f1_micro", "f1_weighted", "per_class": {name: {"precision", "recall", "f1", "support"}},
+ * "labels", "confusion" (rows: truth)} of predictions [count]. */
+json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count);
+/* {"pearson", "spearman", "rmse"} */
+json_t *class_number_scores(const double *found, const double *truth, size_t count);
+/* The keys of single numbers among the scores, closed by NULL. */
+const char *const *class_score_keys(bool numbers);
+/* Prints "scores     accuracy 0.9120 (0.4300), …" and, of at most 20 classes, a line each. */
+void class_say_scores(console_line line, const json_t *scores);
+
+#endif

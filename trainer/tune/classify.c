@@ -1,0 +1,432 @@
+/* One fine-tuning on a user's table: what train_run trains on (setup.h). It leaves scores.json in the run's directory:
+ * class_scores.h, and how they came about. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/tune/class_scores.h"
+#include "trainer/tune/labelled.h"
+#include "trainer/tune/predict.h"
+#include "trainer/tune/tune_kinds.h"
+
+#define RARE 5 /* rows of a class */
+
+struct classify {
+    const struct settings *settings;
+    bool answers; /* nothing is trained on */
+    struct text text;
+    bool numbers;
+    const char **names;             /* [labels], in bytewise order; NULL: numbers */
+    char (*texts)[LABEL_NAME_SIZE]; /* theirs */
+    uint32_t *rank;                 /* [labels] place in names of each column of the logits */
+    uint32_t labels;                /* 1: a number */
+    struct labelled train, dev;
+    struct class_sources sources;
+};
+
+static struct label_set label_set_of(const struct classify *c)
+{
+    return (struct label_set){"the table", NULL, c->labels, c->names, NULL};
+}
+
+/* ---- labels ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Takes the names of the columns of the logits. */
+static void take_names(struct classify *c, const char *const *names, size_t count)
+{
+    c->labels = (uint32_t)count;
+    c->texts = mem_clear(count, sizeof *c->texts);
+    c->names = mem_array(count, sizeof *c->names);
+    c->rank = mem_array(count, sizeof *c->rank);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(c->texts[i], LABEL_NAME_SIZE, "%s", names[i]);
+        c->names[i] = c->texts[i];
+    }
+    qsort(c->names, count, sizeof *c->names, by_text);
+    for (size_t i = 0; i < count; i++)
+        c->rank[(size_t)(c->names[i] - c->texts[0]) / LABEL_NAME_SIZE] = (uint32_t)i;
+}
+
+static void say_rare(const char *const *names, const uint64_t *counts, size_t count)
+{
+    size_t rare = 0, first = 0;
+    for (size_t i = 0; i < count; i++)
+        if (counts[i] < RARE && rare++ == 0)
+            first = i;
+    if (rare > 0)
+        log_warn("%zu of %zu classes have fewer than %d rows to train on: %.60s has %" PRIu64, rare, count, RARE,
+                 names[first], counts[first]);
+}
+
+/* Whether these are labels that can be learned. */
+static int check_names(const struct classify *c, const char *const *names, const uint64_t *counts, size_t count,
+                       struct error *err)
+{
+    const char *path = c->settings->train;
+    size_t once = 0;
+    for (size_t i = 0; i < count; i++)
+        once += counts[i] == 1;
+    if (count == 1)
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                       "has one label only, \"%.60s\": there is nothing to learn", names[0]);
+    if (count > 2 && 2 * once > count) {
+        fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                "has %zu labels, of which %zu occur once: they are texts or numbers, not classes", count, once);
+        return hint(err, "--label names another column; --kind regression learns numbers");
+    }
+    if (count > LABELS_MAX)
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has %zu labels; the most is %d", count, LABELS_MAX);
+    return 0;
+}
+
+static int find_names(struct classify *c, struct error *err)
+{
+    const char **names;
+    uint64_t *counts;
+    const size_t count = labelled_names(&c->train, &names, &counts);
+    const int result = check_names(c, names, counts, count, err);
+    if (result == 0) {
+        say_rare(names, counts, count);
+        take_names(c, names, count);
+    }
+    mem_free(names);
+    mem_free(counts);
+    return result;
+}
+
+/* The labels of a model that is scored. */
+static void names_of_model(struct classify *c, const struct model_config *config)
+{
+    char(*texts)[LABEL_NAME_SIZE] = mem_clear((size_t)config->labels, sizeof *texts);
+    const char **names = mem_array((size_t)config->labels, sizeof *names);
+    for (int32_t i = 0; i < config->labels; i++) {
+        snprintf(texts[i], LABEL_NAME_SIZE, "LABEL_%" PRId32, i);
+        names[i] = config->label_names[i][0] ? config->label_names[i] : texts[i];
+    }
+    take_names(c, names, (size_t)config->labels);
+    mem_free(names);
+    mem_free(texts);
+}
+
+/* ---- what is trained on ---- */
+
+static int read_table(const struct classify *c, const char *path, struct labelled *rows, struct labelled *held,
+                      struct error *err)
+{
+    const struct settings *s = c->settings;
+    const struct labelled_options options = {
+        .path = path,
+        .columns = {s->text, s->text2, s->label},
+        .numbers = c->numbers,
+        .quiet = c->train.samples.count > 0, /* said of the first table */
+        .text = &c->text,
+        .length = (uint32_t)s->seq,
+    };
+    return labelled_read(&options, rows, held, err);
+}
+
+static void say_dev(const struct classify *c)
+{
+    const char *dev = c->settings->dev ? c->settings->dev : "the held-out rows";
+    char rows[56];
+    const uint64_t shared = labelled_shared(&c->dev, &c->train);
+    if (c->dev.unknown > 0)
+        log_warn("%s have labels that are not in training, such as \"%.60s\": left out of the scores",
+                 format_counted(c->dev.unknown, "row of dev", rows), c->dev.first);
+    if (shared > 0)
+        log_warn("%" PRIu64 " of %zu texts of %s are in the training too: the scores are too good", shared,
+                 c->dev.samples.count, dev);
+    if (c->train.empty + c->dev.empty > 0)
+        log_warn("%s no text", format_counted(c->train.empty + c->dev.empty, "row", rows));
+}
+
+static void say_data(const struct classify *c)
+{
+    struct buf names = {0};
+    for (uint32_t i = 0; i < c->labels && i < 8 && !c->numbers; i++)
+        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->names[i]);
+    if (c->numbers)
+        buf_add_text(&names, "numbers");
+    log_say("labels     %s%s   %zu rows to train on, %zu to score%s", buf_text(&names),
+            !c->numbers && c->labels > 8 ? ", …" : "", c->train.samples.count, c->dev.samples.count,
+            c->settings->dev ? "" : " (every tenth text, by its hash)");
+    buf_release(&names);
+}
+
+static int read_tables(struct classify *c, const struct model_config *config, struct error *err)
+{
+    const struct settings *s = c->settings;
+    if (c->answers) {
+        c->numbers = config->labels == 1;
+        TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        if (!c->numbers)
+            names_of_model(c, config);
+    } else {
+        TRY(read_table(c, s->train, &c->train, s->dev ? NULL : &c->dev, err));
+        if (s->dev)
+            TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        if (!c->numbers)
+            TRY(find_names(c, err));
+    }
+    if (c->numbers) {
+        c->labels = 1;
+        return 0;
+    }
+    labelled_resolve(&c->train, c->names, c->labels);
+    labelled_resolve(&c->dev, c->names, c->labels);
+    return 0;
+}
+
+/* What stands for the data in the recipe: what is trained on, where there is such. */
+static const struct samples *samples_of(const struct classify *c)
+{
+    return c->answers ? &c->dev.samples : &c->train.samples;
+}
+
+static uint64_t hash_of(const struct classify *c)
+{
+    const uint64_t names = c->numbers ? 0 : hash64(c->texts, c->labels * sizeof *c->texts);
+    return samples_hash(samples_of(c)) ^ names;
+}
+
+static int classify_open(void *context, const struct settings *settings, const struct origin *origin,
+                         struct model_config *config, struct material *material, struct error *err)
+{
+    struct classify *c = context;
+    TRY(class_open(settings, origin, config, &c->text, err));
+    TRY(read_tables(c, config, err));
+    if (c->train.pairs || c->dev.pairs)
+        TRY(class_check_pairs(config, err));
+    if (c->dev.samples.count == 0)
+        return fail_at(err, ERR_INPUT, settings->dev ? settings->dev : settings->train, ERROR_NO_OFFSET,
+                       "has no row to score");
+    say_dev(c);
+    if (!c->answers)
+        say_data(c);
+    *material = (struct material){
+        .hash = hash_of(c),
+        .seq = (uint32_t)settings->seq,
+        .samples = samples_of(c)->count,
+    };
+    snprintf(material->task, sizeof material->task, "classify");
+    if (c->answers) {
+        config->task_heads = 1u << HEAD_CLASS;
+        return 0;
+    }
+    const struct label_set set = label_set_of(c);
+    return class_head(&set, "classify", origin, config, &material->head, err);
+}
+
+static const struct text *classify_text(void *context)
+{
+    return &((struct classify *)context)->text;
+}
+
+static void classify_release(void *context)
+{
+    struct classify *c = context;
+    text_close(&c->text);
+    labelled_release(&c->train);
+    labelled_release(&c->dev);
+    mem_free(c->names);
+    mem_free(c->texts);
+    mem_free(c->rank);
+    mem_free(c);
+}
+
+/* ---- what is made of the model ---- */
+
+/* Keys of single numbers of the scores of always predicting the commonest label. */
+static json_t *commonest_scores(const struct label_set *set, const uint32_t *truth, size_t count)
+{
+    uint32_t *always = mem_array(count, sizeof *always), most = 0;
+    size_t *counts = mem_clear(set->count, sizeof *counts);
+    json_t *commonest = json_object();
+    for (size_t i = 0; i < count; i++)
+        counts[truth[i]]++;
+    for (uint32_t i = 1; i < set->count; i++)
+        most = counts[i] > counts[most] ? i : most;
+    for (size_t i = 0; i < count; i++)
+        always[i] = most;
+    json_t *scores = class_scores(set, always, truth, count);
+    for (const char *const *key = class_score_keys(false); *key; key++)
+        json_object_set(commonest, *key, json_object_get(scores, *key));
+    json_decref(scores);
+    mem_free(counts);
+    mem_free(always);
+    return commonest;
+}
+
+static json_t *score_classes(const struct classify *c, const float *logits)
+{
+    const struct label_set set = label_set_of(c);
+    const size_t count = c->dev.samples.count;
+    uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
+    for (size_t i = 0; i < count; i++) {
+        found[i] = c->rank[class_of(logits + i * c->labels, c->labels)];
+        truth[i] = c->dev.samples.items[i].label;
+    }
+    json_t *scores = class_scores(&set, found, truth, count);
+    json_object_set_new(scores, SCORES_COMMONEST, commonest_scores(&set, truth, count));
+    mem_free(found);
+    return scores;
+}
+
+static json_t *score_numbers(const struct classify *c, const float *logits)
+{
+    const size_t count = c->dev.samples.count;
+    double *found = mem_array(2 * count, sizeof *found), *truth = found + count;
+    for (size_t i = 0; i < count; i++) {
+        float label;
+        memcpy(&label, &c->dev.samples.items[i].label, sizeof label);
+        found[i] = (double)logits[i];
+        truth[i] = (double)label;
+    }
+    json_t *scores = class_number_scores(found, truth, count);
+    mem_free(found);
+    return scores;
+}
+
+/* {"task", "dev", "left_out"}, and the scores. */
+static json_t *scores_json(const struct classify *c, const float *logits)
+{
+    json_t *json = json_pack("{s:s, s:I, s:I}", "task", "classify", "dev", (json_int_t)c->dev.samples.count, "left_out",
+                             (json_int_t)c->dev.unknown);
+    json_t *scores = c->numbers ? score_numbers(c, logits) : score_classes(c, logits);
+    json_object_update(json, scores);
+    json_decref(scores);
+    return json;
+}
+
+static int predict_dev(const struct classify *c, const struct evaluation_work *work, float **logits, struct error *err)
+{
+    *logits = mem_array(c->dev.samples.count * c->labels, sizeof **logits);
+    return predict(work, &c->dev.samples, *logits, NULL, err);
+}
+
+static int classify_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
+{
+    const struct classify *c = context;
+    float *logits;
+    const int result = predict_dev(c, work, &logits, err);
+    *scores = result == 0 ? scores_json(c, logits) : NULL;
+    mem_free(logits);
+    return result;
+}
+
+static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+{
+    const struct classify *c = work->task->context;
+    float *logits;
+    int result = predict_dev(c, work, &logits, err);
+    if (result == 0) {
+        char *path = path_join(directory, SCORES_NAME);
+        json_t *json = scores_json(c, logits);
+        json_object_set_new(json, "seed", json_integer((json_int_t)c->settings->seed));
+        json_object_set_new(json, "train", json_integer((json_int_t)c->train.samples.count));
+        result = json_file_write(path, json, err);
+        json_decref(json);
+        mem_free(path);
+    }
+    mem_free(logits);
+    return result;
+}
+
+static struct task classify_task_of(void *context, const struct recipe *recipe)
+{
+    struct classify *c = context;
+    c->sources = (struct class_sources){.train = samples_of(c), .valid = &c->dev.samples};
+    return class_task(&c->sources, recipe->seq, recipe, finish, c);
+}
+
+/* ---- the row ---- */
+
+static const char *find(const char *name)
+{
+    return strcmp(name, "classify") == 0 ? "classify" : NULL;
+}
+
+static size_t fits(const json_t *config, const char *data, const char **names)
+{
+    const char *task = json_string_value(json_object_get(config, "finetuning_task"));
+    (void)data;
+    names[0] = "classify";
+    return task && strcmp(task, names[0]) == 0;
+}
+
+static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
+{
+    size_t count = 0;
+    (void)task;
+    for (const char *const *key = class_score_keys(json_object_get(values, "rmse") != NULL); *key; key++)
+        snprintf(out[count++], TUNE_KEY_SIZE, "%s", *key);
+    return count;
+}
+
+static bool trains(const struct settings *settings)
+{
+    return settings->train;
+}
+
+static bool scores(const struct settings *settings)
+{
+    (void)settings;
+    return true;
+}
+
+static void *make(const char *task, const struct settings *settings, enum tune_use use)
+{
+    struct classify *c = mem_clear(1, sizeof *c);
+    (void)task;
+    c->settings = settings;
+    c->answers = use == TUNE_SCORE;
+    c->numbers = settings->kind == CLASSIFY_NUMBERS;
+    return c;
+}
+
+static void say_scores(console_line line, const char *task, const json_t *values)
+{
+    (void)task;
+    class_say_scores(line, values);
+}
+
+static char *command(const char *task, const char *model)
+{
+    (void)task;
+    return command_text("dstrain classify --init %s --train FILE --dev FILE --out DIR", model);
+}
+
+const struct tune_kind tune_classify = {
+    .verb = "classify",
+    .tasks = "classify",
+    .head = HEAD_CLASS,
+    .seq = GLUE_SEQ,
+    .batch = GLUE_BATCH,
+    .data = "dev",
+    .data_is = "table of texts and labels",
+    .data_hint = "--dev FILE is a table like the one that the model was trained on",
+    .options = (const char *const[]){"text", "text2", "label", NULL},
+    .tuning = {.open = classify_open, .text = classify_text, .task = classify_task_of},
+    .find = find,
+    .fits = fits,
+    .trains = trains,
+    .scores = scores,
+    .keys = keys,
+    .make = make,
+    .evaluate = classify_evaluate,
+    .release = classify_release,
+    .say_scores = say_scores,
+    .command = command,
+};
