@@ -168,22 +168,44 @@ void buf_addf(struct buf *buf, const char *format, ...)
     buf->size += (size_t)size;
 }
 
+static bool is_json_escaped(unsigned char byte)
+{
+    return byte < 0x20 || byte == '"' || byte == '\\';
+}
+
+/* The bytes of text from `at` on up to the first one that is escaped. */
+static size_t json_plain(struct str text, size_t at)
+{
+    enum { BLOCK = 32 };
+    size_t end = at;
+    for (bool any = false; text.size - end >= BLOCK; end += BLOCK) { /* the compiler makes vectors of it */
+        for (size_t i = 0; i < BLOCK; i++)
+            any |= is_json_escaped((unsigned char)text.data[end + i]);
+        if (any)
+            break;
+    }
+    while (end < text.size && !is_json_escaped((unsigned char)text.data[end]))
+        end++;
+    return end - at;
+}
+
 void buf_add_json(struct buf *buf, struct str text)
 {
-    size_t done = 0;
+    static const char shorts[256] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'};
     buf_add_byte(buf, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        const unsigned char byte = (unsigned char)text.data[i];
-        if (byte >= 0x20 && byte != '"' && byte != '\\')
-            continue;
-        buf_add(buf, text.data + done, i - done);
-        if (byte < 0x20)
-            buf_addf(buf, "\\u%04x", byte);
+    for (size_t at = 0; at < text.size; at++) {
+        const size_t plain = json_plain(text, at);
+        buf_add(buf, text.data + at, plain);
+        at += plain;
+        if (at == text.size)
+            break;
+        const unsigned char byte = (unsigned char)text.data[at];
+        if (shorts[byte])
+            buf_add(buf, (const char[]){'\\', shorts[byte]}, 2);
         else
-            buf_addf(buf, "\\%c", byte);
-        done = i + 1;
+            buf_addf(buf, "\\u%04X", byte);
     }
-    buf_add(buf, text.data + done, text.size - done);
     buf_add_byte(buf, '"');
 }
 

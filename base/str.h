@@ -75,7 +75,7 @@ static inline void buf_add_byte(struct buf *buf, char byte)
         buf_reserve(buf, 1);
     buf->data[buf->size++] = byte;
 }
-void buf_add_json(struct buf *buf, struct str text); /* text, well-formed UTF-8, as a JSON string (RFC 8259) */
+void buf_add_json(struct buf *buf, struct str text); /* text, well-formed UTF-8, as jansson writes a string */
 const char *buf_text(struct buf *buf);               /* with a NUL after it that size does not count */
 static inline struct str buf_str(const struct buf *buf)
 {

@@ -1,10 +1,12 @@
 #include "pipeline/verbs/extract_text.h"
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
-#include "base/output.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -43,10 +45,12 @@ static void add_url(const struct siteinfo *siteinfo, struct str title, struct bu
     }
 }
 
-static void set_text(json_t *object, const char *key, struct str text)
+static void add_member(struct buf *out, const char *key, struct str text)
 {
-    if (text.size > 0)
-        json_object_set_new(object, key, json_stringn(text.data, text.size));
+    if (text.size == 0)
+        return;
+    buf_addf(out, ",\"%s\":", key);
+    buf_add_json(out, text);
 }
 
 /* The last part of a path: where the file stands is of no use to whoever reads the text. */
@@ -56,28 +60,29 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static void add_source(struct buf *out, struct str name)
+{
+    char safe[NAME_MAX + 1];
+    add_member(out, "source", utf8_valid(name) ? name : str_of(log_safe(name.data, safe, sizeof safe)));
+}
+
 static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
 {
     struct buf url = {0};
-    json_t *object =
-        json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
-                  article->title.data, article->title.size, "text", article->text.data, article->text.size);
     add_url(inputs->articles[file].siteinfo, article->title, &url);
-    set_text(object, "source_id", article->source_id);
-    set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
-    set_text(object, "timestamp", article->timestamp);
-    set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
+    buf_addf(out, "{\"id\":%" PRIu64 ",\"revid\":%" PRIu64 ",\"title\":", article->id, article->revision_id);
+    buf_add_json(out, article->title);
+    buf_add_text(out, ",\"text\":");
+    buf_add_json(out, article->text);
+    add_member(out, "source_id", article->source_id);
+    add_member(out, "url", article->url.size > 0 ? article->url : buf_str(&url));
+    add_member(out, "timestamp", article->timestamp);
+    add_member(out, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
     if (article->source.size > 0) /* where the text came from at first */
-        set_text(object, "source", article->source);
+        add_member(out, "source", article->source);
     else
-        json_object_set_new(object, "source", json_name(base_name(inputs_name(inputs, file))));
-    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (line) {
-        buf_add_text(out, line);
-        buf_add_byte(out, '\n');
-    }
-    free(line);
-    json_decref(object);
+        add_source(out, str_of(base_name(inputs_name(inputs, file))));
+    buf_add_text(out, "}\n");
     buf_release(&url);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <jansson.h>
 #include <math.h>
 
 static void views_compare_and_search(void **state)
@@ -81,11 +82,32 @@ static void json_strings_escape_what_they_must(void **state)
     (void)state;
     struct buf buf = {0};
     buf_add_json(&buf, STR("a\"b\\c/\n\x1f\x7f\xc3\xa9"));
-    assert_true(str_equal(buf_str(&buf), STR("\"a\\\"b\\\\c/\\u000a\\u001f\x7f\xc3\xa9\"")));
+    assert_true(str_equal(buf_str(&buf), STR("\"a\\\"b\\\\c/\\n\\u001F\x7f\xc3\xa9\"")));
     buf_reset(&buf);
     buf_add_json(&buf, STR(""));
     assert_true(str_equal(buf_str(&buf), STR("\"\"")));
     buf_release(&buf);
+}
+
+/* jansson is the reference: each byte at each place of a block, and none. */
+static void json_strings_are_those_of_jansson(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < 100; at += 3)
+        for (unsigned char byte = 1; byte < 0x80; byte++) {
+            char text[100];
+            struct buf buf = {0};
+            memset(text, 'x', sizeof text);
+            text[at] = (char)byte;
+            text[sizeof text - 1] = text[at / 2] = '\n';
+            buf_add_json(&buf, (struct str){text, sizeof text});
+            json_t *string = json_stringn(text, sizeof text);
+            char *expected = json_dumps(string, JSON_ENCODE_ANY);
+            assert_string_equal(buf_text(&buf), expected);
+            free(expected);
+            json_decref(string);
+            buf_release(&buf);
+        }
 }
 
 static void reserve_too_much(void *argument)
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(distance_is_levenshteins),
         cmocka_unit_test(buffers_grow),
         cmocka_unit_test(json_strings_escape_what_they_must),
+        cmocka_unit_test(json_strings_are_those_of_jansson),
         cmocka_unit_test(a_buffer_that_overflows_ends_the_program),
         cmocka_unit_test(figures_have_three_digits),
         cmocka_unit_test(counts_have_commas),
