@@ -2,6 +2,8 @@
  * in prose they are at least a tenth of all words, and no other language reaches half as many. */
 #include "pipeline/text/words/guess.h"
 
+#include "base/mem.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <utf8proc.h>
@@ -27,7 +29,32 @@ static const struct {
 struct counting {
     uint64_t letters[SCRIPTS], words;
     uint32_t hits[CANDIDATES_MAX]; /* of the candidates */
+    struct name_table common;      /* their words, whose numbers are the bits of: */
+    uint64_t *candidates;          /* those that have the word */
 };
+
+static void open_counting(struct counting *counting)
+{
+    size_t words = 0;
+    assert(common_words_count <= CANDIDATES_MAX);
+    for (size_t i = 0; i < common_words_count; i++)
+        words += common_words[i].words.count;
+    *counting = (struct counting){.candidates = mem_clear(words, sizeof *counting->candidates)};
+    for (size_t i = 0; i < common_words_count; i++)
+        for (size_t k = 0; k < common_words[i].words.count; k++) {
+            const struct str word = str_of(common_words[i].words.items[k]);
+            uint32_t number;
+            if (!name_table_find(&counting->common, word, &number))
+                name_table_add(&counting->common, word, number = (uint32_t)counting->common.count);
+            counting->candidates[number] |= UINT64_C(1) << i;
+        }
+}
+
+static void close_counting(struct counting *counting)
+{
+    name_table_release(&counting->common);
+    mem_free(counting->candidates);
+}
 
 static enum script script_of(uint32_t code_point)
 {
@@ -39,13 +66,12 @@ static enum script script_of(uint32_t code_point)
 
 static void count_word(struct counting *counting, struct str word)
 {
+    uint32_t number;
     counting->words++;
-    for (size_t i = 0; i < common_words_count; i++)
-        for (size_t k = 0; k < common_words[i].words.count; k++)
-            if (str_equal(word, str_of(common_words[i].words.items[k]))) {
-                counting->hits[i]++;
-                break;
-            }
+    if (!name_table_find(&counting->common, word, &number))
+        return;
+    for (uint64_t left = counting->candidates[number]; left; left &= left - 1)
+        counting->hits[__builtin_ctzll(left)]++;
 }
 
 static bool is_letter(uint32_t code_point)
@@ -119,11 +145,12 @@ void language_guessed_codes(struct buf *out)
 
 const char *language_guess(struct str text)
 {
-    struct counting counting = {0};
-    assert(common_words_count <= CANDIDATES_MAX);
+    struct counting counting;
     if (text.size > GUESS_BYTES)
         text.size = GUESS_BYTES;
+    open_counting(&counting);
     count_text(&counting, text);
+    close_counting(&counting);
     const enum script script = main_script(counting.letters);
     if (by_script[script])
         return counting.letters[HAN] + counting.letters[KANA] + counting.letters[script] > 10 ? by_script[script]
