@@ -11,6 +11,7 @@
 #include "pipeline/text/templates/transclusion.h"
 #include "pipeline/text/words/links.h"
 #include "pipeline/text/xml/xml.h"
+#include "pipeline/text/xml/xml_scan.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,19 +30,23 @@ struct reader {
     struct buf text;
 };
 
-/* The result of a group: names and renderings, one after the other in `text`. */
 struct found {
-    uint64_t id; /* of the page */
     enum body_kind kind;
-    bool is_other; /* no template */
     size_t name_bytes, text_bytes;
 };
 
+struct piece {
+    size_t at, size;
+};
+
+/* The result of a group. */
 struct job {
     struct feed_job feed; /* first: see feed.h */
-    struct buf text;
+    struct buf text;      /* names and renderings of templates, one after the other */
     struct found *found;
     size_t count, capacity;
+    struct buf references; /* names of pages that are inserted, a line each; "": any */
+    struct buf others;     /* struct piece: the records of the group that are no templates */
     struct buf bytes, xml; /* a stream of the index */
     size_t stream;         /* its number */
     bool is_stream;        /* it is what the index says */
@@ -53,43 +58,53 @@ struct pass {
     struct dictionary *dictionary;
     struct progress progress;
     uint64_t pages;
-    uint64_t other_bytes;  /* of pages that are no templates */
-    _Atomic bool is_large; /* they are too many: none is inserted in others */
 
-    /* From there on only templates count, so that those streams of the dump are read that hold some. */
+    /* Pages that are no templates, as XML, until it is known which are inserted in others. */
+    struct buf others, places; /* of struct piece in `others` */
+    uint64_t other_bytes;
+    struct name_table inserted; /* their names; */
+    struct arena names;
+    bool inserts_any;      /* or a computed name, which may be any */
+    _Atomic bool is_large; /* they are too many: none is inserted */
+
+    /* Then only templates count, so that those streams of the dump are read that hold some. */
     struct stream_index index;
     struct file dump;
     bool has_index;
-    uint64_t seen_most; /* the largest of: */
-    struct buf seen;    /* uint64_t: the ids of the templates before */
     size_t next_stream; /* to be read */
 };
 
-static bool is_template(struct str record)
+/* What is between two tags in the head of a page; data NULL: nothing. */
+static struct str head_element(struct str record, struct str open, struct str close)
 {
     const struct str head = {record.data, record.size < HEAD_BYTES ? record.size : HEAD_BYTES};
-    return str_find(head, STR("<ns>10</ns>")) != SIZE_MAX;
+    const size_t at = str_find(head, open);
+    const struct str rest = at == SIZE_MAX ? STR("") : str_range(head.data + at + open.size, head.data + head.size);
+    const size_t size = str_find(rest, close);
+    return at == SIZE_MAX || size == SIZE_MAX ? (struct str){0} : (struct str){rest.data, size};
 }
 
-static void add(struct job *job, uint64_t id, struct str name, enum body_kind kind, bool is_other, struct str text)
+/* The namespace of a page; -1: none whose pages are read. */
+static int32_t head_namespace(struct str record)
 {
-    if (job->count == job->capacity) {
-        job->capacity = job->capacity ? job->capacity * 2 : 64;
-        job->found = mem_grow(job->found, job->capacity, sizeof job->found[0]);
+    const struct str number = head_element(record, STR("<ns>"), STR("</ns>"));
+    int32_t ns = 0;
+    for (size_t i = 0; i < number.size; i++) {
+        if (number.data[i] < '0' || number.data[i] > '9' || ns > 99999)
+            return -1;
+        ns = 10 * ns + (number.data[i] - '0');
     }
-    job->found[job->count++] = (struct found){id, kind, is_other, name.size, text.size};
-    buf_add_str(&job->text, name);
-    buf_add_str(&job->text, text);
+    return ns % 2 == 0 ? ns : -1;
 }
 
 /* Name of a page in the dictionary: a template's own, ":Title" of the main namespace, else with its namespace. */
-static struct str name_of(const struct page *page, char out[NAME_BYTES_MAX])
+static struct str name_of(int32_t ns, struct str title, char out[NAME_BYTES_MAX])
 {
-    const char *colon = memchr(page->title.data, ':', page->title.size);
-    if (page->ns == NAMESPACE_TEMPLATE)
-        return colon ? name_canonical(str_range(colon + 1, page->title.data + page->title.size), out) : STR("");
-    const struct str name = name_canonical(page->title, out);
-    if (page->ns != 0 || name.size == 0)
+    const char *colon = memchr(title.data, ':', title.size);
+    if (ns == NAMESPACE_TEMPLATE)
+        return colon ? name_canonical(str_range(colon + 1, title.data + title.size), out) : STR("");
+    const struct str name = name_canonical(title, out);
+    if (ns != 0 || name.size == 0)
         return name;
     if (name.size + 1 >= NAME_BYTES_MAX)
         return STR("");
@@ -98,62 +113,182 @@ static struct str name_of(const struct page *page, char out[NAME_BYTES_MAX])
     return (struct str){out, name.size + 1};
 }
 
-static void read_page(struct reader *reader, const struct article_options *options, struct str fragment,
-                      struct job *job)
+/* Parses a page of wikitext; its name, or "": it is none that is read. */
+static struct str parse_page(struct reader *reader, struct str record, struct page *page, char out[NAME_BYTES_MAX])
+{
+    arena_reset(&reader->arena);
+    buf_reset(&reader->text);
+    if (page_parse(reader->parser, record, &reader->arena, page) < 0 ||
+        (page->model.size > 0 && !str_equal(page->model, STR("wikitext"))))
+        return STR("");
+    return name_of(page->ns, page->title, out);
+}
+
+static void read_template(struct reader *reader, const struct language *language, struct str record, struct job *job)
 {
     struct page page;
     char canonical[NAME_BYTES_MAX];
-    arena_reset(&reader->arena);
-    buf_reset(&reader->text);
-    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0 || page.ns < 0 || page.ns % 2 != 0)
+    const struct str name = parse_page(reader, record, &page, canonical);
+    if (name.size == 0 || page.ns != NAMESPACE_TEMPLATE)
         return;
-    if (page.ns == NAMESPACE_TEMPLATE ? !is_template(fragment) : page.is_redirect)
-        return;
-    if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
-        return;
-    const struct str name = name_of(&page, canonical);
-    if (name.size == 0)
-        return;
-    enum body_kind kind = BODY_WIKITEXT;
-    if (page.ns == NAMESPACE_TEMPLATE)
-        kind = body_read(&reader->body, options->language, page.text, page.is_redirect, &reader->text);
-    else
-        transclusion_take(page.text, &reader->text);
-    add(job, page.id, name, kind, page.ns != NAMESPACE_TEMPLATE, buf_str(&reader->text));
+    const enum body_kind kind = body_read(&reader->body, language, page.text, page.is_redirect, &reader->text);
+    if (job->count == job->capacity) {
+        job->capacity = job->capacity ? job->capacity * 2 : 64;
+        job->found = mem_grow(job->found, job->capacity, sizeof job->found[0]);
+    }
+    job->found[job->count++] = (struct found){kind, name.size, reader->text.size};
+    buf_add_str(&job->text, name);
+    buf_add_str(&job->text, buf_str(&reader->text));
 }
 
-/* Adds the names of pages other than templates that a page inserts: {{:Page}}, {{User:Name/Page}}. A computed name can
- * be any. */
-static void read_references(struct reader *reader, struct str text, struct job *job)
+/* ------------------------------------------------------------------------------------------- pages in other pages */
+
+/* Adds the name of a page as name_of does, if the name of a call is that of another page than a template. */
+static void add_reference(struct reader *reader, struct str name, bool is_computed, struct buf *out)
 {
-    while (true) {
-        const char *open = text.size > 0 ? memchr(text.data, '{', text.size) : NULL;
-        if (!open)
-            return;
-        const bool is_call = str_starts(str_range(open, text.data + text.size), STR("{{"));
-        text = str_range(open + 1 + is_call, text.data + text.size);
-        if (!is_call)
+    char plain[NAME_BYTES_MAX + XML_SCAN_ROOM], canonical[NAME_BYTES_MAX];
+    size_t at = 0;
+    name.size = name.size < NAME_BYTES_MAX ? name.size : NAME_BYTES_MAX;
+    name = str_trim((struct str){plain, xml_scan_characters(name, &at, plain)});
+    const bool is_main = name.size > 0 && name.data[0] == ':';
+    const int32_t ns =
+        is_main || name.size == 0 || name.data[0] == '#' ? 0 : namespaces_of_title(&reader->namespaces, name);
+    if (!is_main && (ns == 0 || ns == NAMESPACE_TEMPLATE))
+        return;
+    name = is_computed ? STR("") : name_of(ns, str_range(name.data + is_main, name.data + name.size), canonical);
+    if (!is_computed && name.size == 0)
+        return;
+    buf_add_str(out, name);
+    buf_add_byte(out, '\n');
+}
+
+/* Adds the names of pages that a page inserts: {{:Page}}, {{User:Name/Page}}. A computed name can be any. */
+static void read_references(struct reader *reader, struct str xml, struct buf *out)
+{
+    static const bool ends[256] = {
+        ['|'] = true, ['{'] = true, ['}'] = true, ['<'] = true, ['>'] = true, ['#'] = true, ['\n'] = true};
+    const char *end = xml.data + xml.size;
+    for (const char *at = xml.data; at < end && (at = memchr(at, '{', (size_t)(end - at))) != NULL;) {
+        if (++at == end || *at != '{')
             continue;
-        size_t size = 0;
-        bool has_colon = false;
-        while (size < text.size && size < NAME_BYTES_MAX && !strchr("|{}<>\n#", text.data[size]))
-            has_colon |= text.data[size++] == ':';
-        struct str name = str_trim((struct str){text.data, size});
-        const bool is_main = name.size > 0 && name.data[0] == ':';
-        const bool is_computed = size < text.size && text.data[size] == '{' && (is_main || has_colon);
-        if (!has_colon || (!is_main && (name.data[0] == '#' || namespaces_of_title(&reader->namespaces, name) == 0 ||
-                                        namespaces_of_title(&reader->namespaces, name) == NAMESPACE_TEMPLATE)))
-            continue;
-        char canonical[NAME_BYTES_MAX + 1];
-        canonical[0] = ':';
-        name = is_main ? (struct str){name.data + 1, name.size - 1} : name;
-        struct str title = name_canonical(name, canonical + is_main);
-        title = is_main ? (struct str){canonical, title.size + 1} : title;
-        if (is_computed)
-            add(job, 0, STR(""), BODY_REFERENCE, true, STR(""));
-        else if (title.size > is_main)
-            add(job, 0, title, BODY_REFERENCE, true, STR(""));
+        const char *name = ++at, *colon = NULL;
+        for (; at < end && !ends[(unsigned char)*at]; at++)
+            colon = *at == ':' ? at : colon;
+        if (colon)
+            add_reference(reader, str_range(name, at), at < end && *at == '{', out);
     }
+}
+
+/* The name of a page that is inserted; "": any. */
+static void take_reference(struct pass *pass, struct str name)
+{
+    uint32_t number;
+    pass->inserts_any |= name.size == 0;
+    if (name.size == 0 || name_table_find(&pass->inserted, name, &number))
+        return;
+    name_table_add(&pass->inserted, arena_copy(&pass->names, name), 0);
+    pass->other_bytes += NAME_BYTES_MAX;
+}
+
+static void release_others(struct pass *pass)
+{
+    buf_release(&pass->others);
+    buf_release(&pass->places);
+    name_table_release(&pass->inserted);
+    arena_release(&pass->names);
+    pass->inserts_any = false;
+    pass->other_bytes = 0;
+}
+
+/* Keeps what may be inserted, until it is too much. */
+static void take_others(struct pass *pass, const struct job *job)
+{
+    const struct piece *pieces = (const struct piece *)(const void *)job->others.data;
+    if (pass->is_large)
+        return;
+    struct str names = buf_str(&job->references);
+    for (const char *end; names.size > 0; names = str_range(end + 1, names.data + names.size)) {
+        end = memchr(names.data, '\n', names.size);
+        take_reference(pass, str_range(names.data, end));
+    }
+    for (size_t i = 0; i < job->others.size / sizeof *pieces && pass->other_bytes <= OTHER_BYTES_MAX; i++) {
+        buf_add(&pass->places, &(struct piece){pass->others.size, pieces[i].size}, sizeof *pieces);
+        buf_add(&pass->others, job->feed.group.text.data + pieces[i].at, pieces[i].size);
+        pass->other_bytes += pieces[i].size;
+    }
+    if (pass->other_bytes > OTHER_BYTES_MAX) {
+        release_others(pass);
+        pass->is_large = true;
+    }
+}
+
+static bool is_inserted(const struct pass *pass, struct str name)
+{
+    uint32_t number;
+    return name.size > 0 && (pass->inserts_any || name_table_find(&pass->inserted, name, &number));
+}
+
+/* By its title in the form that MediaWiki writes; true also if it is not known. */
+static bool may_be_inserted(const struct pass *pass, struct str record)
+{
+    char plain[NAME_BYTES_MAX + XML_SCAN_ROOM], canonical[NAME_BYTES_MAX];
+    const struct str title = head_element(record, STR("<title>"), STR("</title>"));
+    size_t at = 0;
+    if (!title.data || title.size > NAME_BYTES_MAX)
+        return true;
+    const size_t size = xml_scan_characters(title, &at, plain);
+    return at < title.size || is_inserted(pass, name_of(head_namespace(record), (struct str){plain, size}, canonical));
+}
+
+/* A redirect is another name of its target, which then is inserted too. */
+static void add_redirect(struct pass *pass, struct reader *reader, struct str name, struct str wikitext)
+{
+    char canonical[NAME_BYTES_MAX];
+    const struct str title = str_trim(redirect_title(wikitext));
+    const struct str target = name_of(namespaces_of_title(&reader->namespaces, title), title, canonical);
+    if (target.size == 0)
+        return;
+    dictionary_add(pass->dictionary, name, BODY_ALIAS, target);
+    take_reference(pass, target);
+}
+
+static void add_other(struct pass *pass, struct reader *reader, struct str record, bool redirects)
+{
+    struct page page;
+    char canonical[NAME_BYTES_MAX];
+    if ((head_element(record, STR("<redirect"), STR(">")).data != NULL) != redirects || !may_be_inserted(pass, record))
+        return;
+    const struct str name = parse_page(reader, record, &page, canonical);
+    if (!is_inserted(pass, name))
+        return;
+    if (redirects) {
+        add_redirect(pass, reader, name, page.text);
+    } else {
+        transclusion_take(page.text, &reader->text);
+        dictionary_add(pass->dictionary, name, BODY_WIKITEXT, buf_str(&reader->text));
+    }
+}
+
+static void add_others(struct pass *pass)
+{
+    const struct piece *places = (const struct piece *)(const void *)pass->places.data;
+    const size_t count = pass->inserts_any || pass->inserted.count > 0 ? pass->places.size / sizeof *places : 0;
+    struct reader *reader = workers_take(&pass->feed.workers);
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct piece place = places[i % count];
+        add_other(pass, reader, (struct str){pass->others.data + place.at, place.size}, i < count);
+    }
+    workers_give(&pass->feed.workers, reader);
+}
+
+/* -------------------------------------------------------------------------------------------------- all of a dump */
+
+static void begin_job(struct job *job)
+{
+    job->count = 0;
+    buf_reset(&job->text);
+    buf_reset(&job->references);
+    buf_reset(&job->others);
 }
 
 static void read_group(const void *context, void *worker, void *slot)
@@ -163,40 +298,40 @@ static void read_group(const void *context, void *worker, void *slot)
     struct reader *reader = worker;
     struct group *group = &job->feed.group;
     const struct article_options *options = &pass->inputs->articles[job->feed.file];
-    buf_reset(&job->text);
-    job->count = 0;
+    begin_job(job);
     for (size_t i = 0; i < group->record_count && options->kind->of_pages; i++) {
-        const struct record *record = &group->records[i];
-        const struct str bytes = {group->text.data + record->offset, record->size};
-        if (!pass->is_large)
-            read_references(reader, bytes, job);
-        if (!pass->is_large || is_template(bytes))
-            read_page(reader, options, bytes, job);
+        const struct piece piece = {group->records[i].offset, group->records[i].size};
+        const struct str record = {group->text.data + piece.at, piece.size};
+        const int32_t ns = head_namespace(record);
+        if (ns == NAMESPACE_TEMPLATE)
+            read_template(reader, options->language, record, job);
+        if (ns < 0 || pass->is_large)
+            continue;
+        read_references(reader, record, &job->references);
+        if (ns != NAMESPACE_TEMPLATE)
+            buf_add(&job->others, &piece, sizeof piece);
     }
+}
+
+static void collect_templates(struct pass *pass, const struct job *job)
+{
+    const char *at = job->text.data;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct found *found = &job->found[i];
+        const struct str name = {at, found->name_bytes}, text = {at + found->name_bytes, found->text_bytes};
+        dictionary_add(pass->dictionary, name, found->kind, text);
+        at += found->name_bytes + found->text_bytes;
+    }
+    assert((size_t)(at - job->text.data) == job->text.size);
 }
 
 static int collect(void *context, void *slot, struct error *err)
 {
     struct pass *pass = context;
     const struct job *job = slot;
-    const char *at = job->text.data;
     (void)err;
-    for (size_t i = 0; i < job->count; i++) {
-        const struct found *found = &job->found[i];
-        const struct str name = {at, found->name_bytes}, text = {at + found->name_bytes, found->text_bytes};
-        pass->other_bytes += found->is_other ? name.size + text.size : 0;
-        if (pass->other_bytes > OTHER_BYTES_MAX)
-            pass->is_large = true;
-        if (!found->is_other) {
-            dictionary_add(pass->dictionary, name, found->kind, text);
-            if (pass->has_index)
-                buf_add(&pass->seen, &found->id, sizeof found->id);
-            pass->seen_most = found->id > pass->seen_most ? found->id : pass->seen_most;
-        } else if (!pass->is_large)
-            dictionary_add_other(pass->dictionary, name, found->kind, text);
-        at += found->name_bytes + found->text_bytes;
-    }
-    assert((size_t)(at - job->text.data) == job->text.size);
+    take_others(pass, job);
+    collect_templates(pass, job);
     pass->pages += job->feed.group.record_count;
     if (progress_due(&pass->progress)) {
         const uint64_t windows = inputs_windows(pass->inputs);
@@ -213,12 +348,26 @@ static void release_job(void *slot)
     struct job *job = slot;
     feed_job_release(&job->feed);
     buf_release(&job->text);
+    buf_release(&job->references);
+    buf_release(&job->others);
     buf_release(&job->bytes);
     buf_release(&job->xml);
     mem_free(job->found);
 }
 
 /* ---------------------------------------------------------------------------------------- by the index of streams */
+
+/* Bytes of the dump's streams without templates. Their pages have as many as XML, or more: bzip2 adds at most a
+ * hundredth and 600 bytes to what cannot be compressed. */
+static uint64_t other_streams(const struct pass *pass)
+{
+    struct error ignored;
+    const int64_t size = file_size(&pass->dump, &ignored);
+    uint64_t bytes = size < 0 ? 0 : (uint64_t)size;
+    for (size_t i = 0; i < pass->index.count; i++)
+        bytes -= pass->index.streams[i].to - pass->index.streams[i].from;
+    return bytes;
+}
 
 /* Of a dump alone, as Wikimedia offers it: what the index says of a part must hold for all that is read. */
 static void find_index(struct pass *pass)
@@ -237,6 +386,7 @@ static void find_index(struct pass *pass)
     pass->has_index = stream_index_read(&pass->index, inputs->paths[0], &pass->dump, name, &wrong);
     if (wrong)
         log_say("templates: the index beside %s %s, so all of the dump is read", inputs->paths[0], wrong);
+    pass->is_large = pass->has_index && other_streams(pass) > OTHER_BYTES_MAX + OTHER_BYTES_MAX / 8;
 }
 
 static int take_stream(void *context, void *slot, uint64_t number, struct error *err)
@@ -269,8 +419,7 @@ static int read_stream(void *context, void *slot, uint64_t number, struct error 
     uint64_t ids = 0;
     (void)number;
     (void)err;
-    buf_reset(&job->text);
-    job->count = 0;
+    begin_job(job);
     job->is_stream = job->is_stream && stream_decode(&memory, buf_str(&job->bytes), &job->xml);
     struct str rest = job->is_stream ? buf_str(&job->xml) : STR("");
     for (size_t from; (from = str_find(rest, STR("<page>"))) != SIZE_MAX;) {
@@ -279,8 +428,9 @@ static int read_stream(void *context, void *slot, uint64_t number, struct error 
         const size_t size = end == SIZE_MAX ? page.size : end + strlen("</page>");
         rest = (struct str){page.data + size, page.size - size};
         ids = page_ids_add(ids, id < size ? strtoull(page.data + id + strlen("<id>"), NULL, 10) : 0);
-        if (size <= PAGE_BYTES_MAX && is_template((struct str){page.data, size}))
-            read_page(reader, &pass->inputs->articles[0], (struct str){page.data, size}, job);
+        const struct str record = {page.data, size};
+        if (size <= PAGE_BYTES_MAX && head_namespace(record) == NAMESPACE_TEMPLATE)
+            read_template(reader, pass->inputs->articles[0].language, record, job);
     }
     job->is_stream = job->is_stream && ids == pass->index.streams[job->stream].ids;
     workers_give(&pass->feed.workers, reader);
@@ -288,39 +438,26 @@ static int read_stream(void *context, void *slot, uint64_t number, struct error 
     return BELT_NEXT;
 }
 
-static bool was_seen(const struct pass *pass, uint64_t id)
-{
-    const uint64_t *seen = (const uint64_t *)(const void *)pass->seen.data;
-    for (size_t i = 0; id <= pass->seen_most && i < pass->seen.size / sizeof *seen; i++)
-        if (seen[i] == id)
-            return true;
-    return false;
-}
-
 static int collect_stream(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct pass *pass = context;
     const struct job *job = slot;
-    const char *at = job->text.data;
     (void)number;
     if (!job->is_stream)
         return fail(err, ERR_MISMATCH, "is of another dump");
-    for (size_t i = 0; i < job->count; i++) {
-        const struct found *found = &job->found[i];
-        const struct str name = {at, found->name_bytes}, text = {at + found->name_bytes, found->text_bytes};
-        if (!was_seen(pass, found->id))
-            dictionary_add(pass->dictionary, name, found->kind, text);
-        at += found->name_bytes + found->text_bytes;
-    }
+    collect_templates(pass, job);
     if (progress_due(&pass->progress))
         progress_show(&pass->progress, (double)job->stream / (double)pass->index.count, "templates");
     return BELT_NEXT;
 }
 
+/* Instead of what was read until the dump proved to be large. */
 static int read_streams(struct pass *pass, const struct resource_plan *plan, struct error *err)
 {
     static const struct belt_step steps[] = {
         {"read", 1, take_stream}, {"templates", 0, read_stream}, {"collect", 1, collect_stream}};
+    dictionary_close(pass->dictionary);
+    pass->dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     return belt_run(&(struct belt_options){.steps = steps,
                                            .step_count = sizeof steps / sizeof *steps,
                                            .depth = plan->depth,
@@ -394,9 +531,12 @@ static int read_inputs(struct pass *pass, const struct resource_plan *plan, stru
     pass->dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     feed_open(&pass->feed, &work);
     progress_begin(&pass->progress, 0);
-    int result = feed_run(&pass->feed, plan->depth, plan->threads, NULL, err);
+    int result = pass->is_large ? 0 : feed_run(&pass->feed, plan->depth, plan->threads, NULL, err);
     if (result == 0 && pass->has_index && pass->is_large && !stop_requested())
         result = read_streams(pass, plan, &wrong);
+    else if (result == 0)
+        add_others(pass);
+    release_others(pass);
     feed_close(&pass->feed);
     if (result == 0 && stop_requested())
         result = fail(err, ERR_STOPPED, "stopped on request");
@@ -422,17 +562,16 @@ int template_pass(const struct dsdata_settings *settings, const struct inputs *i
         dictionary_close(pass.dictionary);
         pass.has_index = false;
         pass.is_large = false;
-        pass.other_bytes = pass.pages = 0;
+        pass.pages = 0;
         result = read_inputs(&pass, &plan, err);
     }
     progress_close(&pass.progress);
     if (result == 0)
-        *facts = dictionary_print(pass.dictionary, str_of(inputs->articles[0].code), !pass.is_large, out);
+        *facts = dictionary_print(pass.dictionary, str_of(inputs->articles[0].code), out);
     if (facts->rendered == 0)
         out->size = 0;
     dictionary_close(pass.dictionary);
     stream_index_release(&pass.index);
-    buf_release(&pass.seen);
     file_close(&pass.dump);
     return result;
 }

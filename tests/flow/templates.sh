@@ -166,6 +166,38 @@ for n in 4 6 8 10 12; do
     expect_equal "root hash" "$(root_hash "$scratch/killed")" "$(root_hash "$scratch/one")"
 done
 
+case_begin "pages that are no templates"
+python3 - >"$scratch/pages.xml" <<'PYTHON'
+from xml.sax.saxutils import escape
+
+pages = [("Uno", 0, "Il {{:terra & mare}} e {{ : Terra_&_mare }}."),
+         ("Terra & mare", 0, "mare<noinclude>!</noinclude>"),
+         ("Due", 0, "Con {{Wikipedia:Nota/Uno}}, {{Passa}}, {{:Vecchio}}, {{:Assente}}."),
+         ("Wikipedia:Nota/Uno", 4, "nota"), ("Wikipedia:Nota/Due", 4, "due"), ("Template:Passa", 10, "{{:Tre}}"),
+         ("Discussione:Uno", 1, "{{:Quattro}}"), ("Tre", 0, "tre"), ("Quattro", 0, "quattro"),
+         ("Vecchio", 0, "#RINVIA [[Cinque#Qui]]"), ("Cinque", 0, "cinque")]
+print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname><namespaces><namespace key="4">Wikipedia</namespace>'
+      '</namespaces></siteinfo>')
+for number, (title, ns, body) in enumerate(pages):
+    redirect = '<redirect title="Cinque" />' if "#RINVIA" in body else ""
+    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id>{redirect}<revision><id>1</id>"
+          f"<text>{escape(body)}</text></revision></page>")
+print("</mediawiki>")
+PYTHON
+expect_exit 0 "$dsdata" templates "$scratch/pages.xml"
+expect_equal "what is inserted" "$(grep -v '^#' "$scratch/stdout")" ":Cinque = @wikitext cinque
+:Terra & mare = @wikitext mare
+:Tre = @wikitext tre
+:Vecchio => :Cinque
+Passa = @wikitext {{:Tre}}
+Wikipedia:Nota/Uno = @wikitext nota"
+expect_exit 0 "$dsdata" extract "$scratch/pages.xml"
+expect_equal "text" "$(text_of)" "Il mare e mare."
+grep -q '"Con nota, tre, cinque' "$scratch/stdout" || complain "a template or a redirect inserts no page"
+sed 's/{{:Tre}}/{{:{{{1}}}}}/' "$scratch/pages.xml" >"$scratch/any.xml"
+expect_exit 0 "$dsdata" templates "$scratch/any.xml"
+expect_equal "any page may be inserted" "$(grep -c @wikitext "$scratch/stdout")" 9
+
 # A multistream dump whose other pages are too many to be inserted, and its index. FOLDER/w-multistream.xml.bz2
 case_begin "by the index of a multistream dump"
 mkdir "$scratch/streams"

@@ -64,11 +64,11 @@ int fuzz_input(const uint8_t *data, size_t size)
     char hash[17];
     struct dictionary *dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     const size_t count = read_all(dictionary, data, size, &page);
-    dictionary_print(dictionary, STR("fr"), true, &first);
+    dictionary_print(dictionary, STR("fr"), &first);
     dictionary_close(dictionary);
     dictionary = dictionary_open(TEMPLATES_BYTES_MAX);
     read_all(dictionary, data, size, &again);
-    dictionary_print(dictionary, STR("fr"), true, &second);
+    dictionary_print(dictionary, STR("fr"), &second);
     dictionary_close(dictionary);
     assert(str_equal(buf_str(&first), buf_str(&second)));
     assert(first.size <= 200 + 2 * size + count * 3 * NAME_BYTES_MAX);

@@ -3,21 +3,25 @@
 #include "pipeline/text/templates/transclusion.h"
 #include "pipeline/text/words/links.h"
 
-/* The title of the first link, without its namespace. */
-static bool add_target(struct str text, struct buf *out)
+struct str redirect_title(struct str text)
 {
     const size_t open = str_find(text, STR("[["));
     if (open == SIZE_MAX)
-        return false;
-    struct str target = {text.data + open + 2, text.size - open - 2};
+        return STR("");
+    const struct str target = {text.data + open + 2, text.size - open - 2};
     size_t size = 0;
     while (size < target.size && !strchr("]|#\n", target.data[size]))
         size++;
-    target.size = size;
-    const char *colon = memchr(target.data, ':', target.size);
+    return (struct str){target.data, size};
+}
+
+/* The name of the template that a redirect leads to. */
+static bool add_target(struct str text, struct buf *out)
+{
+    const struct str title = redirect_title(text);
+    const char *colon = memchr(title.data, ':', title.size);
     char canonical[NAME_BYTES_MAX];
-    const struct str name =
-        name_canonical(colon ? str_range(colon + 1, target.data + target.size) : STR(""), canonical);
+    const struct str name = name_canonical(colon ? str_range(colon + 1, title.data + title.size) : STR(""), canonical);
     buf_add_str(out, name);
     return name.size > 0;
 }

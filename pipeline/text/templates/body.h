@@ -12,8 +12,7 @@ enum body_kind {
     BODY_ALIAS,    /* a redirect: the name of the other template */
     BODY_TABLE,    /* a table and nothing else: it shows no running text */
     BODY_BOX,      /* the same of a box */
-    BODY_OTHER,    /* not known */
-    BODY_REFERENCE /* no body: a page inserts the page of that name */
+    BODY_OTHER     /* not known */
 };
 
 /* Scratch of one thread; a zeroed one is ready. */
@@ -26,6 +25,8 @@ struct body_reader {
 /* Replaces *out by the text. `is_redirect`: according to the dump. Pure. */
 enum body_kind body_read(struct body_reader *reader, const struct language *language, struct str wikitext,
                          bool is_redirect, struct buf *out);
+/* The title in the first link of a redirect, as typed; "": there is none. */
+struct str redirect_title(struct str wikitext);
 void body_reader_release(struct body_reader *reader);
 
 #endif

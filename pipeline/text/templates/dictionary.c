@@ -18,11 +18,9 @@
 struct entry {
     struct str name, text; /* one piece of memory, at name.data */
     enum body_kind kind;
-    bool is_other;      /* no template */
-    bool is_referenced; /* and a page inserts it */
-    bool is_cut;        /* only the beginning of the text is left, with the name that it calls */
-    uint8_t rank;       /* of the text behind that */
-    size_t number;      /* in the order of adding */
+    bool is_cut;   /* only the beginning of the text is left, with the name that it calls */
+    uint8_t rank;  /* of the text behind that */
+    size_t number; /* in the order of adding */
 };
 
 struct dictionary {
@@ -30,7 +28,6 @@ struct dictionary {
     size_t count, capacity, added;
     uint64_t bytes_max, bytes, ranked[RANKS]; /* of ranks up to the limit */
     unsigned limit;                           /* texts of higher ranks are left out */
-    bool any_referenced;                      /* by a computed name */
 };
 
 struct dictionary *dictionary_open(size_t bytes_max)
@@ -88,7 +85,7 @@ static void cut(struct entry *entry)
 {
     const size_t kept = kept_bytes(entry->kind, entry->text);
     if (kept == 0)
-        entry->kind = entry->kind == BODY_REFERENCE ? BODY_REFERENCE : BODY_OTHER;
+        entry->kind = BODY_OTHER;
     char *data = mem_grow((char *)(uintptr_t)entry->name.data, entry->name.size + kept + 1, 1);
     data[entry->name.size + kept] = 0;
     entry->name.data = data;
@@ -116,7 +113,7 @@ static void count_bytes(struct dictionary *d, unsigned rank, uint64_t bytes)
     d->bytes += bytes;
 }
 
-static struct entry *add(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
+void dictionary_add(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
 {
     const size_t kept = kept_bytes(kind, text), printed = printed_bytes(text);
     const unsigned rank = rank_of(printed * (kind == BODY_CALL ? CALL_WEIGHT : 1));
@@ -140,27 +137,12 @@ static struct entry *add(struct dictionary *d, struct str name, enum body_kind k
     count_bytes(d, 0, base);
     count_bytes(d, rank, printed);
     lower_limit(d);
-    return entry;
-}
-
-void dictionary_add(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
-{
-    add(d, name, kind, text);
-}
-
-void dictionary_add_other(struct dictionary *d, struct str name, enum body_kind kind, struct str text)
-{
-    if (kind == BODY_REFERENCE && name.size == 0)
-        d->any_referenced = true;
-    else
-        add(d, name, kind, text)->is_other = true;
 }
 
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *left = a, *right = b;
-    int order = str_compare(left->name, right->name);
-    order = order ? order : (left->kind == BODY_REFERENCE) - (right->kind == BODY_REFERENCE); /* references last */
+    const int order = str_compare(left->name, right->name);
     return order ? order : (left->number > right->number) - (left->number < right->number);
 }
 
@@ -170,15 +152,10 @@ static void sort_entries(struct dictionary *d)
     if (d->count > 0)
         qsort(d->entries, d->count, sizeof d->entries[0], compare_entries);
     for (size_t i = 0; i < d->count; i++) {
-        struct entry *last = kept > 0 ? &d->entries[kept - 1] : NULL;
-        const bool again = last && str_equal(d->entries[i].name, last->name);
-        if (again)
-            last->is_referenced |= d->entries[i].kind == BODY_REFERENCE;
-        else if (d->entries[i].kind != BODY_REFERENCE) {
+        if (kept > 0 && str_equal(d->entries[i].name, d->entries[kept - 1].name))
+            mem_free((char *)(uintptr_t)d->entries[i].name.data);
+        else
             d->entries[kept++] = d->entries[i];
-            continue;
-        }
-        mem_free((char *)(uintptr_t)d->entries[i].name.data);
     }
     d->count = kept;
 }
@@ -281,7 +258,7 @@ static void print_entry(struct dictionary *d, const struct entry *entry, struct 
     buf_add_byte(out, '\n');
 }
 
-struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, bool with_others, struct buf *out)
+struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, struct buf *out)
 {
     struct dictionary_facts facts = {0};
     sort_entries(d);
@@ -293,8 +270,6 @@ struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, 
         const struct entry *entry = &d->entries[i];
         struct str name = entry->name;
         const struct entry *target = find_resolved(d, &name);
-        if (entry->is_other && !(with_others && (entry->is_referenced || d->any_referenced)))
-            continue;
         facts.read++;
         facts.rendered += target && target->kind != BODY_OTHER;
         facts.left_out += entry->is_cut && (entry->kind == BODY_OTHER || kind_of(d, entry) == BODY_WIKITEXT);

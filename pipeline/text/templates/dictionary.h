@@ -1,6 +1,7 @@
 /* The templates of a wiki → a file of renderings (templates.h). Gets what body.h reads from each template's page, in
  * any order, and makes the text of the file, sorted by name: their wikitext, for expand.h, and marks of those that
- * show no running text. */
+ * show no running text. Pages that are no templates, which others insert as {{:Page}} or {{User:Name/Page}}, have the
+ * names ":Page" and "User:Name/Page". */
 #ifndef PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 #define PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 
@@ -13,18 +14,12 @@ struct dictionary *dictionary_open(size_t bytes_max); /* TEMPLATES_BYTES_MAX (te
  * depend on the order of adding. */
 void dictionary_add(struct dictionary *dictionary, struct str name, enum body_kind kind, struct str text);
 
-/* The same of a page that is no template, which others insert as {{:Page}} or {{User:Name/Page}}: ":Page" is its
- * name. It is printed if there is a BODY_REFERENCE of its name, or one of "", which may be any. */
-void dictionary_add_other(struct dictionary *dictionary, struct str name, enum body_kind kind, struct str text);
-
 struct dictionary_facts {
-    uint64_t read, rendered; /* template pages; those whose text we can determine */
+    uint64_t read, rendered; /* pages; those whose text we can determine */
     uint64_t left_out;       /* those that were too long */
 };
-/* Appends the file's text; `code` is the language of the wiki. `with_others`: also pages that are no templates.
- * Once. */
-struct dictionary_facts dictionary_print(struct dictionary *dictionary, struct str code, bool with_others,
-                                         struct buf *out);
+/* Appends the file's text; `code` is the language of the wiki. Once. */
+struct dictionary_facts dictionary_print(struct dictionary *dictionary, struct str code, struct buf *out);
 void dictionary_close(struct dictionary *dictionary);
 
 #endif

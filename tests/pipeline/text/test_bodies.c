@@ -68,7 +68,7 @@ static void run_case(const struct test_case *each, struct buf *out)
         else
             text = part;
     }
-    dictionary_print(dictionary, lang.size > 0 ? lang : STR("en"), true, &file);
+    dictionary_print(dictionary, lang.size > 0 ? lang : STR("en"), &file);
     assert_int_equal(templates_parse(&templates, buf_str(&file), "made", hash, &err), 0);
     show_page(language, templates, text, out);
     templates_free(templates);

@@ -193,7 +193,7 @@ static struct dictionary_facts print(size_t bytes_max, bool forward, struct buf 
     for (unsigned i = 0; i < 500; i++)
         add(dictionary, forward ? i : 499 - i);
     dictionary_add(dictionary, STR("Box"), BODY_TABLE, STR("{|\n|}"));
-    const struct dictionary_facts facts = dictionary_print(dictionary, STR("en"), true, out);
+    const struct dictionary_facts facts = dictionary_print(dictionary, STR("en"), out);
     dictionary_close(dictionary);
     return facts;
 }
