@@ -136,3 +136,9 @@ string(REGEX REPLACE "\n${column}${bar}${column}${bar}${column}${bar}([0-9])${ba
 table_write(number_style_table.c "#include \"pipeline/text/templates/number_style.h\"
 const struct number_style number_styles[] = {\n${line}${rows}\n};
 const size_t number_style_count = sizeof number_styles / sizeof *number_styles;\n")
+
+# data/modules.txt: as it is, for templates_parse.
+table_text(${CMAKE_SOURCE_DIR}/data/modules.txt "#" rows)
+string(REGEX REPLACE "\n([^\n]*)" "\n\"\\1\\\\n\"" rows "${rows}")
+table_write(module_table.c "#include \"pipeline/text/templates/modules.h\"
+const char modules_text[] =\n${line}${rows};\n")

@@ -100,4 +100,36 @@ static int cases_run(const char *path, void (*run)(const struct test_case *each,
     return count > 0 ? wrong : -1;
 }
 
+/* A file of lines "wikitext → text", which tests/mediawiki/calls.py makes; comments begin with "# ". `run` shows a page
+ * that has the wikitext in a sentence. Returns how many show something else, which it prints. */
+static inline int calls_run(const char *path, void (*run)(struct str page, struct buf *out))
+{
+    struct buf file = {0}, page = {0}, out = {0};
+    struct error err;
+    int wrong = 0;
+    if (file_read_all(path, 1u << 20, &file, &err) < 0)
+        return -1;
+    for (struct str rest = buf_str(&file); rest.size > 0;) {
+        const char *end = memchr(rest.data, '\n', rest.size);
+        const struct str line = str_range(rest.data, end);
+        const size_t arrow = str_find(line, STR(" →"));
+        rest = str_range(end + 1, rest.data + rest.size);
+        if (arrow == SIZE_MAX || str_starts(line, STR("# ")))
+            continue;
+        const struct str wanted = str_trim(str_range(line.data + arrow + strlen(" →"), end));
+        buf_reset(&page);
+        buf_reset(&out);
+        buf_addf(&page, "It is %.*s here.", (int)arrow, line.data);
+        run(buf_str(&page), &out);
+        buf_reset(&page);
+        buf_addf(&page, "It is %.*s%shere.\n", (int)wanted.size, wanted.data, wanted.size > 0 ? " " : "");
+        if (!str_equal(buf_str(&out), buf_str(&page)))
+            wrong += fprintf(stderr, "%s: %.*s\ngot: %s", path, (int)line.size, line.data, buf_text(&out)) > 0;
+    }
+    buf_release(&file);
+    buf_release(&page);
+    buf_release(&out);
+    return wrong;
+}
+
 #endif

@@ -14,7 +14,7 @@
 /* ---- Numbers ---- */
 
 /* Writes digits with an optional point, grouped, as the page's language does. */
-static void add_grouped(const struct conversion *c, struct str digits, struct buf *out)
+static void add_grouped(const struct convert_call *c, struct str digits, struct buf *out)
 {
     char grouped[NUMBER_BYTES_MAX], local[NUMBER_BYTES_MAX];
     const char *point = memchr(digits.data, '.', digits.size);
@@ -24,7 +24,7 @@ static void add_grouped(const struct conversion *c, struct str digits, struct bu
 }
 
 /* "−12.5" in words, if that is possible. */
-static bool add_words(const struct conversion *c, struct str digits, bool negative, struct buf *out)
+static bool add_words(const struct convert_call *c, struct str digits, bool negative, struct buf *out)
 {
     static const char *const names[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
     const char *point = memchr(digits.data, '.', digits.size);
@@ -50,7 +50,7 @@ static void add_power(struct str exponent, struct buf *out)
 }
 
 /* 3 1⁄4 */
-static void add_fraction(const struct conversion *c, struct str whole, struct str above, struct str below,
+static void add_fraction(const struct convert_call *c, struct str whole, struct str above, struct str below,
                          struct buf *out)
 {
     if (whole.size > 0) {
@@ -63,7 +63,7 @@ static void add_fraction(const struct conversion *c, struct str whole, struct st
 }
 
 /* The number as typed, or rounded by adj=ri1. */
-static void add_amount(const struct conversion *c, struct amount *amount, struct buf *out)
+static void add_amount(const struct convert_call *c, struct amount *amount, struct buf *out)
 {
     char rounded[64];
     struct str digits = amount->digits;
@@ -92,18 +92,18 @@ static bool is_unit(const struct unit *unit, const char *code)
 }
 
 /* The amount in the last unit that was typed: 5 ft 10 in are 70 inches. */
-static double typed_value(const struct conversion *c, size_t i)
+static double typed_value(const struct convert_call *c, size_t i)
 {
     const double value = c->amounts[i].value;
     return c->lesser_unit ? value * (c->in.unit->scale / c->lesser_unit->scale) + c->lesser.value : value;
 }
 
-static const struct unit *typed_unit(const struct conversion *c)
+static const struct unit *typed_unit(const struct convert_call *c)
 {
     return c->lesser_unit ? c->lesser_unit : c->in.unit;
 }
 
-static double converted(const struct conversion *c, size_t i, const struct measure *out)
+static double converted(const struct convert_call *c, size_t i, const struct measure *out)
 {
     const struct unit *in = typed_unit(c), *unit = out->unit;
     const double value = typed_value(c, i), factor = c->in.multiple->factor / out->multiple->factor;
@@ -120,7 +120,7 @@ static double converted(const struct conversion *c, size_t i, const struct measu
 
 /* Digits after the point by the module's rule: those typed, adjusted by how much larger the number becomes (with half a
  * digit of tolerance), but at least two significant digits; for temperatures, three in kelvins. */
-static int precision_for(const struct conversion *c, size_t i, const struct measure *output)
+static int precision_for(const struct convert_call *c, size_t i, const struct measure *output)
 {
     const struct unit *unit = output->unit, *in = typed_unit(c);
     const double out = fabs(converted(c, i, output));
@@ -143,7 +143,7 @@ static int precision_for(const struct conversion *c, size_t i, const struct meas
     return (int)fmax(floor(typed + more + log10(2)), least);
 }
 
-static int precision_of(const struct conversion *c, size_t i, const struct measure *output)
+static int precision_of(const struct convert_call *c, size_t i, const struct measure *output)
 {
     if (c->has_precision)
         return (int)c->precision;
@@ -174,7 +174,7 @@ static void set_digits(struct rounded *r, const char *text, int moved)
 }
 
 /* Rounds a number that is not negative. */
-static struct rounded round_number(const struct conversion *c, double value, int precision)
+static struct rounded round_number(const struct convert_call *c, double value, int precision)
 {
     char text[64];
     struct rounded r;
@@ -209,7 +209,7 @@ static bool is_one(const struct rounded *r)
 }
 
 /* It is shown as a power of ten: below 0.0001 and above 10^9, earlier if the number was typed as one. */
-static bool is_power(const struct conversion *c, const struct rounded *r)
+static bool is_power(const struct convert_call *c, const struct rounded *r)
 {
     const int high = c->is_scientific ? 4 : 10, low = c->is_scientific ? 2 : 4;
     const bool is_round = r->digits[0] == '1' && strspn(r->digits + 1, "0") == (size_t)high - 1;
@@ -217,7 +217,7 @@ static bool is_power(const struct conversion *c, const struct rounded *r)
 }
 
 /* Writes it with its sign. */
-static void add_rounded(const struct conversion *c, const struct rounded *r, bool negative, struct buf *out)
+static void add_rounded(const struct convert_call *c, const struct rounded *r, bool negative, struct buf *out)
 {
     static const char zeros[] = "00000000000000000000000000000000";
     const int count = (int)strlen(r->digits);
@@ -241,7 +241,7 @@ static void add_rounded(const struct conversion *c, const struct rounded *r, boo
 }
 
 /* 3 1⁄8: rounded to a fraction, for frac=8; returns what is_one says. */
-static bool add_as_fraction(const struct conversion *c, double value, bool negative, struct buf *out)
+static bool add_as_fraction(const struct convert_call *c, double value, bool negative, struct buf *out)
 {
     long below = c->fraction, above = lround(value * (double)below);
     const long whole = above / below;
@@ -274,13 +274,13 @@ static bool is_named(const struct unit *unit)
     return strcmp(unit->symbol, unit->singular) == 0 && unit->quantity != 'R';
 }
 
-static bool is_abbreviated(const struct conversion *c, enum side side)
+static bool is_abbreviated(const struct convert_call *c, enum side side)
 {
     return c->abbreviation == ABBREVIATE_ON || c->abbreviation == (side == SIDE_IN ? ABBREVIATE_IN : ABBREVIATE_OUT);
 }
 
 /* The unit is named rather than abbreviated. */
-static bool has_name(const struct conversion *c, const struct unit *unit, enum side side)
+static bool has_name(const struct convert_call *c, const struct unit *unit, enum side side)
 {
     const bool is_degree = unit->quantity == 'T' || unit->quantity == 'H';
     if (is_named(unit))
@@ -292,7 +292,7 @@ static bool has_name(const struct conversion *c, const struct unit *unit, enum s
 }
 
 /* The name or symbol; sp=us makes metres meters, and US gallons U.S. gallons. */
-static void add_unit_text(const struct conversion *c, const char *text, bool hyphens, struct buf *out)
+static void add_unit_text(const struct convert_call *c, const char *text, bool hyphens, struct buf *out)
 {
     static const char *const american[][2] = {{"etre", "eter"}, {"itre", "iter"}, {"US ", "U.S. "}, {"deca", "deka"}};
     while (*text) {
@@ -311,7 +311,7 @@ static void add_unit_text(const struct conversion *c, const char *text, bool hyp
     }
 }
 
-static void add_unit(const struct conversion *c, const struct unit *unit, enum side side, bool singular,
+static void add_unit(const struct convert_call *c, const struct unit *unit, enum side side, bool singular,
                      struct buf *out)
 {
     if (c->values_only)
@@ -325,7 +325,7 @@ static void add_unit(const struct conversion *c, const struct unit *unit, enum s
 }
 
 /* What stands between a number and its unit. */
-static void add_gap(const struct conversion *c, const struct unit *unit, enum side side, struct buf *out)
+static void add_gap(const struct convert_call *c, const struct unit *unit, enum side side, struct buf *out)
 {
     if (c->values_only)
         return;
@@ -338,7 +338,7 @@ static void add_gap(const struct conversion *c, const struct unit *unit, enum si
 /* ---- Amounts with their units ---- */
 
 /* 5 ft 10 in, of inches rounded to the precision. */
-static void add_feet(struct conversion *c, double inches, int precision, enum side side, struct buf *out)
+static void add_feet(struct convert_call *c, double inches, int precision, enum side side, struct buf *out)
 {
     const struct unit *parts[] = {unit_find(STR("ft")), unit_find(STR("in"))};
     const bool negative = inches < 0;
@@ -347,7 +347,7 @@ static void add_feet(struct conversion *c, double inches, int precision, enum si
         inches = precision > 0 ? round(inches * pow(10, precision)) / pow(10, precision) : floor(inches + 0.5);
     const double values[] = {floor(inches / 12), inches - 12 * floor(inches / 12)};
     for (size_t i = values[0] == 0; i < 2; i++) {
-        struct rounded r = round_number(&(struct conversion){0}, values[i], i == 0 || precision < 0 ? 0 : precision);
+        struct rounded r = round_number(&(struct convert_call){0}, values[i], i == 0 || precision < 0 ? 0 : precision);
         bool one = is_one(&r);
         const bool first = i == 0 || values[0] == 0;
         if (!first)
@@ -362,7 +362,7 @@ static void add_feet(struct conversion *c, double inches, int precision, enum si
 }
 
 /* 15.2 hands are 15 hands and 2 inches. */
-static bool add_hands(const struct conversion *c, double hands, struct buf *out)
+static bool add_hands(const struct convert_call *c, double hands, struct buf *out)
 {
     if (c->has_precision && c->precision <= 0) {
         buf_addf(out, "%.0f", hands);
@@ -374,7 +374,7 @@ static bool add_hands(const struct conversion *c, double hands, struct buf *out)
 }
 
 /* The i-th amount of a side without its unit; returns whether its unit is singular. */
-static bool add_value(struct conversion *c, size_t which, size_t i, struct buf *out)
+static bool add_value(struct convert_call *c, size_t which, size_t i, struct buf *out)
 {
     const struct measure *measure = which == INPUT ? &c->in : &c->outputs[which];
     buf_add_str(out, measure->currency);
@@ -397,7 +397,7 @@ static bool add_value(struct conversion *c, size_t which, size_t i, struct buf *
 }
 
 /* Between the amounts i and i + 1. */
-static void add_separator(const struct conversion *c, size_t which, size_t i, bool named, struct buf *out)
+static void add_separator(const struct convert_call *c, size_t which, size_t i, bool named, struct buf *out)
 {
     const struct separator *separator = c->separators[i];
     const char *text = named ? separator->with_name : separator->with_symbol;
@@ -413,7 +413,7 @@ static void add_separator(const struct conversion *c, size_t which, size_t i, bo
 }
 
 /* The e6 of a unit: "×106" before a symbol, " million" before the last name. */
-static void add_multiple(const struct conversion *c, const struct measure *measure, enum side side, bool last,
+static void add_multiple(const struct convert_call *c, const struct measure *measure, enum side side, bool last,
                          struct buf *out)
 {
     if (measure->multiple->exponent[0] && is_abbreviated(c, side) && !c->word_for_multiple)
@@ -424,7 +424,7 @@ static void add_multiple(const struct conversion *c, const struct measure *measu
 }
 
 /* The text before the unit of adj=pre and disp=preunit, which takes the place of the blank; false: there is none. */
-static bool add_before_unit(const struct conversion *c, enum side side, struct buf *out)
+static bool add_before_unit(const struct convert_call *c, enum side side, struct buf *out)
 {
     const struct str text = c->before_unit[side];
     const struct str trimmed = str_trim(text);
@@ -441,7 +441,7 @@ static bool add_before_unit(const struct conversion *c, enum side side, struct b
     return true;
 }
 
-static void add_middle(const struct conversion *c, size_t which, struct buf *out)
+static void add_middle(const struct convert_call *c, size_t which, struct buf *out)
 {
     if (c->middle.size == 0 || (which == INPUT) == c->flip)
         return;
@@ -449,7 +449,7 @@ static void add_middle(const struct conversion *c, size_t which, struct buf *out
     buf_add_str(out, c->middle);
 }
 
-static void add_lesser(struct conversion *c, enum side side, struct buf *out)
+static void add_lesser(struct convert_call *c, enum side side, struct buf *out)
 {
     buf_add_text(out, c->adjective && has_name(c, c->in.unit, side) ? "-" : " ");
     add_amount(c, &c->lesser, out);
@@ -458,7 +458,7 @@ static void add_lesser(struct conversion *c, enum side side, struct buf *out)
 }
 
 /* The amounts of the input or of an output, as the side of the text where they stand. */
-static void add_side(struct conversion *c, size_t which, enum side side, struct buf *out)
+static void add_side(struct convert_call *c, size_t which, enum side side, struct buf *out)
 {
     const struct measure *measure = which == INPUT ? &c->in : &c->outputs[which];
     const struct unit *unit = measure->unit;
@@ -484,7 +484,7 @@ static void add_side(struct conversion *c, size_t which, enum side side, struct 
     add_middle(c, which, out);
 }
 
-static void add_outputs(struct conversion *c, size_t from, struct buf *out)
+static void add_outputs(struct convert_call *c, size_t from, struct buf *out)
 {
     for (size_t i = from; i < c->output_count; i++) {
         if (i > from)
@@ -493,7 +493,7 @@ static void add_outputs(struct conversion *c, size_t from, struct buf *out)
     }
 }
 
-static void add_conversion(struct conversion *c, struct buf *out)
+static void add_conversion(struct convert_call *c, struct buf *out)
 {
     if (c->only_unit || c->only_unit_out) {
         add_unit(c, c->only_unit ? c->in.unit : c->outputs[0].unit, c->only_unit ? SIDE_IN : SIDE_OUT, false, out);
@@ -520,7 +520,7 @@ static void add_conversion(struct conversion *c, struct buf *out)
 }
 
 /* An unknown unit: shows the number and the unit as typed. */
-static bool show_as_typed(struct call *call, struct conversion *c)
+static bool show_as_typed(struct call *call, struct convert_call *c)
 {
     const struct argument *unit = call_numbered(call, 2);
     struct buf out = {0};
@@ -536,7 +536,7 @@ static bool show_as_typed(struct call *call, struct conversion *c)
 
 bool render_convert(struct call *call)
 {
-    struct conversion c = {.call = call, .places_in = -1};
+    struct convert_call c = {.call = call, .places_in = -1};
     struct buf out = {0};
     if (!call_argument(call, "1"))
         return false;
@@ -568,7 +568,7 @@ bool render_cvt(struct call *call)
 
 bool call_is_measure(struct call *call)
 {
-    struct conversion c = {.call = call};
+    struct convert_call c = {.call = call};
     if (conversion_read_input(&c) == 0 || call->is_opaque)
         return false;
     const bool is_direction = is_unit(c.in.unit, "N") || is_unit(c.in.unit, "W");

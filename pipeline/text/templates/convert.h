@@ -1,5 +1,5 @@
-/* Internal to {{convert}}: convert_read.c reads a call, convert_units.c knows units, convert.c shows it. Rules and names
- * of options: Module:Convert of the English Wikipedia and https://en.wikipedia.org/wiki/Template:Convert */
+/* Internal to {{convert}}: convert_read.c reads a call, convert_units.c knows units, convert.c shows it. Rules and
+ * options: Module:Convert of English Wikipedia and https://en.wikipedia.org/wiki/Template:Convert */
 #ifndef PIPELINE_TEXT_TEMPLATES_CONVERT_H
 #define PIPELINE_TEXT_TEMPLATES_CONVERT_H
 
@@ -49,7 +49,7 @@ struct made_unit {
 enum side { SIDE_IN, SIDE_OUT };
 enum abbreviation { ABBREVIATE_OUT, ABBREVIATE_IN, ABBREVIATE_ON, ABBREVIATE_OFF };
 
-struct conversion {
+struct convert_call {
     struct call *call;
     struct amount amounts[AMOUNTS_MAX];
     const struct separator *separators[AMOUNTS_MAX];
@@ -80,12 +80,12 @@ struct conversion {
 };
 
 /* Finds a unit by its code, or as the page's language writes it: كم */
-bool measure_find(struct conversion *c, struct str code, struct measure *measure);
+bool measure_find(struct convert_call *c, struct str code, struct measure *measure);
 /* One can be converted into the other. */
 bool units_convert(const struct unit *a, const struct unit *b);
 /* Reads the numbers and the unit; returns the position after them, or 0 if they are not understood. */
-unsigned conversion_read_input(struct conversion *c);
+unsigned conversion_read_input(struct convert_call *c);
 /* Reads what to convert to and how, from parameter `at` on. An unknown unit leaves c->output_count 0. */
-void conversion_read_rest(struct conversion *c, unsigned at);
+void conversion_read_rest(struct convert_call *c, unsigned at);
 
 #endif

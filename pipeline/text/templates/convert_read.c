@@ -141,7 +141,7 @@ static bool read_amount(struct str text, struct amount *amount)
     return true;
 }
 
-static struct str positional(struct conversion *c, unsigned number)
+static struct str positional(struct convert_call *c, unsigned number)
 {
     return call_value_of(c->call, call_numbered(c->call, number));
 }
@@ -171,7 +171,7 @@ static const struct separator *split_range(struct str text, struct str *left, st
 }
 
 /* A number, or several in one argument. */
-static bool read_amounts(struct conversion *c, struct str text)
+static bool read_amounts(struct convert_call *c, struct str text)
 {
     struct str left, right;
     if (c->count == AMOUNTS_MAX)
@@ -199,7 +199,7 @@ static void read_hands(struct amount *amount)
 /* ---- Units ---- */
 
 /* Reads the outputs in `codes`, with blanks, + or _ between; none if one is unknown. */
-static void read_outputs(struct conversion *c, struct str codes)
+static void read_outputs(struct convert_call *c, struct str codes)
 {
     c->output_count = 0;
     while (codes.size > 0) {
@@ -224,7 +224,7 @@ static void read_outputs(struct conversion *c, struct str codes)
 
 /* Without a unit to convert to, the unit's own choice is taken. That of a metre is feet and inches, as for people; from
  * 3 m on it is feet, as for buildings. */
-static void read_default_outputs(struct conversion *c)
+static void read_default_outputs(struct convert_call *c)
 {
     static const char *const of_multiples[][2] = {{"e3acre", "km2"},   {"e3m2", "e6sqft"}, {"e6acre", "km2"},
                                                   {"e6ha", "e6acre"},  {"e6km", "e6mi"},   {"e6km2", "e6sqmi"},
@@ -252,7 +252,7 @@ static void read_default_outputs(struct conversion *c)
         c->outputs[i].currency = c->in.currency;
 }
 
-unsigned conversion_read_input(struct conversion *c)
+unsigned conversion_read_input(struct convert_call *c)
 {
     unsigned at = 1;
     for (;;) {
@@ -285,7 +285,7 @@ unsigned conversion_read_input(struct conversion *c)
 
 /* ---- Options ---- */
 
-static void read_abbreviation(struct conversion *c)
+static void read_abbreviation(struct convert_call *c)
 {
     static const struct {
         const char *typed;
@@ -309,7 +309,7 @@ static void read_abbreviation(struct conversion *c)
     c->also_symbol = str_equal(abbr, STR("~")) || call_says(c->call, "adj", "~");
 }
 
-static void read_display(struct conversion *c)
+static void read_display(struct convert_call *c)
 {
     static const struct {
         const char *typed, *join[3];
@@ -333,7 +333,7 @@ static void read_display(struct conversion *c)
     c->only_unit_out = str_equal(disp, STR("unit2"));
 }
 
-static void read_spelling(struct conversion *c)
+static void read_spelling(struct convert_call *c)
 {
     const struct str spell = call_value(c->call, "spell");
     const bool in = str_equal_ascii_nocase(spell, STR("in")), on = str_equal_ascii_nocase(spell, STR("on"));
@@ -346,7 +346,7 @@ static void read_spelling(struct conversion *c)
     c->american = call_says(c->call, "sp", "us") || str_equal(spell, STR("us"));
 }
 
-static void read_rounding(struct conversion *c)
+static void read_rounding(struct convert_call *c)
 {
     static const double steps[] = {0.5, 5, 10, 25, 50};
     const struct str round = call_value(c->call, "round");
@@ -371,7 +371,7 @@ static void read_rounding(struct conversion *c)
 }
 
 /* On wikis in other languages names of units and words between amounts would be English. */
-static void use_symbols(struct conversion *c)
+static void use_symbols(struct convert_call *c)
 {
     c->abbreviation = ABBREVIATE_ON;
     c->names = c->adjective = false;
@@ -379,7 +379,7 @@ static void use_symbols(struct conversion *c)
         c->separators[i] = c->separators[i]->each ? c->separators[i] : separator_of(STR("–"));
 }
 
-static void read_named(struct conversion *c)
+static void read_named(struct convert_call *c)
 {
     const struct str adj = call_value(c->call, "adj"), comma = call_value(c->call, "comma");
     read_display(c);
@@ -398,7 +398,7 @@ static void read_named(struct conversion *c)
         use_symbols(c);
 }
 
-static bool read_precision(struct conversion *c, unsigned at)
+static bool read_precision(struct convert_call *c, unsigned at)
 {
     double value;
     int precision;
@@ -410,7 +410,7 @@ static bool read_precision(struct conversion *c, unsigned at)
 }
 
 /* The text of a parameter with a blank at each end that has one. */
-static struct str with_blanks(struct conversion *c, unsigned at)
+static struct str with_blanks(struct convert_call *c, unsigned at)
 {
     const struct argument *argument = call_numbered(c->call, at);
     struct buf *scratch = &c->call->out->scratch;
@@ -430,7 +430,7 @@ static struct str with_blanks(struct conversion *c, unsigned at)
     return (struct str){scratch->data + from, scratch->size - from};
 }
 
-static void read_texts(struct conversion *c, unsigned at)
+static void read_texts(struct convert_call *c, unsigned at)
 {
     if (call_says(c->call, "adj", "mid"))
         c->middle = with_blanks(c, at++);
@@ -450,7 +450,7 @@ static void read_texts(struct conversion *c, unsigned at)
     read_precision(c, at);
 }
 
-void conversion_read_rest(struct conversion *c, unsigned at)
+void conversion_read_rest(struct convert_call *c, unsigned at)
 {
     read_named(c);
     const struct str code = positional(c, at);

@@ -30,7 +30,7 @@ static void make_prefixed(struct made_unit *made, size_t which, const char **tex
 }
 
 /* A unit takes the SI's prefixes if the table has it with "k". */
-static const struct unit *prefixed_unit(struct conversion *c, struct str code)
+static const struct unit *prefixed_unit(struct convert_call *c, struct str code)
 {
     static const struct {
         const char *typed, *symbol, *name;
@@ -65,7 +65,7 @@ static const struct unit *prefixed_unit(struct conversion *c, struct str code)
     return NULL;
 }
 
-static const struct unit *simple_unit(struct conversion *c, struct str code)
+static const struct unit *simple_unit(struct convert_call *c, struct str code)
 {
     const struct unit *unit = unit_find(code);
     return unit ? unit : prefixed_unit(c, code);
@@ -80,7 +80,7 @@ static struct str first_output(const struct unit *unit)
 }
 
 /* kg/ha, /ha; what the table has by one letter keeps it: speeds, flows, densities. */
-static const struct unit *unit_per_unit(struct conversion *c, struct str code)
+static const struct unit *unit_per_unit(struct convert_call *c, struct str code)
 {
     static const char named[][4] = {"D /A", "GV/Z", "KM/V", "SL/Z"};
     const char *slash = memchr(code.data, '/', code.size);
@@ -119,7 +119,7 @@ bool units_convert(const struct unit *a, const struct unit *b)
 }
 
 /* The sign of a currency before "/": $ of $/acre. */
-static struct str currency_of(const struct conversion *c, struct str code)
+static struct str currency_of(const struct convert_call *c, struct str code)
 {
     static const char *const signs[] = {"$", "£", "€", "₱", "₽", "¥"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
@@ -130,7 +130,7 @@ static struct str currency_of(const struct conversion *c, struct str code)
     return STR("");
 }
 
-bool measure_find(struct conversion *c, struct str code, struct measure *measure)
+bool measure_find(struct convert_call *c, struct str code, struct measure *measure)
 {
     *measure = (struct measure){.multiple = NO_MULTIPLE};
     if (code.size == 0)

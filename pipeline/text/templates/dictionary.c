@@ -1,7 +1,7 @@
 #include "pipeline/text/templates/dictionary.h"
 
 #include "base/mem.h"
-#include "pipeline/text/templates/expand_call.h"
+#include "pipeline/text/templates/modules.h"
 
 #include <stdlib.h>
 
@@ -24,6 +24,7 @@ struct entry {
 };
 
 struct dictionary {
+    struct templates *modules;
     struct entry *entries;
     size_t count, capacity, added;
     uint64_t bytes_max, bytes, ranked[RANKS]; /* of ranks up to the limit */
@@ -35,6 +36,7 @@ struct dictionary *dictionary_open(size_t bytes_max)
     struct dictionary *d = mem_clear(1, sizeof *d);
     d->bytes_max = bytes_max > HEAD_BYTES ? bytes_max - HEAD_BYTES : 0;
     d->limit = RANKS - 1;
+    d->modules = modules_open();
     return d;
 }
 
@@ -44,6 +46,7 @@ void dictionary_close(struct dictionary *d)
         return;
     for (size_t i = 0; i < d->count; i++)
         mem_free((char *)(uintptr_t)d->entries[i].name.data);
+    templates_free(d->modules);
     mem_free(d->entries);
     mem_free(d);
 }
@@ -203,7 +206,7 @@ static enum body_kind kind_of(const struct dictionary *d, const struct entry *en
         struct str name = called_name(entry->text, canonical);
         const struct str function = name_fold(name, folded);
         if (str_starts(function, INVOKE) &&
-            module_is_box(str_trim((struct str){function.data + INVOKE.size, function.size - INVOKE.size})))
+            module_is_box(d->modules, str_trim((struct str){function.data + INVOKE.size, function.size - INVOKE.size})))
             return BODY_BOX;
         entry = find_resolved(d, &name);
         kind = entry ? entry->kind : BODY_WIKITEXT;

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "pipeline/text/templates/expand_call.h"
+#include "pipeline/text/templates/modules.h"
 #include "pipeline/text/templates/renderings.h"
 
 #include <assert.h>
@@ -222,8 +223,8 @@ static struct str position_name(struct expander *e, unsigned position)
     return keep(e, (struct str){number, (size_t)size});
 }
 
-static void read_arguments(struct expander *e, const struct expand_source *source, struct call_parts parts,
-                           struct call_frame *frame)
+void frame_read(struct expander *e, const struct expand_source *source, struct call_parts parts,
+                struct call_frame *frame)
 {
     unsigned position = 0;
     if (parts.count > 1)
@@ -287,7 +288,7 @@ static void insert_body(struct expander *e, const struct expand_source *source, 
     const struct expand_source inner = {
         .text = row->pattern, .spans = &body->spans, .body = body, .frame = &frame, .depth = source->depth + 1};
     spend(e, row->pattern.size / 8); /* as if no body had been kept */
-    read_arguments(e, source, parts, &frame);
+    frame_read(e, source, parts, &frame);
     e->is_incomplete = false;
     expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
     if (e->is_incomplete &&
@@ -342,6 +343,29 @@ void expand_body(struct expander *e, const struct expand_source *source, uint32_
     begin_line(e, source, start, from, out);
 }
 
+void expand_module(struct expander *e, const struct expand_source *source, const struct rendering_row *row,
+                   struct call_parts parts, struct buf *out)
+{
+    bool own;
+    if (source->depth >= DEPTH_MAX) {
+        e->is_incomplete = true;
+        return;
+    }
+    const struct body *body = body_get(e->modules, row, e->magic, &e->scratch, &own);
+    struct call_frame frame = {.caller = source->frame, .row = row};
+    const struct expand_source inner = {
+        .text = row->pattern, .spans = &body->spans, .body = body, .frame = &frame, .depth = source->depth + 1};
+    spend(e, row->pattern.size / 8);
+    frame_read(e, source, parts, &frame);
+    if (frame.count == 0 && source->frame) {
+        frame.values = source->frame->values;
+        frame.count = source->frame->count;
+    }
+    expand_range(e, &inner, 0, (uint32_t)inner.text.size, 0, out);
+    if (own)
+        mem_free((void *)(uintptr_t)body);
+}
+
 /* ----------------------------------------------------------------------------------------------------------- pages */
 
 struct expander *expander_open(const struct templates *templates, const struct namespaces *namespaces,
@@ -349,6 +373,7 @@ struct expander *expander_open(const struct templates *templates, const struct n
 {
     struct expander *e = mem_clear(1, sizeof *e);
     e->templates = templates;
+    e->modules = modules_open();
     e->namespaces = namespaces;
     e->magic = magic;
     return e;
@@ -360,6 +385,7 @@ void expander_close(struct expander *e)
         return;
     for (size_t i = 0; i < MEMOS; i++)
         buf_release(&e->memos[i].text);
+    templates_free(e->modules);
     mem_free(e->copies);
     body_scratch_release(&e->scratch);
     spans_release(&e->settling);

@@ -2,6 +2,7 @@
 #include "pipeline/text/templates/expand_call.h"
 
 #include "pipeline/text/markup/tags.h"
+#include "pipeline/text/templates/modules.h"
 #include "pipeline/text/templates/plain.h"
 
 #define SETTLE_BYTES_MAX 4096u /* of a text with calls, to compute with */
@@ -94,10 +95,9 @@ void emit_call(struct expander *e, const struct expand_source *source, uint32_t 
     }
 }
 
-/* A call of the module that a renderer of ours implements: the renderer's name, with the frame's arguments. */
-static void emit_bound(struct expander *e, struct call_frame *frame, const char *name, struct buf *out)
+/* Appends arguments that are known. */
+static void emit_arguments(struct expander *e, struct call_frame *frame, struct buf *out)
 {
-    buf_addf(out, "{{%s", name);
     for (size_t i = 0; i < frame->count; i++) {
         struct str value;
         if (!frame_argument(e, frame, frame->values[i].name, &value))
@@ -107,6 +107,27 @@ static void emit_bound(struct expander *e, struct call_frame *frame, const char 
         buf_add_str(out, value);
         protect(e, at, out);
     }
+}
+
+static bool has_numbered(const struct call_frame *frame)
+{
+    for (size_t i = 0; i < frame->count; i++)
+        if (!frame->values[i].is_named)
+            return true;
+    return false;
+}
+
+/* A call of a module that shows what the template `name` does: with its arguments, and those of the template around it
+ * if it has none without a name. */
+static void emit_bound(struct expander *e, const struct expand_source *source, struct call_parts parts, struct str name,
+                       struct buf *out)
+{
+    struct call_frame own = {.caller = source->frame};
+    frame_read(e, source, parts, &own);
+    buf_addf(out, "{{%.*s", (int)name.size, name.data);
+    if (source->frame && !has_numbered(&own))
+        emit_arguments(e, source->frame, out);
+    emit_arguments(e, &own, out);
     buf_add_text(out, "}}");
 }
 
@@ -210,63 +231,24 @@ bool settle_calls(struct expander *e, struct buf *text, size_t from)
 
 /* -------------------------------------------------------------------------------------------------- what a name is */
 
-/* Modules that our renderers implement (a row's name), and modules that make no running text (""). A name is the
- * beginning of the module's. */
-static const struct module {
-    const char *name, *row;
-    bool is_box; /* and nothing else: its template needs no body */
-} modules[] = {
-    {"anchor", "", false},
-    {"authority control", "", false},
-    {"catlang", "", false},
-    {"check for", "", false},
-    {"citation", "", false},
-    {"color contrast", "", false},
-    {"convert", "convert", false},
-    {"coordinates", "coord", false},
-    {"coordonnées", "coord", false},
-    {"date", "date", false},
-    {"footnotes", "", false},
-    {"format num", "formatnum", false},
-    {"formatnum", "formatnum", false},
-    {"gapnum", "formatnum", false},
-    {"hatnote", "", false},
-    {"infobox", "", true},
-    {"labelled list", "", false},
-    {"list", "comma separated entries", false},
-    {"main", "", false},
-    {"message box", "", true},
-    {"navbox", "", true},
-    {"side box", "", false},
-    {"sidebar", "", true},
-    {"unité", "unité", false},
-    {"unsubst", "", false},
-    {"val", "val", false},
-};
-
-static const struct module *module_find(struct str folded)
+static void expand_invoke(struct expander *e, const struct expand_source *source, struct str typed,
+                          struct call_parts parts, struct buf *out)
 {
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (str_starts(folded, str_of(modules[i].name)))
-            return &modules[i];
-    return NULL;
-}
-
-bool module_is_box(struct str folded)
-{
-    const struct module *module = module_find(folded);
-    return module && module->is_box;
-}
-
-static void expand_invoke(struct expander *e, const struct expand_source *source, struct str typed, struct buf *out)
-{
-    char folded[NAME_BYTES_MAX];
-    const struct str name = name_fold(typed, folded);
-    const struct module *module = module_find(name);
-    const char *row = str_equal(name, STR("lang")) ? "lang" : module ? module->row : NULL;
-    if (row && (!row[0] || source->frame)) { /* the page itself has no arguments to render */
-        if (row[0])
-            emit_bound(e, source->frame, row, out);
+    char module[NAME_BYTES_MAX], function[NAME_BYTES_MAX], scratch[2 * NAME_BYTES_MAX];
+    struct str value = STR(""), name;
+    if (parts.count > 1 &&
+        !expand_value(e, source, parts.items[1].from, parts.items[1].to, parts.items[1].child, &value))
+        value = STR("");
+    const struct rendering_row *row =
+        modules_find(e->modules, name_fold(typed, module), name_fold(str_trim(value), function), &name, scratch);
+    const struct call_parts arguments = {parts.items + 1, parts.count > 1 ? parts.count - 1 : 0};
+    if (row && row->kind == RENDERING_WIKITEXT) {
+        expand_module(e, source, row, arguments, out);
+        return;
+    }
+    if (row || (name.size > 0 && (source->frame || arguments.count > 1))) {
+        if (!row)
+            emit_bound(e, source, arguments, name, out);
         return;
     }
     e->is_incomplete = true;
@@ -386,7 +368,7 @@ static bool expand_with_colon(struct expander *e, const struct expand_source *so
         expand_function(e, source, choice, value, is_known, parts, out);
         begin_line(e, source, source->spans->items[index].start, from, out);
     } else if (str_equal(function, STR("#invoke:"))) {
-        expand_invoke(e, source, str_trim(value), out);
+        expand_invoke(e, source, str_trim(value), parts, out);
     } else if (str_equal(function, STR("#tag:"))) {
         expand_tag(e, source, value, parts, out);
     } else if (function.size == 0 || !call_has_row(e, function)) {

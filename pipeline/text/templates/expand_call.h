@@ -56,6 +56,7 @@ struct expand_memo {
 
 struct expander {
     const struct templates *templates;
+    struct templates *modules;
     const struct namespaces *namespaces;
     const struct magic *magic;
     struct body_scratch scratch;
@@ -90,6 +91,9 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
 /* Appends the body of the template `row` with the call's arguments. */
 void expand_body(struct expander *e, const struct expand_source *source, uint32_t index,
                  const struct rendering_row *row, struct call_parts parts, struct buf *out);
+/* Appends what a function of a module shows (modules.h). `parts`: its name and its arguments. */
+void expand_module(struct expander *e, const struct expand_source *source, const struct rendering_row *row,
+                   struct call_parts parts, struct buf *out);
 /* Appends source->text[from, to) with its calls expanded; `child`: its first span, or one before it. */
 void expand_range(struct expander *e, const struct expand_source *source, uint32_t from, uint32_t to, uint32_t child,
                   struct buf *out);
@@ -112,11 +116,11 @@ void copy_text(struct expander *e, const struct expand_source *source, uint32_t 
  * of the call in its source. */
 void begin_line(struct expander *e, const struct expand_source *source, uint32_t start, size_t from, struct buf *out);
 
+/* Reads the arguments of a call into its frame, which is zeroed. */
+void frame_read(struct expander *e, const struct expand_source *source, struct call_parts parts,
+                struct call_frame *frame);
 /* The argument of the frame by its name; false if the call does not give it. */
 bool frame_argument(struct expander *e, struct call_frame *frame, struct str name, struct str *value);
-
-/* Is a module of that folded name one that draws a box? */
-bool module_is_box(struct str folded);
 
 /* 1 + the number of the function of that name (folded, with its colon), if it is one of those that choose; else 0. */
 unsigned choice_find(struct str name);

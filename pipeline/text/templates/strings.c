@@ -84,7 +84,8 @@ static void show_part(struct call *call, struct str text)
 /* {{#replace:text|needle|by|times}} */
 static void show_replaced(struct call *call, struct str text, struct str needle)
 {
-    const struct str by = call_value(call, "2");
+    const struct str value = call_value(call, "2"); /* &#32; is a blank */
+    const struct str by = value.size == 0 && call_argument(call, "2") ? STR(" ") : value;
     const long limit = number_of(call, "3", -1);
     for (long times = 0; limit < 0 || times < limit; times++) {
         const size_t found = str_find(text, needle);

@@ -29,7 +29,7 @@ bool render_join(struct call *call)
     bool any = false;
     for (size_t i = 0; i < call->count; i++) {
         const struct argument *argument = &call->arguments[i];
-        if (argument->name.size > 0 || argument->from == argument->to)
+        if (argument->number == 0 || argument->from == argument->to)
             continue;
         if (any)
             show(call, call->parameter);

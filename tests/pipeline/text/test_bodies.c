@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #define CASES SOURCE_DIR "/tests/pipeline/text/bodies.cases"
+#define CALLS SOURCE_DIR "/tests/pipeline/text/modules.calls"
 
 /* Takes the lines up to the next one that begins with "@@"; *name: what follows it there. */
 static struct str take_part(struct str *rest, struct str *name)
@@ -83,10 +84,27 @@ static void cases_show_what_mediawiki_shows(void **state)
     assert_int_equal(cases_run(CASES, run_case), 0);
 }
 
+static void run_call(struct str page, struct buf *out)
+{
+    struct templates *templates;
+    struct error err;
+    char hash[17];
+    assert_int_equal(templates_parse(&templates, STR(""), "made", hash, &err), 0);
+    show_page(language_find(STR("ltg")), templates, page, out);
+    templates_free(templates);
+}
+
+static void modules_show_what_they_show_in_mediawiki(void **state)
+{
+    (void)state;
+    assert_int_equal(calls_run(CALLS, run_call), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_show_what_mediawiki_shows),
+        cmocka_unit_test(modules_show_what_they_show_in_mediawiki),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "pipeline/text/templates/call.h"
 #include "pipeline/text/templates/countries.h"
 #include "pipeline/text/templates/local_dates.h"
+#include "pipeline/text/templates/modules.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/templates/units.h"
@@ -131,6 +132,32 @@ static void local_tables_are_in_order(void **state)
         assert_true(i == 0 || strcmp(country_codes[i - 1].code, country_codes[i].code) < 0);
     }
     assert_true(is_country(STR("Россия"), STR("ru")) && !is_country(STR("Россия"), STR("uk")));
+}
+
+static bool is_row_name(struct str name)
+{
+    for (size_t i = 0; i < row_list_count; i++)
+        for (size_t k = 0; k < row_lists[i].count; k++)
+            if (str_equal(str_of(row_lists[i].rows[k].name), name))
+                return true;
+    return false;
+}
+
+/* The lines of data/modules.txt can be read, and lead to each other or to rows. */
+static void modules_lead_to_rows(void **state)
+{
+    (void)state;
+    struct templates *modules = modules_open();
+    for (struct str rest = str_of(modules_text); rest.size > 0;) {
+        const char *end = memchr(rest.data, '\n', rest.size);
+        const struct str line = str_range(rest.data, end);
+        const size_t arrow = str_find(line, STR(" => "));
+        struct str name = arrow == SIZE_MAX ? STR("") : str_range(line.data + arrow + strlen(" => "), end);
+        rest = str_range(end + 1, rest.data + rest.size);
+        if (name.size > 0 && !templates_find(modules, &name) && !is_row_name(name))
+            fail_msg("data/modules.txt: nothing is known of %.*s", (int)name.size, name.data);
+    }
+    templates_free(modules);
 }
 
 /* Every code of data/number_styles.txt leads to its own line, so it stands on no line before. */
@@ -393,6 +420,7 @@ int main(void)
         cmocka_unit_test(tables_are_searched_by_halves),
         cmocka_unit_test(local_tables_are_in_order),
         cmocka_unit_test(every_language_has_one_style_of_numbers),
+        cmocka_unit_test(modules_lead_to_rows),
         cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),
         cmocka_unit_test(markup_in_renderings_is_left_out),
