@@ -74,6 +74,53 @@ learns() {
     expect_exit 0 "$dstrain" verify one --replay --threads 1
 }
 
+predicts() {
+    local predict=("$dstrain" predict one --threads 1)
+    case_begin "predict writes the table again with two more columns, in order, and scores it"
+    expect_exit 0 "${predict[@]}" dev.csv --out out.csv
+    expect_words "done       50 rows predicted" "scores     accuracy"
+    python3 - <<'PYTHON' || complain "the columns"
+import csv
+before, after = (list(csv.reader(open(f, newline="", encoding="utf-8-sig"), delimiter=";"))
+                 for f in ("dev.csv", "out.csv"))
+assert after[0] == [*before[0], "prediction", "probability"], after[0]
+assert [r[:-2] for r in after[1:]] == before[1:]
+assert all(0.3 < float(r[-1]) <= 1 and len(r[-1]) == 11 for r in after[1:])
+assert sum(r[2] == r[4] for r in after[1:]) > 45
+PYTHON
+    expect_exit 0 "${predict[@]}" dev.jsonl --out out.jsonl --all
+    python3 - <<'PYTHON' || complain "the keys"
+import csv
+import json
+rows = [json.loads(line) for line in open("out.jsonl")]
+table = list(csv.DictReader(open("out.csv", newline="", encoding="utf-8-sig"), delimiter=";"))
+assert [list(r) for r in rows] == [["Text", "Label", "Words", "prediction", "probability.9 lives", "probability.Lob",
+                                    "probability.bug; report"]] * 50
+for row, other in zip(rows, table):
+    assert row["prediction"] == other["prediction"]
+    assert f"{row['probability.' + row['prediction']]:.9f}" == other["probability"]
+    assert abs(sum(v for k, v in row.items() if k.startswith("probability.")) - 1) < 1e-8
+PYTHON
+
+    case_begin "it streams, takes texts without labels, an export, and replaces nothing but its own"
+    expect_exit 0 sh -c '"$@" - --out - <free.csv' sh "${predict[@]}"
+    expect_equal "lines" "$(wc -l <"$scratch/stdout")" 91
+    expect_equal "header" "$(head -1 "$scratch/stdout")" "text,label,prediction,probability"
+    cp out.csv first.csv
+    expect_exit 0 "$dstrain" predict exported dev.csv --seq 32 --text Text --threads 1 --out out.csv
+    cmp out.csv first.csv || complain "the export predicts otherwise"
+    expect_exit 2 "${predict[@]}" dev.csv --out dev.csv
+    expect_exit 2 "${predict[@]}" dev.csv --out train.csv
+    expect_words "--force"
+    expect_exit 2 "${predict[@]}" out.csv --out x.csv
+    expect_words 'has a column "prediction" already'
+    expect_exit 5 "$dstrain" predict pre dev.csv --out x.csv
+    expect_words "has no head of classes" "dstrain classify"
+    expect_exit 3 "${predict[@]}" broken.csv --out x.csv
+    expect_words "line 21: the quotation mark"
+    expect_equal "nothing is left" "$(ls x.csv* 2>/dev/null)" ""
+}
+
 stops() {
     case_begin "a stopped run ends with the same bytes"
     expect_exit 75 "${tune[@]}" "${long[@]}" --train train.csv --dev dev.csv --out stopped --stop-after 100
@@ -131,6 +178,7 @@ refuses() {
 }
 
 learns
+predicts
 stops
 varies
 refuses

@@ -96,6 +96,7 @@ struct settings {
     /* for classify, and for tables with texts */
     const char *text, *text2, *label; /* columns; NULL: by their names */
     int kind;                         /* enum classify_kind */
+    bool all;                         /* for predict: probabilities of all classes */
     /* for squad */
     const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */
     uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */
@@ -132,6 +133,7 @@ int dstrain_fill_mask(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_score(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_squad(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_predict(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_classify(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
 

@@ -2,8 +2,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "trainer/task/evaluate.h"
 
 static const struct metric class_metrics[] = {
@@ -90,6 +92,50 @@ void class_cutter_release(struct class_cutter *c)
     ids_release(&c->a);
     ids_release(&c->b);
     ids_release(&c->pieces);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void class_names_take(struct class_names *names, const char *const *columns, size_t count)
+{
+    *names = (struct class_names){
+        .names = mem_array(count, sizeof *names->names),
+        .texts = mem_clear(count, sizeof *names->texts),
+        .rank = mem_array(count, sizeof *names->rank),
+        .count = (uint32_t)count,
+    };
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names->texts[i], LABEL_NAME_SIZE, "%s", columns[i]);
+        names->names[i] = names->texts[i];
+    }
+    qsort(names->names, count, sizeof *names->names, by_text);
+    for (size_t i = 0; i < count; i++)
+        names->rank[(size_t)(names->names[i] - names->texts[0]) / LABEL_NAME_SIZE] = (uint32_t)i;
+}
+
+void class_names_of(struct class_names *names, const struct model_config *config)
+{
+    const size_t count = (size_t)config->labels;
+    char(*texts)[LABEL_NAME_SIZE] = mem_clear(count, sizeof *texts);
+    const char **columns = mem_array(count, sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(texts[i], LABEL_NAME_SIZE, "LABEL_%zu", i);
+        columns[i] = config->label_names[i][0] ? config->label_names[i] : texts[i];
+    }
+    class_names_take(names, columns, count);
+    mem_free(columns);
+    mem_free(texts);
+}
+
+void class_names_release(struct class_names *names)
+{
+    mem_free(names->names);
+    mem_free(names->texts);
+    mem_free(names->rank);
+    *names = (struct class_names){0};
 }
 
 uint32_t class_of(const float *logits, uint32_t labels)

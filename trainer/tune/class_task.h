@@ -38,6 +38,18 @@ struct class_cutter {
 void class_cut(struct class_cutter *cutter, struct str a, const struct str *b, uint32_t label, struct samples *samples);
 void class_cutter_release(struct class_cutter *cutter);
 
+/* The names of a model's classes; zeroed: none. */
+struct class_names {
+    const char **names;             /* [count] in bytewise order, as scores list them */
+    char (*texts)[LABEL_NAME_SIZE]; /* [count] by column of the logits */
+    uint32_t *rank;                 /* [count] place in `names` of each column */
+    uint32_t count;
+};
+void class_names_take(struct class_names *names, const char *const *columns, size_t count);
+/* Those of a model; LABEL_0, LABEL_1 where it does not name them. */
+void class_names_of(struct class_names *names, const struct model_config *config);
+void class_names_release(struct class_names *names);
+
 /* The class with the largest logit, the first one of equals. */
 uint32_t class_of(const float *logits, uint32_t labels);
 

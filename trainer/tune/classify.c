@@ -23,41 +23,18 @@ struct classify {
     bool answers; /* nothing is trained on */
     struct text text;
     bool numbers;
-    const char **names;             /* [labels], in bytewise order; NULL: numbers */
-    char (*texts)[LABEL_NAME_SIZE]; /* theirs */
-    uint32_t *rank;                 /* [labels] place in names of each column of the logits */
-    uint32_t labels;                /* 1: a number */
+    struct class_names names; /* zeroed: numbers */
+    uint32_t labels;          /* 1: a number */
     struct labelled train, dev;
     struct class_sources sources;
 };
 
 static struct label_set label_set_of(const struct classify *c)
 {
-    return (struct label_set){"the table", NULL, c->labels, c->names, NULL};
+    return (struct label_set){"the table", NULL, c->labels, c->names.names, NULL};
 }
 
 /* ---- labels ---- */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Takes the names of the columns of the logits. */
-static void take_names(struct classify *c, const char *const *names, size_t count)
-{
-    c->labels = (uint32_t)count;
-    c->texts = mem_clear(count, sizeof *c->texts);
-    c->names = mem_array(count, sizeof *c->names);
-    c->rank = mem_array(count, sizeof *c->rank);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(c->texts[i], LABEL_NAME_SIZE, "%s", names[i]);
-        c->names[i] = c->texts[i];
-    }
-    qsort(c->names, count, sizeof *c->names, by_text);
-    for (size_t i = 0; i < count; i++)
-        c->rank[(size_t)(c->names[i] - c->texts[0]) / LABEL_NAME_SIZE] = (uint32_t)i;
-}
 
 static void say_rare(const char *const *names, const uint64_t *counts, size_t count)
 {
@@ -99,25 +76,11 @@ static int find_names(struct classify *c, struct error *err)
     const int result = check_names(c, names, counts, count, err);
     if (result == 0) {
         say_rare(names, counts, count);
-        take_names(c, names, count);
+        class_names_take(&c->names, names, count);
     }
     mem_free(names);
     mem_free(counts);
     return result;
-}
-
-/* The labels of a model that is scored. */
-static void names_of_model(struct classify *c, const struct model_config *config)
-{
-    char(*texts)[LABEL_NAME_SIZE] = mem_clear((size_t)config->labels, sizeof *texts);
-    const char **names = mem_array((size_t)config->labels, sizeof *names);
-    for (int32_t i = 0; i < config->labels; i++) {
-        snprintf(texts[i], LABEL_NAME_SIZE, "LABEL_%" PRId32, i);
-        names[i] = config->label_names[i][0] ? config->label_names[i] : texts[i];
-    }
-    take_names(c, names, (size_t)config->labels);
-    mem_free(names);
-    mem_free(texts);
 }
 
 /* ---- what is trained on ---- */
@@ -156,7 +119,7 @@ static void say_data(const struct classify *c)
 {
     struct buf names = {0};
     for (uint32_t i = 0; i < c->labels && i < 8 && !c->numbers; i++)
-        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->names[i]);
+        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->names.names[i]);
     if (c->numbers)
         buf_add_text(&names, "numbers");
     log_say("labels     %s%s   %zu rows to train on, %zu to score%s", buf_text(&names),
@@ -172,7 +135,7 @@ static int read_tables(struct classify *c, const struct model_config *config, st
         c->numbers = config->labels == 1;
         TRY(read_table(c, s->dev, &c->dev, NULL, err));
         if (!c->numbers)
-            names_of_model(c, config);
+            class_names_of(&c->names, config);
     } else {
         TRY(read_table(c, s->train, &c->train, s->dev ? NULL : &c->dev, err));
         if (s->dev)
@@ -184,8 +147,9 @@ static int read_tables(struct classify *c, const struct model_config *config, st
         c->labels = 1;
         return 0;
     }
-    labelled_resolve(&c->train, c->names, c->labels);
-    labelled_resolve(&c->dev, c->names, c->labels);
+    c->labels = c->names.count;
+    labelled_resolve(&c->train, c->names.names, c->labels);
+    labelled_resolve(&c->dev, c->names.names, c->labels);
     return 0;
 }
 
@@ -197,7 +161,7 @@ static const struct samples *samples_of(const struct classify *c)
 
 static uint64_t hash_of(const struct classify *c)
 {
-    const uint64_t names = c->numbers ? 0 : hash64(c->texts, c->labels * sizeof *c->texts);
+    const uint64_t names = c->numbers ? 0 : hash64(c->names.texts, c->labels * sizeof *c->names.texts);
     return samples_hash(samples_of(c)) ^ names;
 }
 
@@ -240,9 +204,7 @@ static void classify_release(void *context)
     text_close(&c->text);
     labelled_release(&c->train);
     labelled_release(&c->dev);
-    mem_free(c->names);
-    mem_free(c->texts);
-    mem_free(c->rank);
+    class_names_release(&c->names);
     mem_free(c);
 }
 
@@ -275,7 +237,7 @@ static json_t *score_classes(const struct classify *c, const float *logits)
     const size_t count = c->dev.samples.count;
     uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
     for (size_t i = 0; i < count; i++) {
-        found[i] = c->rank[class_of(logits + i * c->labels, c->labels)];
+        found[i] = c->names.rank[class_of(logits + i * c->labels, c->labels)];
         truth[i] = c->dev.samples.items[i].label;
     }
     json_t *scores = class_scores(&set, found, truth, count);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "trainer/model/head.h"
 
 /* A micro-batch has room for one label per this many tokens, however short its sequences are. */
 #define TOKENS_PER_LABEL 8
@@ -22,6 +23,7 @@ int reading_find(struct reading *r, const struct settings *settings, const char 
     r->recipe.precision = settings_given(settings, "precision") ? (enum precision)settings->precision : PRECISION_FP32;
     TRY(origin_find(&r->origin, &r->settings, err));
     TRY(origin_config(&r->origin, &r->recipe.config, err));
+    r->tuned = model_tuned_head(&r->recipe.config);
     r->recipe.config.task_heads = heads;
     TRY(text_open(&r->text, r->origin.files, &r->recipe.config, err));
     text_say_spare(&r->recipe.config);
@@ -35,9 +37,11 @@ static int read_weights(struct reading *r, struct error *err)
     if (result == 0 && report.drawn.size > 0) {
         result = fail_at(err, ERR_MISMATCH, r->origin.weights, ERROR_NO_OFFSET,
                          "has no trained head for this: no %.200s", buf_text(&report.drawn));
-        hint_command(
-            err, "it fits models with a trained head for masked words; dstrain --shards DATASET --init %s trains one",
-            r->origin.name);
+        if (r->recipe.config.task_heads >> HEAD_MASKED & 1)
+            hint_command(
+                err,
+                "it fits models with a trained head for masked words; dstrain --shards DATASET --init %s trains one",
+                r->origin.name);
     }
     if (result == 0 && report.body.size > 0)
         log_say("note       of that model, not used: %s", buf_text(&report.body));

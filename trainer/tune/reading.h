@@ -19,13 +19,15 @@
 struct reading {
     struct settings settings; /* the command line, with the model as --init */
     struct origin origin;
+    enum head_kind tuned; /* the head that the model was fine-tuned with; HEAD_KINDS: none */
     struct recipe recipe; /* the model's shape; fp32 unless --precision says otherwise */
     struct text text;
     struct task task; /* its samples: the caller's source */
     struct engine engine;
 };
 
-/* Finds the model's files and opens its tokenizer: what is needed to make samples. `heads`: bits of the heads that run.
+/* Finds the model's files and opens its tokenizer: what is needed to make samples. `heads`: bits of the heads that run;
+ * 0: none, all rows of the last layer are there (model_hidden).
  * The caller calls reading_close after errors too. ERR_UNSAFE, ERR_MISMATCH, ERR_VERIFY: as for --init. */
 int reading_find(struct reading *reading, const struct settings *settings, const char *model, uint32_t heads,
                  struct error *err);

@@ -300,6 +300,8 @@ int table_open(struct table *t, const char *path, struct error *err)
     TRY(more);
     assert(more > 0); /* it is not blank */
     TRY(t->json ? take_keys(t, err) : take_names(t, err));
+    if (!t->json)
+        buf_add_str(&t->header, t->raw);
     if (t->columns > TABLE_COLUMNS_MAX)
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has more than %u columns", TABLE_COLUMNS_MAX);
     t->fields = mem_clear(t->columns + 1, sizeof *t->fields);
@@ -316,6 +318,7 @@ void table_close(struct table *t)
     mem_free(t->ends);
     buf_release(&t->bytes);
     buf_release(&t->cells);
+    buf_release(&t->header);
     *t = (struct table){0};
 }
 

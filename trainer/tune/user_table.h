@@ -26,12 +26,13 @@ struct table_field {
 struct table {
     const char *path; /* borrowed */
     bool json;
-    char separator;  /* of a CSV; 0: it has one column */
-    uint64_t line;   /* where the record begins, from 1 */
-    struct str raw;  /* the record as it is in the file, without the end of its last line */
-    const char *end; /* "\n" or "\r\n": how lines end */
-    bool mark;       /* the file begins with a UTF-8 mark */
-    char **names;    /* [columns] */
+    char separator;    /* of a CSV; 0: it has one column */
+    uint64_t line;     /* where the record begins, from 1 */
+    struct str raw;    /* the record as it is in the file, without the end of its last line */
+    const char *end;   /* "\n" or "\r\n": how lines end */
+    bool mark;         /* the file begins with a UTF-8 mark */
+    struct buf header; /* the first record of a CSV, like raw */
+    char **names;      /* [columns] */
     size_t columns;
     struct str
         *fields; /* [columns] of the record, UTF-8, valid until the next call; JSON: "" where the key is missing */

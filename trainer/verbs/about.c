@@ -161,6 +161,14 @@ static void describe_tokenizer(struct about *about, const char *files, const str
     text_close(&text);
 }
 
+json_t *about_record(const char *directory, enum model_source source, const char *files)
+{
+    char *run = source == SOURCE_CHECKPOINT ? path_join(files, "../..") : mem_copy_text(directory);
+    json_t *record = source == SOURCE_HUGGING_FACE ? NULL : about_read(run, RUN_NAME, RUN_BYTES_MAX);
+    mem_free(run);
+    return record;
+}
+
 const char *about_label(const struct model_config *config, int32_t label, char out[LABEL_NAME_SIZE])
 {
     snprintf(out, LABEL_NAME_SIZE, "LABEL_%" PRId32, label);

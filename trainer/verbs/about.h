@@ -37,6 +37,8 @@ const char *about_label(const struct model_config *config, int32_t label, char o
 #define ABOUT_LABEL_SIZE (2 * LABEL_NAME_SIZE)
 char *about_label_text(const char *task, int32_t label, const char *name, char out[ABOUT_LABEL_SIZE]);
 
+/* The run.json of a run, or of the run that a checkpoint lies in; NULL: there is none. The caller json_decref's it. */
+json_t *about_record(const char *directory, enum model_source source, const char *files);
 /* An object in a file of a directory; NULL: there is none, or it cannot be read. */
 json_t *about_read(const char *directory, const char *name, size_t bytes_max);
 

@@ -41,15 +41,6 @@ struct tuned {
 
 /* ---- what the directory is ---- */
 
-/* The run.json of a run, or of the run that a checkpoint lies in. */
-static json_t *record_of(const char *directory, enum model_source source, const char *files)
-{
-    char *run = source == SOURCE_CHECKPOINT ? path_join(files, "../..") : mem_copy_text(directory);
-    json_t *record = source == SOURCE_HUGGING_FACE ? NULL : about_read(run, RUN_NAME, RUN_BYTES_MAX);
-    mem_free(run);
-    return record;
-}
-
 static int look(struct tuned *t, const char *directory, struct error *err)
 {
     enum model_source source;
@@ -61,7 +52,7 @@ static int look(struct tuned *t, const char *directory, struct error *err)
     const char *task = json_string_value(json_object_get(json_object_get(state, "run"), "task"));
     t->is_run = source != SOURCE_HUGGING_FACE;
     t->recorded = task ? mem_copy_text(task) : NULL;
-    t->record = record_of(directory, source, files);
+    t->record = about_record(directory, source, files);
     json_decref(state);
     const int result = labels_read(files, &t->config, err);
     mem_free(files);

@@ -1,0 +1,457 @@
+/* dstrain predict: a table with the predictions of a fine-tuned model as further columns. It is read in windows of rows,
+ * each of which is written before the next one is read; the output has its final name when it is complete. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "base/target.h"
+#include "trainer/model/head.h"
+#include "trainer/run/run.h"
+#include "trainer/tune/class_scores.h"
+#include "trainer/tune/class_task.h"
+#include "trainer/tune/columns.h"
+#include "trainer/tune/predict.h"
+#include "trainer/tune/reading.h"
+#include "trainer/verbs/about.h"
+
+#define WINDOW     4096u /* rows */
+#define SEQ_LIKELY 512u  /* of a model whose run is not known */
+
+struct predicting {
+    const struct settings *settings;
+    const char *model, *file;
+    json_t *record; /* the run's run.json, or NULL */
+    struct reading reading;
+    struct class_names names; /* zeroed: the model gives a number */
+    uint32_t outputs;         /* columns of the logits */
+    struct table table;
+    struct columns columns;
+
+    struct class_cutter cutter;
+    struct samples samples; /* of the window */
+    struct buf raws, out;
+    size_t raw_ends[WINDOW];
+    float *logits;
+    uint64_t rows, empty;
+
+    /* Of the rows that have a label which the model knows: */
+    uint32_t *found, *truth;
+    double *found_numbers, *truth_numbers;
+    size_t scored, room;
+    double labels[WINDOW]; /* of the window: class or number; NAN: none */
+    struct file to;
+    bool to_stdout;
+    struct progress progress;
+};
+
+/* ---- what is asked for ---- */
+
+static const char *recorded(const struct predicting *p, const char *option)
+{
+    return json_string_value(json_object_get(json_object_get(p->record, "settings"), option));
+}
+
+static const char *column_name(const struct predicting *p, const char *given, const char *option)
+{
+    return given ? given : recorded(p, option);
+}
+
+/* The length that texts are cut to: --seq, else the run's, else what the model has. */
+static uint64_t length_of(const struct predicting *p)
+{
+    const char *run = recorded(p, "seq");
+    const uint64_t positions = (uint64_t)p->reading.recipe.config.positions;
+    const uint64_t likely = run ? strtoull(run, NULL, 10) : SEQ_LIKELY;
+    return p->settings->seq ? p->settings->seq : likely < positions ? likely : positions;
+}
+
+static int check_out(const struct predicting *p, struct error *err)
+{
+    static const char *const ours[] = {"prediction", NULL};
+    static const struct target_form form = {.holds = ours};
+    const char *const reads[] = {p->file};
+    const struct target target = {.option = "out",
+                                  .path = p->settings->out,
+                                  .streams = true,
+                                  .force = p->settings->force,
+                                  .forms = &form,
+                                  .form_count = 1,
+                                  .reads = reads,
+                                  .read_count = 1};
+    return target_check(&target, err);
+}
+
+static int open_model(struct predicting *p, struct error *err)
+{
+    TRY(reading_find(&p->reading, p->settings, p->model, 1u << HEAD_CLASS, err));
+    const struct reading *r = &p->reading;
+    const enum head_kind head = p->reading.tuned;
+    if (head != HEAD_CLASS) {
+        fail_at(err, ERR_MISMATCH, p->model, ERROR_NO_OFFSET, "has no head of classes: it is %s",
+                head < HEAD_KINDS ? head_kinds[head]->class_end : "a pre-trained model");
+        return hint(err, "dstrain classify trains one; dstrain squad --dev FILE answers questions");
+    }
+    p->record = about_record(p->model, r->origin.source, r->origin.files);
+    p->outputs = (uint32_t)r->recipe.config.labels;
+    if (p->outputs > 1)
+        class_names_of(&p->names, &r->recipe.config);
+    const uint64_t length = length_of(p);
+    if (length > (uint64_t)r->recipe.config.positions)
+        return fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", length,
+                    r->recipe.config.positions);
+    p->cutter = (struct class_cutter){.text = &r->text, .length = (uint32_t)length};
+    p->samples.head = HEAD_CLASS;
+    return 0;
+}
+
+/* No column may be there twice. */
+static int check_names(const struct predicting *p, struct error *err)
+{
+    for (size_t i = 0; i < p->table.columns; i++) {
+        const char *name = p->table.names[i];
+        if (strcmp(name, "prediction") == 0 || strcmp(name, "probability") == 0 ||
+            (p->settings->all && strncmp(name, "probability.", 12) == 0)) {
+            fail_at(err, ERR_USAGE, p->file, ERROR_NO_OFFSET, "has a column \"%.60s\" already", name);
+            return hint(err, "rename it, as the output has one of that name");
+        }
+    }
+    return 0;
+}
+
+static int open_table(struct predicting *p, struct error *err)
+{
+    const struct settings *s = p->settings;
+    const struct column_names names = {
+        .text = column_name(p, s->text, "text"),
+        .text2 = column_name(p, s->text2, "text2"),
+        .label = column_name(p, s->label, "label"),
+    };
+    TRY(table_open(&p->table, p->file, err));
+    TRY(columns_choose(&p->table, &names, s->label != NULL, &p->columns, err));
+    columns_say(&p->table, &p->columns);
+    if (p->columns.text2 != COLUMN_NONE)
+        TRY(class_check_pairs(&p->reading.recipe.config, err));
+    return check_names(p, err);
+}
+
+/* A source that says how large samples may be; windows have sources of their own. */
+static int open_engine(struct predicting *p, struct error *err)
+{
+    struct source source = {
+        .samples = WINDOW, .tokens = (uint64_t)WINDOW * p->cutter.length, .room.length = p->cutter.length};
+    source.room.marks[HEAD_CLASS] = 1;
+    p->logits = mem_array((size_t)WINDOW * p->outputs, sizeof *p->logits);
+    return reading_open(&p->reading, &source, err);
+}
+
+/* ---- rows in ---- */
+
+static double label_of(const struct predicting *p, struct str text)
+{
+    char copy[LABEL_NAME_SIZE], *end;
+    text = str_trim(text);
+    if (text.size == 0 || text.size >= sizeof copy)
+        return (double)NAN;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    if (p->names.count == 0) {
+        const double value = strtod(copy, &end);
+        return *end == '\0' && isfinite(value) ? value : (double)NAN;
+    }
+    for (uint32_t i = 0; i < p->names.count; i++)
+        if (strcmp(p->names.names[i], copy) == 0)
+            return i;
+    return (double)NAN;
+}
+
+static void take_row(struct predicting *p)
+{
+    const struct table *t = &p->table;
+    const size_t row = p->samples.count;
+    const struct str a = t->fields[p->columns.text];
+    buf_add_str(&p->raws, t->raw);
+    p->raw_ends[row] = p->raws.size;
+    p->labels[row] = p->columns.label == COLUMN_NONE ? (double)NAN : label_of(p, t->fields[p->columns.label]);
+    p->empty += str_is_blank(a);
+    class_cut(&p->cutter, a, p->columns.text2 == COLUMN_NONE ? NULL : &t->fields[p->columns.text2], 0, &p->samples);
+}
+
+/* 1: the window has rows. */
+static int read_window(struct predicting *p, struct error *err)
+{
+    int more = 1;
+    buf_reset(&p->raws);
+    p->samples.count = p->samples.id_count = p->samples.longest = 0;
+    while (p->samples.count < WINDOW && (more = table_next(&p->table, err)) > 0)
+        take_row(p);
+    return more < 0 ? -1 : p->samples.count > 0;
+}
+
+/* ---- rows out ---- */
+
+/* Probabilities of the classes, from their logits. */
+static void softmax(const float *logits, uint32_t count, double *out)
+{
+    double most = (double)logits[0], sum = 0;
+    for (uint32_t i = 1; i < count; i++)
+        most = fmax(most, (double)logits[i]);
+    for (uint32_t i = 0; i < count; i++)
+        sum += out[i] = exp((double)logits[i] - most);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] /= sum;
+}
+
+static void add_text(const struct predicting *p, const char *text, struct buf *out)
+{
+    const struct table *t = &p->table;
+    const char special[] = {'"', '\n', '\r', t->separator, '\0'};
+    if (t->json) {
+        buf_add_json(out, str_of(text));
+        return;
+    }
+    const bool quoted = t->csv.quotes && strpbrk(text, special);
+    if (quoted)
+        buf_add_byte(out, '"');
+    for (; *text; text++) {
+        if (quoted && *text == '"')
+            buf_add_byte(out, '"');
+        buf_add_byte(out, !t->csv.quotes && strchr("\t\n\r", *text) ? ' ' : *text);
+    }
+    if (quoted)
+        buf_add_byte(out, '"');
+}
+
+/* The separator before a further column, in JSON with its key. */
+static void add_key(const struct predicting *p, const char *name, const char *class, struct buf *out)
+{
+    if (!p->table.json) {
+        buf_add_byte(out, p->table.separator ? p->table.separator : ',');
+        return;
+    }
+    struct buf key = {0};
+    buf_addf(&key, "%s%s%s", name, class ? "." : "", class ? class : "");
+    buf_add_text(out, ",");
+    buf_add_json(out, buf_str(&key));
+    buf_add_byte(out, ':');
+    buf_release(&key);
+}
+
+static void add_prediction(const struct predicting *p, const float *logits, struct buf *out)
+{
+    double shares[LABELS_MAX];
+    add_key(p, "prediction", NULL, out);
+    if (p->names.count == 0) {
+        buf_addf(out, "%.9g", (double)logits[0]);
+        return;
+    }
+    const uint32_t best = class_of(logits, p->outputs);
+    softmax(logits, p->outputs, shares);
+    add_text(p, p->names.texts[best], out);
+    if (!p->settings->all) {
+        add_key(p, "probability", NULL, out);
+        buf_addf(out, "%.9f", shares[best]);
+    }
+    for (uint32_t i = 0; i < p->outputs && p->settings->all; i++) {
+        add_key(p, "probability", p->names.texts[i], out);
+        buf_addf(out, "%.9f", shares[i]);
+    }
+}
+
+static void add_header(struct predicting *p)
+{
+    struct buf name = {0};
+    if (p->table.mark)
+        buf_add_text(&p->out, "\xef\xbb\xbf");
+    if (p->table.json)
+        return;
+    buf_add_str(&p->out, buf_str(&p->table.header));
+    add_key(p, NULL, NULL, &p->out);
+    buf_add_text(&p->out, "prediction");
+    if (p->names.count > 0 && !p->settings->all) {
+        add_key(p, NULL, NULL, &p->out);
+        buf_add_text(&p->out, "probability");
+    }
+    for (uint32_t i = 0; i < p->names.count && p->settings->all; i++) {
+        buf_reset(&name);
+        buf_addf(&name, "probability.%s", p->names.texts[i]);
+        add_key(p, NULL, NULL, &p->out);
+        add_text(p, buf_text(&name), &p->out);
+    }
+    buf_add_text(&p->out, p->table.end);
+    buf_release(&name);
+}
+
+/* A JSON object without its closing brace, and without the blanks around it. */
+static struct str opened(struct str object)
+{
+    object = str_trim(object);
+    object.size--;
+    return str_trim(object);
+}
+
+static void add_row(struct predicting *p, size_t row)
+{
+    const size_t from = row > 0 ? p->raw_ends[row - 1] : 0;
+    const struct str raw = {p->raws.data + from, p->raw_ends[row] - from};
+    const size_t before = p->out.size;
+    buf_add_str(&p->out, p->table.json ? opened(raw) : raw);
+    const size_t at = p->out.size;
+    add_prediction(p, p->logits + row * p->outputs, &p->out);
+    if (p->table.json && at - before == 1) { /* it was {} */
+        memmove(p->out.data + at, p->out.data + at + 1, p->out.size - at - 1);
+        p->out.size--;
+    }
+    buf_add_text(&p->out, p->table.json ? "}" : "");
+    buf_add_text(&p->out, p->table.end);
+}
+
+static int write_out(struct predicting *p, struct error *err)
+{
+    const size_t size = p->out.size;
+    buf_reset(&p->out);
+    if (!p->to_stdout)
+        return file_write(&p->to, p->out.data, size, err);
+    return fwrite(p->out.data, 1, size, stdout) == size ? 0 : output_failed(err);
+}
+
+/* ---- scores ---- */
+
+static void keep_score(struct predicting *p, size_t row)
+{
+    if (isnan(p->labels[row]))
+        return;
+    if (p->scored == p->room) {
+        p->room = 2 * p->room + WINDOW;
+        p->found = mem_grow(p->found, p->room, sizeof *p->found);
+        p->truth = mem_grow(p->truth, p->room, sizeof *p->truth);
+        p->found_numbers = mem_grow(p->found_numbers, p->room, sizeof *p->found_numbers);
+        p->truth_numbers = mem_grow(p->truth_numbers, p->room, sizeof *p->truth_numbers);
+    }
+    const float *logits = p->logits + row * p->outputs;
+    if (p->names.count > 0) {
+        p->found[p->scored] = p->names.rank[class_of(logits, p->outputs)];
+        p->truth[p->scored] = (uint32_t)p->labels[row];
+    }
+    p->found_numbers[p->scored] = (double)logits[0];
+    p->truth_numbers[p->scored++] = p->labels[row];
+}
+
+static json_t *scores_of(const struct predicting *p)
+{
+    const struct label_set set = {"the model", NULL, p->names.count, p->names.names, NULL};
+    json_t *scores = p->names.count > 0 ? class_scores(&set, p->found, p->truth, p->scored)
+                                        : class_number_scores(p->found_numbers, p->truth_numbers, p->scored);
+    json_object_set_new(scores, "dev", json_integer((json_int_t)p->scored));
+    return scores;
+}
+
+/* ---- the command ---- */
+
+static bool asked(void *context)
+{
+    (void)context;
+    return stop_requested();
+}
+
+static int predict_window(struct predicting *p, struct error *err)
+{
+    const struct halt halt = {asked, NULL};
+    const struct evaluation_work work = {
+        .task = &p->reading.task,
+        .model = p->reading.engine.model,
+        .limits = &p->reading.engine.limits,
+        .halt = &halt,
+        .weights = p->reading.origin.weights,
+    };
+    TRY(predict(&work, &p->samples, p->logits, NULL, err));
+    for (size_t i = 0; i < p->samples.count; i++) {
+        add_row(p, i);
+        keep_score(p, i);
+    }
+    p->rows += p->samples.count;
+    if (progress_due(&p->progress))
+        progress_show(&p->progress, -1, "%" PRIu64 " rows", p->rows);
+    return write_out(p, err);
+}
+
+static int predict_all(struct predicting *p, struct error *err)
+{
+    int more;
+    add_header(p);
+    TRY(write_out(p, err));
+    while ((more = read_window(p, err)) > 0)
+        TRY(predict_window(p, err));
+    return more;
+}
+
+static void report(const struct predicting *p, double seconds)
+{
+    char rows[56], empty[56];
+    json_t *scores = p->scored > 0 ? scores_of(p) : NULL;
+    if (p->settings->json && !p->to_stdout) {
+        json_t *facts = json_pack("{s:o, s:I, s:I, s:f}", "model", json_name(p->model), "rows", (json_int_t)p->rows,
+                                  "empty", (json_int_t)p->empty, "seconds", seconds);
+        if (scores)
+            json_object_set(facts, "scores", scores);
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    }
+    log_say("done       %s predicted in %.1f s%s%s", format_counted(p->rows, "row", rows), seconds,
+            p->empty > 0 ? ", without text: " : "", p->empty > 0 ? format_count(p->empty, empty) : "");
+    if (scores)
+        class_say_scores(log_say, scores);
+    json_decref(scores);
+}
+
+static int run(struct predicting *p, struct error *err)
+{
+    const double from = clock_now();
+    TRY(check_out(p, err));
+    TRY(open_model(p, err));
+    TRY(open_table(p, err));
+    TRY(open_engine(p, err));
+    p->to_stdout = strcmp(p->settings->out, "-") == 0;
+    if (!p->to_stdout)
+        TRY(file_create(&p->to, p->settings->out, err));
+    progress_open(&p->progress);
+    const int result = predict_all(p, err);
+    progress_close(&p->progress);
+    TRY(result);
+    if (!p->to_stdout)
+        TRY(file_commit(&p->to, err));
+    report(p, clock_now() - from);
+    return 0;
+}
+
+int dstrain_predict(void *context, struct opt_paths bare, struct error *err)
+{
+    struct settings *settings = context;
+    if (!settings->out)
+        return fail(err, ERR_USAGE, "--out FILE is missing: where the table with predictions is written (- prints it)");
+    struct predicting *p = mem_clear(1, sizeof *p);
+    *p = (struct predicting){.settings = settings, .model = bare.items[0], .file = bare.items[1], .to = FILE_CLOSED};
+    stop_on_signals();
+    const int result = run(p, err);
+    file_close(&p->to);
+    table_close(&p->table);
+    reading_close(&p->reading);
+    class_names_release(&p->names);
+    class_cutter_release(&p->cutter);
+    samples_release(&p->samples);
+    buf_release(&p->raws);
+    buf_release(&p->out);
+    mem_free(p->logits);
+    mem_free(p->found);
+    mem_free(p->truth);
+    mem_free(p->found_numbers);
+    mem_free(p->truth_numbers);
+    json_decref(p->record);
+    mem_free(p);
+    return result;
+}
