@@ -1,21 +1,11 @@
-# dstrain_gloo.so, dstrain_mpi.so and dstrain_nccl.so, the libraries for communication between processes of dstrain:
-# modules in the folder of the program that loads them, each with its own hidden copy of base.
+# dstrain_gloo.so, dstrain_mpi.so and dstrain_nccl.so, the libraries for communication between processes of dstrain.
 
 set(kinds ${CMAKE_SOURCE_DIR}/trainer/comm/kinds.c) # it lists the kinds that were built
 
 # comm_module(NAME source libraries...)
 function(comm_module name source)
-    add_library(${name} MODULE ${CMAKE_SOURCE_DIR}/${source})
-    set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
-        CXX_VISIBILITY_PRESET hidden)
-    target_link_libraries(${name} PRIVATE base ${ARGN})
-    target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
-    if(NOT DS_SANITIZE) # the program has the sanitizer's functions
-        target_link_options(${name} PRIVATE -Wl,--no-undefined)
-    endif()
-    add_dependencies(dstrain ${name})
+    program_module(${name} dstrain ${source} ${ARGN})
     add_dependencies(comm_driver ${name})
-    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 # comm with real processes, for its tests and for a machine with GPUs; in the folder of the program, like the modules.

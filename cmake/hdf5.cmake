@@ -1,4 +1,4 @@
-# dsdata_hdf5.so: export --format nvidia-hdf5. A module in the folder of the program, with its own hidden copy of base.
+# dsdata_hdf5.so: export --format nvidia-hdf5.
 if(DS_HDF5)
     pkg_search_module(HDF5 IMPORTED_TARGET GLOBAL hdf5-serial hdf5)
 endif()
@@ -10,12 +10,4 @@ if(NOT HDF5_FOUND)
     return()
 endif()
 set_property(SOURCE ${CMAKE_SOURCE_DIR}/pipeline/verbs/export_hdf5.c APPEND PROPERTY COMPILE_DEFINITIONS DS_HDF5=1)
-add_library(dsdata_hdf5 MODULE ${CMAKE_SOURCE_DIR}/pipeline/verbs/hdf5.c)
-set_target_properties(dsdata_hdf5 PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_link_libraries(dsdata_hdf5 PRIVATE base PkgConfig::HDF5)
-target_link_options(dsdata_hdf5 PRIVATE -Wl,--exclude-libs,ALL)
-if(NOT DS_SANITIZE) # the program has the sanitizer's functions
-    target_link_options(dsdata_hdf5 PRIVATE -Wl,--no-undefined)
-endif()
-add_dependencies(dsdata dsdata_hdf5)
-install(TARGETS dsdata_hdf5 LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
+program_module(dsdata_hdf5 dsdata pipeline/verbs/hdf5.c PkgConfig::HDF5)

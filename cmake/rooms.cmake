@@ -8,12 +8,13 @@ set(DS_trainer_amx ${DS_trainer_avx512_bf16} -mamx-tile -mamx-bf16)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. Not included
 # are MAIN, the folder cuda/, which is a separate module (cuda.cmake), and files that need MPI (mpi.c, …_mpi.c), NCCL
-# (nccl.c) or HDF5 (hdf5.c), which belong to optional modules, and faults.c without DS_FAULTS. A file whose name ends in avx2.c, avx512.c,
-# avx512_bf16.c or amx.c is compiled for that level, as defined by the room if it does so.
+# (nccl.c), HDF5 (hdf5.c) or libarchive (libarchive.c), which belong to optional modules, and faults.c without
+# DS_FAULTS. A file whose name ends in avx2.c, avx512.c, avx512_bf16.c or amx.c is compiled for that level, as defined
+# by the room if it does so.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|[/_]mpi\\.c$|/nccl\\.c$|/hdf5\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|[/_]mpi\\.c$|/nccl\\.c$|/hdf5\\.c$|/libarchive\\.c$")
     if(NOT DS_FAULTS)
         list(FILTER sources EXCLUDE REGEX "/faults\\.c$")
     endif()
@@ -36,6 +37,21 @@ function(room name)
     endforeach()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC ${arg_LINK})
+endfunction()
+
+# program_module(NAME PROGRAM SOURCE LIBRARIES...): NAME.so in the folder of the program, which loads it on demand. It
+# has its own hidden copy of base.
+function(program_module name program source)
+    add_library(${name} MODULE ${CMAKE_SOURCE_DIR}/${source})
+    set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+        CXX_VISIBILITY_PRESET hidden)
+    target_link_libraries(${name} PRIVATE base ${ARGN})
+    target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+    if(NOT DS_SANITIZE) # the program has the sanitizer's functions
+        target_link_options(${name} PRIVATE -Wl,--no-undefined)
+    endif()
+    add_dependencies(${program} ${name})
+    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
 # program(NAME room): the program with the room's MAIN, installed with its man page and completions.
