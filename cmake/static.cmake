@@ -1,6 +1,6 @@
 # DS_STATIC: everything is linked from archives. Modules that a program loads at run time (gloo, MPI, CUDA) and
 # libraries that exist only as shared objects are left out.
-foreach(part MPI GLOO CUDA HDF5)
+foreach(part MPI GLOO CUDA HDF5 ARCHIVE)
     if("${DS_${part}}" STREQUAL "ON")
         message(FATAL_ERROR "DS_STATIC and DS_${part} exclude each other: a static program loads no libraries")
     endif()

@@ -10,9 +10,9 @@
 # Needs, on a Debian: apt-get install gcc-11 clang-14 clang-15 clang-16 clang-19 qemu-user-static; for msan also
 # libclang-rt-19-dev llvm-19 dpkg-dev; for musl musl-tools dpkg-dev. A leg whose compiler or emulator is missing counts
 # as skipped, as do msan and musl where scripts/libraries.sh cannot fetch the sources of the libraries that they link;
-# these two leave out MPI, gloo and HDF5. Builds in build/matrix; warnings are errors. About 5 minutes of a core for a
-# compiler, 20 for the emulator or msan. The last lines are the table of docs/BENCHMARKS.md and the commit. Exit 1: a
-# leg failed; 77: all were skipped.
+# these two leave out MPI, gloo, HDF5 and libarchive. Builds in build/matrix; warnings are errors. About 5 minutes of a
+# core for a compiler, 20 for the emulator or msan. The last lines are the table of docs/BENCHMARKS.md and the commit.
+# Exit 1: a leg failed; 77: all were skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,7 +65,7 @@ run_apart() {
         return
     fi
     PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig run_leg "$leg" "$compiler" -DCMAKE_PREFIX_PATH="$prefix" \
-        -DCMAKE_C_FLAGS="$flags" -DDS_MPI=OFF -DDS_GLOO=OFF -DDS_HDF5=OFF "$@"
+        -DCMAKE_C_FLAGS="$flags" -DDS_MPI=OFF -DDS_GLOO=OFF -DDS_HDF5=OFF -DDS_ARCHIVE=OFF "$@"
 }
 
 main() {

@@ -11,6 +11,7 @@ packages=(
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
     libgloo-dev                                                                   # dstrain on many machines (optional)
     libhdf5-dev                                                                   # dsdata export (optional)
+    libarchive-dev                                                                # zip and tar files (optional)
     curl ca-certificates                                                          # get_dump.sh
     libcmocka-dev bzip2 zstd xz-utils python3 python3-numpy python3-yaml iproute2 # tests
 )

@@ -4,6 +4,7 @@
 #include "pipeline/dump/byte_source.h"
 
 #include "base/progress.h"
+#include "pipeline/dump/members.h"
 
 #include <assert.h>
 
@@ -21,9 +22,17 @@ int byte_source_open(struct byte_source *source, const char *path, struct error 
     return 0;
 }
 
+void byte_source_open_member(struct byte_source *source, const char *name, struct members *members, uint64_t number,
+                             uint64_t bytes)
+{
+    *source =
+        (struct byte_source){.file = FILE_CLOSED, .name = name, .path = name, .members = members, .member = number};
+    source->bytes = source->stored = bytes == UINT64_MAX ? 0 : bytes;
+}
+
 void byte_source_park(struct byte_source *source)
 {
-    if (source->pipe || source->unpack || source->recode || source->convert)
+    if (source->pipe || source->members || source->unpack || source->recode || source->convert)
         return;
     source->opened = file_identity(&source->file);
     source->parked = true;
@@ -39,14 +48,36 @@ static int open_again(const struct byte_source *source, struct file *file, struc
     return fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "the file was exchanged while it was read");
 }
 
+/* The next bytes as they are stored. */
+static int64_t next_stored(void *context, void *out, size_t bytes, struct error *err)
+{
+    struct byte_source *source = context;
+    if (source->pipe)
+        return file_read(&source->file, out, bytes, err);
+    if (!source->members && bytes > source->stored - source->read)
+        bytes = (size_t)(source->stored - source->read);
+    const int64_t got = source->members
+                            ? members_read(source->members, source->member, source->name, out, bytes, source->read, err)
+                            : file_read_at(&source->file, out, bytes, source->read, err);
+    source->read += got > 0 ? (uint64_t)got : 0;
+    return got;
+}
+
+static void open_unpack(struct byte_source *source, struct str start)
+{
+    struct file *file = source->pipe || source->members ? NULL : &source->file;
+    source->unpack = unpack_open(&source->packed, file, next_stored, source, start);
+}
+
 void byte_source_unpack(struct byte_source *source, const struct unpack_options *options)
 {
-    assert(!byte_source_is_made(source) && source->kept_from == 0);
+    assert(!byte_source_is_packed(source) && !source->recode && source->kept_from == 0);
+    byte_source_rewind(source);
     source->packed = *options;
     source->bytes = 0;
     if (!source->pipe)
         return;
-    source->unpack = unpack_open(options, &source->file, true, buf_str(&source->kept));
+    open_unpack(source, buf_str(&source->kept));
     buf_reset(&source->kept);
     source->ended = false;
 }
@@ -55,22 +86,13 @@ void byte_source_unpack(struct byte_source *source, const struct unpack_options 
 static int64_t next_raw(void *context, void *out, size_t bytes, struct error *err)
 {
     struct byte_source *source = context;
-    if (byte_source_is_packed(source)) {
-        if (source->parked && !source->file.path)
-            TRY(open_again(source, &source->file, err));
-        if (!source->unpack)
-            source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
-        return unpack_read(source->unpack, out, bytes, err);
-    }
-    if (source->pipe)
-        return file_read(&source->file, out, bytes, err);
     if (source->parked && !source->file.path)
         TRY(open_again(source, &source->file, err));
-    if (bytes > source->stored - source->read)
-        bytes = (size_t)(source->stored - source->read);
-    const int64_t got = file_read_at(&source->file, out, bytes, source->read, err);
-    source->read += got > 0 ? (uint64_t)got : 0;
-    return got;
+    if (!byte_source_is_packed(source))
+        return next_stored(source, out, bytes, err);
+    if (!source->unpack)
+        open_unpack(source, STR(""));
+    return unpack_read(source->unpack, out, bytes, err);
 }
 
 static int open_recode(struct byte_source *source, struct str start, struct error *err)
@@ -121,8 +143,9 @@ void byte_source_convert(struct byte_source *source, const struct conversion *co
 
 static void close_decoder(struct byte_source *source)
 {
-    if (source->unpack && unpack_memory(source->unpack) > source->memory)
-        source->memory = unpack_memory(source->unpack);
+    const size_t memory =
+        (source->unpack ? unpack_memory(source->unpack) : 0) + (source->members ? members_memory(source->members) : 0);
+    source->memory = memory > source->memory ? memory : source->memory;
     unpack_close(source->unpack);
     recode_close(source->recode);
     convert_close(source->convert);

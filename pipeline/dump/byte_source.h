@@ -1,6 +1,6 @@
-/* The bytes of an input. It is a file, read at any offset; a pipe, whose bytes are kept while they are needed; or the
- * text of a file or pipe that is compressed as a whole (codecs.h) or in another encoding (encodings.h), which is read
- * like a pipe, but from its beginning again if an earlier offset is needed. */
+/* The bytes of an input. It is a file, read at any offset; a pipe, whose bytes are kept while they are needed; or what
+ * is read like a pipe, but from its beginning again if an earlier offset is needed: a member of an archive (members.h),
+ * and the text of a file or pipe that is compressed as a whole (codecs.h) or in another encoding (encodings.h). */
 #ifndef PIPELINE_DUMP_BYTE_SOURCE_H
 #define PIPELINE_DUMP_BYTE_SOURCE_H
 
@@ -15,15 +15,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct members;
+
 struct byte_source {
     struct file file;
     const char *name; /* for messages; the caller's */
     const char *path; /* the caller's */
     bool pipe;
-    bool parked;     /* the file is closed, and opened whenever it is read */
-    uint64_t opened; /* file_identity of the file */
-    uint64_t stored; /* size of the file; 0 for a pipe */
-    uint64_t bytes;  /* size of what is read: of the file; of text 0 until it was measured */
+    bool parked;             /* the file is closed, and opened whenever it is read */
+    uint64_t opened;         /* file_identity of the file */
+    uint64_t stored;         /* size of the file, of a member that of its content; 0 for a pipe */
+    struct members *members; /* of an archive; the caller's. NULL: not a member */
+    uint64_t member;         /* its number */
+    uint64_t bytes;          /* size of what is read: of the file; of text 0 until it was measured */
     /* Of a pipe or text: */
     struct buf kept;    /* bytes read and not yet forgotten */
     uint64_t kept_from; /* their offset */
@@ -35,13 +39,17 @@ struct byte_source {
     struct recode *recode;        /* NULL: as for unpack */
     struct conversion conversion; /* to JSON lines, or none */
     struct convert *convert;      /* NULL: as for unpack */
-    uint64_t read;                /* bytes of a file that were given to recode or convert */
+    uint64_t read;                /* bytes of a file or member that were given to unpack, recode or convert */
     uint64_t text_bytes;          /* set once it was read to its end */
     size_t memory;                /* the most that the decoder has held */
 };
 
 /* `path` must outlive the source; "-" is standard input. Errors: those of file_open_input. Close it even after one. */
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
+/* A member of an archive, which must outlive the source, of so many bytes (UINT64_MAX: unknown). `name` is for
+ * messages, and the caller's. */
+void byte_source_open_member(struct byte_source *source, const char *name, struct members *members, uint64_t number,
+                             uint64_t bytes);
 void byte_source_close(struct byte_source *source);
 /* Of a file: closes it until it is read, because a process may have few files open. ERR_INPUT when it is read: the
  * file under this name is another one. */
@@ -60,10 +68,11 @@ uint64_t byte_source_text_guess(const struct byte_source *source);
 int byte_source_recode(struct byte_source *source, const struct encoding *encoding, struct error *err);
 /* From now on the source gives its text as JSON lines (converters.h), from its beginning; after byte_source_recode. */
 void byte_source_convert(struct byte_source *source, const struct conversion *conversion);
-/* True if it is text that is made from the bytes of the file. */
+/* True if it is read from its beginning only, because it is made from the bytes of the file. */
 static inline bool byte_source_is_made(const struct byte_source *source)
 {
-    return byte_source_is_packed(source) || encoding_converts(&source->encoding) || source->conversion.converter;
+    return source->members || byte_source_is_packed(source) || encoding_converts(&source->encoding) ||
+           source->conversion.converter;
 }
 /* The number of gaps (salvage) in [from, end) of what was read last; *gaps points to them until the next read. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);

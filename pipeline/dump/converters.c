@@ -19,7 +19,7 @@
 struct convert {
     struct conversion conversion;
     const char *name;
-    convert_next_fn *next;
+    next_bytes_fn *next;
     void *context;
     struct buf start, in, out;
     size_t start_taken, taken; /* of `start`, `out` */
@@ -420,7 +420,7 @@ struct conversion conversion_find(struct str head)
 }
 
 struct convert *convert_open(const struct conversion *conversion, const char *name, struct str start,
-                             convert_next_fn *next, void *context)
+                             next_bytes_fn *next, void *context)
 {
     struct convert *convert = mem_clear(1, sizeof *convert);
     convert->conversion = *conversion;

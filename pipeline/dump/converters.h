@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "pipeline/dump/unpack.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,12 +36,9 @@ const struct converter *converter_at(size_t i);
 /* The conversion of a text by its beginning, as for recognise. */
 struct conversion conversion_find(struct str head);
 
-/* As next_raw of byte_source.c: fewer bytes only at the end. */
-typedef int64_t convert_next_fn(void *context, void *out, size_t bytes, struct error *err);
-
 /* Converts what `next` gives, after `start` (copied). */
 struct convert *convert_open(const struct conversion *conversion, const char *name, struct str start,
-                             convert_next_fn *next, void *context);
+                             next_bytes_fn *next, void *context);
 int64_t convert_read(struct convert *convert, void *out, size_t bytes, struct error *err);
 void convert_close(struct convert *convert); /* NULL is fine */
 

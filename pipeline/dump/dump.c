@@ -658,7 +658,11 @@ static int open_source(struct dump *dump, struct error *err)
 {
     struct byte_source *source = &dump->source;
     struct buf start = {0};
-    TRY(byte_source_open(source, dump->path, err));
+    if (dump->options.members)
+        byte_source_open_member(source, dump->path, dump->options.members, dump->options.member,
+                                dump->options.member_bytes);
+    else
+        TRY(byte_source_open(source, dump->path, err));
     if (dump->options.name)
         source->name = dump->options.name;
     int result = byte_source_read(source, 0, SNIFF_BYTES, &start, err);
@@ -667,9 +671,10 @@ static int open_source(struct dump *dump, struct error *err)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
     if (result == 0)
         result = sniff_container(source->name, buf_str(&start), &dump->container, err);
-    /* Blocks of bzip2 can be decoded alone, but not converted, because a character may lie in two of them. */
+    /* Blocks of bzip2 can be decoded alone, but not converted, because a character may lie in two of them; and not in
+     * an archive, which is read from its beginning. */
     const bool converts = encoding_converts(&dump->options.encoding);
-    dump->compressed = dump->container == CONTAINER_BZIP2 && !converts;
+    dump->compressed = dump->container == CONTAINER_BZIP2 && !converts && !source->members;
     if (result == 0 && dump->container != CONTAINER_NONE && !dump->compressed)
         unpack_source(dump);
     dump->level = stream_level((const uint8_t *)start.data, start.size);

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 struct dump;
+struct members;
 struct record_format;
 
 struct dump_options {
@@ -38,13 +39,15 @@ struct dump_options {
     enum source_kind kind;                      /* what the file must hold; SOURCE_UNKNOWN: recognised by content */
     uint32_t file;                              /* index of the input, for the groups */
     const char *name;                           /* for messages; NULL: the path */
-    size_t window_bytes;                        /* of a bzip2 file */
-    size_t window_bytes_plain;                  /* of any other file, and of the text of gzip, Zstandard and xz */
-    size_t group_bytes_max; /* a longer group is closed at the next record, and continues as its next part */
-    size_t page_bytes_max;  /* longer records are skipped and counted */
-    size_t piece_bytes_max; /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
-    uint32_t blank_lines;   /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
-    bool salvage;           /* damage after the head is skipped and counted in the groups, instead of an error */
+    struct members *members; /* the input is a member of an archive, which outlives it; NULL: it is the file `path` */
+    uint64_t member, member_bytes; /* its number, and the size that the archive states */
+    size_t window_bytes;           /* of a bzip2 file */
+    size_t window_bytes_plain;     /* of any other file, and of the text of gzip, Zstandard and xz */
+    size_t group_bytes_max;        /* a longer group is closed at the next record, and continues as its next part */
+    size_t page_bytes_max;         /* longer records are skipped and counted */
+    size_t piece_bytes_max;        /* decoded text that dump_decode leaves in a piece; dump_cut decodes the rest */
+    uint32_t blank_lines; /* of text: how many end a record; 0: every line is one; WHOLE_FILE: the file is one */
+    bool salvage;         /* damage after the head is skipped and counted in the groups, instead of an error */
     struct encoding
         encoding;       /* of every kind of input; text that is not well-formed in it is ERR_UNSAFE, unless lossy */
     bool has_form;      /* of text: the user has said what its lines are, so none is refused as another format */

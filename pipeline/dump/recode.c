@@ -12,7 +12,7 @@
 struct recode {
     struct recode_options options;
     struct decoder *decoder;
-    recode_reader *read;
+    next_bytes_fn *read;
     void *context;
     struct buf in; /* the first in_taken bytes are consumed */
     size_t in_taken;
@@ -22,7 +22,7 @@ struct recode {
     size_t spare_taken, spare_size;
 };
 
-int recode_open(struct recode **recode, const struct recode_options *options, struct str start, recode_reader *read,
+int recode_open(struct recode **recode, const struct recode_options *options, struct str start, next_bytes_fn *read,
                 void *context, struct error *err)
 {
     struct decoder *decoder;

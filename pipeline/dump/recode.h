@@ -6,18 +6,16 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/dump/encodings.h"
+#include "pipeline/dump/unpack.h"
 
 struct recode_options {
     const char *name; /* of the input, for messages; the caller's */
     struct encoding encoding;
     bool packed; /* what it reads was decompressed, and bytes are counted in that */
 };
-/* Reads the next bytes, fewer than requested only at the end. */
-typedef int64_t recode_reader(void *context, void *out, size_t bytes, struct error *err);
-
 struct recode;
 /* What `read` gives comes after `start` (copied). */
-int recode_open(struct recode **recode, const struct recode_options *options, struct str start, recode_reader *read,
+int recode_open(struct recode **recode, const struct recode_options *options, struct str start, next_bytes_fn *read,
                 void *context, struct error *err);
 void recode_close(struct recode *recode); /* NULL is fine */
 

@@ -18,20 +18,17 @@
 #define NUL_BYTES ((size_t)4096) /* of text, examined for NUL bytes */
 
 static const struct foreign {
-    const char *name; /* with its article */
-    size_t at;
-    struct str magic;
+    const char *name;    /* with its article */
+    struct str magic;    /* at its beginning */
     const char *command; /* reads FILE, and ends with what reads its content */
 } others[] = {
-    {"a compress", 0, {"\x1f\x9d", 2}, "gzip -dc FILE | dsdata build --out D -"},
-    {"a lzip", 0, {"LZIP", 4}, "lzip -dc FILE | dsdata build --out D -"},
-    {"an LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc FILE | dsdata build --out D -"},
-    {"a 7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so FILE | dsdata build --out D -"},
-    {"a zip", 0, {"PK\x03\x04", 4}, "unzip -q FILE -d TEXTS && dsdata build TEXTS --out D"},
-    {"a tar", 257, {"ustar", 5}, "mkdir TEXTS && tar -xf FILE -C TEXTS && dsdata build TEXTS --out D"},
-    {"a Parquet", 0, {"PAR1", 4}, DSSHARDS_JSONL},
-    {"an Arrow", 0, {"ARROW1", 6}, DSSHARDS_JSONL},
-    {"an Arrow stream", 0, {"\xff\xff\xff\xff", 4}, DSSHARDS_JSONL},
+    {"a compress", {"\x1f\x9d", 2}, "gzip -dc FILE | dsdata build --out D -"},
+    {"a lzip", {"LZIP", 4}, "lzip -dc FILE | dsdata build --out D -"},
+    {"an LZ4", {"\x04\x22\x4d\x18", 4}, "lz4 -dc FILE | dsdata build --out D -"},
+    {"a 7-Zip", {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so FILE | dsdata build --out D -"},
+    {"a Parquet", {"PAR1", 4}, DSSHARDS_JSONL},
+    {"an Arrow", {"ARROW1", 6}, DSSHARDS_JSONL},
+    {"an Arrow stream", {"\xff\xff\xff\xff", 4}, DSSHARDS_JSONL},
 };
 
 int sniff_hint(const char *name, struct error *err, const char *format, ...)
@@ -60,6 +57,46 @@ const char *sniff_pipe(const char *program, enum container container, char out[P
     return out;
 }
 
+/* POSIX.1-2017, pax, "ustar Interchange Format". Older tar files have no magic number, but the checksum: the octal number
+ * at 148 is the sum of the bytes of the header, in which its own 8 count as blanks. */
+static bool is_tar(struct str bytes)
+{
+    unsigned sum = 0, stated = 0;
+    size_t at = 148;
+    if (bytes.size < TAR_BLOCK_BYTES || bytes.data[0] == '\0')
+        return false;
+    for (size_t i = 0; i < TAR_BLOCK_BYTES; i++)
+        sum += i >= 148 && i < 156 ? ' ' : (unsigned char)bytes.data[i];
+    while (at < 156 && bytes.data[at] == ' ')
+        at++;
+    for (; at < 156 && bytes.data[at] >= '0' && bytes.data[at] <= '7'; at++)
+        stated = 8 * stated + (unsigned)(bytes.data[at] - '0');
+    return sum == stated || memcmp(bytes.data + 257, "ustar", 5) == 0;
+}
+
+enum sniffed_archive sniff_archive(struct str bytes)
+{
+    if (str_starts(bytes, STR("PK\x03\x04")))
+        return structured_zip(bytes) ? SNIFFED_NO_ARCHIVE : SNIFFED_ZIP;
+    return is_tar(bytes) ? SNIFFED_TAR : SNIFFED_NO_ARCHIVE;
+}
+
+int sniff_refuse_document(const char *name, const struct structured *document, struct error *err)
+{
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
+    sniff_hint(name, err, "%s", document->program);
+    return SNIFF_OTHER;
+}
+
+static int refuse_archive(const char *name, enum sniffed_archive archive, struct error *err)
+{
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly%s",
+            archive == SNIFFED_ZIP ? "zip" : "tar", strcmp(name, "standard input") == 0 ? " from a pipe" : "");
+    sniff_hint(name, err, "%s && dsdata build TEXTS --out D",
+               archive == SNIFFED_ZIP ? "unzip -q FILE -d TEXTS" : "mkdir TEXTS && tar -xf FILE -C TEXTS");
+    return SNIFF_OTHER;
+}
+
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err)
 {
     const uint8_t *data = (const uint8_t *)bytes.data;
@@ -70,15 +107,14 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
     if (*container != CONTAINER_NONE)
         return 0;
     const struct structured *document = structured_zip(bytes);
-    if (document) {
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s, which is not read directly", document->name);
-        sniff_hint(name, err, "unzip -p FILE %s | dsdata build --out D --text -", document->program);
-        return SNIFF_OTHER;
-    }
+    const enum sniffed_archive archive = sniff_archive(bytes);
+    if (document)
+        return sniff_refuse_document(name, document, err);
+    if (archive != SNIFFED_NO_ARCHIVE)
+        return refuse_archive(name, archive, err);
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         const struct foreign *foreign = &others[i];
-        struct str magic = foreign->magic;
-        if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
+        if (!str_starts(bytes, foreign->magic))
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is %s file, which is not read directly", foreign->name);
         sniff_hint(name, err, "%s", foreign->command);

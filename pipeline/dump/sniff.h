@@ -19,9 +19,18 @@ struct record_format;
  * encoding. */
 #define SNIFF_OTHER (-2)
 
+/* A zip file, and not a document that is one (structured_zip); a tar file, by the checksum of its first header. */
+enum sniffed_archive { SNIFFED_NO_ARCHIVE, SNIFFED_ZIP, SNIFFED_TAR };
+#define TAR_BLOCK_BYTES 512u
+enum sniffed_archive sniff_archive(struct str bytes);
+
 /* SNIFF_OTHER, ERR_UNSAFE: a container that we do not read, with the pipe to type. `name` is the input's, for
  * messages. */
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err);
+
+/* SNIFF_OTHER, ERR_UNSAFE: the file is such a document (structured.h). */
+struct structured;
+int sniff_refuse_document(const char *name, const struct structured *document, struct error *err);
 
 /* The beginning of a text that is to be recognised. */
 struct sniffed {

@@ -515,31 +515,76 @@ const struct structured *structured_find(struct str text)
 
 /* ----------------------------------------------------------------------------------------------------------- zip */
 
-#define NO_TAGS "-e 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/\"/g; s/&amp;/\\&/g'"
+#define PANDOC(format) "pandoc --from " format " --to plain --wrap=none FILE | dsdata build --out D --text -"
+#define OFFICE                                                                                                         \
+    "libreoffice --headless --convert-to pdf FILE; then, of the PDF file: pdftotext NAME.pdf - | dsdata build --out "  \
+    "D --text -"
 
-/* By one of its members; or by the type that EPUB and OpenDocument begin with, which some programs compress. */
+/* By the beginning of a member's name; or by the type that EPUB and OpenDocument begin with. */
 static const struct {
-    const char *members[3];
+    const char *type;
+    const char *members[2];
     struct structured form;
 } documents[] = {
-    {{"word/"}, {"a Word document (docx)", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
-    {{"xl/"}, {"a workbook (xlsx)", "xl/sharedStrings.xml | sed -e 's/<\\/si>/\\n/g' " NO_TAGS, false, false}},
-    {{"ppt/"}, {"a presentation (pptx)", "'ppt/slides/slide*.xml' | sed -e 's/<\\/a:p>/\\n/g' " NO_TAGS, false, false}},
-    {{"application/epub+zip", "META-INF/container.xml"},
-     {"an e-book (EPUB)", "'*.*htm*' | sed -e 's/<\\/p>/\\n/g' " NO_TAGS, false, false}},
-    {{"application/vnd.oasis.opendocument", "META-INF/manifest.xml", "content.xml"},
-     {"an OpenDocument file (odt)", "content.xml | sed -e 's/<\\/text:[ph]>/\\n/g' " NO_TAGS, false, false}},
-    {{"[Content_Types].xml"},
-     {"a Word document (docx) or the like", "word/document.xml | sed -e 's/<\\/w:p>/\\n/g' " NO_TAGS, false, false}},
+    {NULL, {"word/document"}, {"a Word document (docx)", PANDOC("docx"), true, false}},
+    {NULL,
+     {"xl/workbook", "xl/sharedStrings"},
+     {"a workbook (xlsx)", "libreoffice --headless --convert-to csv FILE; the CSV file is read", true, false}},
+    {NULL, {"ppt/presentation", "ppt/slides/"}, {"a presentation (pptx)", OFFICE, true, false}},
+    {"application/epub+zip", {"META-INF/container.xml"}, {"an e-book (EPUB)", PANDOC("epub"), true, false}},
+    {"application/vnd.oasis.opendocument.text", {NULL}, {"an OpenDocument text (odt)", PANDOC("odt"), true, false}},
+    {"application/vnd.oasis.opendocument",
+     {"META-INF/manifest.xml"},
+     {"an OpenDocument file (odt or the like)", PANDOC("odt"), true, false}},
+    {NULL, {"[Content_Types].xml", "_rels/.rels"}, {"a Word document (docx) or the like", PANDOC("docx"), true, false}},
 };
+#define DOCUMENTS (sizeof documents / sizeof *documents)
 
-const struct structured *structured_zip(struct str bytes)
+const struct structured *structured_zip_member(struct str name)
 {
-    if (!str_starts(bytes, STR("PK\x03\x04")))
-        return NULL;
-    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
-        for (size_t k = 0; k < sizeof documents[i].members / sizeof documents[i].members[0]; k++)
-            if (documents[i].members[k] && holds(bytes, documents[i].members[k]))
+    for (size_t i = 0; i < DOCUMENTS; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (documents[i].members[k] && str_starts(name, str_of(documents[i].members[k])))
                 return &documents[i].form;
     return NULL;
+}
+
+static size_t number_at(struct str bytes, size_t at, size_t count)
+{
+    size_t number = 0;
+    while (count-- > 0)
+        number = number << 8 | (unsigned char)bytes.data[at + count];
+    return number;
+}
+
+/* The member whose header (APPNOTE.TXT, 4.3.7) is at *at; *at becomes the place after it. False: there is none, or its
+ * size is stated only after it. */
+static bool next_member(struct str bytes, size_t *at, struct str *name, struct str *content)
+{
+    if (*at > bytes.size || !str_starts((struct str){bytes.data + *at, bytes.size - *at}, STR("PK\x03\x04")) ||
+        bytes.size - *at < 30)
+        return false;
+    const size_t name_bytes = number_at(bytes, *at + 26, 2), extra = number_at(bytes, *at + 28, 2);
+    const size_t left = bytes.size - *at - 30, before = name_bytes + extra;
+    const size_t size = number_at(bytes, *at + 18, 4);
+    *name = (struct str){bytes.data + *at + 30, name_bytes < left ? name_bytes : left};
+    *content = before < left ? (struct str){bytes.data + *at + 30 + before, left - before} : STR("");
+    *at += 30 + before + size;
+    return true;
+}
+
+/* The last row is the least certain: a later member may say more. */
+const struct structured *structured_zip(struct str bytes)
+{
+    struct str name, content;
+    const struct structured *found = NULL;
+    for (size_t at = 0; next_member(bytes, &at, &name, &content);) {
+        for (size_t i = 0; i < DOCUMENTS; i++)
+            if (documents[i].type && str_equal(name, STR("mimetype")) && str_starts(content, str_of(documents[i].type)))
+                return &documents[i].form;
+        found = structured_zip_member(name) ? structured_zip_member(name) : found;
+        if (found && found != &documents[DOCUMENTS - 1].form)
+            return found;
+    }
+    return found;
 }

@@ -28,8 +28,9 @@ bool structured_is_leipzig(struct str text);
 bool structured_is_strings(struct str text);
 bool structured_is_arrays(struct str text); /* an array on each line, which is not converted */
 
-/* A zip file by its first bytes: the kind of document that it holds, or NULL. The program is a shell pattern of `unzip
- * -p FILE`'s further arguments and of what follows it. */
+/* A zip file by its first bytes: the kind of document that it is, or NULL. The program is a whole command. */
 const struct structured *structured_zip(struct str bytes);
+/* The same by the name of a member. */
+const struct structured *structured_zip_member(struct str name);
 
 #endif

@@ -21,10 +21,11 @@ struct unpack {
     struct unpack_options options;
     const struct codec *codec;
     void *decoder;
-    struct ahead *ahead; /* NULL: a pipe, or units that do not tell their size */
+    struct ahead *ahead; /* NULL: a stream, or units that do not tell their size */
     uint64_t alone_to;   /* up to this byte of the file, units are decoded one by one */
-    struct file *file;
-    bool pipe;
+    struct file *file;   /* NULL: a stream, which `next` gives */
+    next_bytes_fn *next;
+    void *context;
     bool inside;   /* inside a unit */
     bool ended;    /* there is no more text */
     bool at_end;   /* the file was read to its end */
@@ -42,15 +43,17 @@ struct unpack {
     size_t gap_count;
 };
 
-struct unpack *unpack_open(const struct unpack_options *options, struct file *file, bool pipe, struct str start)
+struct unpack *unpack_open(const struct unpack_options *options, struct file *file, next_bytes_fn *next, void *context,
+                           struct str start)
 {
     struct unpack *unpack = mem_clear(1, sizeof *unpack);
     unpack->options = *options;
     unpack->codec = codec_of(options->container);
     unpack->decoder = unpack->codec->open();
     unpack->file = file;
-    unpack->pipe = pipe;
-    unpack->ahead = pipe ? NULL : ahead_open(unpack->codec);
+    unpack->next = next;
+    unpack->context = context;
+    unpack->ahead = file ? ahead_open(unpack->codec) : NULL;
     unpack->out = mem_array(OUT_BYTES, 1);
     buf_add_str(&unpack->in, start);
     return unpack;
@@ -98,8 +101,8 @@ static int refill(struct unpack *unpack, size_t bytes, struct error *err)
     unpack->in.size = left;
     buf_reserve(&unpack->in, IN_BYTES);
     const int64_t got =
-        unpack->pipe ? file_read(unpack->file, unpack->in.data + left, IN_BYTES - left, err)
-                     : file_read_at(unpack->file, unpack->in.data + left, IN_BYTES - left, unpack->in_from + left, err);
+        unpack->file ? file_read_at(unpack->file, unpack->in.data + left, IN_BYTES - left, unpack->in_from + left, err)
+                     : unpack->next(unpack->context, unpack->in.data + left, IN_BYTES - left, err);
     TRY(got);
     unpack->in.size += (size_t)got;
     unpack->at_end = (size_t)got < IN_BYTES - left;
@@ -162,17 +165,17 @@ static void gap_add(struct unpack *unpack, uint64_t bytes)
 }
 
 /* Continues after damage. A misled decoder may have run past the beginning of the next unit, so the search starts at
- * the beginning of the damaged one. A pipe cannot be read again, so its text ends here. */
+ * the beginning of the damaged one. A stream cannot be read again, so its text ends here. */
 static int pass_over(struct unpack *unpack, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack);
     uint64_t found = at;
     *err = (struct error){0};
-    const int more = unpack->pipe ? 0 : find_unit(unpack, unpack->unit_from + 1, &found, err);
+    const int more = unpack->file ? find_unit(unpack, unpack->unit_from + 1, &found, err) : 0;
     TRY(more);
     if (!more) {
         struct error ignored;
-        const int64_t bytes = unpack->pipe ? -1 : file_size(unpack->file, &ignored);
+        const int64_t bytes = unpack->file ? file_size(unpack->file, &ignored) : -1;
         gap_add(unpack, bytes > (int64_t)at ? (uint64_t)bytes - at : 0);
         unpack->ended = true;
         return 0;
@@ -237,19 +240,18 @@ static int begin_unit(struct unpack *unpack, struct error *err)
     return 0;
 }
 
-/* Refuses bombs: a few bytes can be made to decompress to gigabytes. */
-static int refuse_bomb(const struct unpack *unpack, struct error *err)
+int unpack_check_ratio(const struct unpack_options *options, uint64_t at, uint64_t bytes, uint64_t made,
+                       struct error *err)
 {
-    const uint64_t at = unpack_stored(unpack), bytes = at > unpack->stretch_from ? at - unpack->stretch_from : 1;
-    const uint64_t ratio = unpack->stretch_made / bytes;
-    uint64_t allows = unpack->options.ratio_max;
+    const uint64_t ratio = made / (bytes ? bytes : 1);
+    uint64_t allows = options->ratio_max;
     char text[32], times[32], compressed[32];
-    if (unpack->stretch_made <= unpack->options.ratio_text_min || ratio <= unpack->options.ratio_max)
+    if (made <= options->ratio_text_min || ratio <= options->ratio_max)
         return 0;
-    while (allows < 2 * ratio) /* leave room: the ratio may rise further */
+    while (allows / 2 < ratio && allows < UINT64_MAX / 10) /* leave room: the ratio may rise further */
         allows *= 10;
-    fail_at(err, ERR_UNSAFE, unpack->options.name, at, "%s before here decompress to %s, %s times as much",
-            format_bytes(bytes, compressed), format_bytes(unpack->stretch_made, text), format_count(ratio, times));
+    fail_at(err, ERR_UNSAFE, options->name, at, "%s before here decompress to %s, %s times as much",
+            format_bytes(bytes, compressed), format_bytes(made, text), format_count(ratio, times));
     return hint(err, "perhaps a decompression bomb; if you trust it: --max-ratio %" PRIu64, allows);
 }
 
@@ -274,7 +276,9 @@ static int count_text(struct unpack *unpack, uint64_t at, size_t bytes, struct e
     }
     unpack->made += bytes;
     unpack->stretch_made += bytes;
-    return refuse_bomb(unpack, err);
+    const uint64_t now = unpack_stored(unpack);
+    return unpack_check_ratio(&unpack->options, now, now > unpack->stretch_from ? now - unpack->stretch_from : 0,
+                              unpack->stretch_made, err);
 }
 
 /* Gives the next unit that was decoded ahead. */

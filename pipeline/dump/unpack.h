@@ -22,15 +22,24 @@ struct unpack_options {
 };
 #define RATIO_STRETCH ((uint64_t)1 << 20)
 
+/* Gives the next bytes of a stream; fewer than requested only at its end. */
+typedef int64_t next_bytes_fn(void *context, void *out, size_t bytes, struct error *err);
+
 struct unpack;
 
-/* Reads the file from its beginning: at its offsets, or, for a pipe, what comes after `start` (copied). */
-struct unpack *unpack_open(const struct unpack_options *options, struct file *file, bool pipe, struct str start);
+/* Reads the file from its beginning; or, where it is NULL, what `next` gives after `start` (copied). */
+struct unpack *unpack_open(const struct unpack_options *options, struct file *file, next_bytes_fn *next, void *context,
+                           struct str start);
 void unpack_close(struct unpack *unpack); /* NULL is fine */
 
 /* The next bytes of the stream; fewer than requested only at its end. ERR_INPUT: damaged, truncated; ERR_UNSAFE: a
  * bomb, or more memory than CODEC_BYTES_MAX. */
 int64_t unpack_read(struct unpack *unpack, void *out, size_t bytes, struct error *err);
+
+/* Refuses bombs, because a few bytes can be made to decompress to gigabytes. ERR_UNSAFE: the `bytes` of the file before
+ * `at` gave so much text that both limits of the options are exceeded. */
+int unpack_check_ratio(const struct unpack_options *options, uint64_t at, uint64_t bytes, uint64_t made,
+                       struct error *err);
 
 /* The gaps in what was read so far, ascending: [*count], valid until the next unpack_read. */
 const struct gap *unpack_gaps(const struct unpack *unpack, size_t *count);

@@ -44,7 +44,7 @@ then
     case_begin "hardening"
     hardened "$dsdata"
     hardened "$dstrain"
-    for module in dstrain_gloo.so dstrain_mpi.so dsdata_hdf5.so; do
+    for module in dstrain_gloo.so dstrain_mpi.so dsdata_hdf5.so dsdata_archive.so; do
         if [ -e "$build/$module" ]; then hardened "$build/$module"; fi
     done
 fi

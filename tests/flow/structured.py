@@ -235,17 +235,16 @@ def reads_prose(folder):
 
 
 def refuses_documents(folder):
-    paragraphs = "".join(f"<w:p><w:r><w:t>{s} A &amp; B.</w:t></w:r></w:p>" for s in SENTENCES)
+    """By what is in them; the command of those that pandoc makes is run."""
     documents = [
-        ("docx", {"[Content_Types].xml": "<Types/>", "word/document.xml": f"<w:document>{paragraphs}</w:document>"}),
-        ("docx", {"docProps/app.xml": "<x/>", "word/document.xml": f"<w:document>{paragraphs}</w:document>"}),
-        ("xlsx", {"[Content_Types].xml": "<Types/>", "xl/sharedStrings.xml": paragraphs.replace("w:p>", "si>")}),
-        ("pptx", {"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": paragraphs.replace("w:p>", "a:p>")}),
-        ("EPUB", {"mimetype": "application/epub+zip", "OEBPS/a.xhtml": paragraphs.replace("w:p>", "p>")}),
-        ("EPUB", {"META-INF/container.xml": "<x/>", "OEBPS/a.xhtml": paragraphs.replace("w:p>", "p>")}),
-        ("odt", {"META-INF/manifest.xml": "<x/>", "content.xml": paragraphs.replace("w:p>", "text:p>")}),
-        ("odt", {"mimetype": "application/vnd.oasis.opendocument.text",
-                 "content.xml": paragraphs.replace("w:p>", "text:p>")}),
+        ("docx", {"[Content_Types].xml": "", "_rels/.rels": "", "word/document.xml": ""}),
+        ("docx", {"docProps/app.xml": "", "word/document.xml": ""}),
+        ("xlsx", {"[Content_Types].xml": "", "xl/sharedStrings.xml": ""}),
+        ("pptx", {"[Content_Types].xml": "", "ppt/slides/slide1.xml": ""}),
+        ("EPUB", {"mimetype": "application/epub+zip", "OEBPS/a.xhtml": ""}),
+        ("EPUB", {"META-INF/container.xml": "", "OEBPS/a.xhtml": ""}),
+        ("odt or the like", {"META-INF/manifest.xml": "", "content.xml": ""}),
+        ("(odt)", {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}),
     ]
     for number, (name, members) in enumerate(documents):
         file = folder / f"document{number}"
@@ -254,7 +253,14 @@ def refuses_documents(folder):
                 archive.writestr(member, content)
         done = run(dsdata, "extract", "--text", file)
         check(done.returncode == 6 and name in done.stderr.decode(), name, done.stderr.decode())
-        run_command(done.stderr.decode(), f"{SENTENCES[0]} A & B.\n{SENTENCES[1]} A & B.", name)
+    for name in ("docx", "odt", "epub") if shutil.which("pandoc") else ():
+        file = folder / f"it's made.{name}"
+        done = run("pandoc", "--from", "markdown", "--metadata", "title=x", "-o", file, input=TEXT.replace(
+            "\n", "\n\n").encode())
+        check(done.returncode == 0, name, done.stderr)
+        done = run(dsdata, "build", file, "--out", folder / "no")
+        check(done.returncode == 6 and f"pandoc --from {name}" in done.stderr.decode(), name, done.stderr.decode())
+        run_command(done.stderr.decode(), TEXT, name)
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -1,0 +1,13 @@
+# dsdata_archive.so: zip and tar files as inputs.
+if(DS_ARCHIVE)
+    pkg_check_modules(LIBARCHIVE QUIET IMPORTED_TARGET GLOBAL libarchive)
+endif()
+if(NOT LIBARCHIVE_FOUND)
+    if(DS_ARCHIVE AND NOT DS_ARCHIVE STREQUAL "AUTO")
+        message(FATAL_ERROR "DS_ARCHIVE is ${DS_ARCHIVE}, but libarchive (libarchive-dev) is not installed")
+    endif()
+    message(STATUS "libarchive is not installed, or not wanted: dsdata reads no zip and tar files")
+    return()
+endif()
+set_property(SOURCE ${CMAKE_SOURCE_DIR}/pipeline/dump/members.c APPEND PROPERTY COMPILE_DEFINITIONS DS_ARCHIVE=1)
+program_module(dsdata_archive dsdata pipeline/dump/libarchive.c PkgConfig::LIBARCHIVE)
