@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "pipeline/dump/codecs.h"
+#include "pipeline/dump/members.h"
 #include "pipeline/input/inputs.h"
 
 #include <stdlib.h>
@@ -48,6 +49,28 @@ static int add_text_folder(struct input_names *names, const struct input_name *l
     return 0;
 }
 
+/* 1 if the file is an archive. */
+static int add_archive(struct input_names *names, const struct input_name *like, const char *path,
+                       const struct dsdata_settings *settings, struct error *err)
+{
+    struct dump_options limits = dump_defaults(input_formats);
+    struct members_options options = {.ratio_max = settings->max_ratio ? settings->max_ratio : limits.ratio_max,
+                                      .ratio_text_min = limits.ratio_text_min};
+    struct members *members;
+    const int opened = members_open(&members, path, &options, err);
+    if (opened <= 0)
+        return opened;
+    names->folders = mem_grow(names->folders, names->folder_count + 1, sizeof *names->folders);
+    names->folders[names->folder_count++] = (struct text_folder){.path = mem_copy_text(path), .members = members};
+    struct input_name *named = add_name(names, like, path);
+    named->folder = names->folder_count;
+    named->archive = true;
+    if (!settings->salvage)
+        return 1;
+    fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "--salvage cannot be combined with an archive");
+    return hint(err, "unpack what can be read of it to a folder, and name that");
+}
+
 static int add_folder(struct input_names *names, const struct input_name *like, const char *path, bool salvage,
                       struct error *err)
 {
@@ -69,16 +92,24 @@ static int add_folder(struct input_names *names, const struct input_name *like, 
     return 0;
 }
 
-static int add_paths(struct input_names *names, const struct opt_paths *paths, enum source_kind kind, bool salvage,
-                     struct error *err)
+static int add_path(struct input_names *names, const struct input_name *named, const char *path,
+                    const struct dsdata_settings *settings, struct error *err)
+{
+    if (strcmp(path, "-") != 0 && path_is_directory(path))
+        return add_folder(names, named, path, settings->salvage, err);
+    const int archive = strcmp(path, "-") != 0 ? add_archive(names, named, path, settings, err) : 0;
+    if (archive == 0)
+        add_name(names, named, path);
+    return archive < 0 ? -1 : 0;
+}
+
+static int add_paths(struct input_names *names, const struct opt_paths *paths, enum source_kind kind,
+                     const struct dsdata_settings *settings, struct error *err)
 {
     for (size_t i = 0; i < paths->count; i++) {
         struct input_name named = {.typed = paths->items[i], .kind = kind};
         const char *path = path_of(paths->items[i], named.code);
-        if (strcmp(path, "-") != 0 && path_is_directory(path))
-            TRY(add_folder(names, &named, path, salvage, err));
-        else
-            add_name(names, &named, path);
+        TRY(add_path(names, &named, path, settings, err));
     }
     return 0;
 }
@@ -87,8 +118,8 @@ int input_names_read(struct input_names *names, const struct dsdata_settings *se
                      struct error *err)
 {
     for (enum source_kind kind = SOURCE_UNKNOWN + 1; kind < SOURCE_KINDS; kind++)
-        TRY(add_paths(names, &settings->inputs[kind], kind, settings->salvage, err));
-    return add_paths(names, bare, SOURCE_UNKNOWN, settings->salvage, err);
+        TRY(add_paths(names, &settings->inputs[kind], kind, settings, err));
+    return add_paths(names, bare, SOURCE_UNKNOWN, settings, err);
 }
 
 void input_names_release(struct input_names *names)
@@ -135,6 +166,12 @@ static bool cut_extension(struct str *name)
                 name->size -= strlen(*extension);
                 return true;
             }
+    static const char *const archives[] = {".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst"};
+    for (size_t i = 0; i < sizeof archives / sizeof *archives; i++)
+        if (name->size > strlen(archives[i]) && str_ends(*name, str_of(archives[i]))) {
+            name->size -= strlen(archives[i]);
+            return true;
+        }
     return codec_cut_extension(name);
 }
 

@@ -109,6 +109,13 @@ static const char *stated_code(const struct input_language *language)
     return language->by == LANGUAGE_GUESSED ? "" : language->code;
 }
 
+/* Anew when the inputs have moved. */
+static void set_code(struct inputs *inputs, size_t n)
+{
+    inputs->articles[n].code = inputs->languages[n].code;
+    inputs->articles[n].stated = stated_code(&inputs->languages[n]);
+}
+
 /* The names of a folder's parts say that they are of one wiki; checks that their contents say so too. */
 static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
@@ -199,11 +206,33 @@ static int read_namespaces(const char *list, struct article_options *options, st
     return result == 0 ? 0 : hint(err, "the head of the dump lists the names; 0 is that of articles");
 }
 
+/* For one more input: as many as an archive has are known only when they are opened. */
+static void make_room(struct inputs *inputs)
+{
+    const size_t n = inputs->count;
+    if (n < inputs->room)
+        return;
+    inputs->room = 2 * n + 16;
+#define GROW(field)                                                                                                    \
+    inputs->field = mem_grow(inputs->field, inputs->room, sizeof *inputs->field);                                      \
+    memset(inputs->field + n, 0, (inputs->room - n) * sizeof *inputs->field)
+    GROW(dumps);
+    GROW(paths);
+    GROW(parts);
+    GROW(in_folder);
+    GROW(articles);
+    GROW(languages);
+    GROW(probes);
+    GROW(ids);
+#undef GROW
+}
+
 /* 0; < 0; DUMP_BLANK or DUMP_OTHER: it is left out. */
 static int open_input(struct inputs *inputs, const struct dsdata_settings *settings, struct input_name *named,
                       struct error *err)
 {
     const size_t n = inputs->count;
+    make_room(inputs);
     const bool standard = strcmp(named->path, "-") == 0;
     if (standard && (inputs_pipe(inputs) || inputs->spool))
         return fail(err, ERR_USAGE, "standard input (-) can be named once only");
@@ -215,6 +244,9 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
         options.name = "standard input"; /* messages name what was typed, not our copy of it */
     }
     options.kind = named->folder ? SOURCE_UNKNOWN : named->kind; /* files of other kinds are left out below */
+    options.members = named->folder ? inputs->folders[named->folder - 1].members : NULL;
+    options.member = named->member;
+    options.member_bytes = named->member_bytes;
     options.salvage = settings->salvage;
     if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
         options.ratio_max = settings->max_ratio;
@@ -257,15 +289,14 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
                                                    .name = inputs_name(inputs, n),
                                                    .siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
-                                                   .code = inputs->languages[n].code,
                                                    .text_key = settings->text_key,
                                                    .id_key = settings->id_key,
                                                    .variant = settings->variant,
                                                    .keep = settings->keep,
                                                    .templates = inputs->templates,
                                                    .drop = settings->drop,
-                                                   .filters = inputs->filters,
-                                                   .stated = stated_code(&inputs->languages[n])};
+                                                   .filters = inputs->filters};
+    set_code(inputs, n);
     return settings->namespaces ? read_namespaces(settings->namespaces, &inputs->articles[n], err) : 0;
 }
 
@@ -351,6 +382,20 @@ static int refuse_nothing(const struct inputs *inputs, struct error *err)
     return -1;
 }
 
+static int open_archive(struct inputs *inputs, const struct dsdata_settings *settings, const struct input_name *archive,
+                        struct error *err)
+{
+    struct text_folder *folder = &inputs->folders[archive->folder - 1];
+    struct input_name named = *archive;
+    int more;
+    while ((more = text_folder_next(folder, &named.path, &named.member, &named.member_bytes, err)) > 0) {
+        const int result = open_input(inputs, settings, &named, err);
+        mem_free(named.path); /* NULL if it was taken */
+        TRY(result);
+    }
+    return more;
+}
+
 static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, struct input_names *names,
                       struct error *err)
 {
@@ -359,19 +404,14 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
     names->folders = NULL;
     names->folder_count = 0;
     allow_files(names->count);
-    inputs->dumps = mem_clear(names->count, sizeof *inputs->dumps);
-    inputs->paths = mem_clear(names->count, sizeof *inputs->paths);
-    inputs->parts = mem_clear(names->count, sizeof *inputs->parts);
-    inputs->in_folder = mem_clear(names->count, sizeof *inputs->in_folder);
-    inputs->articles = mem_clear(names->count, sizeof *inputs->articles);
-    inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
-    inputs->probes = mem_clear(names->count, sizeof *inputs->probes);
-    inputs->ids = mem_clear(names->count, sizeof *inputs->ids);
-    for (size_t i = 0; i < names->count; i++)
-        if (open_input(inputs, settings, &names->items[i], err) < 0)
-            return -1;
+    for (size_t i = 0; i < names->count; i++) {
+        struct input_name *named = &names->items[i];
+        TRY(named->archive ? open_archive(inputs, settings, named, err) : open_input(inputs, settings, named, err));
+    }
     if (inputs->count == 0)
         return refuse_nothing(inputs, err);
+    for (size_t i = 0; i < inputs->count; i++)
+        set_code(inputs, i);
     *err = (struct error){0};
     TRY(inputs_settle_forms(inputs, settings, err));
     note_languages(inputs);
@@ -547,22 +587,33 @@ bool inputs_english(const struct inputs *inputs)
 
 #define FINGERPRINT_BYTES (64u << 10)
 
-int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err)
+static int hash_ends(const char *path, uint64_t *fingerprint, struct error *err)
 {
-    *fingerprint = 0;
-    if (strcmp(inputs->paths[index], "-") == 0)
-        return 0;
-    const uint64_t bytes = dump_stored_bytes(inputs->dumps[index]);
     struct file file = FILE_CLOSED;
-    TRY(file_open_input(&file, inputs->paths[index], err));
+    TRY(file_open_input(&file, path, err));
     char *ends = mem_clear(2, FINGERPRINT_BYTES); /* zeros after the bytes of a shorter file, which is read twice */
-    int64_t first = file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err), last = 0;
+    const int64_t bytes = file_size(&file, err);
+    int64_t first = bytes < 0 ? -1 : file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err), last = 0;
     if (first >= 0)
         last = file_read_at(&file, ends + FINGERPRINT_BYTES, FINGERPRINT_BYTES,
-                            bytes > FINGERPRINT_BYTES ? bytes - FINGERPRINT_BYTES : 0, err);
+                            bytes > (int64_t)FINGERPRINT_BYTES ? (uint64_t)bytes - FINGERPRINT_BYTES : 0, err);
     if (first >= 0 && last >= 0)
         *fingerprint = hash64(ends, 2 * FINGERPRINT_BYTES);
     mem_free(ends);
     file_close(&file);
     return first < 0 || last < 0 ? -1 : 0;
+}
+
+int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err)
+{
+    struct text_folder *folder = inputs->in_folder[index] ? &inputs->folders[inputs->in_folder[index] - 1] : NULL;
+    *fingerprint = 0;
+    if (strcmp(inputs->paths[index], "-") == 0)
+        return 0;
+    if (!folder || !folder->members)
+        return hash_ends(inputs->paths[index], fingerprint, err);
+    if (folder->fingerprint == 0)
+        TRY(hash_ends(folder->path, &folder->fingerprint, err));
+    *fingerprint = folder->fingerprint;
+    return 0;
 }

@@ -29,7 +29,7 @@ struct inputs {
     char *forms;           /* "-,lines": of text that is not FORM_SENTENCES; NULL: none */
     char *named;           /* "-,fi,und": languages that are neither from --lang nor from a wiki; NULL: none */
     struct article_options *articles; /* [count] options for reading each input */
-    size_t count;
+    size_t count, room;
     struct text_folder *folders; /* [folder_count] folders of texts, with what was left out of them */
     size_t folder_count;
     size_t *in_folder;           /* [count] 1 + the index of the one that the input is in; 0: none */
@@ -99,7 +99,8 @@ void inputs_warn(const struct dsdata_settings *settings, const struct inputs *in
  * the keys that they have. */
 int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err);
 
-/* A fast hash of the file's first and last 64 KiB, which detects that a file was exchanged; 0 for a pipe. */
+/* A fast hash of the first and last 64 KiB of the file, or of its archive, which detects that it was exchanged; 0 for a
+ * pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
 /* "enwiki-latest-pages-articles" if the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2",

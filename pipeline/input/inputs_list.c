@@ -45,14 +45,17 @@ static struct str name_of(const struct inputs *inputs, size_t i)
     return slash ? str_range(slash + 1, path.data + path.size) : path;
 }
 
-/* The name of a folder of texts, without what is before it. */
-static struct str folder_name(const struct inputs *inputs, size_t folder)
+/* "NAME/" of a folder of texts, without what is before it; "NAME" of an archive. */
+static const char *folder_name(const struct inputs *inputs, size_t folder, struct buf *out)
 {
     struct str path = str_of(inputs->folders[folder - 1].path);
     while (path.size > 1 && path.data[path.size - 1] == '/')
         path.size--;
     const char *slash = memrchr(path.data, '/', path.size);
-    return slash && path.size > 1 ? str_range(slash + 1, path.data + path.size) : path;
+    buf_reset(out);
+    buf_add_str(out, slash && path.size > 1 ? str_range(slash + 1, path.data + path.size) : path);
+    buf_add_text(out, inputs->folders[folder - 1].members ? "" : "/");
+    return buf_text(out);
 }
 
 /* For a folder: ", 12 parts, 11 of them with a sum". Returns out. */
@@ -145,11 +148,11 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     char bytes[32], count[32], language[128];
     const struct dump *dump = inputs->dumps[crowd->first];
     const struct str name = name_of(inputs, crowd->first);
-    const struct str folder = crowd->folder ? folder_name(inputs, crowd->folder) : STR("");
+    struct buf folder = {0};
     bool guessed = false;
     if (crowd->folder)
-        buf_addf(line, "%.*s/ (%s files)   %s", (int)folder.size, folder.data, format_count(crowd->count, count),
-                 input_kind_of(dump)->name);
+        buf_addf(line, "%s (%s files)   %s", folder_name(inputs, crowd->folder, &folder),
+                 format_count(crowd->count, count), input_kind_of(dump)->name);
     else
         buf_addf(line, "%.*s and %s more   %s", (int)name.size, name.data, format_count(crowd->count - 1, count),
                  input_kind_of(dump)->name);
@@ -172,6 +175,7 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     if (codec)
         buf_addf(line, ", %s", codec->tool);
     buf_addf(line, ", %s%s", format_bytes(crowd->stored, bytes), crowd->pipe ? " and a pipe" : "");
+    buf_release(&folder);
 }
 
 static void warn_languages(const struct inputs *inputs)
@@ -229,15 +233,15 @@ static void say_all(const struct inputs *inputs, const char *directory, bool onl
 
 static void say_left_out(const struct inputs *inputs)
 {
-    struct buf left_out = {0};
+    struct buf left_out = {0}, name = {0};
     for (size_t i = 0; i < inputs->folder_count; i++) {
-        const struct str name = folder_name(inputs, i + 1);
         buf_reset(&left_out);
         text_folder_left_out(&inputs->folders[i], &left_out);
         if (left_out.size > 0)
-            log_say("left out   of %.*s/: %s (-v names them)", (int)name.size, name.data, buf_text(&left_out));
+            log_say("left out   of %s: %s (-v names them)", folder_name(inputs, i + 1, &name), buf_text(&left_out));
     }
     buf_release(&left_out);
+    buf_release(&name);
 }
 
 void inputs_say(const struct inputs *inputs, const char *directory)

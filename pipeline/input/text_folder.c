@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "pipeline/dump/members.h"
 #include "shards/manifest.h"
 
 #include <stdlib.h>
@@ -47,19 +48,24 @@ static void add(char ***paths, size_t *count, char *path)
     (*paths)[(*count)++] = path;
 }
 
-/* Takes or frees the path. */
-static void sort_out(struct text_folder *folder, struct path_list *folders, char *path, const char *name)
+static void leave_out(struct text_folder *folder, const char *path, enum left_out why)
 {
     static const char *const words[LEFT_OUT] = {
         [LEFT_HIDDEN] = "is hidden", [LEFT_OURS] = "is a dataset or a run", [LEFT_SPECIAL] = "is no file"};
+    log_detail("%s %s, and is left out", path, words[why]);
+    folder->left_out[why]++;
+}
+
+/* Takes or frees the path. */
+static void sort_out(struct text_folder *folder, struct path_list *folders, char *path, const char *name)
+{
     const enum left_out why = name[0] == '.' ? LEFT_HIDDEN : path_kind(path) == PATH_FOLDER ? LEFT_OURS : LEFT_SPECIAL;
     if (why == LEFT_SPECIAL && path_is_file(path)) {
         add(&folder->files, &folder->count, path);
     } else if (why == LEFT_OURS && !is_dataset(path) && !is_run(path)) {
         add(&folders->names, &folders->count, path);
     } else {
-        log_detail("%s %s, and is left out", path, words[why]);
-        folder->left_out[why]++;
+        leave_out(folder, path, why);
         mem_free(path);
     }
 }
@@ -92,9 +98,34 @@ void text_folder_release(struct text_folder *folder)
 {
     for (size_t i = 0; i < folder->count; i++)
         mem_free(folder->files[i]);
+    members_close(folder->members);
     mem_free(folder->files);
     mem_free(folder->path);
     *folder = (struct text_folder){0};
+}
+
+static bool is_hidden(const char *name)
+{
+    while (name[0] != '.' && strchr(name, '/'))
+        name = strchr(name, '/') + 1;
+    return name[0] == '.';
+}
+
+int text_folder_next(struct text_folder *folder, char **path, uint64_t *number, uint64_t *bytes, struct error *err)
+{
+    struct member member;
+    int more;
+    while ((more = members_next(folder->members, &member, number, err)) > 0) {
+        if (member.is_folder)
+            continue;
+        *path = path_join(folder->path, member.name);
+        *bytes = member.bytes;
+        if (member.is_file && !is_hidden(member.name))
+            return 1;
+        leave_out(folder, *path, member.is_file ? LEFT_HIDDEN : LEFT_SPECIAL);
+        mem_free(*path);
+    }
+    return more;
 }
 
 void text_folder_left_out(const struct text_folder *folder, struct buf *out)
