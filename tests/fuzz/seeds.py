@@ -3,9 +3,13 @@ and cases: fuzz.sh starts from them and from corpus/. What the leading bytes of 
 
 import argparse
 import bz2
+import gzip
+import io
 import json
 import pathlib
 import struct
+import tarfile
+import zipfile
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SEED_BYTES_MAX = 3000
@@ -292,6 +296,31 @@ def convert():
         yield bytes([row, 3, 129]) + text[: len(text) * 2 // 3].encode()
 
 
+def archive():
+    members = {"a/1.txt": TEXT, "2.jsonl": JSONL * 5, ".h": b"", "b/": b""}
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", method) as packed:
+            for name, content in members.items():
+                packed.writestr(zipfile.ZipInfo(name), content, method)
+        yield b"\x01" + out.getvalue()
+    for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=form) as packed:
+            for name, content in members.items():
+                info = tarfile.TarInfo(name if form == tarfile.USTAR_FORMAT else name * 30)
+                info.size = len(content)
+                packed.addfile(info, io.BytesIO(content))
+        yield b"\x03" + out.getvalue()[:4095]
+        yield b"\x40" + gzip.compress(out.getvalue(), mtime=0)
+
+
+def exclude():
+    words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    yield words.encode() + b"\xffx " + words.encode()
+    yield json.dumps({"a": [words, {"b": "\u00e9 " + words}]}).encode() + b"\n{no\n\xff" + words.upper().encode()
+
+
 def json_line():
     yield from JSONL.strip().split(b"\n")
     yield b'{"text": "\\u0000\\ud83d\\ude00\\n", "id": -9223372036854775808, "a": [true, false, null, {"a": {}}]}'
@@ -489,6 +518,8 @@ TARGETS = {
         report,
         article,
         convert,
+        archive,
+        exclude,
         json_line,
         safetensors,
         config,
