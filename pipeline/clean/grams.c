@@ -96,6 +96,7 @@ static const char *add_part(struct gram_scratch *scratch, const char *from, cons
 struct grams grams_of(struct gram_scratch *scratch, struct str text, size_t n)
 {
     assert(n > 0);
+    text = text.size > 0 ? text : STR(""); /* of no bytes, NULL */
     buf_reset(&scratch->words);
     buf_reset(&scratch->grams);
     for (const char *at = text.data, *end = text.data + text.size; at < end; at++) {

@@ -57,8 +57,8 @@ const char *sniff_pipe(const char *program, enum container container, char out[P
     return out;
 }
 
-/* POSIX.1-2017, pax, "ustar Interchange Format". Older tar files have no magic number, but the checksum: the octal number
- * at 148 is the sum of the bytes of the header, in which its own 8 count as blanks. */
+/* POSIX.1-2017, pax, "ustar Interchange Format". Older tar files have no magic number, but the checksum: the octal
+ * number at 148 is the sum of the bytes of the header, in which its own 8 count as blanks. */
 static bool is_tar(struct str bytes)
 {
     unsigned sum = 0, stated = 0;

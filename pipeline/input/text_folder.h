@@ -1,6 +1,6 @@
-/* A folder of texts → the files in it: all below it, in the byte order of their paths; or an archive of texts (zip, tar)
- * → its members, in its own order. Which of them are readable shows when they are opened; the others are counted here,
- * too. */
+/* A folder of texts → the files in it: all below it, in the byte order of their paths; or an archive of texts (zip,
+ * tar) → its members, in its own order. Which of them are readable shows when they are opened; the others are counted
+ * here, too. */
 #ifndef PIPELINE_INPUT_TEXT_FOLDER_H
 #define PIPELINE_INPUT_TEXT_FOLDER_H
 

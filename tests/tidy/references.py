@@ -44,6 +44,7 @@ FOREIGN = {
 FOREIGN_OPTIONS = {
     "--name", "--bind-to", "--map-by", "--mpi", "--coverage", "--detach-sign", "--build", "--install", "--prefix",
     "--preset", "--nodes", "--output-junit", "--deepspeed_sparse_attention", "--max_steps", "--output_dir", "--long",
+    "--wrap", "--convert-to",
 }
 # Options of every program that makes its help (base/opts.h), and not listed in it.
 OF_ALL = {"--man", "--completion", "--completion-zsh", "--completion-fish"}
