@@ -373,6 +373,15 @@ static size_t address_template(const struct wikitext *w, uint32_t at)
     return 0;
 }
 
+/* The size of a host in brackets, [2001:db8::1], at the start of an address without its scheme; 0: it has none. */
+static uint32_t bracketed_host(struct str address)
+{
+    uint32_t size = 1;
+    while (size < address.size && strchr("0123456789abcdefABCDEF:.", address.data[size]) && address.data[size])
+        size++;
+    return size > 1 && size < address.size && address.data[0] == '[' && address.data[size] == ']' ? size + 1 : 0;
+}
+
 /* [https://example.org label] */
 static void read_bracket(struct wikitext *w)
 {
@@ -386,14 +395,16 @@ static void read_bracket(struct wikitext *w)
         walk_keep(w, address);
         return;
     }
-    if (w->at < w->bracket_from || w->at >= w->bracket) {
+    const uint32_t host = address + (uint32_t)scheme,
+                   path = host + bracketed_host(str_range(w->text.data + host, w->text.data + limit));
+    if (path > host || w->at < w->bracket_from || w->at >= w->bracket) {
         w->bracket_from = w->at;
-        w->bracket = find_on_line(w, w->at, limit, ']');
+        w->bracket = find_on_line(w, path > host ? path : w->at, limit, ']');
     }
     const bool closes = w->bracket < limit && w->text.data[w->bracket] == ']';
-    uint32_t label = closes ? find_address_end(w, address + (uint32_t)scheme, w->bracket) : address;
+    uint32_t label = closes ? find_address_end(w, path, w->bracket) : address;
     w->facts->steps += label - address;
-    if (!closes || (label == address + scheme && from_template == 0)) {
+    if (!closes || (label == host && from_template == 0)) {
         walk_keep(w, address);
         return;
     }

@@ -330,7 +330,7 @@ static void close_links(struct finder *finder)
 {
     uint32_t run = run_at(finder, ']');
     while (run >= 2 && finder->nearest[OPEN_LINK] != NONE && finder->nearest[OPEN_LINK] + 1 == finder->spans->depth) {
-        const uint32_t width = run == 3 && finder->spans->stack[finder->nearest[OPEN_LINK]].has_bracket ? 3 : 2;
+        const uint32_t width = run >= 3 && finder->spans->stack[finder->nearest[OPEN_LINK]].has_bracket ? 3 : 2;
         finder->at += width;
         run -= width;
         close(finder, finder->nearest[OPEN_LINK], SPAN_LINK, 2, finder->at);

@@ -98,9 +98,9 @@ static void every_code_has_its_name(void **state)
     const struct {
         const char *file;
         struct names names;
-    } lists[] = {{"countries_en", countries_en},  {"labels_ja", labels_ja}, {"labels_pl", labels_pl},
-                 {"labels_ru", labels_ru},        {"labels_uk", labels_uk}, {"languages_en", languages_en},
-                 {"languages_own", languages_own}};
+    } lists[] = {{"countries_en", countries_en},   {"labels_ja", labels_ja}, {"labels_pl", labels_pl},
+                 {"labels_ru", labels_ru},         {"labels_uk", labels_uk}, {"languages_en", languages_en},
+                 {"languages_own", languages_own}, {"plurals", plurals}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (size_t k = 0; k < lists[i].names.count; k++) {
             const struct code_name *row = &lists[i].names.items[k];
