@@ -11,7 +11,7 @@ struct rendering_row {
         RENDERING_ALIAS,    /* "name => other": `pattern` is the other name */
         RENDERING_BOUND,    /* "name = @convert": a renderer, and its parameter in `pattern` */
         RENDERING_WIKITEXT, /* "name = @wikitext body": `pattern` is what a call inserts (expand.h) */
-        RENDERING_MARK,     /* "name = @box": shows nothing, unless a row of ours renders it */
+        RENDERING_MARK,     /* "name = @box": shows nothing */
     } kind;
     struct str pattern;
     render *render;

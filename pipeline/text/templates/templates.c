@@ -172,11 +172,10 @@ static bool show_added(struct call *call, uint32_t index, const struct rendering
 
 /* Decides what a call shows. These answer in turn, and the first that knows the name decides:
  *
- *     1. --templates, and of the dump what is no body (renderings.c, expand.h)
+ *     1. --templates, and of the dump what is no body (renderings.c, expand.h): a note, a box or a table shows nothing
  *     2. parser functions, then rows of the page's wiki and of all wikis (data/templates)
  *     3. names that are codes: {{USA}}, {{lang-fr|…}}, {{IPA-fr|…}}
- *     4. marks of the dump: a note, a box or a table shows nothing
- *     5. the form of the arguments (shapes.c)
+ *     4. the form of the arguments (shapes.c)
  *
  * What none of them knows is unknown: it leaves no hole if its name is one of silent_templates, and where words can
  * stand, the walk shows an argument that is a sentence (template_sentence). */
@@ -187,8 +186,8 @@ static bool template_resolve(struct call *call, uint32_t index)
     if (said && said->kind == RENDERING_WIKITEXT) /* its body needs what cannot be computed: expand.h */
         said = NULL;
     call->has_pattern = said != NULL;
-    if (said && said->kind != RENDERING_MARK)
-        return show_added(call, index, said);
+    if (said)
+        return said->kind != RENDERING_MARK && show_added(call, index, said);
     uint32_t colon = 0;
     const struct row *row = find_function(call, &colon);
     if (row)
@@ -211,7 +210,7 @@ static bool template_resolve(struct call *call, uint32_t index)
         call_read(call, index, 0);
         return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
     }
-    return !said && render_shape(call, index);
+    return render_shape(call, index);
 }
 
 /* True if the texts shown have more {{ than }}, or fewer. */

@@ -334,7 +334,7 @@ static void a_file_adds_renderings(void **state)
     shows("a => a", "b {{a|x}} c", "b c\n");
     shows("a => Nowrap", "b {{a|x}}", "b x\n"); /* an alias of a built-in template */
     shows("a = @convert\nb = @number", "{{a|10|km|mi}}, {{b|1234}}", "10 kilometres (6.2 mi), 1,234\n");
-    shows("a = @box\nnowrap = @box", "b {{a|x}} {{nowrap|c}}", "b c\n"); /* @box does not override built-in rows */
+    shows("a = @box\nnowrap = @box", "b {{a|x}} {{nowrap|c}}", "b\n"); /* it takes precedence over our rows */
     shows("a = ${1=none}, ${k|2=nor}", "{{a}}; {{a|x}}; {{a|x|y}}", "none, nor; x, nor; x, y\n");
     shows("a = {#if $1|($1)|{#if $2|[$2]|-}}", "{{a|x}} {{a||y}} {{a}}", "(x) [y] -\n");
     shows("a = {#ifeq $1|x|same|other}", "{{a|x}} {{a|y}}", "same other\n");
