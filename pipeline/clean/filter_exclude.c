@@ -14,7 +14,8 @@
 struct excluded {
     uint64_t *slots; /* [slot_count] */
     size_t slot_count, count;
-    struct hash *content; /* of all files, for the identity */
+    uint64_t grams;       /* read so far, with repetitions */
+    struct hash *content; /* of all files and their sizes, for the identity */
 };
 
 static size_t slot_of(const struct excluded *excluded, uint64_t hash)
@@ -45,6 +46,7 @@ static void add_hash(struct excluded *excluded, uint64_t hash)
 static void add_text(struct excluded *excluded, struct gram_scratch *scratch, struct str text)
 {
     const struct grams grams = grams_of(scratch, text, EXCLUDE_WORDS);
+    excluded->grams += grams.count;
     for (size_t i = 0; i < grams.count; i++)
         add_hash(excluded, grams.hashes[i]);
 }
@@ -82,7 +84,7 @@ static void add_lines(struct excluded *excluded, struct gram_scratch *scratch, s
 static int add_file(struct excluded *excluded, struct gram_scratch *scratch, const char *path, struct error *err)
 {
     struct buf text = {0};
-    const size_t before = excluded->count;
+    const uint64_t before = excluded->grams;
     int result = file_read_all(path, FILE_BYTES_MAX, &text, err);
     const struct str bytes = buf_str(&text);
     if (result == 0 && !utf8_valid(bytes)) {
@@ -90,9 +92,11 @@ static int add_file(struct excluded *excluded, struct gram_scratch *scratch, con
         result = hint(err, "if it is compressed, unpack it; --exclude reads text and JSON lines");
     }
     if (result == 0) {
+        const uint64_t size = bytes.size;
+        hash_add(excluded->content, &size, sizeof size);
         hash_add(excluded->content, bytes.data, bytes.size);
         add_lines(excluded, scratch, str_without_mark(bytes));
-        if (excluded->count == before && before == 0) {
+        if (excluded->grams == before) {
             fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has no text of %d words", EXCLUDE_WORDS);
             result = hint(err, "--exclude finds documents that share %d words in a row with it", EXCLUDE_WORDS);
         }
