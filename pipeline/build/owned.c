@@ -52,21 +52,25 @@ static void add(struct path_list *files, const char *name)
     files->names[files->count++] = mem_copy_text(name);
 }
 
-/* 1 for a report on this dataset, which its title says; else 0; < 0. */
-static int is_report_of(const char *path, const struct manifest *manifest, struct error *err)
+/* Lists the file `name` if it begins with `head` and is about this dataset: `root`, which has its root hash, follows. */
+static int add_about(struct path_list *files, const char *directory, const char *name, struct str head,
+                     const char *root, struct error *err)
 {
-    enum { HEAD_BYTES = 1024 };
-    char head[HEAD_BYTES], title[64], root[17];
+    enum { HEAD_BYTES = 4096 };
+    char text[HEAD_BYTES], *path = path_join(directory, name);
     struct file file;
-    if (path_kind(path) != PATH_FILE)
-        return 0;
-    TRY(file_open_read(&file, path, err));
-    const int64_t size = file_read(&file, head, sizeof head, err);
-    file_close(&file);
+    int64_t size = 0;
+    if (path_kind(path) == PATH_FILE) {
+        size = file_open_read(&file, path, err) < 0 ? -1 : file_read(&file, text, sizeof text, err);
+        file_close(&file);
+    }
+    mem_free(path);
     if (size < 0)
         return -1;
-    snprintf(title, sizeof title, "<title>Dataset %s</title>", hash_text(manifest->root_hash, root));
-    return str_find((struct str){head, (size_t)size}, str_of(title)) != SIZE_MAX;
+    const struct str begin = {text, (size_t)size};
+    if (str_starts(begin, head) && str_find(begin, str_of(root)) != SIZE_MAX)
+        add(files, name);
+    return 0;
 }
 
 int owned_of_manifest(struct path_list *files, const struct manifest *manifest, const char *directory,
@@ -81,12 +85,11 @@ int owned_of_manifest(struct path_list *files, const struct manifest *manifest, 
     if (manifest_templates(manifest, &bytes, &hash))
         add(files, TEMPLATES_NAME);
     add(files, BUILD_NAME);
-    char *report = path_join(directory, REPORT_NAME);
-    const int ours = is_report_of(report, manifest, err);
-    mem_free(report);
-    if (ours > 0)
-        add(files, REPORT_NAME);
-    return ours < 0 ? -1 : 0;
+    char title[64], card[64], root[17];
+    snprintf(title, sizeof title, "<title>Dataset %s</title>", hash_text(manifest->root_hash, root));
+    snprintf(card, sizeof card, "root hash `%s`", root);
+    TRY(add_about(files, directory, REPORT_NAME, STR(""), title, err));
+    return add_about(files, directory, CARD_NAME, STR(CARD_HEAD), card, err);
 }
 
 /* train-00000-of-00004.dss, also while it is being written. */

@@ -7,7 +7,10 @@
 #include "pipeline/store/journal.h"
 #include "shards/manifest.h"
 
-#define REPORT_NAME "report.html" /* in the dataset's directory, but not part of the dataset */
+/* In the dataset's directory, but not part of the dataset: */
+#define REPORT_NAME "report.html"
+#define CARD_NAME   "README.md"
+#define CARD_HEAD   "---\n# written by dsdata report --card\n" /* a card's first bytes */
 
 /* Reads a manifest. 1; 0: there is none; < 0: it cannot be read, or (ERR_USAGE) is damaged or not ours. */
 int owned_manifest(const char *path, struct manifest *manifest, struct error *err);

@@ -6,13 +6,13 @@
 #include "base/output.h"
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/build/facts.h"
+#include "pipeline/build/owned.h"
 #include "pipeline/parts/counts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define HEAD "---\n# written by dsdata report --card\n"
-const struct target_form dataset_card_form = {.begins = HEAD};
+const struct target_form dataset_card_form = {.begins = CARD_HEAD};
 
 #define SOURCES_SHOWN 1000u
 
@@ -20,12 +20,42 @@ struct card {
     struct buf *out;
     const struct manifest *manifest;
     const json_t *build; /* build.json, or NULL */
+    size_t folder;       /* bytes of the path of every source, left out */
 };
 
-static const char *base_name(const char *path)
+/* The bytes of the path that every source begins with, up to a slash. */
+static size_t common_folder(const json_t *build, size_t source_count)
 {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+    const char *first = source_count > 0 ? build_source_name(build, 0) : NULL;
+    size_t common = first ? strlen(first) : 0;
+    for (size_t i = 1; i < source_count; i++) {
+        const char *other = build_source_name(build, i);
+        size_t same = 0;
+        while (other && same < common && other[same] == first[same])
+            same++;
+        common = same;
+    }
+    while (common > 0 && first[common - 1] != '/')
+        common--;
+    return common;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *last = path;
+    for (; *path; path++)
+        if (path[0] == '/' && path[1] && path[1] != '/')
+            last = path + 1;
+    return last;
+}
+
+/* A path without what is of one machine: the folder that all sources are in; of another one that is absolute or leads
+ * upwards, all folders. */
+static const char *shown_path(const struct card *card, const char *path)
+{
+    if (card->folder > 0 && strncmp(path, build_source_name(card->build, 0), card->folder) == 0 && path[card->folder])
+        return path + card->folder;
+    return path[0] == '/' || path[0] == '.' ? last_part(path) : path;
 }
 
 /* Text from outside: nothing in it is Markdown, HTML or the end of a cell. */
@@ -123,7 +153,7 @@ static const char *size_category(uint64_t samples)
 static void add_head(const struct card *card, const char *name)
 {
     char root[17];
-    buf_add_text(card->out, HEAD);
+    buf_add_text(card->out, CARD_HEAD);
     buf_add_text(card->out, "pretty_name: ");
     buf_add_json(card->out, str_of(name));
     buf_add_byte(card->out, '\n');
@@ -144,10 +174,10 @@ static void add_head(const struct card *card, const char *name)
 static void add_figures(const struct card *card)
 {
     const struct manifest *m = card->manifest;
-    char a[32], b[32];
-    buf_addf(card->out, "\n## What it holds\n\n%s documents; a vocabulary of %s pieces, %s, accents %s.\n\n",
-             format_count(m->documents, a), format_count(m->vocab_size, b), m->cased ? "cased" : "uncased",
-             m->accents_kept ? "kept" : "stripped");
+    char a[56], b[32];
+    buf_addf(card->out, "\n## What it holds\n\n%s; a vocabulary of %s pieces, %s, accents %s.\n\n",
+             format_counted(m->documents, "document", a), format_count(m->vocab_size, b),
+             m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped");
     buf_add_text(card->out, "| length | split | samples | tokens | shards | bytes |\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < m->length_count; i++) {
         const struct manifest_length *length = &m->lengths[i];
@@ -167,7 +197,7 @@ static void add_sources(const struct card *card)
     for (size_t i = 0; i < m->source_count && i < SOURCES_SHOWN; i++) {
         const char *name = build_source_name(card->build, i);
         buf_add_text(card->out, "| ");
-        add_text(card->out, name ? base_name(name) : "");
+        add_text(card->out, name ? shown_path(card, name) : "");
         buf_addf(card->out, " | %" PRIu64 " | `%s` | %s |", m->sources[i].bytes, hash_text(m->sources[i].hash, hash),
                  source_kinds[m->sources[i].kind]);
         for (size_t fact = 0; fact < sizeof facts / sizeof *facts; fact++) {
@@ -185,11 +215,11 @@ static void add_sources(const struct card *card)
 static void add_dropped(const struct card *card)
 {
     const struct manifest *m = card->manifest;
-    char count[32];
+    char count[56];
     uint64_t dropped = 0;
     for (size_t i = 0; i < m->dropped_count; i++)
         dropped += m->dropped[i].pages;
-    buf_addf(card->out, "\n## What was dropped\n\n%s documents were dropped", format_count(dropped, count));
+    buf_addf(card->out, "\n## What was dropped\n\n%s dropped", format_counted(dropped, "document", count));
     buf_addf(card->out, ", %s kept.\n", format_count(m->pages_kept, count));
     if (dropped > 0)
         buf_add_text(card->out, "\n| reason | documents | bytes of text |\n|---|---|---|\n");
@@ -221,15 +251,15 @@ static void add_options(const struct card *card)
     }
 }
 
-/* A word of the command without the folders of its paths, which are of one machine. */
-static void add_word(struct buf *command, const char *word)
+/* Adds a word of the command. A path in it stands alone or after "--option=" or "LANG=". */
+static void add_word(const struct card *card, struct buf *command, const char *word)
 {
-    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    const char *path = word;
+    for (const char *at = word; *at && *at != '/'; at++)
+        if (*at == '=')
+            path = at + 1;
     struct buf shown = {0};
-    if (equals)
-        buf_addf(&shown, "%.*s%s", (int)(equals + 1 - word), word, base_name(equals + 1));
-    else
-        buf_add_text(&shown, base_name(word));
+    buf_addf(&shown, "%.*s%s", (int)(path - word), word, shown_path(card, path));
     command_add(command, buf_text(&shown));
     buf_release(&shown);
 }
@@ -242,8 +272,9 @@ static void add_rebuild(const struct card *card)
     buf_add_text(card->out, "\n## How to build it again\n\n");
     if (words) {
         struct buf command = {0};
-        buf_add_text(card->out, "The command, as build.json has it, without the folders of its files:\n\n    ");
-        json_array_foreach(words, i, word) add_word(&command, json_string_value(word));
+        buf_add_text(card->out,
+                     "The command, as build.json has it, without the folders that its files were in:\n\n    ");
+        json_array_foreach(words, i, word) add_word(card, &command, json_string_value(word));
         buf_add_text(card->out, buf_text(&command));
         buf_add_text(card->out, "\n\n");
         buf_release(&command);
@@ -261,9 +292,10 @@ int dataset_card_make(struct buf *out, const char *directory, struct error *err)
     struct manifest manifest;
     TRY(manifest_read(&manifest, directory, err));
     json_t *build = build_memory(directory);
-    const struct card card = {.out = out, .manifest = &manifest, .build = build};
+    const struct card card = {
+        .out = out, .manifest = &manifest, .build = build, .folder = common_folder(build, manifest.source_count)};
     char *full = path_full(directory);
-    add_head(&card, base_name(full));
+    add_head(&card, last_part(full));
     add_figures(&card);
     add_sources(&card);
     add_dropped(&card);

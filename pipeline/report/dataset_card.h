@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/target.h"
 
-#define CARD_NAME "README.md"                      /* in the dataset's directory, but not part of the dataset */
 extern const struct target_form dataset_card_form; /* a card, of whatever dataset */
 
 /* Adds the card of the dataset to `card`; its name is the directory's. Errors: as manifest_read. */

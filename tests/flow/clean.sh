@@ -102,6 +102,29 @@ expect_exit 0 "$dsdata" report whole --card --out -
 cmp -s stdout card.md || complain "another card on standard output"
 rm whole/README.md
 
+case_begin "the command of a card builds the same dataset"
+mkdir -p "in/a b" in/c other
+sed -n '1,20s/.*"text": "\(.*\)"}/\1./p' texts.jsonl | tee "in/a b/x's \"1\".txt" | tac >in/c/x.txt
+cp texts.jsonl "in/=\$(date).jsonl"
+sed -n 7p in/c/x.txt >"other/skip it.txt"
+cp "$samples" other
+again() { # INPUT…: where the folder `in` is elsewhere
+    rm -rf first.ds again
+    expect_exit 0 "$dsdata" build "$@" --vocab-size 300 --seq 32 --pairs none --out "$scratch/first.ds"
+    expect_exit 0 "$dsdata" report first.ds --card
+    mkdir again
+    cp -r in in/* other/* again
+    sed -n 's/^    dsdata \(build .*\)/"$dsdata" \1/p' first.ds/README.md >command
+    (cd again && eval "$(cat "$scratch/command")" 2>"$scratch/stderr") || complain "$(cat command)"
+    expect_equal "root hash" "$(root_hash again/first.ds)" "$(root_hash first.ds)"
+    if grep -F "$scratch" first.ds/README.md; then complain "folders of this machine"; fi
+}
+again "$scratch/in/a b" "$scratch/in/c"
+again --text in --text-form lines --exclude "$scratch/other/skip it.txt" --min-words 40
+again "fi=$scratch/in/c/x.txt" --text "de=$scratch/in/a b/x's \"1\".txt"
+again --jsonl="$scratch/in/=\$(date).jsonl" --near-duplicates 0.8 --filter gopher,min-words=5,stop-words=0
+again "$scratch/other/${samples##*/}" --templates none
+
 case_begin "filters of text"
 printf '%s\n' "$(sed -n 21p texts.jsonl)" >test.jsonl
 expect_exit 0 "$dsdata" extract texts.jsonl --exclude test.jsonl --filter gopher,min-words=5,stop-words=0 --json

@@ -102,14 +102,17 @@ inputs() {
     case_begin "the user's own files stay, and a report of the old dataset goes"
     old_dataset
     expect_exit 0 "$dsdata" report d
+    expect_exit 0 "$dsdata" report d --card
     echo mine | tee d/README >d/seq64/notes
     expect_exit 0 "$dsdata" "${anew[@]}"
     expect_equal "files" "$(cd d && find . -type f | sort | tr '\n' ' ')" \
         "./README ./build.json ./manifest.json ./seq32/train-00000-of-00002.dss ./seq32/train-00001-of-00002.dss $(:
         )./seq32/valid-00000-of-00001.dss ./seq64/notes ./templates.txt ./vocab.txt "
+    "$dsdata" report d --card --out - | sed "s/$(root_hash d)/0123456789abcdef/" >d/README.md
     echo mine >d/report.html
     expect_exit 0 "$dsdata" "${anew[@]}"
     expect_equal "a report of nothing of ours" "$(cat d/report.html)" mine
+    [ -e d/README.md ] || complain "the card of another dataset is gone"
 }
 
 # After a kill before change n, either dataset is complete, or there is none and a message.
