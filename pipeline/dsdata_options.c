@@ -351,6 +351,7 @@ static const struct opt_foreign foreign[] = {
     {"min_text_length", "--min-words"}, {NULL, NULL},
 };
 
+#define DEDUP_VERB "extract --duplicates drop, and --near-duplicates 0.8; build has them too"
 static const struct opt_foreign foreign_verbs[] = {
     {"info", "show"},                  {"stats", "show"},
     {"inspect", "show"},               {"head", "show DIR --sample 0"},
@@ -359,7 +360,18 @@ static const struct opt_foreign foreign_verbs[] = {
     {"check", "verify"},               {"validate", "verify"},
     {"convert", "export"},             {"learn", "vocab"},
     {"encode", "tokenize"},            {"merge", "build FILE FILE..., or for datasets dstrain --shards A --shards B"},
-    {"train", "dstrain --shards DIR"}, {NULL, NULL},
+    {"train", "dstrain --shards DIR"}, {"dedup", DEDUP_VERB},
+    {"dedupe", DEDUP_VERB},            {"deduplicate", DEDUP_VERB},
+    {"clean", "extract --filter gopher; others: --min-words, --only-lang, --duplicates drop, --exclude FILE"},
+    {"filter", "extract --filter gopher; others: --min-words, --max-words, --only-lang, --exclude FILE"},
+    {"decontaminate", "extract --exclude FILE"},
+    {"split", "build, whose --valid holds documents out; or extract --files N --out FILE"},
+    {"shuffle", "build, which shuffles all samples"},
+    {"sample", "show DIR --sample 0"}, {"text", "extract"},
+    {"diff", "show DIR DIR"},          {"compare", "show DIR DIR"},
+    {"card", "report DIR --card"},     {"explain", "extract FILE --explain TITLE"},
+    {"unpack", "extract"},             {"download", "none (wget -c ADDRESS fetches a dump)"},
+    {NULL, NULL},
 };
 // clang-format on
 

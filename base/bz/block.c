@@ -56,7 +56,7 @@ enum bzip2_result block_decode(struct block_space *space, const struct block_sta
     if (result != BZIP2_DONE)
         return result;
     /* Huffman codes, move-to-front and run lengths: bits to runs of the last column. A block does not say how long it
-     * is; only its end symbol, and the magic behind it, show that the bits were read as they were written. */
+     * is: that the bits were read as they were written shows only in its end symbol and the magic number after it. */
     result = stages->symbols(space, &in);
     assert(space->run_count <= RUNS_MAX && bits_place(&in) > bit);
     const bool whole = result == BZIP2_DONE;

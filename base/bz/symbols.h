@@ -159,7 +159,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
             running = (struct running){.run = space->runs, .length = 0 - RUN_UNIT};
             *running.run = 0;
         }
-        /* After the end symbol no group follows, so this one's moves have no look-ups to hide behind. */
+        /* After the end symbol no group follows whose look-ups could run in parallel with this one's moves. */
         for (const uint8_t *rest = groups[group & 1]; !more && rest < to; rest++) {
             run_step(&running, *rest, list_step(&list, *rest));
             running.over |= running.weight;

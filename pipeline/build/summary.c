@@ -75,7 +75,8 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
             format_bytes(plan->xml_bytes, bytes));
     for (size_t i = 0; i < recipe->length_count; i++) {
         char samples[32];
-        log_say("seq%-7u about %s samples", recipe->seq[i], format_short(plan->samples[i], samples));
+        log_say("seq%-7u about %s sample%s", recipe->seq[i], format_short(plan->samples[i], samples),
+                plan->samples[i] == 1 ? "" : "s");
     }
     log_say("disk       dataset about %s, memory up to %llu MiB", format_bytes(plan->dataset_bytes, bytes),
             (unsigned long long)(plan->memory >> 20));
@@ -236,8 +237,8 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     log_say("done in %s on %s%s   %s   %s", format_seconds(facts->seconds, time), processes,
             format_counted(plan->threads, "thread", threads), directory, format_bytes(size, bytes));
     if (facts->vocabulary.learned.pieces > 0)
-        log_say("vocabulary %s pieces learned from %s words", format_count(facts->vocabulary.learned.pieces, bytes),
-                format_short(facts->vocabulary.words, time));
+        log_say("vocabulary %s pieces learned from %s word%s", format_count(facts->vocabulary.learned.pieces, bytes),
+                format_short(facts->vocabulary.words, time), facts->vocabulary.words == 1 ? "" : "s");
     account_say(counts, missing, facts->of_pages);
     if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
         log_say("duplicates %s of the documents have the text of an earlier one (--duplicates drop leaves them out)",
@@ -246,8 +247,9 @@ int summary_print(const char *directory, const struct dsdata_settings *settings,
     say_holes(manifest, missing);
     say_sums(counts);
     say_lengths(manifest);
-    log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
-            format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
+    log_say("pieces     %s in %s sentence%s, %.2f %% [UNK]", format_short(counts->pieces, bytes),
+            format_short(counts->sentences, xml), counts->sentences == 1 ? "" : "s",
+            percent(counts->unknown, counts->pieces));
     log_say("speed      %s of %s at %.1f MB/s, peak memory %.2f GB; slowest part: %s",
             format_bytes(counts->input_bytes, xml), facts->of_pages ? "XML" : "text",
             (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3), (double)mem_peak_bytes() / 1e9,

@@ -204,12 +204,12 @@ uint32_t vocabulary_size_for(uint64_t words)
 
 bool vocabulary_warn_size(const struct dataset_recipe *recipe, const struct vocabulary_facts *facts)
 {
-    char words[32], size[32];
+    char words[56], size[32];
     const uint32_t wanted = vocabulary_size_for(facts->words);
     if (facts->words == 0 || recipe->vocab_size <= 2 * wanted)
         return false;
-    log_warn("a text of %s words is small for a vocabulary of %s pieces: better --vocab-size %u, or auto",
-             format_count(facts->words, words), format_count(recipe->vocab_size, size), wanted);
+    log_warn("a text of %s is small for a vocabulary of %s pieces: better --vocab-size %u, or auto",
+             format_counted(facts->words, "word", words), format_count(recipe->vocab_size, size), wanted);
     return true;
 }
 

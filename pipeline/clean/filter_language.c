@@ -39,8 +39,8 @@ static int open_wanted(const struct dsdata_settings *settings, void **state, str
         if (!language_is_guessed((struct str){at, size})) {
             struct buf codes = {0};
             language_guessed_codes(&codes);
-            fail(err, ERR_USAGE, "--only-lang %s: the language \"%.*s\" cannot be told from others",
-                 settings->only_lang, (int)size, at);
+            fail(err, ERR_USAGE, "--only-lang %s: the language \"%.*s\" cannot be recognised", settings->only_lang,
+                 (int)size, at);
             hint(err, "these can: %s", buf_text(&codes));
             buf_release(&codes);
             buf_release(&list);

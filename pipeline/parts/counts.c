@@ -10,17 +10,18 @@ const uint32_t counts_held_steps[HELD_STEPS] = {10000, 20000, 50000, 100000, 200
 
 static const struct {
     const char *name, *words;
+    bool nouns; /* the words are a plural */
 } fates[] = {
     [PAGE_KEPT] = {"kept", "kept"},
-    [PAGE_REDIRECT] = {"redirect", "redirects"},
-    [PAGE_NAMESPACE] = {"namespace", "other namespaces"},
+    [PAGE_REDIRECT] = {"redirect", "redirects", true},
+    [PAGE_NAMESPACE] = {"namespace", "other namespaces", true},
     [PAGE_MODEL] = {"model", "not wikitext"},
     [PAGE_DISAMBIGUATION] = {"disambiguation", "disambiguation"},
-    [PAGE_LIST] = {"list", "lists"},
-    [PAGE_STUB] = {"stub", "stubs"},
+    [PAGE_LIST] = {"list", "lists", true},
+    [PAGE_STUB] = {"stub", "stubs", true},
     [PAGE_EMPTY] = {"empty", "without text"},
-    [PAGE_DUPLICATE] = {"duplicate", "duplicates"},
-    [PAGE_NEAR_DUPLICATE] = {"near-duplicate", "near duplicates"},
+    [PAGE_DUPLICATE] = {"duplicate", "duplicates", true},
+    [PAGE_NEAR_DUPLICATE] = {"near-duplicate", "near duplicates", true},
     [PAGE_SHORT] = {"too-short", "with too few words"},
     [PAGE_LONG] = {"too-long", "with too many words"},
     [PAGE_LANGUAGE] = {"language", "in other languages"},
@@ -50,6 +51,16 @@ const char *page_fate_words(enum page_fate fate)
 {
     assert(fate < PAGE_FATES);
     return fates[fate].words;
+}
+
+void page_fate_add(const char *name, uint64_t count, struct buf *out)
+{
+    const char *words = page_fate_words_of(name);
+    char number[32];
+    size_t size = strlen(words);
+    for (int fate = 0; fate < PAGE_FATES; fate++)
+        size -= count == 1 && fates[fate].nouns && words == fates[fate].words;
+    buf_addf(out, "%s %.*s", format_count(count, number), (int)size, words);
 }
 
 bool page_fate_is_asked_for(enum page_fate fate)
@@ -132,12 +143,13 @@ void counts_damage(const struct counts *counts, struct buf *out)
 
 void counts_dropped(const struct counts *counts, struct buf *out)
 {
-    char count[32];
     const size_t from = out->size;
-    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        if (counts->pages[fate] > 0)
-            buf_addf(out, "%s%s %s", out->size > from ? ", " : "", format_count(counts->pages[fate], count),
-                     page_fate_words((enum page_fate)fate));
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++) {
+        if (counts->pages[fate] == 0)
+            continue;
+        buf_add_text(out, out->size > from ? ", " : "");
+        page_fate_add(page_fate_name((enum page_fate)fate), counts->pages[fate], out);
+    }
 }
 
 void counts_repaired(const struct counts *counts, struct buf *out)

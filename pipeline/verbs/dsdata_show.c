@@ -25,9 +25,10 @@ static void print_pages(const struct manifest *m)
     char count[32];
     struct buf dropped = {0};
     for (size_t i = 0; i < m->dropped_count; i++)
-        if (m->dropped[i].pages)
-            buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
-                     page_fate_words_of(m->dropped[i].name));
+        if (m->dropped[i].pages) {
+            buf_add_text(&dropped, dropped.size ? ", " : "; dropped ");
+            page_fate_add(m->dropped[i].name, m->dropped[i].pages, &dropped);
+        }
     output_line("%-10s %s kept%s", manifest_of_pages(m) ? "pages" : "documents", format_count(m->pages_kept, count),
                 buf_text(&dropped));
     buf_release(&dropped);
@@ -53,14 +54,14 @@ static void print_repairs(const struct manifest *m, const json_t *build)
 
 static void print_length(const struct manifest *m, const struct manifest_length *l)
 {
-    char name[16], samples[32], tokens[32], bytes[32], filled[128] = "";
+    char name[16], samples[56], tokens[56], bytes[32], filled[128] = "";
     snprintf(name, sizeof(name), "seq%u", l->seq);
     if (l->samples)
-        snprintf(filled, sizeof(filled), ", %s tokens, %.1f %% filled, %u shard%s, %s", format_count(l->tokens, tokens),
-                 manifest_filled(l) / 1e4, l->shards, l->shards == 1 ? "" : "s",
-                 format_bytes(manifest_length_bytes(m, l), bytes));
-    output_line("%-10s %s  %s samples%s", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
-                format_count(l->samples, samples), filled);
+        snprintf(filled, sizeof(filled), ", %s, %.1f %% filled, %u shard%s, %s",
+                 format_counted(l->tokens, "token", tokens), manifest_filled(l) / 1e4, l->shards,
+                 l->shards == 1 ? "" : "s", format_bytes(manifest_length_bytes(m, l), bytes));
+    output_line("%-10s %s  %s%s", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
+                format_counted(l->samples, "sample", samples), filled);
 }
 
 static void print_source(const struct manifest *m, const json_t *build, size_t i, const char *label)

@@ -127,7 +127,7 @@ print("</mediawiki>")
 PYTHON
     expect_exit 0 "$dsdata" build "$scratch/rare.xml" --vocab "$vocab" --seq 64 --valid 0 \
         --drop disambiguation,lists,stubs --out "$scratch/rare"
-    expect_words "1 lists" "1 stubs" "1 malformed" "; kept as sentences 1: {{Odd <b>}} 1"
+    expect_words "1 list, 1 stub" "1 malformed" "; kept as sentences 1: {{Odd <b>}} 1"
     # No text can be read from a malformed page.
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \

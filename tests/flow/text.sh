@@ -275,7 +275,7 @@ duplicates() {
 
     case_begin "documents of equal text are left out"
     expect_exit 0 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --duplicates drop --out "$scratch/dropped"
-    expect_words "4 of 5 kept; dropped 1 duplicates"
+    expect_words "4 of 5 kept; dropped 1 duplicate"
     expect_equal "count" "$(json "$scratch/dropped/manifest.json" 'o["pages"]["dropped"]["duplicate"]')" 1
     expect_exit 0 "$dsdata" build --text "$scratch/once.txt" "${small[@]}" --out "$scratch/once"
     expect_exit 0 diff -r "$scratch/dropped/seq32" "$scratch/once/seq32"
