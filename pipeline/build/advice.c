@@ -40,25 +40,48 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
     mem_free(command);
 }
 
-/* Warns about lengths whose samples are less than half full, which are mostly padding; packing or a shorter --seq
- * helps. */
+static bool is_padding(const struct manifest_length *length)
+{
+    return length->split == SPLIT_TRAIN && length->samples >= PAIRS_MIN && manifest_filled(length) < MILLION / 2;
+}
+
+/* The lengths that are not mostly padding; if there is none, the power of two that a sample fits on average. */
+static void better_lengths(const struct manifest *manifest, struct buf *out)
+{
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *length = &manifest->lengths[i];
+        const uint64_t mean = length->samples ? length->tokens / length->samples : 0;
+        if (length->split == SPLIT_TRAIN && !is_padding(length))
+            buf_addf(out, "%s%u", out->size ? "," : "", length->seq);
+        tokens = length->split == SPLIT_TRAIN && mean > tokens ? mean : tokens;
+    }
+    uint32_t seq = 16; /* the least that --seq takes */
+    while (seq <= tokens)
+        seq *= 2;
+    if (out->size == 0)
+        buf_addf(out, "%u", seq);
+}
+
+/* Warns about lengths whose samples are less than half full. */
 static void advise_packing(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                            const struct manifest *manifest)
 {
-    struct buf lengths = {0};
+    struct buf lengths = {0}, better = {0};
     for (size_t i = 0; i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
-        if (length->split == SPLIT_TRAIN && length->samples >= PAIRS_MIN && manifest_filled(length) < MILLION / 2)
+        if (is_padding(length))
             buf_addf(&lengths, "%sseq%u %.0f %%", lengths.size ? ", " : "", length->seq, manifest_filled(length) / 1e4);
     }
     if (lengths.size > 0 && !recipe->packed && recipe->compat != COMPAT_GOOGLE) {
         char *command = packed_command(settings);
-        log_warn(
-            "the documents are so short that most of a sample is padding (filled: %s); better a shorter --seq, or: %s",
-            buf_text(&lengths), command);
+        better_lengths(manifest, &better);
+        log_warn("the documents are so short that most of a sample is padding (filled: %s); better --seq %s, or: %s",
+                 buf_text(&lengths), buf_text(&better), command);
         mem_free(command);
     }
     buf_release(&lengths);
+    buf_release(&better);
 }
 
 /* A vocabulary for another language, or of other case, turns words into [UNK]. */

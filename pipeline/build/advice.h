@@ -15,7 +15,8 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
 void advice_after(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest);
 
-/* For a finished build: warns about a split that is empty, or far from --valid, further than chance explains. */
+/* For a finished build: warns about a split that is empty, or far from --valid, further than chance explains; or about
+ * too few held-out samples. */
 void advice_split(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest);
 

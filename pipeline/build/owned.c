@@ -52,7 +52,7 @@ static void add(struct path_list *files, const char *name)
     files->names[files->count++] = mem_copy_text(name);
 }
 
-/* Lists the file `name` if it begins with `head` and is about this dataset: `root`, which has its root hash, follows. */
+/* Lists the file `name` if it begins with `head` and has `root`, which names the root hash of this dataset. */
 static int add_about(struct path_list *files, const char *directory, const char *name, struct str head,
                      const char *root, struct error *err)
 {

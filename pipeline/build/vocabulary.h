@@ -24,8 +24,8 @@ struct vocabulary_facts {
     struct coverage text, held_out; /* if `judge`: of the text learned from; of the held-out pages */
 };
 
-/* The size that --vocab-size auto takes, by the number of words in the text: 12 times its square root, because the number
- * of distinct words grows like that; in hundreds, from 500 to 30,500. */
+/* The size that --vocab-size auto takes, by the number of words in the text: 12 times its square root, because the
+ * number of distinct words grows like that; in hundreds, from 500 to 30,500. */
 uint32_t vocabulary_size_for(uint64_t words);
 /* True, with a warning, if a learned vocabulary, of recipe->vocab_size, has more than twice that size. */
 bool vocabulary_warn_size(const struct dataset_recipe *recipe, const struct vocabulary_facts *facts);

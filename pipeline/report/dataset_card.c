@@ -251,7 +251,7 @@ static void add_options(const struct card *card)
     }
 }
 
-/* Adds a word of the command. A path in it stands alone or after "--option=" or "LANG=". */
+/* Adds a word of the command. A path in it stands alone or after a "=", of an option or a language. */
 static void add_word(const struct card *card, struct buf *command, const char *word)
 {
     const char *path = word;

@@ -116,7 +116,7 @@ done
 # better: runs the command after "better: " in what the last one said, and expects that it warns no more of the split.
 better() {
     local command
-    command=$(sed -n '/ split is empty\|are held out/s/.*; better: //p' stderr)
+    command=$(sed -n '/ split is empty\|are held out\|too few/s/.*; better: //p' stderr)
     [ -n "$command" ] || complain "no command is named"
     expect_exit 0 env PATH="$(dirname "$dsdata"):$PATH" bash -c "$command"
     if grep -q 'split is empty\|held out' stderr; then complain "it warns again"; fi
@@ -125,6 +125,10 @@ better() {
 case_begin "a split that is not what was asked for"
 build far 0.3 good.jsonl
 if grep -q "held out" stderr; then complain "a good split is warned about"; fi
+build little 0.01 good.jsonl
+expect_words "too few to judge a model by"
+better
+if grep -q "too few" stderr; then complain "the better --valid is too small as well"; fi
 build late 0.3 late.jsonl
 expect_words "held out" "--valid asks for 30 %: many have the same id" "--valid-by text --fresh"
 better
