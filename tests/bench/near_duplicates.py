@@ -7,7 +7,8 @@ Documents of at least 60 words are cut from the texts; copies of 15 %% of them, 
 changed, are put among them at random, and 150 chains of eight texts, each a copy of the one before with 1.2 %% of the
 words changed. All pairs are then compared exactly by their sets of five words. Of a document, J is the greatest
 similarity with an earlier one that dsdata kept. --speed: also the CPU time of other programs of PyPI on the same
-documents, as far as they are installed: rensa, datasketch (128 values each, their default, half of ours)."""
+documents, as far as they are installed: rensa, datasketch (128 values each, their default, half of ours), datatrove
+(its default: 14 bands of 8 values)."""
 
 import argparse
 import bz2
@@ -43,14 +44,15 @@ def cut_documents():
             part, size = [], 0
             for paragraph in json.loads(line)["text"].split("\n"):
                 part.append(paragraph)
-                size += len(paragraph.split())
+                size += len(words_of(paragraph))
                 if size >= 60:
                     yield " ".join(part)
                     part, size = [], 0
 
 
 def edit(text, share):
-    words = text.split()
+    blank = " " if text.count(" ") > len(text) / 20 else ""  # Japanese, Chinese: a character is a word
+    words = text.split() if blank else list(text)
     for _ in range(max(1, round(len(words) * share))):
         at = random.randrange(len(words))
         kind = random.choice("sdi")
@@ -60,7 +62,7 @@ def edit(text, share):
             del words[at]
         else:
             words.insert(at, f"yq{random.randrange(10**6)}")
-    return " ".join(words)
+    return blank.join(words)
 
 
 def make_corpus():
@@ -81,7 +83,8 @@ def make_corpus():
 
 
 def words_of(text):
-    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).lower())
+    text = unicodedata.normalize("NFKC", text).lower()
+    return re.findall("[\u3040-\u30ff\u3400-\u9fff]|(?:(?![\u3040-\u30ff\u3400-\u9fff])[^\\W_])+", text)
 
 
 def grams_of(text):
@@ -153,6 +156,25 @@ def by_datasketch(corpus):
     return kept
 
 
+def by_datatrove(corpus):
+    from datatrove.data import Document
+    from datatrove.pipeline.dedup import minhash
+    config = minhash.MinhashConfig(n_grams=WORDS)
+    minhash.split_into_words = lambda text, language: words_of(text)
+    documents = [Document(text=text, id=str(number)) for number, text in enumerate(corpus)]
+    with tempfile.TemporaryDirectory() as scratch:
+        signatures, buckets, drop = (f"{scratch}/{name}" for name in ("signatures", "buckets", "drop"))
+        list(minhash.MinhashDedupSignature(signatures, config).run(iter(documents)) or ())
+        for band in range(config.num_buckets):
+            step = minhash.MinhashDedupBuckets(signatures, buckets, config=config)
+            list(step.run(None, band, config.num_buckets) or ())
+        list(minhash.MinhashDedupCluster(buckets, drop, config=config).run() or ())
+        return sum(1 for _ in minhash.MinhashDedupFilter(drop).run(iter(documents)))
+
+
+PEERS = (("rensa", by_rensa), ("datasketch", by_datasketch), ("datatrove", by_datatrove))
+
+
 def main():
     corpus = make_corpus()
     with tempfile.TemporaryDirectory() as scratch:
@@ -172,7 +194,7 @@ def main():
                 print(f"dsdata: {seconds:.2f} s of CPU time, without it {plain:.2f} s; kept {len(kept):,}")
             if grams:
                 judge(grams, kept, float(p))
-    for name, run in (("rensa", by_rensa), ("datasketch", by_datasketch)) if options.speed else ():
+    for name, run in PEERS if options.speed else ():
         try:
             begun = time.process_time()
             kept = run(corpus)
