@@ -36,25 +36,14 @@ static uint32_t round_bits(const struct network *net, uint32_t round, uint32_t h
     return out[0] & net->half_mask;
 }
 
-/* A round maps (left, right) to (right, left ^ f(right)). Its inverse needs f, but no inverse of f. */
-static uint64_t forward(const struct network *net, uint64_t x)
+/* A round maps (left, right) to (right, left ^ f(right)), which is a permutation for any f. */
+static uint64_t rounds_of(const struct network *net, uint64_t x)
 {
     uint32_t left = (uint32_t)(x >> net->half_bits), right = (uint32_t)x & net->half_mask;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         const uint32_t next = left ^ round_bits(net, round, right);
         left = right;
         right = next;
-    }
-    return (uint64_t)left << net->half_bits | right;
-}
-
-static uint64_t backward(const struct network *net, uint64_t x)
-{
-    uint32_t left = (uint32_t)(x >> net->half_bits), right = (uint32_t)x & net->half_mask;
-    for (uint32_t round = ROUNDS; round-- > 0;) {
-        const uint32_t before = right ^ round_bits(net, round, left);
-        right = left;
-        left = before;
     }
     return (uint64_t)left << net->half_bits | right;
 }
@@ -66,17 +55,7 @@ uint64_t permute(uint64_t i, uint64_t n, uint64_t key)
     assert(i < n);
     const struct network net = network_of(n, key);
     do
-        i = forward(&net, i);
-    while (i >= n);
-    return i;
-}
-
-uint64_t permute_inverse(uint64_t i, uint64_t n, uint64_t key)
-{
-    assert(i < n);
-    const struct network net = network_of(n, key);
-    do
-        i = backward(&net, i);
+        i = rounds_of(&net, i);
     while (i >= n);
     return i;
 }

@@ -8,7 +8,5 @@
 
 /* The image of i < n, n >= 1, under the permutation that `key` names. */
 uint64_t permute(uint64_t i, uint64_t n, uint64_t key);
-/* Its inverse: permute_inverse(permute(i, n, key), n, key) == i. */
-uint64_t permute_inverse(uint64_t i, uint64_t n, uint64_t key);
 
 #endif
