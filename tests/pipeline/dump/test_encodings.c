@@ -1,6 +1,8 @@
-/* Names of encodings, and the check of UTF-8 over parts. What decoders give is compared with Python's by
- * tests/flow/encodings.py, its independence of parts by the fuzz target. */
+/* Names of encodings, the first and last characters of every size for any room, and the check of UTF-8 over parts. What
+ * decoders give is compared with Python's by tests/flow/encodings.py. */
 #include "pipeline/dump/encodings.h"
+
+#include "base/str.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/well_formed.h"
 
@@ -8,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,6 +54,108 @@ static void names_are_found_in_any_spelling(void **state)
     assert_string_equal(encoding_nearest("shif_jis"), "shift_jis");
 }
 
+struct wide {
+    const char *name;
+    size_t width;
+    enum byte_order order;
+};
+static const struct wide wides[] = {{"utf-16le", 2, ORDER_LITTLE},
+                                    {"utf-16be", 2, ORDER_BIG},
+                                    {"utf-32le", 4, ORDER_LITTLE},
+                                    {"utf-32be", 4, ORDER_BIG}};
+
+static void add_unit(struct buf *out, uint32_t unit, const struct wide *wide)
+{
+    for (size_t i = 0; i < wide->width; i++)
+        buf_add_byte(out, (char)(unit >> 8 * (wide->order == ORDER_BIG ? wide->width - 1 - i : i)));
+}
+
+static void add_wide(struct buf *out, uint32_t character, const struct wide *wide)
+{
+    const uint32_t rest = character - 0x10000;
+    const bool pair = wide->width == 2 && character > 0xFFFF;
+    add_unit(out, pair ? 0xD800 + (rest >> 10) : character, wide);
+    if (pair)
+        add_unit(out, 0xDC00 + (rest & 0x3FF), wide);
+}
+
+/* Decodes `step` bytes at a time into `room` bytes. Returns where the decoder stopped; nothing after the room changes. */
+static size_t decode(const struct encoding *encoding, struct str text, size_t step, size_t room, struct buf *out)
+{
+    char made[64];
+    struct decoder *decoder;
+    struct error err;
+    enum decoder_result result = DECODER_MORE;
+    size_t at = 0;
+    buf_reset(out);
+    assert_int_equal(decoder_open(&decoder, encoding, &err), 0);
+    for (size_t end = 0; result != DECODER_BAD && end < text.size;) {
+        end = end + step < text.size ? end + step : text.size;
+        do {
+            struct decoder_step part = {(const uint8_t *)text.data + at, end - at, made, room, end == text.size};
+            memset(made, 'Z', sizeof made);
+            result = decoder_step(decoder, &part);
+            assert_in_range(part.out_bytes, 0, room);
+            for (size_t i = room; i < sizeof made; i++)
+                assert_int_equal(made[i], 'Z');
+            at = end - part.in_bytes;
+            buf_add(out, made, room - part.out_bytes);
+        } while (result == DECODER_FULL);
+    }
+    decoder_close(decoder);
+    return at;
+}
+
+static void the_first_and_last_characters_of_every_size_fit_any_room(void **state)
+{
+    static const uint32_t edges[] = {0x10FFFF, 0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFE};
+    struct buf text = {0}, out = {0}, expected = {0};
+    struct encoding encoding;
+    (void)state;
+    for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
+        buf_reset(&text);
+        buf_reset(&expected);
+        for (size_t i = 0; i < 3 * sizeof edges / sizeof *edges; i++) {
+            const uint32_t character = edges[i % (sizeof edges / sizeof *edges)];
+            char bytes[4];
+            add_wide(&text, character, &wides[w]);
+            buf_add(&expected, bytes, utf8_write(character, bytes));
+        }
+        assert_true(encoding_find(wides[w].name, &encoding));
+        for (size_t room = 4; room < 40; room++)
+            for (size_t step = 1; step < 12; step++) {
+                assert_int_equal(decode(&encoding, buf_str(&text), step, room, &out), text.size);
+                assert_true(str_equal(buf_str(&out), buf_str(&expected)));
+            }
+    }
+    buf_release(&text);
+    buf_release(&out);
+    buf_release(&expected);
+}
+
+/* What is next to the characters that exist, and half a pair of UTF-16. */
+static void units_that_are_no_character_stop_the_decoder(void **state)
+{
+    static const uint32_t bad[] = {0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x110000, UINT32_MAX};
+    struct buf text = {0}, out = {0};
+    struct encoding encoding;
+    (void)state;
+    for (size_t w = 0; w < sizeof wides / sizeof *wides; w++)
+        for (size_t i = 0; i < (wides[w].width == 2 ? 4 : sizeof bad / sizeof *bad); i++)
+            for (int follows = 0; follows < 2; follows++) { /* nothing, or a character that is no second half */
+                buf_reset(&text);
+                add_wide(&text, 'a', &wides[w]);
+                add_unit(&text, bad[i], &wides[w]);
+                if (follows)
+                    add_wide(&text, 0xE000, &wides[w]);
+                assert_true(encoding_find(wides[w].name, &encoding));
+                assert_int_equal(decode(&encoding, buf_str(&text), 3, 16, &out), wides[w].width);
+                assert_true(str_equal(buf_str(&out), STR("a")));
+            }
+    buf_release(&text);
+    buf_release(&out);
+}
+
 static void only_iconv_has_a_library(void **state)
 {
     struct encoding encoding;
@@ -92,6 +197,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_found_in_any_spelling),
+        cmocka_unit_test(the_first_and_last_characters_of_every_size_fit_any_room),
+        cmocka_unit_test(units_that_are_no_character_stop_the_decoder),
         cmocka_unit_test(only_iconv_has_a_library),
         cmocka_unit_test(a_gap_may_cut_a_character_at_both_sides),
         cmocka_unit_test(a_guess_needs_text),

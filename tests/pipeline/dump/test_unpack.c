@@ -126,6 +126,26 @@ static void every_row_of_the_codecs_is_complete(void **state)
     }
 }
 
+/* A unit is measured from the byte on at which all of it is there, whatever follows. */
+static void a_unit_is_measured_when_it_is_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PACKINGS; i++) {
+        const struct codec *codec = codec_of(containers[i]);
+        struct buf file = {0};
+        size_t bytes = 0;
+        add_unit(&file, STR("a text of one unit"), i);
+        const size_t unit = file.size;
+        add_unit(&file, STR("the next"), i);
+        for (size_t size = 0; codec->measure && i != GZIP && size <= file.size; size++) {
+            const bool measured = codec->measure((const uint8_t *)file.data, size, &bytes);
+            assert_int_equal(measured, size >= unit);
+            assert_true(!measured || bytes == unit);
+        }
+        buf_release(&file);
+    }
+}
+
 /* bgzip's size of the member at `at`. */
 static size_t stated_size(const struct buf *file, size_t at)
 {
@@ -415,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_the_codecs_is_complete),
+        cmocka_unit_test(a_unit_is_measured_when_it_is_whole),
         cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
         cmocka_unit_test(a_wrong_size_in_a_member_loses_no_text),
         cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
