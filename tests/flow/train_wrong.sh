@@ -7,6 +7,52 @@ needs_faults
 
 cd "$scratch"
 
+# Each line: options that contradict each other, or lack one that they need, and words of the message.
+contradictions() {
+    case_begin "options that do not go together"
+    "${train[@]}" -q --stop-after 2 --out begun || true
+    echo '{"train_batch_size": 8}' >file.json
+    while IFS='|' read -r options words; do
+        # shellcheck disable=SC2086  # the words are options
+        expect_exit 2 "${train[@]}" --out never $options
+        expect_words "$words"
+    done <<END
+--schedule linear --decay 3|--decay belongs to --schedule wsd
+--batch-warmup 0.2|--batch-warmup belongs to a batch that grows
+--batch 8:4 --batch-warmup 0.2|8 is above 4
+--mask-prob 0|without a masked piece
+--mask-prob 0.2 --masks stored|but this run uses the stored ones
+--same-bits --set fp16.enabled=true --set fp16.loss_scale=3|a power of two, not 3
+--same-bits --batch 4:8 --batch-warmup 4|--same-bits needs batches of one size
+--same-bits --optimizer onebit_adam|what onebit_adam sends
+--same-bits --wire bf16|--wire bf16 rounds them
+--set optimizer.type=Adum|unknown type: Adum
+--set scheduler.type=Wrm|unknown type: Wrm
+--set scheduler.type=WarmupLR|--warmup: the configuration's scheduler WarmupLR does not use it
+--set train_batch_size={|{ is not a JSON value
+--optimizer lamb --set optimizer.params.max_coeff=1 --set optimizer.params.min_coeff=2|is above max_coeff
+--recipe fast --config file.json|--recipe and --config both
+--pld-compat|needs --set progressive_layer_drop.enabled=true
+--grow-vocab|name the model with --init
+--grow-vocab --init begun --init-moments|--init-moments finds no moments
+--init begun|leave out --model
+--optimizer muon --zero 1|--zero divides matrices, but --optimizer muon
+--processes 2 --optimizer onebit_adam --zero 1|but --optimizer onebit_adam needs all of them
+--processes 2 --zero 1 --norms-every 3|the norms are the same with --zero 0
+--processes 2 --zero 1 --dump-gradients x|the gradients are the same with --zero 0
+--processes 2 --share auto --batch 4:8 --batch-warmup 3|--share auto needs batches of one size
+--processes 2 --same-bits --micro-batch 8|--micro-batch 4 makes enough
+--processes 9|9 processes, but a batch of only 8 samples
+--gpus 2 --device cpu|use --processes
+--patience 3|--eval-every N is missing
+END
+    expect_exit 2 "$dstrain" --shards "$data" --resume begun --steps 2
+    expect_words "that run is at step 2, --steps is 2"
+    expect_exit 2 "$dstrain" report begun begun begun begun begun begun begun begun begun
+    expect_words "a page holds 8 runs"
+    expect_absent never "$scratch"
+}
+
 usage() {
     case_begin "usage"
     expect_exit 2 "$dstrain"
@@ -494,6 +540,7 @@ no_validation() {
 }
 
 usage
+contradictions
 mismatches
 unsafe
 damage
