@@ -188,6 +188,13 @@ say "$dstrain" show exported
 say "$dstrain" plan --shards "$data" --model "$model" --steps 100 --batch 8 --precision fp32 --threads 1
 say "$dstrain" fill-mask run "the river [MASK] the town ."
 say "$dstrain" plan --shards "$data" --model "$model" --steps 100 --batch 8 --precision fp32 --threads 1 --json
+begin='{"optimizer": {"type": "Lamb", "params": {"lr": 0.01}}'
+for config in '{}' "$begin}" '{"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 4}}}' \
+    "$begin, \"scheduler\": {\"type\": \"OneCycle\", \"params\": {\"cycle_min_lr\": 0.001, \"cycle_max_lr\": 0.01}},
+        \"fp16\": {\"enabled\": true}, \"steps_per_print\": 3, \"wall_clock_breakdown\": true}"; do
+    echo "$config" >config.json
+    say "$dstrain" plan --shards "$data" --model "$model" --steps 20 --precision fp32 --config config.json --threads 1
+done
 printf '%s\n' '{"good": "the river flows .", "bad": "river the flows .", "paradigm": "order"}' >pairs.jsonl
 say "$dstrain" score run pairs.jsonl --json
 say "${train[@]}" --precision fp32 --steps 8 --optimizer lamb --norms-every 4 --keep-last 1 --save-every 3 --out other

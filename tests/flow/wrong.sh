@@ -403,6 +403,36 @@ bad_outputs() {
     expect_exit 0 bash -c 'cd "$0" && "$1" extract - <"$2"' "$scratch/dash" "$dsdata" "$samples"
 }
 
+# Each line: an input for printf, the exit code, and words of the message.
+malformed_inputs() {
+    case_begin "inputs that break off or are no text"
+    local input=$scratch/malformed wet='WARC/1.0\nWARC-Type: conversion\nContent-Length: '
+    while IFS='|' read -r text code words; do
+        # shellcheck disable=SC2059  # it is a format
+        printf "$text" >"$input"
+        expect_exit "$code" "$dsdata" extract "$input"
+        expect_words "malformed: $words"
+    done <<END
+id,text\\n1,"abc\\n2,d\\n|3|byte 10: the quotation mark that opens this field is not closed
+[{"text": "a"}, 3]|3|byte 16: an element of the JSON array is neither
+[{"text": "a"}] b|3|byte 16: other bytes follow the end of the JSON array
+[{"text": "a"},\\n{"text": "b"|3|byte 16: the JSON array is truncated inside the element
+${wet}3\\n\\nabc\\n\\nWARX/1.0\\nContent-Length: 3\\n\\nabc\\n\\n|3|byte 55: damaged: a record of the web archive must
+${wet}x3\\n\\nabc\\n\\n|3|byte 0: damaged: a record of the web archive must
+${wet}30\\n\\nabc\\n\\n|3|byte 56: the web archive is truncated
+BZh9 abcdefghi|3|byte 4: damaged
+END
+    printf 'id,text\n1,abc\n' | gzip >"$input"
+    expect_exit 2 "$dsdata" extract "$input" --salvage
+    expect_words "--salvage cannot be combined with a table (CSV)"
+    printf 'Ein gro\337er Flu\337\n' | gzip >"$input"
+    expect_exit 2 "$dsdata" extract --text "$input" --salvage --encoding latin1
+    expect_words "--salvage and --encoding iso-8859-1"
+    printf 'caf\303\251 au lait\n' >"$input"
+    expect_exit 6 "$dsdata" extract --text "$input" --encoding utf-16
+    expect_words "is text in UTF-8, not in utf-16" "leave out --encoding"
+}
+
 bad_names() {
     local good=$scratch/good
     local shard=$good/seq128/train-00000-of-00001.dss
@@ -501,6 +531,7 @@ bad_training() {
 make_vocab "$scratch/vocab.txt"
 bad_inputs
 odd_inputs
+malformed_inputs
 bad_options
 bad_datasets
 bad_outputs

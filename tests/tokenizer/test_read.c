@@ -197,10 +197,43 @@ static void disagreement_and_added_tokens_are_noted_once(void **state)
 
 static void others_are_refused(void **state)
 {
+#define WORDS "\"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}"
+#define FIVE  "\"[PAD]\": 0, \"[UNK]\": 1, \"[CLS]\": 2, \"[SEP]\": 3, \"[MASK]\": 4"
+    static const struct {
+        const char *json;
+        enum error_kind kind;
+        const char *says;
+    } others[] = {
+        {"{}", ERR_INPUT, "no \"model\""},
+        {"{\"model\": {\"type\": \"BPE\"}}", ERR_UNSAFE, "BPE"},
+        {"{\"model\": {\"vocab\": {}, \"merges\": []}}", ERR_UNSAFE, "BPE or Unigram"},
+        {"{\"model\": {\"type\": \"WordPiece\"}}", ERR_UNSAFE, "other than BertNormalizer"},
+        {"{\"model\": {\"type\": \"WordPiece\"}, \"normalizer\": {\"type\": \"BertNormalizer\"}}", ERR_UNSAFE,
+         "other than BertPreTokenizer"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"?\"}}", ERR_UNSAFE, "unk_token"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"continuing_subword_prefix\": \"@\"}}", ERR_UNSAFE,
+         "other than ##"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"max_input_chars_per_word\": 101}}", ERR_UNSAFE,
+         "other than 100"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\"}}", ERR_INPUT, "no vocabulary"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"vocab\": {" FIVE ", \"a\\n\": 5}}}", ERR_INPUT,
+         "piece 5 holds a line feed"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"vocab\": {" FIVE ", \"a\": 4}}}", ERR_INPUT,
+         "two pieces have the id 4"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"vocab\": {" FIVE ", \"a\": 6}}}", ERR_INPUT,
+         "no id from 0 to 5"},
+        {"{" WORDS ", \"model\": {\"type\": \"WordPiece\", \"vocab\": {" FIVE ", \"a\": \"5\"}}}", ERR_INPUT,
+         "no id from 0 to 5"},
+        {"{" WORDS ", \"added_tokens\": [{\"content\": \"x\", \"id\": 4}], \"model\": {\"type\": \"WordPiece\", "
+         "\"vocab\": {" FIVE "}}}",
+         ERR_INPUT, "two pieces have the id 4"},
+    };
     (void)state;
     bad("test_read.none", ERR_USAGE, "");
-    put(names[2], "{\"model\": {\"type\": \"BPE\"}}");
-    bad(FOLDER, ERR_UNSAFE, "BPE");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        put(names[2], others[i].json);
+        bad(FOLDER, others[i].kind, others[i].says);
+    }
     put(names[2], "{\"model\"");
     bad(FOLDER, ERR_INPUT, "");
     unlink(names[2]);

@@ -32,10 +32,11 @@ static void add_valid(struct buf *lines, int step, double loss, double accuracy,
 
 static json_t *record_of(void)
 {
-    return json_pack("{s:{s:i, s:b, s:f, s:f, s:I}, s:{s:s, s:s}, s:[{s:[s, s, s, s, s, s, s, s, s]}]}", "identity",
-                     "vocabulary", PIECES, "next_sentence", 0, "gradient_clipping", 1.0, "lr", 0.1, "steps",
+    return json_pack("{s:{s:i, s:b, s:f, s:f, s:I}, s:{s:s, s:s}, s:[{s:[s, s, s]}, {s:[s, s, s, s, s, s, s, s, s]}]}",
+                     "identity", "vocabulary", PIECES, "next_sentence", 0, "gradient_clipping", 1.0, "lr", 0.1, "steps",
                      (json_int_t)1000, "settings", "keep-best", "false", "eval-every", "0", "starts", "command",
-                     "/opt/dstrain", "--shards", "my data", "--lr=0.1", "--epochs", "3", "--fresh", "--out", "r");
+                     "/opt/dstrain", "--shards", "those of the first start", "command", "/opt/dstrain", "--shards",
+                     "my data", "--lr=0.1", "--epochs", "3", "--fresh", "--out", "r");
 }
 
 /* The kinds of the findings, "diverged clipped", and the command. Takes over the lines and the record. */
