@@ -1,5 +1,7 @@
 #include "pipeline/dump/well_formed.h"
 
+#include <assert.h>
+
 #define CHARACTER_BYTES_MAX 4u
 
 /* Completes the character that is held with the first bytes of *text, and takes them from it. */
@@ -24,10 +26,7 @@ static bool complete(struct well_formed *state, struct str *text, uint64_t *bad)
         state->held = state->held << 8 | (unsigned char)bytes[size - 1];
         state->passed++;
         state->pending = length ? 0 : state->pending + 1;
-        if (state->pending == CHARACTER_BYTES_MAX) { /* unreachable: four bytes are complete, or wrong before */
-            *bad = state->passed - state->pending;
-            return false;
-        }
+        assert(state->pending < CHARACTER_BYTES_MAX); /* four bytes are complete, or were wrong before */
     }
     return true;
 }

@@ -65,6 +65,8 @@ assert [int(row[0]) for row in rows] == [0, 1, 2, 3, 4], rows
 assert all(int(row[3]) == 12 for row in rows), rows
 size = sum(float(row[1]) * (1000 if row[2] == "kB" else 1) for row in rows)
 assert 4 * 22397 <= size < 4 * 25000, size
+waited = float(re.search(r"^  waiting for sums of gradients +([\d.]+) s", text, re.M)[1])
+assert abs(sum(float(row[5]) for row in rows) - waited) < 0.001 * (len(rows) + 1), (waited, rows)
 PYTHON
 fi
 
