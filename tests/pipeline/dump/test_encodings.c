@@ -79,7 +79,7 @@ static void add_wide(struct buf *out, uint32_t character, const struct wide *wid
         add_unit(out, 0xDC00 + (rest & 0x3FF), wide);
 }
 
-/* Decodes `step` bytes at a time into `room` bytes. Returns where the decoder stopped. Nothing is written after the room. */
+/* Decodes `step` bytes at a time into `room` bytes, and returns where the decoder stopped. The rest is untouched. */
 static size_t decode(const struct encoding *encoding, struct str text, size_t step, size_t room, struct buf *out)
 {
     char made[64];
