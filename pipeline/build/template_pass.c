@@ -26,6 +26,7 @@ struct reader {
     struct page_parser *parser;
     struct arena arena;
     struct body_reader body;
+    struct magic magic;
     struct namespaces namespaces;
     struct buf text;
 };
@@ -143,6 +144,16 @@ static void read_template(struct reader *reader, const struct language *language
 
 /* ------------------------------------------------------------------------------------------- pages in other pages */
 
+#define IF_EXISTS STR("#ifexist") /* among the names of pages: it is asked which exist */
+
+static bool asks_which_exist(const struct reader *reader, struct str name)
+{
+    const char *colon = memchr(name.data, ':', name.size);
+    const struct str typed = str_range(name.data, colon ? colon : name.data);
+    const struct str own = magic_function(&reader->magic, typed);
+    return str_equal_ascii_nocase(own.size > 0 ? own : typed, IF_EXISTS);
+}
+
 /* Adds the name of a page as name_of does, if the name of a call is that of another page than a template. */
 static void add_reference(struct reader *reader, struct str name, bool is_computed, struct buf *out)
 {
@@ -151,11 +162,11 @@ static void add_reference(struct reader *reader, struct str name, bool is_comput
     name.size = name.size < NAME_BYTES_MAX ? name.size : NAME_BYTES_MAX;
     name = str_trim((struct str){plain, xml_scan_characters(name, &at, plain)});
     const bool is_main = name.size > 0 && name.data[0] == ':';
-    const int32_t ns =
-        is_main || name.size == 0 || name.data[0] == '#' ? 0 : namespaces_of_title(&reader->namespaces, name);
+    const int32_t ns = is_main || name.size == 0 ? 0 : namespaces_of_title(&reader->namespaces, name);
     if (!is_main && (ns == 0 || ns == NAMESPACE_TEMPLATE))
         return;
-    name = is_computed ? STR("") : name_of(ns, str_range(name.data + is_main, name.data + name.size), canonical);
+    name = str_range(name.data + is_main, name.data + name.size);
+    name = is_computed ? STR("") : namespaces_page(&reader->namespaces, name, canonical);
     if (!is_computed && name.size == 0)
         return;
     buf_add_str(out, name);
@@ -168,13 +179,18 @@ static void read_references(struct reader *reader, struct str xml, struct buf *o
     static const bool ends[256] = {
         ['|'] = true, ['{'] = true, ['}'] = true, ['<'] = true, ['>'] = true, ['#'] = true, ['\n'] = true};
     const char *end = xml.data + xml.size;
+    bool asks = false;
     for (const char *at = xml.data; at < end && (at = memchr(at, '{', (size_t)(end - at))) != NULL;) {
         if (++at == end || *at != '{')
             continue;
         const char *name = ++at, *colon = NULL;
         for (; at < end && !ends[(unsigned char)*at]; at++)
             colon = *at == ':' ? at : colon;
-        if (colon)
+        if (!asks && at < end && *at == '#' && asks_which_exist(reader, str_range(at, end))) {
+            asks = true;
+            buf_add_str(out, IF_EXISTS);
+            buf_add_byte(out, '\n');
+        } else if (colon)
             add_reference(reader, str_range(name, at), at < end && *at == '{', out);
     }
 }
@@ -228,16 +244,33 @@ static bool is_inserted(const struct pass *pass, struct str name)
     return name.size > 0 && (pass->inserts_any || name_table_find(&pass->inserted, name, &number));
 }
 
-/* By its title in the form that MediaWiki writes; true also if it is not known. */
-static bool may_be_inserted(const struct pass *pass, struct str record)
+/* By its title in the form that MediaWiki writes; data NULL if it is not known. */
+static struct str record_name(struct str record, char out[NAME_BYTES_MAX])
 {
-    char plain[NAME_BYTES_MAX + XML_SCAN_ROOM], canonical[NAME_BYTES_MAX];
+    char plain[NAME_BYTES_MAX + XML_SCAN_ROOM];
     const struct str title = head_element(record, STR("<title>"), STR("</title>"));
     size_t at = 0;
     if (!title.data || title.size > NAME_BYTES_MAX)
-        return true;
+        return (struct str){0};
     const size_t size = xml_scan_characters(title, &at, plain);
-    return at < title.size || is_inserted(pass, name_of(head_namespace(record), (struct str){plain, size}, canonical));
+    return at < title.size ? (struct str){0} : name_of(head_namespace(record), (struct str){plain, size}, out);
+}
+
+static bool may_be_inserted(const struct pass *pass, struct str record)
+{
+    char canonical[NAME_BYTES_MAX];
+    const struct str name = record_name(record, canonical);
+    return !name.data || is_inserted(pass, name);
+}
+
+/* Adds the name of a page that is not inserted, where it is asked which exist. */
+static void add_name(struct pass *pass, struct str record)
+{
+    char canonical[NAME_BYTES_MAX];
+    uint32_t number;
+    const struct str name = record_name(record, canonical);
+    if (name.size > 0 && name_table_find(&pass->inserted, IF_EXISTS, &number))
+        dictionary_add(pass->dictionary, name, BODY_PAGE, STR(""));
 }
 
 /* A redirect is another name of its target, which then is inserted too. */
@@ -256,8 +289,12 @@ static void add_other(struct pass *pass, struct reader *reader, struct str recor
 {
     struct page page;
     char canonical[NAME_BYTES_MAX];
-    if ((head_element(record, STR("<redirect"), STR(">")).data != NULL) != redirects || !may_be_inserted(pass, record))
+    if ((head_element(record, STR("<redirect"), STR(">")).data != NULL) != redirects)
         return;
+    if (!may_be_inserted(pass, record)) {
+        add_name(pass, record);
+        return;
+    }
     const struct str name = parse_page(reader, record, &page, canonical);
     if (!is_inserted(pass, name))
         return;
@@ -278,6 +315,9 @@ static void add_others(struct pass *pass)
         const struct piece place = places[i % count];
         add_other(pass, reader, (struct str){pass->others.data + place.at, place.size}, i < count);
     }
+    uint32_t number;
+    if (name_table_find(&pass->inserted, IF_EXISTS, &number))
+        dictionary_add(pass->dictionary, STR(":"), BODY_PAGE, STR(""));
     workers_give(&pass->feed.workers, reader);
 }
 
@@ -473,8 +513,8 @@ static void *open_reader(const void *context)
     struct reader *reader = mem_clear(1, sizeof *reader);
     const struct siteinfo *siteinfo = context;
     const struct str code = siteinfo ? siteinfo->language : STR("");
-    const struct magic magic = magic_find(language_find(code), code);
-    namespaces_init(&reader->namespaces, siteinfo, &magic);
+    reader->magic = magic_find(language_find(code), code);
+    namespaces_init(&reader->namespaces, siteinfo, &reader->magic);
     reader->parser = page_parser_open();
     return reader;
 }

@@ -198,6 +198,20 @@ sed 's/{{:Tre}}/{{:{{{1}}}}}/' "$scratch/pages.xml" >"$scratch/any.xml"
 expect_exit 0 "$dsdata" templates "$scratch/any.xml"
 expect_equal "any page may be inserted" "$(grep -c @wikitext "$scratch/stdout")" 9
 
+case_begin "pages that exist"
+asks='{{#seesiste:Due|1|0}}{{#IFEXIST: :terra_\&amp; mare#A |1|0}}{{#ifexist:Vecchio|1|0}}{{#ifexist:Template:Passa|1|0}}'
+asks+='{{#ifexist:Project:Nota\/Due|1|0}}{{#ifexist:Special:Export|1|0}}'
+asks+='{{#ifexist:Sei|1|0}}{{#ifexist:Template:Due|1|0}}{{#ifexist:File:A.png|1|0}}{{#ifexist:Wikipedia:Due|1|0}}'
+asks+='{{#ifexist:|1|0}}{{#ifexist:a]b|1|0}}'
+sed "s/>tre</>$asks</" "$scratch/pages.xml" >"$scratch/exist.xml"
+expect_exit 0 "$dsdata" templates "$scratch/exist.xml"
+expect_equal "their names are known" "$(grep '@page' "$scratch/stdout" | tr '\n' ' ')" \
+    ": = @page :Due = @page :Quattro = @page :Uno = @page Wikipedia:Nota/Due = @page "
+expect_exit 0 "$dsdata" extract "$scratch/exist.xml"
+grep -q '"111111000000\\n"' "$scratch/stdout" || complain "#ifexist finds pages: $(grep '"Tre"' "$scratch/stdout")"
+expect_exit 0 "$dsdata" extract "$scratch/exist.xml" --templates none
+grep -q '"1111111111' "$scratch/stdout" || complain "without the names, pages exist"
+
 # A multistream dump whose other pages are too many to be inserted, and its index. FOLDER/w-multistream.xml.bz2
 case_begin "by the index of a multistream dump"
 mkdir "$scratch/streams"

@@ -12,6 +12,7 @@ enum body_kind {
     BODY_ALIAS,    /* a redirect: the name of the other template */
     BODY_TABLE,    /* a table and nothing else: it shows no running text */
     BODY_BOX,      /* the same of a box */
+    BODY_PAGE,     /* a page that is not inserted, but that #ifexist may ask for */
     BODY_OTHER     /* not known */
 };
 

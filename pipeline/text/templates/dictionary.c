@@ -211,9 +211,9 @@ static enum body_kind kind_of(const struct dictionary *d, const struct entry *en
         entry = find_resolved(d, &name);
         kind = entry ? entry->kind : BODY_WIKITEXT;
     }
-    return kind == BODY_TABLE || kind == BODY_BOX ? kind
-           : entry && entry->kind == BODY_OTHER   ? BODY_OTHER
-                                                  : BODY_WIKITEXT;
+    return kind == BODY_TABLE || kind == BODY_BOX || kind == BODY_PAGE ? kind
+           : entry && entry->kind == BODY_OTHER                        ? BODY_OTHER
+                                                                       : BODY_WIKITEXT;
 }
 
 /* A line cannot say it of any name. */
@@ -257,7 +257,7 @@ static void print_entry(struct dictionary *d, const struct entry *entry, struct 
     if (kind == BODY_WIKITEXT)
         print_body(entry->text, out);
     else
-        buf_add_text(out, kind == BODY_TABLE ? "@table" : "@box");
+        buf_add_text(out, kind == BODY_TABLE ? "@table" : kind == BODY_PAGE ? "@page" : "@box");
     buf_add_byte(out, '\n');
 }
 
@@ -273,8 +273,8 @@ struct dictionary_facts dictionary_print(struct dictionary *d, struct str code, 
         const struct entry *entry = &d->entries[i];
         struct str name = entry->name;
         const struct entry *target = find_resolved(d, &name);
-        facts.read++;
-        facts.rendered += target && target->kind != BODY_OTHER;
+        facts.read += entry->kind != BODY_PAGE;
+        facts.rendered += entry->kind != BODY_PAGE && target && target->kind != BODY_OTHER;
         facts.left_out += entry->is_cut && (entry->kind == BODY_OTHER || kind_of(d, entry) == BODY_WIKITEXT);
         print_entry(d, entry, out);
     }

@@ -1,7 +1,8 @@
 /* The templates of a wiki → a file of renderings (templates.h). Gets what body.h reads from each template's page, in
  * any order, and makes the text of the file, sorted by name: their wikitext, for expand.h, and marks of those that
  * show no running text. Pages that are no templates, which others insert as {{:Page}} or {{User:Name/Page}}, have the
- * names ":Page" and "User:Name/Page". */
+ * names ":Page" and "User:Name/Page". Where a template asks which pages exist, the file has the names of all others
+ * too, and ":" to say so. */
 #ifndef PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 #define PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 

@@ -296,21 +296,31 @@ static struct str template_title(struct expander *e, struct str name, char out[N
         memcpy(out, joined, (size_t)size);
         return (struct str){out, (size_t)size};
     }
-    if (colon && colon > name.data && namespaces_of_title(e->namespaces, name) == 10)
-        name = str_trim(str_range(colon + 1, name.data + name.size));
-    else if (colon == name.data && name.size > 1) {
-        char canonical[NAME_BYTES_MAX];
-        const struct str title = name_canonical((struct str){name.data + 1, name.size - 1}, canonical);
-        if (title.size == 0 || title.size + 1 >= NAME_BYTES_MAX)
-            return STR("");
-        out[0] = ':';
-        memcpy(out + 1, title.data, title.size);
-        return (struct str){out, title.size + 1};
-    }
     const char *anchor = memchr(name.data, '#', name.size);
     if (anchor && anchor > name.data)
         name = str_range(name.data, anchor);
-    return name_canonical(str_trim(name), out);
+    if (colon == name.data && name.size > 1)
+        return namespaces_page(e->namespaces, (struct str){name.data + 1, name.size - 1}, out);
+    return colon && namespaces_of_title(e->namespaces, name) != 0 ? namespaces_page(e->namespaces, name, out)
+                                                                  : name_canonical(str_trim(name), out);
+}
+
+bool page_exists(struct expander *e, struct str title)
+{
+    char canonical[NAME_BYTES_MAX];
+    title = str_trim(title);
+    if (str_starts(title, STR(":")))
+        title = (struct str){title.data + 1, title.size - 1};
+    const char *anchor = memchr(title.data, '#', title.size);
+    if (anchor)
+        title = str_range(title.data, anchor);
+    for (size_t i = 0; i < title.size; i++)
+        if (strchr("[]{}|<>", title.data[i]))
+            return false;
+    struct str name = namespaces_page(e->namespaces, title, canonical), all = STR(":");
+    return name.size > 0 &&
+           (namespaces_of_title(e->namespaces, title) == -1 ||
+            /* a special page */ templates_find(e->templates, &name) || !templates_find(e->templates, &all));
 }
 
 /* A function with its arguments expanded, which the walk computes where it stands. */

@@ -143,8 +143,8 @@ void expand_function(struct expander *e, const struct expand_source *source, uns
         e->is_incomplete = true;
     else if (choice == IF)
         add_branch(e, source, parts, text.size > 0 ? 1 : 2, out);
-    else if (choice == IF_EXISTS) /* a page is taken to exist */
-        add_branch(e, source, parts, text.size > 0 || !is_known ? 1 : 2, out);
+    else if (choice == IF_EXISTS)
+        add_branch(e, source, parts, !is_known || page_exists(e, text) ? 1 : 2, out);
     else if (choice == IF_EQ)
         expand_ifeq(e, source, text, parts, out);
     else if (choice == IF_ERROR)

@@ -20,7 +20,7 @@ static const struct {
     render *render; /* NULL: a mark */
     bool is_given;
 } bindings[] = {
-    {"box", NULL, true}, {"note", NULL, true}, {"table", NULL, true}, RENDERERS_GIVEN(GIVEN) RENDERERS_OURS(OURS)
+    {"box", NULL, true}, {"note", NULL, true}, {"page", NULL, true}, {"table", NULL, true}, RENDERERS_GIVEN(GIVEN) RENDERERS_OURS(OURS)
 };
 // clang-format on
 
@@ -148,7 +148,8 @@ static const char *bind(struct rendering_row *row, struct str name)
         row->pattern = str_equal(name, STR("join")) ? STR(", ") : STR(""); /* its parameter */
         return NULL;
     }
-    return "an @ must be followed by box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, "
+    return "an @ must be followed by box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, page, "
+           "table, "
            "unit, val or wikitext; a literal @ is \\@";
 }
 

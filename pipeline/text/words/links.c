@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #define NAMESPACE_FILE     6
+#define NAMESPACE_TEMPLATE 10
 #define NAMESPACE_CATEGORY 14
 #define SCHEME_BYTES_MAX   12u /* including its colon */
 
@@ -50,6 +51,7 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
             count++;
     namespaces->items = mem_array(count, sizeof namespaces->items[0]);
     namespaces->count = 0;
+    namespaces->siteinfo = siteinfo;
     namespaces->names = (struct name_table){0};
     for (size_t i = 0; i < given; i++)
         add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
@@ -88,6 +90,28 @@ int32_t namespaces_of_title(const struct namespaces *namespaces, struct str titl
     char folded[NAME_BYTES_MAX];
     const struct str prefix = prefix_of(title, folded);
     return prefix.size > 0 ? find_namespace(namespaces, prefix) : 0;
+}
+
+struct str namespaces_page(const struct namespaces *namespaces, struct str title, char out[NAME_BYTES_MAX])
+{
+    const struct siteinfo *siteinfo = namespaces->siteinfo;
+    const int32_t key = namespaces_of_title(namespaces, title);
+    const char *colon = key != 0 ? memchr(title.data, ':', title.size) : NULL;
+    char canonical[NAME_BYTES_MAX];
+    struct str space = colon ? str_range(title.data, colon) : STR("");
+    const struct str rest = colon ? str_range(colon + 1, title.data + title.size) : title;
+    const struct str page = name_canonical(rest, canonical);
+    for (size_t i = 0; siteinfo && i < siteinfo->namespace_count; i++)
+        if (siteinfo->namespaces[i].key == key)
+            space = siteinfo->namespaces[i].name;
+    const size_t before = key == NAMESPACE_TEMPLATE ? 0 : space.size + 1;
+    if (page.size == 0 || before + page.size >= NAME_BYTES_MAX)
+        return STR("");
+    memcpy(out, space.data, before > 0 ? space.size : 0);
+    if (before > 0)
+        out[space.size] = ':';
+    memcpy(out + before, page.data, page.size);
+    return (struct str){out, before + page.size};
 }
 
 enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target)

@@ -12,7 +12,8 @@
 struct namespaces {
     struct namespace_name *items;
     size_t count;
-    struct name_table names; /* of items */
+    struct name_table names;         /* of items */
+    const struct siteinfo *siteinfo; /* or NULL */
 };
 
 /* `magic`: the words of its language. */
@@ -20,6 +21,10 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
 void namespaces_release(struct namespaces *namespaces);
 /* The number of the namespace named before the title's first colon; 0 if none is. */
 int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);
+
+/* The name of a page in a file of renderings, by its title: a template's without its namespace, ":Title" in the main
+ * namespace, else with the wiki's own name of its namespace. Empty if it does not fit. */
+struct str namespaces_page(const struct namespaces *namespaces, struct str title, char out[NAME_BYTES_MAX]);
 
 enum link_kind {
     LINK_TEXT,          /* to a page of any wiki, and shown as text */
