@@ -286,6 +286,7 @@ struct template_page walk_template_page(const struct wikitext *w)
                                   .magic = &w->magic,
                                   .style = w->style,
                                   .siteinfo = w->options.siteinfo,
+                                  .namespaces = &w->namespaces,
                                   .templates = w->options.templates,
                                   .in_item = w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_ITEM};
 }

@@ -63,17 +63,12 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
         if (!inside)
             break;
         const struct span *span = &spans->items[child];
-        char folded[NAME_BYTES_MAX];
         const uint32_t size = span->inner_end - span->inner_start;
-        const char *inner = text + span->inner_start;
-        const char *colon = memchr(inner, ':', size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX);
+        const struct str inner = {text + span->inner_start, size};
         if (span->kind == SPAN_TABLE)
             return false;
-        if (span->kind == SPAN_LINK && colon) {
-            const struct str prefix = name_fold(str_range(inner, colon), folded);
-            if (words_have(file_namespaces, prefix))
-                return false;
-        }
+        if (span->kind == SPAN_LINK && link_kind_of(call->page->namespaces, inner) == LINK_FILE)
+            return false;
         call->steps += size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX;
         at = span->end;
         child = span->next;

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/text/markup/spans.h"
+#include "pipeline/text/words/links.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,6 +78,7 @@ struct template_page {
     const struct magic *magic; /* its names of functions and variables */
     const struct number_style *style;
     const struct siteinfo *siteinfo;   /* or NULL */
+    const struct namespaces *namespaces;
     const struct templates *templates; /* or NULL */
     bool in_item;                      /* the template stands in an item of a list */
 };

@@ -13,7 +13,6 @@
 struct namespace_name {
     int32_t key;
     struct str name; /* folded */
-    char bytes[NAME_BYTES_MAX];
 };
 
 static const struct {
@@ -24,13 +23,12 @@ static const struct {
     {10, "tm"},     {100, "portal"},  {118, "draft"},      {828, "module"},
 };
 
-static void add(struct namespaces *namespaces, int32_t key, struct str name)
+static void add(struct namespaces *namespaces, int32_t key, struct str folded)
 {
     struct namespace_name *item = &namespaces->items[namespaces->count];
-    item->key = key;
-    item->name = name_fold(name, item->bytes);
-    if (item->name.size > 0)
-        name_table_add(&namespaces->names, item->name, (uint32_t)namespaces->count++);
+    *item = (struct namespace_name){key, folded};
+    if (folded.size > 0)
+        name_table_add(&namespaces->names, folded, (uint32_t)namespaces->count++);
 }
 
 static void add_words(struct namespaces *namespaces, int32_t key, struct words words)
@@ -39,36 +37,58 @@ static void add_words(struct namespaces *namespaces, int32_t key, struct words w
         add(namespaces, key, str_of(words.items[i]));
 }
 
+/* Adds MediaWiki's names in a language, if `namespaces` is not NULL, and returns their number; with `media_only`, those
+ * of files and categories. */
+static size_t add_magic(struct namespaces *namespaces, const struct magic_language *language, bool media_only)
+{
+    size_t count = 0;
+    for (const struct magic_namespace *of = language->namespaces; of && of->name; of++) {
+        if (media_only && of->key != NAMESPACE_FILE && of->key != NAMESPACE_CATEGORY)
+            continue;
+        count++;
+        if (namespaces)
+            add(namespaces, of->key, str_of(of->name));
+    }
+    return count;
+}
+
+static size_t add_all_magic(struct namespaces *namespaces, const struct magic *magic)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < magic->count; i++)
+        count += add_magic(namespaces, magic->of[i], false);
+    for (size_t i = 0; i < magic_language_count; i++)
+        count += add_magic(namespaces, &magic_languages[i], true);
+    return count;
+}
+
 /* All languages' names for files and categories are known on every wiki: no article is called "Datei:…", and a dump may
  * list fewer names than its pages use. */
 void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct magic *magic)
 {
     const size_t english_count = sizeof english / sizeof english[0];
     const size_t given = siteinfo ? siteinfo->namespace_count : 0;
-    size_t count = given + english_count + file_namespaces.count + category_namespaces.count;
-    for (size_t i = 0; i < magic->count; i++)
-        for (const struct magic_namespace *of = magic->of[i]->namespaces; of && of->name; of++)
-            count++;
-    namespaces->items = mem_array(count, sizeof namespaces->items[0]);
-    namespaces->count = 0;
-    namespaces->siteinfo = siteinfo;
-    namespaces->names = (struct name_table){0};
+    const size_t count =
+        given + english_count + file_namespaces.count + category_namespaces.count + add_all_magic(NULL, magic) + 1;
+    *namespaces = (struct namespaces){.items = mem_array(count, sizeof namespaces->items[0]),
+                                      .bytes = mem_array(given + 1, NAME_BYTES_MAX),
+                                      .siteinfo = siteinfo};
     for (size_t i = 0; i < given; i++)
-        add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
+        add(namespaces, siteinfo->namespaces[i].key,
+            name_fold(siteinfo->namespaces[i].name, namespaces->bytes + i * NAME_BYTES_MAX));
     for (size_t i = 0; i < english_count; i++)
         add(namespaces, english[i].key, str_of(english[i].name));
-    for (size_t i = 0; i < magic->count; i++)
-        for (const struct magic_namespace *of = magic->of[i]->namespaces; of && of->name; of++)
-            add(namespaces, of->key, str_of(of->name));
+    add_all_magic(namespaces, magic);
     add_words(namespaces, NAMESPACE_FILE, file_namespaces);
     add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
-    assert(namespaces->count <= count);
+    assert(namespaces->count < count);
 }
 
 void namespaces_release(struct namespaces *namespaces)
 {
     name_table_release(&namespaces->names);
     mem_free(namespaces->items);
+    mem_free(namespaces->bytes);
     *namespaces = (struct namespaces){0};
 }
 

@@ -13,6 +13,7 @@ struct namespaces {
     struct namespace_name *items;
     size_t count;
     struct name_table names;         /* of items */
+    char *bytes;                     /* of the names that siteinfo gives */
     const struct siteinfo *siteinfo; /* or NULL */
 };
 

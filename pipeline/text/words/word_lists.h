@@ -32,7 +32,7 @@ struct words {
 bool words_have(struct words words, struct str word); /* `word` must be folded */
 
 /* data/words, lists for all languages. */
-extern const struct words file_namespaces, category_namespaces; /* their names and aliases on the wikis */
+extern const struct words file_namespaces, category_namespaces; /* names that MediaWiki's languages do not have */
 extern const struct words wikipedia_codes;                      /* closed ones and old names of some included */
 extern const struct words silent_templates;                     /* leaving them out leaves no hole */
 extern const struct words box_classes;                          /* how classes of boxes and remarks begin (tags.h) */
