@@ -53,7 +53,7 @@ bool target_is_owned_name(const char *name);
 #define TARGET_UNFINISHED ".unfinished"
 struct target_folder {
     const char *path;
-    bool (*ours)(const char *name); /* the temporary names, with ".tmp", are ours too */
+    bool (*ours)(const char *name); /* also in folders that are ours; the temporary names, with ".tmp", are ours too */
     const struct target_form *forms;
     size_t form_count; /* 0: a complete one is not recognised */
     const char *key;   /* the file whose form decides for all of them; NULL: each has one of the forms */

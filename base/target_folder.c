@@ -78,6 +78,21 @@ static int remove_file(const char *folder, const char *name, struct error *err)
     return result;
 }
 
+static int clear(const struct target_folder *folder, struct error *err);
+
+/* Removes one of our entries; of a folder, what is ours in it first. */
+static int remove_ours(const struct target_folder *folder, const char *name, struct error *err)
+{
+    char *path = path_join(folder->path, name);
+    int result = 0;
+    if (path_kind(path) == PATH_FOLDER)
+        result = clear(&(struct target_folder){.path = path, .ours = folder->ours}, err);
+    if (result == 0)
+        result = path_remove(path, err);
+    mem_free(path);
+    return result;
+}
+
 /* The mark goes last. */
 static int clear(const struct target_folder *folder, struct error *err)
 {
@@ -85,7 +100,7 @@ static int clear(const struct target_folder *folder, struct error *err)
     int result = path_list(&list, folder->path, err);
     for (size_t i = 0; i < list.count && result == 0; i++)
         if (is_ours(folder, list.names[i]))
-            result = remove_file(folder->path, list.names[i], err);
+            result = remove_ours(folder, list.names[i], err);
     if (result == 0)
         result = path_sync_directory(folder->path, err);
     path_list_release(&list);

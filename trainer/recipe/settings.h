@@ -10,6 +10,7 @@
 #define GLUE_SEQ    "128"
 #define GLUE_BATCH  "32"
 
+enum pooling { POOLING_MEAN, POOLING_CLS, POOLING_MAX };
 enum classify_kind { CLASSIFY_SINGLE, CLASSIFY_NUMBERS };
 
 struct settings {
@@ -97,6 +98,9 @@ struct settings {
     const char *text, *text2, *label; /* columns; NULL: by their names */
     int kind;                         /* enum classify_kind */
     bool all;                         /* for predict: probabilities of all classes */
+    int pooling;                      /* enum pooling: for embed, and for export with */
+    bool sentences;                   /* --sentence-transformers */
+    bool normalize;
     /* for squad */
     const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */
     uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */
@@ -134,6 +138,7 @@ int dstrain_score(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_squad(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_predict(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_embed(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_classify(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
 

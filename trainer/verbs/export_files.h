@@ -14,6 +14,7 @@
     ROW(export_part_model)                                                                                             \
     ROW(export_part_tokenizer)                                                                                         \
     ROW(export_part_papers)                                                                                            \
+    ROW(export_part_sentences)                                                                                         \
     ROW(export_part_card)
 
 /* What is exported. */
@@ -21,6 +22,9 @@ struct export_job {
     const char *from;            /* the directory of the model's files */
     const struct layout *layout; /* that the model is rewritten in; NULL: its files are copied */
     struct str card;
+    bool sentences; /* with the files by which sentence-transformers loads it */
+    int pooling;    /* of those: enum pooling */
+    bool normalize;
 };
 
 struct export_part {

@@ -1,5 +1,5 @@
-/* dstrain predict: a table with the predictions of a fine-tuned model as further columns. It is read in windows of rows,
- * each of which is written before the next one is read; the output has its final name when it is complete. */
+/* dstrain predict: a table with the predictions of a fine-tuned model as further columns. It is read in windows of
+ * rows, each of which is written before the next one is read; the output has its final name when it is complete. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

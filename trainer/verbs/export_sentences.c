@@ -1,0 +1,89 @@
+/* The part of an export by which sentence-transformers loads it: modules.json, the settings of the first module, and a
+ * folder for the pooling (sentence-transformers 2 to 6, SentenceTransformer.save). */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "trainer/model/config.h"
+#include "trainer/recipe/settings.h"
+#include "trainer/verbs/export_files.h"
+
+#define MODULES_NAME  "modules.json"
+#define SENTENCE_NAME "sentence_bert_config.json"
+#define POOLING_NAME  "1_Pooling"
+#define TOKENS_MOST   512
+
+static bool is_sentences(const char *name)
+{
+    return strcmp(name, MODULES_NAME) == 0 || strcmp(name, SENTENCE_NAME) == 0 || strcmp(name, POOLING_NAME) == 0;
+}
+
+static json_t *module_json(int number, const char *path, const char *type)
+{
+    char name[12];
+    snprintf(name, sizeof name, "%d", number);
+    return json_pack("{s:i, s:s, s:s, s:s+}", "idx", number, "name", name, "path", path, "type",
+                     "sentence_transformers.models.", type);
+}
+
+static json_t *modules_json(bool normalize)
+{
+    json_t *modules = json_array();
+    json_array_append_new(modules, module_json(0, "", "Transformer"));
+    json_array_append_new(modules, module_json(1, POOLING_NAME, "Pooling"));
+    if (normalize)
+        json_array_append_new(modules, module_json(2, "2_Normalize", "Normalize"));
+    return modules;
+}
+
+/* Writes a value, which it releases. */
+static int write_json(const char *folder, const char *name, json_t *value, struct error *err)
+{
+    char *path = path_join(folder, name);
+    const int result = json_file_write(path, value, err);
+    mem_free(path);
+    json_decref(value);
+    return result;
+}
+
+static int write_pooling(const char *to, int32_t hidden, int pooling, struct error *err)
+{
+    char *folder = path_join(to, POOLING_NAME);
+    int result = path_make_directory(folder, err);
+    if (result == 0)
+        result = write_json(folder, CONFIG_NAME,
+                            json_pack("{s:i, s:b, s:b, s:b, s:b}", "word_embedding_dimension", (int)hidden,
+                                      "pooling_mode_cls_token", pooling == POOLING_CLS, "pooling_mode_mean_tokens",
+                                      pooling == POOLING_MEAN, "pooling_mode_max_tokens", pooling == POOLING_MAX,
+                                      "pooling_mode_mean_sqrt_len_tokens", false),
+                            err);
+    mem_free(folder);
+    return result;
+}
+
+static int write_sentences(const struct export_job *job, const char *to, json_t *written, struct error *err)
+{
+    static const char *const names[] = {MODULES_NAME, SENTENCE_NAME, POOLING_NAME "/" CONFIG_NAME};
+    struct model_config config;
+    if (!job->sentences)
+        return 0;
+    char *path = config_locate(to);
+    int result = config_read(path, &config, err);
+    mem_free(path);
+    if (result == 0)
+        result = write_json(to, MODULES_NAME, modules_json(job->normalize), err);
+    if (result == 0)
+        result = write_json(to, SENTENCE_NAME,
+                            json_pack("{s:i, s:b}", "max_seq_length",
+                                      config.positions < TOKENS_MOST ? (int)config.positions : TOKENS_MOST,
+                                      "do_lower_case", false),
+                            err);
+    if (result == 0)
+        result = write_pooling(to, config.hidden, job->pooling, err);
+    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++)
+        json_array_append_new(written, json_string(names[i]));
+    return result;
+}
+
+const struct export_part export_part_sentences = {is_sentences, write_sentences};
