@@ -67,8 +67,9 @@ void show_plain_number(struct call *call, struct str plain);            /* as th
 void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
 /* A part of the revision's time: Y, m, n (month), d, j (day), H, F (name of the month, in English). */
 bool call_revision_time(const struct call *call, char part, char out[16]);
-/* What {{#time: format | text }} shows; without a text, the revision's time. */
-bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out);
+/* What {{#time: format | text | code }} shows; without a text, the revision's time; without a code, in the language of
+ * the wiki. */
+bool call_format_time(struct call *call, struct str format, struct str text, struct str code, struct buf *out);
 /* The bytes of a title before the colon of its namespace; 0: it has none. */
 size_t title_namespace_size(const struct siteinfo *siteinfo, struct str title);
 /* Compares like the parser functions: numbers by value. */

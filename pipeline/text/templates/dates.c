@@ -269,16 +269,18 @@ bool call_revision_time(const struct call *call, char part, char out[16])
     return part != 'F' || (month >= 1 && month <= 12);
 }
 
-bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out)
+bool call_format_time(struct call *call, struct str format, struct str text, struct str code, struct buf *out)
 {
-    const struct time_names *names = time_names_find(call->page->magic);
+    const struct magic magic = code.size > 0 ? magic_find(language_find(code), code) : *call->page->magic;
+    const struct time_names *names = time_names_find(&magic);
+    const uint32_t zero = (code.size > 0 ? number_style_find(code) : call->page->style)->zero;
     const struct moment none = {.year = 1, .month = 1, .day = 1};
     struct moment now, moment;
     const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
-    const bool is_now = text.size == 0 || strchr("+-ty", text.data[0]) || str_equal(text, STR("now"));
+    const bool is_now = text.size == 0 || strchr("+-tynl", text.data[0]) || str_equal(text, STR("now"));
     call->steps += format.size + text.size;
     return format.size > 0 && (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment) &&
-           moment_format(&moment, format, names, call->page->style->zero, out);
+           moment_format(&moment, format, names, zero, out);
 }
 
 /* The next word of a date, without the blanks and commas before it. */
@@ -362,21 +364,22 @@ bool render_format_date(struct call *call)
 bool render_now(struct call *call)
 {
     struct buf shown = {0};
-    const bool written = call_format_time(call, call->parameter, STR(""), &shown);
+    const bool written = call_format_time(call, call->parameter, STR(""), STR(""), &shown);
     if (written)
         show(call, buf_str(&shown));
     buf_release(&shown);
     return written;
 }
 
-/* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */
+/* {{#time: j F Y | 2001-02-03 | de }}; without a date, that of the revision; in the language that is named. */
 bool render_time(struct call *call)
 {
     const struct str format = call_value(call, "0"), text = call_value(call, "1");
     struct buf shown = {0};
-    if (call->is_opaque || call_argument(call, "2"))
+    const struct str code = call_value(call, "2");
+    if (call->is_opaque)
         return false;
-    const bool written = call_format_time(call, format, text, &shown) &&
+    const bool written = call_format_time(call, format, text, code, &shown) &&
                          shown.size <= 3 * (size_t)(call->span->end - call->span->start); /* text must not grow */
     if (written)
         show(call, buf_str(&shown));

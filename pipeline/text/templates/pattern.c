@@ -244,8 +244,8 @@ static bool walk_time(struct pattern_call *p)
     struct buf value = {0}, shown = {0};
     bool opaque;
     const struct str text = value_of(p->call, take_part(&p->rest, '|'), &value, p->depth, &opaque);
-    p->sink->failed |=
-        p->is_opaque || opaque || !call_format_time(p->call, p->first, text, &shown) || shown.size > PATTERN_TIME_MAX;
+    p->sink->failed |= p->is_opaque || opaque || !call_format_time(p->call, p->first, text, STR(""), &shown) ||
+                       shown.size > PATTERN_TIME_MAX;
     give_text(p->call, buf_str(&shown), p->sink);
     buf_release(&value);
     buf_release(&shown);

@@ -1,6 +1,7 @@
 #include "pipeline/text/templates/time_format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *const month_names[12] = {"January", "February", "March",     "April",   "May",      "June",
                                      "July",    "August",   "September", "October", "November", "December"};
@@ -106,12 +107,6 @@ static void take_blanks(struct str *text)
         continue;
 }
 
-static bool is_moment(const struct moment *m)
-{
-    return m->year >= 1 && m->year <= 9999 && m->month >= 1 && m->month <= 12 && m->day >= 1 &&
-           m->day <= days_in(m->year, m->month) && m->hour < 24 && m->minute < 60 && m->second < 60;
-}
-
 /* " 04:05:06Z" after a day; nothing is midnight. */
 static bool read_clock(struct str text, struct moment *m)
 {
@@ -167,7 +162,37 @@ static void normalise(struct moment *m, long days, long seconds)
     m->day = (int)day + 1;
 }
 
-/* Takes "+3 days" from the start of a text and adds it to the moment. */
+/* Is it a time? A 30 February is one in March. */
+static bool is_moment(struct moment *m)
+{
+    const bool is_one = m->year >= 1 && m->year <= 9999 && m->month >= 1 && m->month <= 12 && m->day >= 1 &&
+                        m->day <= 31 && m->hour < 24 && m->minute < 60 && m->second < 60;
+    if (is_one && m->day > days_in(m->year, m->month))
+        normalise(m, 0, 0);
+    return is_one;
+}
+
+/* A year; of two digits, one from 1970 to 2069. */
+static bool take_year(struct str *text, int *year)
+{
+    const size_t before = text->size;
+    if (!take_number(text, 4, year))
+        return false;
+    if (before - text->size == 2)
+        *year += *year < 70 ? 2000 : 1900;
+    return true;
+}
+
+static bool takes_word(struct str *text, const char *word)
+{
+    const size_t size = strlen(word);
+    if (text->size < size || !str_equal_ascii_nocase((struct str){text->data, size}, str_of(word)))
+        return false;
+    *text = (struct str){text->data + size, text->size - size};
+    return true;
+}
+
+/* Takes "+3 days" or "next week" from the start of a text and adds it to the moment. */
 static bool take_step(struct str *text, struct moment *m)
 {
     static const struct {
@@ -176,18 +201,17 @@ static bool take_step(struct str *text, struct moment *m)
         long days, seconds;
     } units[] = {{"sec", 0, 0, 1},  {"min", 0, 0, 60},       {"hour", 0, 0, 3600}, {"day", 0, 1, 0},
                  {"week", 0, 7, 0}, {"fortnight", 0, 14, 0}, {"month", 1, 0, 0},   {"year", 12, 0, 0}};
-    const bool is_minus = take(text, "-");
-    int number;
-    if (!is_minus && !take(text, "+"))
+    const bool is_next = takes_word(text, "next "), is_minus = take(text, "-") || takes_word(text, "last ");
+    int number = 1;
+    if (!is_minus && !is_next && !take(text, "+"))
         return false;
     take_blanks(text);
-    if (!take_number(text, 5, &number))
+    if (text->size > 0 && text->data[0] >= '0' && text->data[0] <= '9' && !take_number(text, 5, &number))
         return false;
     take_blanks(text);
     number = is_minus ? -number : number;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const struct str unit = str_of(units[i].unit);
-        if (text->size < unit.size || !str_equal_ascii_nocase((struct str){text->data, unit.size}, unit))
+        if (!takes_word(text, units[i].unit))
             continue;
         while (text->size > 0 && (text->data[0] | 0x20) >= 'a' && (text->data[0] | 0x20) <= 'z')
             take(text, (char[]){text->data[0], 0});
@@ -201,11 +225,14 @@ static bool take_step(struct str *text, struct moment *m)
     return false;
 }
 
-/* Where "+3 days" begins in a date: at a sign with blanks or digits after it, and a letter. */
+/* Where "+3 days" or "next week" begins in a date: at a sign with blanks or digits after it, and a letter. */
 static size_t find_step(struct str text)
 {
     for (size_t at = 0; at < text.size; at++) {
         size_t end = at + 1;
+        struct str rest = {text.data + at, text.size - at};
+        if ((at == 0 || text.data[at - 1] == ' ') && (takes_word(&rest, "next ") || takes_word(&rest, "last ")))
+            return at;
         if ((text.data[at] != '+' && text.data[at] != '-') || (at > 0 && text.data[at - 1] != ' '))
             continue;
         while (end < text.size && (text.data[end] == ' ' || (text.data[end] >= '0' && text.data[end] <= '9')))
@@ -231,6 +258,14 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
     if (text.size == 0 || str_equal_ascii_nocase(text, STR("now")))
         return true;
     *moment = (struct moment){.month = 1, .day = 1};
+    if (take(&text, "@")) { /* seconds since 1970 */
+        int seconds;
+        *moment = (struct moment){.year = 1970, .month = 1, .day = 1};
+        if (!take_number(&text, 9, &seconds) || text.size > 0)
+            return false;
+        normalise(moment, 0, seconds);
+        return true;
+    }
     const bool is_yesterday = str_equal_ascii_nocase(text, STR("yesterday")),
                is_tomorrow = str_equal_ascii_nocase(text, STR("tomorrow"));
     if (is_yesterday || is_tomorrow || str_equal_ascii_nocase(text, STR("today"))) {
@@ -294,10 +329,24 @@ bool moment_read(struct str text, const struct moment *now, struct moment *momen
         moment->year = now->year;
         return is_moment(moment);
     }
-    return take_number(&text, 4, &moment->year) && read_clock(text, moment) && is_moment(moment);
+    return take_year(&text, &moment->year) && read_clock(text, moment) && is_moment(moment);
 }
 
 /* Writing. */
+
+static void add_roman(int number, struct buf *out)
+{
+    static const struct {
+        int value;
+        const char *signs;
+    } steps[] = {{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"},
+                 {40, "XL"},  {10, "X"},   {9, "IX"},  {5, "V"},    {4, "IV"},  {1, "I"}};
+    for (size_t i = 0; number > 0; i += number < steps[i].value)
+        if (number >= steps[i].value) {
+            buf_add_text(out, steps[i].signs);
+            number -= steps[i].value;
+        }
+}
 
 static void add_name(const char *names, int number, struct buf *out)
 {
@@ -306,94 +355,115 @@ static void add_name(const char *names, int number, struct buf *out)
     buf_add(out, names, strcspn(names, "|"));
 }
 
-static bool format_letter(const struct moment *m, char letter, const struct time_names *names, struct buf *out)
+static void format_letter(const struct moment *m, char letter, const struct time_names *names, struct buf *out)
 {
     const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12;
     switch (letter) {
     case 'Y':
-        buf_addf(out, "%d", m->year);
-        return true;
+        buf_addf(out, "%04d", m->year);
+        break;
     case 'y':
         buf_addf(out, "%02d", m->year % 100);
-        return true;
+        break;
     case 'n':
         buf_addf(out, "%d", m->month);
-        return true;
+        break;
     case 'm':
         buf_addf(out, "%02d", m->month);
-        return true;
+        break;
     case 'M':
         add_name(names->short_months, m->month - 1, out);
-        return true;
+        break;
     case 'F':
         add_name(names->months, m->month - 1, out);
-        return true;
+        break;
     case 'j':
         buf_addf(out, "%d", m->day);
-        return true;
+        break;
     case 'd':
         buf_addf(out, "%02d", m->day);
-        return true;
+        break;
     case 'z':
         buf_addf(out, "%d", day_of_year(m));
-        return true;
+        break;
     case 'W':
         buf_addf(out, "%02d", week_of_year(m));
-        return true;
+        break;
     case 'N':
         buf_addf(out, "%d", day_of_week(m) == 0 ? 7 : day_of_week(m));
-        return true;
+        break;
     case 'w':
         buf_addf(out, "%d", day_of_week(m));
-        return true;
+        break;
     case 'D':
         add_name(names->short_days, day_of_week(m), out);
-        return true;
+        break;
     case 'l':
         add_name(names->days, day_of_week(m), out);
-        return true;
+        break;
     case 'a':
         buf_add_text(out, m->hour < 12 ? "am" : "pm");
-        return true;
+        break;
     case 'A':
         buf_add_text(out, m->hour < 12 ? "AM" : "PM");
-        return true;
+        break;
     case 'g':
         buf_addf(out, "%d", twelve);
-        return true;
+        break;
     case 'h':
         buf_addf(out, "%02d", twelve);
-        return true;
+        break;
     case 'G':
         buf_addf(out, "%d", m->hour);
-        return true;
+        break;
     case 'H':
         buf_addf(out, "%02d", m->hour);
-        return true;
+        break;
     case 'i':
         buf_addf(out, "%02d", m->minute);
-        return true;
+        break;
     case 's':
         buf_addf(out, "%02d", m->second);
-        return true;
+        break;
     case 'L':
         buf_add_text(out, is_leap(m->year) ? "1" : "0");
-        return true;
+        break;
     case 't':
         buf_addf(out, "%d", days_in(m->year, m->month));
-        return true;
+        break;
     case 'U':
         buf_addf(out, "%ld",
                  ((day_number(m->year, m->month, m->day) * 24 + m->hour) * 60 + m->minute) * 60 + m->second);
-        return true;
+        break;
     case 'c':
         buf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02d+00:00", m->year, m->month, m->day, m->hour, m->minute, m->second);
-        return true;
-    default: /* a letter that is not known here may mean something to MediaWiki; any other byte stands for itself */
-        if ((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z')
-            return false;
+        break;
+    case 'o': /* the year that the week belongs to */
+        buf_addf(out, "%04d",
+                 m->year + (m->month == 12 && week_of_year(m) == 1) - (m->month == 1 && week_of_year(m) > 50));
+        break;
+    case 'r': {
+        const struct time_names *english = names_of(STR("en"));
+        for (const char *part = "D, d M Y H:i:s +0000"; *part; part++)
+            format_letter(m, *part, english, out);
+        break;
+    }
+    case 'e':
+    case 'T':
+        buf_add_text(out, "UTC");
+        break;
+    case 'O':
+        buf_add_text(out, "+0000");
+        break;
+    case 'P':
+        buf_add_text(out, "+00:00");
+        break;
+    case 'Z':
+    case 'I':
+        buf_add_byte(out, '0');
+        break;
+    default:
         buf_add_byte(out, letter);
-        return true;
     }
 }
 
@@ -416,7 +486,8 @@ static void localise_digits(struct buf *out, size_t from, uint32_t zero)
 bool moment_format(const struct moment *moment, struct str format, const struct time_names *names, uint32_t zero,
                    struct buf *out)
 {
-    bool is_raw = false; /* the next number has European digits */
+    static const char numbers[] = "YynmjdzWNwgGhHistLUo";
+    bool is_raw = false, is_roman = false; /* the next number has European digits, or is Roman */
     for (size_t at = 0; at < format.size; at++) {
         const char letter = format.data[at];
         const struct str rest = str_range(format.data + at, format.data + format.size);
@@ -433,12 +504,27 @@ bool moment_format(const struct moment *moment, struct str format, const struct 
         } else if (str_starts(rest, STR("xg"))) {
             add_name(names->genitives, moment->month - 1, out);
             at++;
-        } else if (!format_letter(moment, letter, names, out)) {
+        } else if (str_starts(rest, STR("xr"))) {
+            is_roman = true;
+            at++;
+        } else if (str_starts(rest, STR("xkY")) || str_starts(rest, STR("xoY"))) { /* of Thailand, of Taiwan */
+            buf_addf(out, "%d", moment->year + (rest.data[1] == 'k' ? 543 : -1911));
+            localise_digits(out, from, zero);
+            at += 2;
+        } else if (letter == 'x' && rest.size > 1 && strchr("hijmot", rest.data[1])) { /* other calendars, numbers */
             return false;
-        } else if (strchr("YynmjdzWNwgGhHistLU", letter)) {
-            if (!is_raw)
+        } else {
+            format_letter(moment, letter, names, out);
+            if (!strchr(numbers, letter))
+                continue;
+            if (is_roman) {
+                const int number = atoi(buf_text(out) + from);
+                out->size = from;
+                add_roman(number, out);
+            } else if (!is_raw) {
                 localise_digits(out, from, zero);
-            is_raw = false;
+            }
+            is_raw = is_roman = false;
         }
     }
     return true;

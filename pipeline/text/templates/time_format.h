@@ -1,8 +1,8 @@
 /* Dates of {{#time:…}}: formats a time, in the words of a language.
  *
  * Source: the help page of MediaWiki's extension ParserFunctions. Letters: Y y n m M F xg j d z W N w D l a A g h G H i
- * s L t U c; "…" and \ quote characters; xn before a number has no effect. No clock: "now" is the time passed in. Days
- * before 1583 are in the Gregorian calendar too. */
+ * s L t U c o r e T O P Z I, xkY, xoY; "…" and \ quote characters; xr before a number makes it Roman, xn gives it
+ * European digits. No clock: "now" is the time passed in, in UTC. Days before 1583 are in the Gregorian calendar too. */
 #ifndef PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 #define PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 
@@ -31,10 +31,10 @@ const struct time_names *time_names_find(const struct magic *magic);
 /* "2026-02-03T04:05:06Z", "2026-02-03 04:05", "2026/02/03", "20260203", "20260203040506", "3.2.2026", "2/3/2026" (the
  * month first), "3 February 2026", "February 3, 2026", "Feb 2026"; "3 May", "May", "2026", "4:05". Missing parts are
  * those of now; else the first day, and midnight. "", "now", "today", "yesterday" and "tomorrow" are of `now`. Steps
- * may follow, or stand alone: "+3 days -1 month". False: none of these. */
+ * may follow, or stand alone: "+3 days -1 month", "next year". "@86400" are seconds. False: none of these. */
 bool moment_read(struct str text, const struct moment *now, struct moment *moment);
 
-/* Appends the text; false if the format contains an unknown letter. `zero`: code point of the language's digit 0. */
+/* Appends the text; false if the format asks for another calendar. `zero`: code point of the language's digit 0. */
 bool moment_format(const struct moment *moment, struct str format, const struct time_names *names, uint32_t zero,
                    struct buf *out);
 
