@@ -40,20 +40,21 @@ static inline void csv_close_record(struct csv *csv, const struct csv_calls *cal
     csv->in_record = false;
 }
 
-static inline void csv_byte(struct csv *csv, const struct csv_calls *calls, void *context, char byte)
+/* False: a byte follows the closing quotation mark of a field, which is then part of it. */
+static inline bool csv_byte(struct csv *csv, const struct csv_calls *calls, void *context, char byte)
 {
     const bool inside = csv->state == CSV_QUOTED;
     if (csv->cr && !inside && byte != '\n')
         calls->byte(context, '\r');
     csv->cr = false;
     if (!csv->in_record && (byte == '\n' || byte == '\r')) /* a blank line */
-        return;
+        return true;
     if (csv->state == CSV_FIELD) {
         calls->begin(context);
         csv->in_record = true;
         csv->state = csv->quotes && byte == '"' ? CSV_QUOTED : CSV_PLAIN;
         if (csv->state == CSV_QUOTED)
-            return;
+            return true;
     }
     if (inside) {
         if (byte == '"')
@@ -67,9 +68,12 @@ static inline void csv_byte(struct csv *csv, const struct csv_calls *calls, void
     } else if (byte == '\r') {
         csv->cr = true;
     } else {
-        csv->state = csv->state == CSV_AFTER_QUOTE && byte == '"' ? CSV_QUOTED : CSV_PLAIN;
+        const bool after = csv->state == CSV_AFTER_QUOTE;
+        csv->state = after && byte == '"' ? CSV_QUOTED : CSV_PLAIN;
         calls->byte(context, byte);
+        return !after || byte == '"';
     }
+    return true;
 }
 
 /* The end of the table. False: a quotation mark is not closed. */

@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/mem.h"
 #include "pipeline/dump/plain_text.h"
+#include "pipeline/parts/page_parts.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/structured.h"
 
@@ -30,9 +31,12 @@ struct convert {
     int state;
     struct buf held; /* the header, or the number of a line */
     uint64_t from;   /* where a field, an element or a record begins */
-    uint64_t here;   /* table: of the byte that is read */
+    /* Of a table: the byte that is read and its line, the line where the field begins. */
+    uint64_t here, line, from_line;
     struct csv csv;
-    bool cr; /* numbered lines: a CR came before */
+    bool beyond; /* table: a field that the header does not name has text */
+    bool filled; /* table: the object has a member */
+    bool cr;     /* numbered lines: a CR came before */
     size_t column, columns;
     size_t names[COLUMNS + 1]; /* table: ends of the names in `held`; the first is 0 */
     uint64_t depth;            /* array: of containers in an element */
@@ -69,10 +73,11 @@ static void add_escaped_text(struct buf *out, struct str text)
 
 /* ------------------------------------------------------------------------------------------------------ table */
 
-/* RFC 4180, with any of the separators that table_separator knows. */
+/* RFC 4180, with the separators that table_head knows. What it does not allow may have lost a quotation mark, and would
+ * read rows as one field, or take part of a text for another column. */
 static bool is_table(struct str head)
 {
-    return table_separator(head) != 0;
+    return table_head(head).header;
 }
 
 static bool in_header(const struct convert *c)
@@ -80,18 +85,32 @@ static bool in_header(const struct convert *c)
     return c->names[0] == 0;
 }
 
+/* The name of the column; "": it has none, and is left out. */
+static struct str name_of(const struct convert *c)
+{
+    const size_t from = c->column > 0 && c->column < c->columns ? c->names[c->column] : 0;
+    return c->column < c->columns && c->names[c->column + 1] > from
+               ? (struct str){c->held.data + from, c->names[c->column + 1] - from}
+               : STR("");
+}
+
 /* names[0] becomes 1 when the header is complete. */
 static void field_begin(void *context)
 {
     struct convert *c = context;
     c->from = c->here;
-    if (in_header(c) || c->column >= c->columns)
+    c->from_line = c->line;
+    if (in_header(c))
         return;
-    const size_t from = c->column ? c->names[c->column] : 0;
-    buf_add_text(&c->out, c->column ? ",\"" : "{\"");
-    if (c->names[c->column + 1] > from) /* the names may all be empty */
-        buf_add(&c->out, c->held.data + from, c->names[c->column + 1] - from);
+    if (c->column == 0)
+        buf_add_byte(&c->out, '{');
+    const struct str name = name_of(c);
+    if (name.size == 0)
+        return;
+    buf_add_text(&c->out, c->filled ? ",\"" : "\"");
+    buf_add_str(&c->out, name);
     buf_add_text(&c->out, "\":\"");
+    c->filled = true;
 }
 
 static void field_byte(void *context, char byte)
@@ -100,8 +119,10 @@ static void field_byte(void *context, char byte)
     if (in_header(c)) {
         if (c->held.size < HEADER_MAX)
             add_escaped(&c->held, byte);
-    } else if (c->column < c->columns) {
+    } else if (name_of(c).size > 0) {
         add_escaped(&c->out, byte);
+    } else {
+        c->beyond = c->column >= c->columns && c->columns < COLUMNS;
     }
 }
 
@@ -110,7 +131,7 @@ static void field_end(void *context)
     struct convert *c = context;
     if (in_header(c) && c->columns < COLUMNS)
         c->names[++c->columns] = c->held.size;
-    else if (!in_header(c) && c->column < c->columns)
+    else if (!in_header(c) && name_of(c).size > 0)
         buf_add_byte(&c->out, '"');
     c->column++;
 }
@@ -122,16 +143,38 @@ static void record_end(void *context)
         buf_add_text(&c->out, "}\n");
     c->names[0] = 1;
     c->column = 0;
+    c->filled = false;
 }
 
 static const struct csv_calls table_calls = {field_begin, field_byte, field_end, record_end};
 
+static int refuse_quotes(const struct convert *c, uint64_t at, uint64_t line, const char *what, struct error *err)
+{
+    fail_at(err, ERR_INPUT, c->name, at, "line %" PRIu64 ": %s", line, what);
+    return hint(err, "a quotation mark inside quotes is written twice, not with a backslash; is one missing before?");
+}
+
+static int refuse_field(const struct convert *c, struct error *err)
+{
+    fail_at(err, ERR_INPUT, c->name, c->here,
+            "line %" PRIu64 ": the row has more fields than the header, which has %zu", c->line, c->columns);
+    return hint(err, "a field that holds the separator must be quoted; --text-form lines takes the lines as text");
+}
+
 static int table_feed(struct convert *c, struct str in, struct error *err)
 {
-    (void)err;
     for (size_t i = 0; i < in.size; i++) {
+        const bool head = c->conversion.table.stated && c->line == 1;
         c->here = c->at + i;
-        csv_byte(&c->csv, &table_calls, c, in.data[i]);
+        if (!head && !csv_byte(&c->csv, &table_calls, c, in.data[i]))
+            return refuse_quotes(c, c->here, c->line, "another byte follows the closing quotation mark of a field",
+                                 err);
+        if (c->beyond)
+            return refuse_field(c, err);
+        if (c->csv.state == CSV_QUOTED && c->here - c->from > PAGE_BYTES_MAX)
+            return refuse_quotes(c, c->from, c->from_line,
+                                 "the quotation mark that opens this field is not closed in 16 MiB", err);
+        c->line += in.data[i] == '\n';
     }
     return 0;
 }
@@ -140,8 +183,8 @@ static int table_end(struct convert *c, struct error *err)
 {
     if (csv_end(&c->csv, &table_calls, c))
         return 0;
-    fail_at(err, ERR_INPUT, c->name, c->from, "the quotation mark that opens this field is not closed before the end");
-    return hint(err, "a quotation mark inside quotes is written twice; is the table complete?");
+    return refuse_quotes(c, c->from, c->from_line,
+                         "the quotation mark that opens this field is not closed before the end", err);
 }
 
 /* ------------------------------------------------------------------------------------------------------ array */
@@ -396,11 +439,11 @@ static int wet_end(struct convert *c, struct error *err)
 /* ------------------------------------------------------------------------------------------------------ table */
 
 static const struct converter converters[] = {
-    {"a WET file (web pages with headers)", "", structured_is_wet, wet_feed, wet_end},
-    {"a table of numbered sentences", "", structured_is_leipzig, numbered_feed, numbered_end},
-    {"a list of JSON strings, one on each line", "", structured_is_strings, strings_feed, strings_end},
-    {"a JSON array", "", is_array, array_feed, array_end},
-    {"a table (CSV)", " --text-key COLUMN", is_table, table_feed, table_end},
+    {"WET", "a WET file (web pages with headers)", "", structured_is_wet, wet_feed, wet_end},
+    {"numbered sentences", "a table of numbered sentences", "", structured_is_leipzig, numbered_feed, numbered_end},
+    {"JSON strings", "a list of JSON strings, one on each line", "", structured_is_strings, strings_feed, strings_end},
+    {"JSON array", "a JSON array", "", is_array, array_feed, array_end},
+    {"CSV", "a table (CSV)", " --text-key COLUMN", is_table, table_feed, table_end},
 };
 
 const struct converter *converter_at(size_t i)
@@ -410,13 +453,19 @@ const struct converter *converter_at(size_t i)
 
 struct conversion conversion_find(struct str head)
 {
-    struct conversion conversion = {.separator = head.size > 0 ? table_separator(head) : 0};
-    conversion.quotes = conversion.separator != '\t' || head.data[0] == '"';
+    struct conversion conversion = {0};
     const struct converter *row;
     for (size_t i = 0; head.size > 0 && !conversion.converter && (row = converter_at(i)); i++)
         if (row->recognise(head))
             conversion.converter = row;
+    if (conversion.converter && conversion.converter->recognise == is_table)
+        conversion.table = table_head(head);
     return conversion;
+}
+
+const char *conversion_called(const struct conversion *conversion)
+{
+    return conversion->table.separator == '\t' ? "TSV" : conversion->converter->called;
 }
 
 struct convert *convert_open(const struct conversion *conversion, const char *name, struct str start,
@@ -424,7 +473,8 @@ struct convert *convert_open(const struct conversion *conversion, const char *na
 {
     struct convert *convert = mem_clear(1, sizeof *convert);
     convert->conversion = *conversion;
-    convert->csv = (struct csv){.separator = conversion->separator, .quotes = conversion->quotes};
+    convert->csv = (struct csv){.separator = conversion->table.separator, .quotes = conversion->table.quotes};
+    convert->line = 1;
     convert->name = name;
     convert->next = next;
     convert->context = context;

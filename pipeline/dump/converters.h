@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "pipeline/dump/table_head.h"
 #include "pipeline/dump/unpack.h"
 
 #include <stddef.h>
@@ -13,8 +14,9 @@
 struct convert;
 
 struct converter {
-    const char *name; /* with its article; for messages */
-    const char *key;  /* "--text-key COLUMN", or "": the text stands under "text" */
+    const char *called; /* "CSV": of an input, in the line about it */
+    const char *name;   /* with its article; for messages */
+    const char *key;    /* "--text-key COLUMN", or "": the text stands under "text" */
     /* `head` is the beginning of the text, without a byte order mark and blanks around it. */
     bool (*recognise)(struct str head);
     /* Takes the next bytes, and all; appends to the output. At the end `end` completes it. ERR_INPUT with the byte. */
@@ -25,8 +27,7 @@ struct converter {
 /* How one text is converted. */
 struct conversion {
     const struct converter *converter; /* NULL: not at all */
-    char separator;                    /* of a table */
-    bool quotes;                       /* its fields may be quoted: not those of tabs, unless its header is */
+    struct table_head table;           /* if it is one */
     size_t step;                       /* bytes to take at a time, for tests; 0: the usual number */
 };
 
@@ -35,6 +36,8 @@ const struct converter *converter_at(size_t i);
 
 /* The conversion of a text by its beginning, as for recognise. */
 struct conversion conversion_find(struct str head);
+/* What the converted text is called: "CSV", or "TSV" where tabs divide it. */
+const char *conversion_called(const struct conversion *conversion);
 
 /* Converts what `next` gives, after `start` (copied). */
 struct convert *convert_open(const struct conversion *conversion, const char *name, struct str start,

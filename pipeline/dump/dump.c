@@ -92,6 +92,17 @@ void dump_let_head_go(struct dump *dump)
     buf_release(&dump->head);
 }
 
+const char *dump_format(const struct dump *dump)
+{
+    const struct conversion *conversion = &dump->source.conversion;
+    return conversion->converter ? conversion_called(conversion) : NULL;
+}
+
+bool dump_is_untyped(const struct dump *dump)
+{
+    return dump->source.conversion.table.header;
+}
+
 void dump_park(struct dump *dump)
 {
     assert(!dump_is_summed(dump));

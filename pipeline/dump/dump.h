@@ -82,6 +82,9 @@ int dump_exceeds(struct dump *dump, uint64_t bytes, struct error *err);
 
 enum source_kind dump_kind(const struct dump *dump);
 enum container dump_container(const struct dump *dump);
+const char *dump_format(const struct dump *dump); /* "CSV" of text that becomes JSON lines (converters.h); else NULL */
+/* Its values are texts, whatever they hold: those of a table. */
+bool dump_is_untyped(const struct dump *dump);
 const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless a wiki's; lives as long as the dump */
 /* The first DUMP_HEAD_BYTES of the text, or all if there are fewer; of a wiki, whose text has a head of its own, the
  * XML after the first <page>, as much of it as one block or window has. Lives until dump_let_head_go, which frees it.

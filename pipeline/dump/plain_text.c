@@ -48,50 +48,6 @@ bool is_json_array(struct str text)
            !is_bracketed_name(rest);
 }
 
-/* The number of fields of the first row of `text`, split by separators outside quotes; at least one. A row ends with
- * its line, unless that is inside quotes. */
-static size_t count_fields(struct str text, char separator)
-{
-    size_t count = 1;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size && (quoted || text.data[i] != '\n'); i++) {
-        quoted ^= text.data[i] == '"';
-        count += !quoted && text.data[i] == separator;
-    }
-    return count;
-}
-
-/* True if the fields of a line are names without blanks, as in the head of a table. */
-static bool are_names(struct str line, char separator)
-{
-    bool begins = true; /* of a field */
-    for (size_t i = 0; i < line.size; i++) {
-        const unsigned char c = (unsigned char)line.data[i];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
-        if (c == '"')
-            continue;
-        if ((char)c == separator ? begins : !letter && (begins || !((c >= '0' && c <= '9') || strchr("-_.:", c))))
-            return false;
-        begins = (char)c == separator;
-    }
-    return !begins;
-}
-
-/* The separator of a table with a head (CSV): a line of names, then a row with as many fields. 0: not a table. */
-char table_separator(struct str text)
-{
-    const char *stop = memchr(text.data, '\n', text.size);
-    if (!stop)
-        return 0;
-    const struct str head = str_trim(str_range(text.data, stop)), next = str_range(stop + 1, text.data + text.size);
-    for (const char *separator = ",\t;"; *separator; separator++) {
-        const size_t fields = count_fields(head, *separator);
-        if (fields >= 2 && are_names(head, *separator) && count_fields(next, *separator) == fields)
-            return *separator;
-    }
-    return 0;
-}
-
 bool is_wikidata(struct str text)
 {
     return str_find(text, STR("\"type\":\"item\"")) != SIZE_MAX && str_find(text, STR("\"labels\"")) != SIZE_MAX;
@@ -182,6 +138,22 @@ static int refuse_structured(const char *name, const struct structured *form, en
                       sniff_pipe(program, container, command), form->jsonl ? "--jsonl" : "--text");
 }
 
+/* A table without a header gets one from the command, because only a header tells what is the text. */
+static int refuse_headless(const char *name, const struct table_head *table, enum container container,
+                           struct error *err)
+{
+    char program[400] = "sed '1i c1", command[PIPE_BYTES];
+    size_t size = strlen(program);
+    for (size_t column = 2; column <= table->columns && size < sizeof program - 16; column++)
+        size += (size_t)snprintf(program + size, sizeof program - size, "%cc%zu", table->separator, column);
+    snprintf(program + size, sizeof program - size, "'");
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table without a header");
+    return sniff_hint(name, err,
+                      "give it names: %s | dsdata build --out D --jsonl - --text-key c%zu; to take its lines as text "
+                      "all the same: --text-form lines",
+                      sniff_pipe(program, container, command), table->longest + 1);
+}
+
 /* Refuses what is text, but not text to learn from, unless the user says which form it has. */
 static int refuse_other_text(const char *name, struct str text, enum container container, struct error *err)
 {
@@ -194,6 +166,9 @@ static int refuse_other_text(const char *name, struct str text, enum container c
     const struct structured *form = structured_find(text);
     if (form)
         return refuse_structured(name, form, container, err);
+    const struct table_head table = table_head(text);
+    if (!table.header && table.columns > 0)
+        return refuse_headless(name, &table, container, err);
     if (is_json_array(text))
         return refuse_array(name, text, container, err);
     if (is_index(text))

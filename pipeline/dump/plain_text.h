@@ -12,8 +12,7 @@ int plain_text_check(const struct sniffed *sniffed, struct error *err);
 int plain_text_check_encoding(const struct sniffed *sniffed, struct error *err);
 
 /* Of text without a mark and blanks around it. */
-char table_separator(struct str text); /* of a table with a head (CSV): a line of names; 0: it is none */
-bool is_json_array(struct str text);   /* of objects, arrays or strings */
-bool is_wikidata(struct str text);     /* an array of Wikidata's items */
+bool is_json_array(struct str text); /* of objects, arrays or strings */
+bool is_wikidata(struct str text);   /* an array of Wikidata's items */
 
 #endif

@@ -33,6 +33,7 @@ struct article_options {
     enum text_form form;                     /* of text, where it is not FORM_AUTO; else FORM_AUTO */
     bool wrapped;                      /* of text: lines are broken anywhere, so those of a paragraph are joined */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
+    bool untyped;                      /* their values are texts: an id of digits is a number all the same */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL unless a page is explained */

@@ -291,6 +291,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
                                                    .language = tables_of(&inputs->languages[n]),
                                                    .text_key = settings->text_key,
                                                    .id_key = settings->id_key,
+                                                   .untyped = dump_is_untyped(dump),
                                                    .variant = settings->variant,
                                                    .keep = settings->keep,
                                                    .templates = inputs->templates,

@@ -84,6 +84,12 @@ static uint64_t stored_bytes(const struct inputs *inputs, size_t i)
     return sum;
 }
 
+/* "CSV", "text". */
+static const char *called(const struct dump *dump)
+{
+    return dump_format(dump) ? dump_format(dump) : input_kind_of(dump)->name;
+}
+
 /* "NAME   text, Finnish (guessed; --lang overrides), 12 kB" */
 static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
 {
@@ -92,7 +98,7 @@ static void add_one(const struct inputs *inputs, size_t i, struct buf *line)
     const struct str name = name_of(inputs, i);
     const uint64_t stored = stored_bytes(inputs, i);
     const struct codec *codec = codec_of(dump_container(dump));
-    buf_addf(line, "%.*s   %s%s%s%s%s, %s", (int)name.size, name.data, input_kind_of(dump)->name,
+    buf_addf(line, "%.*s   %s%s%s%s%s, %s", (int)name.size, name.data, called(dump),
              language_words(&inputs->languages[i], language), codec ? ", " : "", codec ? codec->tool : "",
              parts_words(inputs, i, parts), stored ? format_bytes(stored, bytes) : "a pipe");
 }
@@ -103,7 +109,8 @@ struct crowd {
     size_t folder; /* of all of them; 0: they are not in one */
     uint64_t stored;
     bool pipe, same_container;
-    size_t listed; /* languages found; the last row counts those that do not fit */
+    const char *called; /* all of them */
+    size_t listed;      /* languages found; the last row counts those that do not fit */
     struct {
         size_t of; /* the first input in it */
         size_t count;
@@ -127,11 +134,14 @@ static void count_language(struct crowd *crowd, const struct inputs *inputs, siz
 static struct crowd crowd_of(const struct inputs *inputs, size_t first)
 {
     struct crowd crowd = {.first = first, .folder = inputs->in_folder[first], .same_container = true};
+    crowd.called = called(inputs->dumps[first]);
     const enum source_kind kind = dump_kind(inputs->dumps[first]);
     for (size_t i = first; i < inputs->count; i += together(inputs, i)) {
         if (dump_kind(inputs->dumps[i]) != kind)
             continue;
         crowd.count++;
+        if (strcmp(called(inputs->dumps[i]), crowd.called) != 0)
+            crowd.called = input_kind_of(inputs->dumps[i])->name;
         crowd.folder = inputs->in_folder[i] == crowd.folder ? crowd.folder : 0;
         crowd.stored += stored_bytes(inputs, i);
         crowd.pipe |= stored_bytes(inputs, i) == 0;
@@ -152,10 +162,10 @@ static void add_crowd(const struct inputs *inputs, const struct crowd *crowd, st
     bool guessed = false;
     if (crowd->folder)
         buf_addf(line, "%s (%s files)   %s", folder_name(inputs, crowd->folder, &folder),
-                 format_count(crowd->count, count), input_kind_of(dump)->name);
+                 format_count(crowd->count, count), crowd->called);
     else
         buf_addf(line, "%.*s and %s more   %s", (int)name.size, name.data, format_count(crowd->count - 1, count),
-                 input_kind_of(dump)->name);
+                 crowd->called);
     if (crowd->listed == 1)
         buf_add_text(line, language_words(&inputs->languages[crowd->first], language));
     for (size_t row = 0; crowd->listed > 1 && row < crowd->listed; row++) {

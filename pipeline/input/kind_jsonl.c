@@ -14,6 +14,20 @@ static bool recognise(struct str text)
     return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
 }
 
+/* The number that the text is, as it would be written; -1: it is none, or has more than 18 digits. */
+static int64_t number_of(struct str text)
+{
+    int64_t number = 0;
+    if (text.size == 0 || text.size > 18 || (text.size > 1 && text.data[0] == '0'))
+        return -1;
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9')
+            return -1;
+        number = 10 * number + (text.data[i] - '0');
+    }
+    return number;
+}
+
 static enum page_fate read(struct article_reader *reader, const struct article_options *options, struct str line,
                            struct article *article)
 {
@@ -32,9 +46,12 @@ static enum page_fate read(struct article_reader *reader, const struct article_o
         return PAGE_MALFORMED;
     if (members[TEXT].kind != MEMBER_TEXT)
         return PAGE_KEYLESS;
-    if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
+    const int64_t number = id->kind == MEMBER_INTEGER                    ? id->integer
+                           : options->untyped && id->kind == MEMBER_TEXT ? number_of(id->text)
+                                                                         : -1;
+    if (number >= 0 && number < (1ll << ID_BITS)) {
         article->has_id = true;
-        article->id = (uint64_t)id->integer;
+        article->id = (uint64_t)number;
     } else if (id->kind == MEMBER_TEXT || id->kind == MEMBER_INTEGER || id->kind == MEMBER_DIGITS) {
         article_set_text_id(article, id->text);
     }

@@ -72,10 +72,10 @@ FORMS = [
 
 
 
-def table(separator, quoting=csv.QUOTE_MINIMAL):
+def table(separator, quoting=csv.QUOTE_MINIMAL, header=("id", "text"), end="\n", rows=None):
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=separator, quoting=quoting, lineterminator="\n")
-    writer.writerows([["id", "text"], *enumerate(HARD)])
+    csv.writer(out, delimiter=separator, quoting=quoting, lineterminator=end).writerows(
+        [header, *(rows or [[n] * (len(header) - 1) + [s] for n, s in enumerate(HARD)])])
     return out.getvalue()
 
 
@@ -96,6 +96,27 @@ READ = [
     ("table (CSV)", table("\t", csv.QUOTE_ALL), HARD),
     ("table (CSV)", "id\ttext\n" + "".join(f'{n}\t"{s}\n' for n, s in enumerate(SENTENCES)),
      ['"' + s for s in SENTENCES]),
+    ("table (CSV)", table(",", header=("", "text")), HARD),  # pandas' index
+    ("table (CSV)", table(";", csv.QUOTE_NONNUMERIC, ("", "text")), HARD),  # R
+    ("table (CSV)", "\ufeff" + table(";", header=("Nr.", "Titel (kurz)", "text"), end="\r\n"), HARD),
+    ("table (CSV)", "sep=;\r\n" + table(";", end="\r\n"), HARD),  # Excel
+    ("table (CSV)", table("\t"), HARD),  # Excel's "Unicode text": only some fields are quoted
+    ("table (CSV)", table("|", header=("When was it?", "text")), HARD),
+    ("table (CSV)", "id,text,note\n" + "".join(f'{n},"{s}"\n' for n, s in enumerate(SENTENCES)), SENTENCES),
+    ("table (CSV)", "id,text,,\n" + "".join(f'{n},"{s}",,\n' for n, s in enumerate(SENTENCES)), SENTENCES),
+    ("table (CSV)", "text,id\n" + "".join(f'"{s}","{n}"\n\n' for n, s in enumerate(SENTENCES)), SENTENCES),
+]
+# Tables that lost their way: a separator or a quotation mark that is not quoted. Line, words.
+SPOILT = [
+    (2, "more fields", "id,text\n" + "".join(f"{n},{s}\n" for n, s in enumerate(SENTENCES))),
+    (2, "follows the closing", "id,text\n" + "".join(f'{n},"a \\"b\\" {s}"\n' for n, s in enumerate(SENTENCES))),
+    (2, "follows the closing", '"id","text"\n' + "".join(f'"{n}","a \\"b\\"\\\n{s}"\n' for n, s in
+                                                      enumerate(SENTENCES))),
+    (9, "follows the closing", "id,text\n" + "".join(f'{n},"{s}{"" if n == 6 else chr(34)}\n' for n, s in
+                                                      enumerate(SENTENCES))),
+    (13, "not closed before the end", "id,text\n" + "".join(f'{n},"{s}{"" if n == 11 else chr(34)}\n' for n, s in
+                                                             enumerate(SENTENCES))),
+    (3, "not closed in 16 MiB", f'id,text\n1,"a"\n2,"{TEXT * 24000}\n'),
 ]
 
 POEM = "\n".join(["\tThe wind is in the rigging,", "\t\tthe gull is on the shore,", "he went to sea at dawn", ""] * 5)
@@ -126,6 +147,10 @@ PROSE = {
     "a song with parts": "[Chorus]\n" + TEXT + "\n[Verse 2]\nHe = she.\n" + TEXT,
     "alternatives": "\n".join(f"he/she {s}" for s in SENTENCES),
     "one number after another": "\n".join("ten " + " ".join(str(n) for n in range(k, k + 6)) for k in range(9)),
+    "places": "\n".join(["Paris, France", "Rome, Italy", "Oslo, Norway", "Bern, Switzerland"] * 3),
+    "short lines with commas": "\n".join(f"Yes,no one saw the boat {n} again" for n in range(9)),
+    "speech": "\n".join(f'"{s}" said Anna, "and {n}," and left.' for n, s in enumerate(SENTENCES)),
+    "bars": "\n".join(f"He | she {n}, the boat | the harbour." for n in range(9)),
     "at signs": "@home we read.\n" + TEXT,
 }
 
@@ -210,20 +235,41 @@ def cut_short(folder):
               content, done.stderr.decode())
 
 
+def loses_no_row(folder):
+    """What RFC 4180 does not allow ends the command with the line; a table without a header with a command."""
+    for line, words, content in SPOILT:
+        (folder / "spoilt.csv").write_text(content)
+        done = run(dsdata, "build", folder / "spoilt.csv", "--vocab-size", "300", "--seq", "32", "--out", folder / "no")
+        check(done.returncode == 3 and f"line {line}: " in done.stderr.decode() and words in done.stderr.decode(),
+              words, content[:99], done.stderr.decode())
+        check(not (folder / "no" / "manifest.json").exists(), words)
+    for separator in ",;|":
+        (folder / "no head.csv").write_text(table(separator, csv.QUOTE_ALL, HARD[:2], rows=[
+            [n, s] for n, s in enumerate(HARD)]))
+        done = run(dsdata, "extract", folder / "no head.csv")
+        command = re.search(r"give it names: (.*?) \| dsdata build --out D (.*?);", done.stderr.decode())
+        check(done.returncode == 6 and command, done.stderr.decode())
+        done = run("bash", "-c", f"{command[1]} | {dsdata} extract {command[2]}")
+        check(len(done.stdout.splitlines()) == 1 + len(HARD), done.stderr.decode())
+
+
 def built_from_tables(folder):
-    """A table gives the dataset of the same lines, with any number of threads; so does one that is compressed."""
-    roots = set()
-    for name, content in (("a.csv", table(",")), ("b.csv.gz", table(";")),
-                          ("c.jsonl", "".join(json.dumps({"id": str(n), "text": s}, ensure_ascii=False,
-                                                         separators=(",", ":")) + "\n" for n, s in enumerate(HARD)))):
+    """A table gives one dataset with any number of threads, also compressed; and the documents of the same lines."""
+    roots, documents = set(), []
+    lines = "".join(json.dumps({"id": n, "text": s}) + "\n" for n, s in enumerate(HARD))
+    for name, content in (("a.csv", table(",")), ("b.csv.gz", table(";")), ("c.jsonl", lines)):
         data = content.encode()
         (folder / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-        for threads in "12":
+        read = [json.loads(line) for line in run(dsdata, "extract", folder / name).stdout.splitlines()]
+        documents.append([(document["id"], document["text"]) for document in read])
+        for threads in "12" if name != "c.jsonl" else "":
             done = run(dsdata, "build", folder / name, "--vocab-size", "300", "--seq", "32", "--valid", "0",
                        "--threads", threads, "--out", folder / f"{name}{threads}")
             check(done.returncode == 0, name, done.stderr.decode())
+            check(f"{name}   CSV, " in done.stderr.decode(), name, done.stderr.decode())
             roots.add(json.loads((folder / f"{name}{threads}" / "manifest.json").read_text())["root_hash"])
     check(len(roots) == 1, "roots", roots)
+    check(documents[0] == documents[1] == documents[2] and documents[0][1][0] == 1, "documents", documents[0][:2])
 
 
 def reads_prose(folder):
@@ -264,6 +310,6 @@ def refuses_documents(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for test in (refuses, reads_converted, cut_short, built_from_tables, reads_prose, refuses_documents):
+    for test in (refuses, reads_converted, cut_short, loses_no_row, built_from_tables, reads_prose, refuses_documents):
         test(pathlib.Path(name))
 sys.exit(len(failures) > 0)

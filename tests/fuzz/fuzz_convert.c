@@ -70,7 +70,8 @@ int fuzz_input(const uint8_t *data, size_t size)
     static const char separators[] = ",;\t";
     const unsigned row = take_byte(&data, &size) % 5, step = take_byte(&data, &size) % 16 + 1;
     const unsigned separator = take_byte(&data, &size);
-    struct conversion conversion = {converter_at(row), separators[separator % 3], separator & 128, 0};
+    struct conversion conversion = {
+        converter_at(row), {true, separators[separator % 3], separator & 128, separator & 64, 0, 0}, 0};
     const struct str text = {(const char *)data, size};
     struct buf whole = {0}, parts = {0};
     assert(conversion.converter && !converter_at(5));

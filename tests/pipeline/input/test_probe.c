@@ -89,7 +89,8 @@ static void a_beginning_may_hold_no_line_end(void **state)
 static uint64_t fingerprint(struct buf *text, size_t at)
 {
     struct dump_options options = dump_defaults(input_formats);
-    struct inputs inputs = {.count = 1};
+    size_t in_folder = 0;
+    struct inputs inputs = {.count = 1, .in_folder = &in_folder};
     uint64_t found = 0;
     struct error err = {0};
     if (at != SIZE_MAX)
