@@ -270,7 +270,9 @@ unsigned conversion_read_input(struct convert_call *c)
     }
     for (size_t i = 1; i < c->count; i++)
         c->amounts[i].is_change = strcmp(c->separators[i - 1]->with_name, " ± ") == 0;
-    if (!measure_find(c, positional(c, at++), &c->in) || c->in.as_feet)
+    const struct str own = c->call->parameter; /* {{hands|15.2}} */
+    const struct str code = own.size > 0 && !str_equal(own, STR("cvt")) ? own : positional(c, at++);
+    if (!measure_find(c, code, &c->in) || c->in.as_feet)
         return 0;
     for (size_t i = 0; i < c->count && strcmp(c->in.unit->code, "hand") == 0; i++)
         read_hands(&c->amounts[i]);

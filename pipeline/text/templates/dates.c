@@ -111,6 +111,32 @@ static long years_between(const struct date *from, const struct date *to)
     return to->year - from->year - before;
 }
 
+/* The day of the revision, from its timestamp; false if the dump does not have it. */
+static bool read_revision_day(const struct call *call, struct date *day)
+{
+    const struct str time = call->page->timestamp;
+    char text[11] = {0};
+    *day = (struct date){0};
+    if (time.size < strlen("2026-11-01"))
+        return false;
+    memcpy(text, time.data, sizeof text - 1);
+    return sscanf(text, "%ld-%ld-%ld", &day->year, &day->month, &day->day) == 3;
+}
+
+/* " (age 43)", between years alone " (age 43–44)". */
+static void show_age(struct call *call, const char *word, const struct date *from, const struct date *to)
+{
+    char text[48];
+    const long years = years_between(from, to);
+    if (!call_english(call) || to->year < from->year || !*word)
+        return;
+    if (from->day && to->day)
+        snprintf(text, sizeof text, " (%s %ld)", word, years);
+    else
+        snprintf(text, sizeof text, " (%s %ld–%ld)", word, to->year - from->year - 1, to->year - from->year);
+    show_text(call, text);
+}
+
 /* True if the second argument is a word. */
 static bool has_month_name(struct call *call)
 {
@@ -118,13 +144,18 @@ static bool has_month_name(struct call *call)
     return !call_english(call) && month.size > 2 && (month.data[0] < '0' || month.data[0] > '9');
 }
 
-/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: the date alone. One that is typed out
+/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: with the age, for which there is a parameter. One that is typed out
  * ({{start date|20 July 1969}}, {{date|20|juillet|1969}}) is shown as it is. */
 bool render_date(struct call *call)
 {
     struct date date;
-    if (read_date(call, 1, &date))
-        return show_date(call, &date, wants_day_first(call));
+    if (read_date(call, 1, &date)) {
+        struct date now;
+        const bool is_shown = show_date(call, &date, wants_day_first(call));
+        if (is_shown && date.day && call->parameter.size > 0 && read_revision_day(call, &now))
+            show_age(call, "age", &date, &now);
+        return is_shown;
+    }
     const struct argument *first = call_argument(call, "1"), *second = call_argument(call, "2");
     const struct str text = call_value(call, "1");
     if (!first || call->is_opaque || (second ? !has_month_name(call) : text.size < 6))
@@ -145,24 +176,30 @@ bool render_death(struct call *call)
         return render_date(call);
     if (!show_date(call, &death, wants_day_first(call)))
         return false;
-    if (!call_english(call) || !read_date(call, 4, &birth))
-        return true;
-    char text[32];
-    snprintf(text, sizeof text, " (aged %ld)", years_between(&birth, &death));
-    if (death.day && birth.day && death.year >= birth.year)
-        show_text(call, text);
+    if (call_english(call) && read_date(call, 4, &birth) && death.day && birth.day)
+        show_age(call, "aged", &birth, &death);
     return true;
 }
 
-/* {{birth year and age|1950}} → 1950 */
+/* {{birth year and age|1950}} → 1950 (age 75–76), {{death year and age|2001|1950}} → 2001 (aged 50–51): the parameter
+ * is the word. */
 bool render_year(struct call *call)
 {
-    struct date date = {0};
+    struct date date = {0}, other = {0};
     if (!call_english(call) || !call_number(call, "1", &date.year))
         return false;
+    const bool is_death = str_equal(call->parameter, STR("aged"));
+    if (is_death && call_number(call, "2", &other.year)) {
+        show_date(call, &date, false);
+        show_age(call, "aged", &other, &date);
+        return true;
+    }
     if (call_argument(call, "2") && !read_month(call, "2", &date.month))
         date.month = 0;
-    return show_date(call, &date, false);
+    show_date(call, &date, false);
+    if (str_equal(call->parameter, STR("age")) && read_revision_day(call, &other) && !date.month)
+        show_age(call, "age", &date, &other);
+    return true;
 }
 
 /* {{dni|8|3|1942}} → 8 de março de 1942; the parameter has the order of the arguments, "dmy". */
@@ -226,18 +263,6 @@ bool render_as_of(struct call *call)
     if (call_argument(call, "post"))
         show_argument(call, call_argument(call, "post"));
     return true;
-}
-
-/* The day of the revision, from its timestamp; false if the dump does not have it. */
-static bool read_revision_day(const struct call *call, struct date *day)
-{
-    const struct str time = call->page->timestamp;
-    char text[11] = {0};
-    *day = (struct date){0};
-    if (time.size < strlen("2026-11-01"))
-        return false;
-    memcpy(text, time.data, sizeof text - 1);
-    return sscanf(text, "%ld-%ld-%ld", &day->year, &day->month, &day->day) == 3;
 }
 
 /* {{age|1907|9|29|1998|10|2}} → 91: between two days; without the second, on the day of the revision. */

@@ -177,6 +177,24 @@ static void show_signed(struct call *call, const struct argument *argument, cons
     show_number(call, argument);
 }
 
+/* 5.4e6 → 5.4×106; false: it is no such number. */
+static bool show_power(struct call *call, const struct argument *number)
+{
+    double value;
+    int precision;
+    char out[NUMBER_BYTES_MAX];
+    const struct str text = call_plain_number(call, call_value_of(call, number));
+    const char *e = memchr(text.data, 'e', text.size);
+    const struct str exponent = e ? str_range(e + 1, text.data + text.size) : STR("");
+    const struct str digits = e ? str_range(text.data, e) : text;
+    if (!e || !number_read(digits, &value, &precision) || !number_read(exponent, &value, &precision))
+        return false;
+    show_plain_number(call, number_group(digits, out));
+    show_text(call, "×10");
+    show_plain_number(call, number_group(exponent, out));
+    return true;
+}
+
 /* {{val|1234.5|0.3|e=6|u=km}} → 1,234.5±0.3×10^6 km; raised digits stand in the line, as they do for <sup>. */
 bool render_val(struct call *call)
 {
@@ -184,7 +202,7 @@ bool render_val(struct call *call)
     const struct argument *power = call_argument(call, "e"), *unit = call_argument(call, "u");
     if (call_argument(call, "p"))
         show_argument(call, call_argument(call, "p"));
-    if (number)
+    if (number && !show_power(call, number))
         show_number(call, number);
     if (error && error->to > error->from && call->page->text.data[error->from] == '(') {
         show_argument(call, error);                 /* 1.234(5) */

@@ -210,8 +210,8 @@ static bool starts_with_one(struct str text, const char *const signs[], size_t c
     return false;
 }
 
-/* {{IPA|/eɪ/}}: shown where the sentence speaks of the sound; alone between brackets and semicolons it tells how to say
- * a word, and goes with them. The parameter is the sign to put around it. */
+/* {{IPA|/eɪ/}}, {{IPA|fr|mɔ}}: shown where the sentence speaks of the sound; alone between brackets and semicolons it
+ * tells how to say a word, and goes with them. The parameter is the sign to put around it. */
 bool render_ipa(struct call *call)
 {
     static const char *const opens[] = {"(", ";", "（", "；"}, *const closes[] = {")", ";", "）", "；"};
@@ -222,14 +222,16 @@ bool render_ipa(struct call *call)
     before.size -= str_ends(before, STR(" "));
     if (str_starts(after, STR(" ")))
         after = (struct str){after.data + 1, after.size - 1};
-    const struct argument *sound = call_argument(call, "1");
+    const struct argument *second = call_argument(call, "2");
+    const bool has_language = second && language_is_code(call_value(call, "1"));
+    const struct argument *sound = has_language ? second : call_argument(call, "1");
     if (!sound || ends_with_one(before, opens, 4) ||
         (ends_with_one(before, commas, 2) && starts_with_one(after, closes, 4)))
         return false;
-    const bool has_sign = call->parameter.size > 0;
-    show(call, call->parameter);
+    const struct str sign = has_language ? STR("[") : call->parameter;
+    show(call, sign);
     show_argument(call, sound);
-    show_text(call, !has_sign ? "" : call->parameter.data[0] == '[' ? "]" : "/");
+    show_text(call, sign.size == 0 ? "" : sign.data[0] == '[' ? "]" : "/");
     return true;
 }
 
