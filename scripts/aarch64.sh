@@ -19,23 +19,7 @@ libraries=(libc6-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev
 flows=(samples golden_roots tokenize vocab vocab_check salvage tfrecord fill_mask score)
 left_out='^trainer_(spawn|train)$'
 
-for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb ninja; do
-    command -v $program >/dev/null || { echo "$program is not installed: skipped"; exit 77; }
-done
-
-fetch_libraries() {
-    local apt=$work/apt link target
-    apt_apart "$apt" deb arm64
-    APT_CONFIG=$apt/apt.conf apt-get -qq update
-    APT_CONFIG=$apt/apt.conf apt-get -qq -y --download-only install "${libraries[@]}" >/dev/null
-    for package in "$apt"/cache/archives/*.deb; do
-        dpkg-deb -x "$package" "$sysroot"
-    done
-    find "$sysroot" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
-        ln -sfn "$sysroot$target" "$link"
-    done
-    touch "$sysroot/complete"
-}
+need_programs aarch64-linux-gnu-gcc qemu-aarch64-static ninja
 
 # Makes a build folder for tests/flow, with programs that start qemu.
 write_starters() {
@@ -49,7 +33,10 @@ write_starters() {
 }
 
 failed=()
-[ -e "$sysroot/complete" ] || fetch_libraries
+if [ ! -e "$sysroot/complete" ]; then
+    apt_sysroot "$work/apt" "$sysroot" arm64 "${libraries[@]}"
+    touch "$sysroot/complete"
+fi
 cmake -G Ninja -S . -B "$work/programs" --toolchain cmake/aarch64.cmake -DCMAKE_SYSROOT="$sysroot" -DDS_WERROR=ON \
     -DDS_FAULTS=ON -DDS_MPI=OFF -DDS_GLOO=OFF >/dev/null
 cmake --build "$work/programs"

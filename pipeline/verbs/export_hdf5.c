@@ -24,8 +24,7 @@ static int write_file(struct export_file *file, struct error *err)
     (void)file;
     fail(err, ERR_UNSAFE, "this dsdata was built without HDF5");
 #ifdef DS_STATIC
-    return hint(err, "install it (Debian: libhdf5-dev) and build again without -DDS_STATIC=ON; or --format mds, "
-                     "tfrecord, jsonl");
+    return hint(err, STATIC_HINT "; or --format mds, tfrecord, jsonl", "libhdf5-dev");
 #else
     return hint(err, "apt-get install libhdf5-dev, then build again; or --format mds, tfrecord, jsonl");
 #endif

@@ -5,6 +5,11 @@
     data[0]["input_ids"]
 """
 
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    raise ImportError("dsshards needs numpy: pip install numpy") from None
+
 from .collate import PaddedCollator, UnpaddedCollator
 from .dataset import Dataset, IterableDataset
 from .mixture import MixtureDataset

@@ -58,7 +58,7 @@ int comm_kind_check(enum comm_kind which, struct error *err)
         return 0;
     fail(err, ERR_USAGE, "--comm %s: this dstrain was built without %s", kind->name, kind->what);
 #ifdef DS_STATIC
-    return hint(err, "install it (%s) and build again without -DDS_STATIC=ON", kind->package);
+    return hint(err, STATIC_HINT, kind->package);
 #else
     return hint(err, "install it (%s) and build again with -D%s=ON", kind->package, kind->option);
 #endif

@@ -39,8 +39,7 @@ static const struct cuda_module *cuda_module(struct error *err)
 {
     fail(err, ERR_USAGE, "this dstrain was built without CUDA");
 #ifdef DS_STATIC
-    hint(err, "a static program loads no modules: cmake --preset cuda builds one that does, with NVIDIA's CUDA toolkit "
-              "(cuda-toolkit); --device cpu computes here");
+    hint(err, STATIC_HINT "; cmake --preset cuda; --device cpu computes here", "NVIDIA's CUDA toolkit (cuda-toolkit)");
 #else
     hint(err, "cmake --preset cuda builds it in; --device cpu computes here");
 #endif

@@ -9,7 +9,11 @@
 
 int weights_hint_conversion(const char *source, const char *out, struct error *err)
 {
+#ifdef DS_STATIC /* the wheel and the archive have it beside the programs */
+    return hint_command(err, "convert it once: to_safetensors.py %s %s.safetensors", source, out);
+#else
     return hint_command(err, "convert it once: scripts/to_safetensors.py %s %s.safetensors", source, out);
+#endif
 }
 
 static int other_format(const char *directory, const char *name, const char *why, struct error *err)
