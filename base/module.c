@@ -2,11 +2,24 @@
 #include "base/module.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
+
+char *module_beside(const char *file, struct error *err)
+{
+    char program[4096];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) {
+        fail_errno(err, "/proc/self/exe", "cannot be read");
+        return NULL;
+    }
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    return path_join(program[0] ? program : "/", file);
+}
 
 #ifdef DS_STATIC
 
@@ -21,25 +34,8 @@ const void *module_load(const char *file, const char *symbol, int interface, con
 
 #else
 
-/* The path of a file in the program's directory. */
-static int module_path(const char *file, char *out, size_t size, struct error *err)
+static const void *module_open(const char *path, const char *symbol, int interface, const char *what, struct error *err)
 {
-    const ssize_t length = readlink("/proc/self/exe", out, size - 1);
-    if (length < 0)
-        return fail_errno(err, "/proc/self/exe", "cannot be read");
-    out[length] = '\0';
-    char *name = strrchr(out, '/') + 1;
-    const size_t room = size - (size_t)(name - out);
-    if ((size_t)snprintf(name, room, "%s", file) >= room)
-        return fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET, "is too long a path");
-    return 0;
-}
-
-const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
-{
-    char path[4096];
-    if (module_path(file, path, sizeof path, err) < 0)
-        return NULL;
     if (!path_exists(path)) {
         fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is missing: %s, which belongs beside the program", what);
         return NULL;
@@ -55,6 +51,16 @@ const void *module_load(const char *file, const char *symbol, int interface, con
         return NULL;
     }
     return found;
+}
+
+const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
+{
+    char *path = module_beside(file, err);
+    if (!path)
+        return NULL;
+    const void *module = module_open(path, symbol, interface, what, err);
+    mem_free(path);
+    return module;
 }
 
 #endif

@@ -11,6 +11,9 @@
  * belongs to another version of the program. A module is never unloaded. */
 const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err);
 
+/* The path of a file in the program's own directory; the caller frees it with mem_free. NULL with an error. */
+char *module_beside(const char *file, struct error *err);
+
 /* What a static program says of a feature that a module would have; %s: the package that a build needs. */
 #define STATIC_HINT                                                                                                    \
     "the programs of the wheel and of the release archive are static and load no modules: install %s and build from "  \

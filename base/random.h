@@ -25,6 +25,7 @@ enum random_purpose {
     RANDOM_INIT = 5,  /* initial weights */
     RANDOM_DROPOUT = 6,
     RANDOM_SKETCH = 7, /* hashes of the n-grams of documents */
+    RANDOM_DEMO = 8,   /* the stories of dsdata demo */
 };
 
 struct random_stream {

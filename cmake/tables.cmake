@@ -76,6 +76,9 @@ foreach(file ${files})
 endforeach()
 table_write(word_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")
 
+words_of(${CMAKE_SOURCE_DIR}/data/demo.txt words)
+table_write(demo_lines.c "#include \"pipeline/verbs/demo_text.h\"\nconst struct words demo_lines =${words};\n")
+
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/common_words/*.txt)
 set(tables "")
 foreach(file ${files})

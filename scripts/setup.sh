@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Installs the packages that a bare Debian 12 lacks to build and test the project; prints nothing if none is missing.
-# Without root and sudo it prints the command to type and exits with 2. --missing prints the packages on one line and
-# installs none.
+# Without root and sudo it prints the command to type and exits with 2. --programs takes only what the two programs need
+# on one machine; --missing, after it, prints the packages on one line and installs none.
 set -euo pipefail
 
 packages=(
-    gcc g++ libc6-dev cmake ninja-build pkg-config                                # to build; C++ only for gloo
+    gcc libc6-dev cmake ninja-build pkg-config                                    # to build
     libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
     zlib1g-dev libzstd-dev liblzma-dev                                            # dsdata
-    libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
-    libgloo-dev                                                                   # dstrain on many machines (optional)
+)
+others=(
+    libopenmpi-dev openmpi-bin                                                    # on many machines (optional)
+    libgloo-dev g++                                                               # dstrain on many machines (optional)
     libhdf5-dev                                                                   # dsdata export (optional)
     libarchive-dev                                                                # zip and tar files (optional)
     curl ca-certificates                                                          # get_dump.sh
@@ -27,6 +29,7 @@ as_root() {
 
 main() {
     local missing=() package line
+    if [ "${1-}" = --programs ]; then shift; else packages+=("${others[@]}"); fi
     if ! command -v dpkg-query >/dev/null; then
         echo "note: no dpkg here; the packages needed are, by their Debian names: ${packages[*]}" >&2
         return 0
@@ -49,7 +52,7 @@ main() {
     echo "installing ${missing[*]}"
     as_root apt-get -qq update
     # shellcheck disable=SC2086  # the line is meant to be split into words
-    as_root env DEBIAN_FRONTEND=noninteractive $line >/dev/null
+    as_root env DEBIAN_FRONTEND=noninteractive $line | grep --line-buffered '^Setting up'
 }
 
 main "$@"

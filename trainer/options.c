@@ -292,6 +292,8 @@ static const struct opt_row rows[] = {
      .verbs = " embed ", .help = "File to write (required): .npy (NumPy, float32) or .jsonl (an array on each line)."},
     {.name = "all", .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(all), .verbs = " predict ",
      .help = "A column for the probability of each class, not of the predicted one alone."},
+    {.name = "note", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(note), .value = "TEXT",
+     .verbs = " report ", .default_help = "none", .help = "A sentence to show below the title."},
     {.name = "force", .type = OPT_FLAG, .scope = SCOPE_PROCESS, .field = FIELD(force),
      .verbs = " train tune report score bench predict embed ", .help = "Write over a file that this command did not write."},
     {.name = "scores", .type = OPT_PATHS, .scope = SCOPE_PROCESS, .field = FIELD(scores), .value = "FILE|DIR...",

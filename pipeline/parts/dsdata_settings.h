@@ -143,6 +143,7 @@ int dsdata_tokenize(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_show(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_export(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_verify(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_demo(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dsdata_report(void *settings, struct opt_paths bare, struct error *err);
 

@@ -1,28 +1,87 @@
 #!/usr/bin/env bash
 # labels: once
-# scripts/demo.sh with few steps, in a copy of the tree where nothing is built or installed: its questions, output and
-# files.
+# dsdata demo with a training of few steps: its commands, page and closing lines; whose folder it replaces; a dstrain that
+# is missing or fails. scripts/demo.sh, in a copy of the tree where nothing is built or installed: its questions.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
 
+# dsdata beside a dstrain that trains for a few steps only.
+bin=$scratch/bin
+mkdir "$bin"
+cp "$dsdata" "$bin/"
+cat >"$bin/dstrain" <<STUB
+#!/usr/bin/env bash
+words=("\$@")
+for i in "\${!words[@]}"; do [ "\${words[i]}" != --steps ] || words[i + 1]=6; done
+exec "$dstrain" "\${words[@]}"
+STUB
+chmod +x "$bin/dstrain"
+cd "$scratch"
+
+case_begin "the stories"
+expect_exit 0 "$bin/dsdata" demo
+expect_words '$ dsdata build --text demo-out/stories.txt' '$ dstrain --shards demo-out/shards' \
+    '$ dstrain report demo-out/run' demo-out/demo.html "next       dsdata build" "dstrain export demo-out/run --out model"
+expect_equal "samples" "$(grep -c '^sample ' stdout)" 5
+expect_equal "pieces for two masks" "$(grep -cE '^ +[0-9.]+ %  ' stdout)" 6
+grep -q "The text is simple" demo-out/demo.html || complain "the page does not say that the text is simple"
+for file in README.txt shards/manifest.json run/checkpoints/step-00000006/model.safetensors; do
+    [ -s "demo-out/$file" ] || complain "$file is missing"
+done
+hash=$(root_hash demo-out/shards)
+
+case_begin "again, in the same folder"
+expect_exit 0 "$bin/dsdata" demo
+expect_equal "root hash" "$(root_hash demo-out/shards)" "$hash"
+[ ! -e demo-out/run.1 ] || complain "the old run is kept"
+
+case_begin "one's own text"
+cut -d' ' -f1-12 demo-out/stories.txt | split -l 300 - part.
+mkdir texts && mv part.* texts
+for input in texts "$samples"; do
+    expect_exit 0 "$bin/dsdata" demo "$input" --out mine
+    expect_words "dsdata build $input" "about a minute per GB"
+    [ -s mine/demo.html ] || complain "no page"
+    if grep -q "The text is simple" mine/demo.html; then complain "the visitor's text is not ours"; fi
+done
+expect_exit 2 "$bin/dsdata" demo nowhere --out never
+expect_words nowhere
+
+case_begin "a folder that no demo wrote"
+mkdir thesis && echo x >thesis/README.txt
+expect_exit 2 "$bin/dsdata" demo --out thesis
+expect_words thesis "no demo wrote" "--force"
+expect_equal "its file" "$(cat thesis/README.txt)" x
+expect_exit 0 "$bin/dsdata" demo --out thesis --force
+[ -s thesis/demo.html ] || complain "no page with --force"
+
+case_begin "dstrain fails, or is missing"
+printf '#!/bin/sh\nexit 7\n' >"$bin/dstrain"
+expect_exit 7 "$bin/dsdata" demo
+expect_words "exit code 7 of dstrain --shards"
+rm "$bin/dstrain"
+expect_exit 2 "$bin/dsdata" demo
+expect_words "$bin/dstrain" "dsdata and dstrain in one folder"
+
+# The script.
 tree=$scratch/tree
-mkdir -p "$tree/scripts" "$tree/samples" "$tree/build/release" "$scratch/bin"
-sed 's/^steps=.*/steps=10/; s/--eval-every 100 --log-every 5/--eval-every 5 --log-every 1/' \
-    "$project/scripts/demo.sh" >"$tree/scripts/demo.sh"
-chmod +x "$tree/scripts/demo.sh"
-cp "$samples" "$tree/samples/"
-ln -s "$dsdata" "$dstrain" "$tree/build/release/"
+mkdir -p "$tree/scripts" "$tree/build/release" "$scratch/stubs"
+cp "$project/scripts/demo.sh" "$tree/scripts/"
 touch "$tree/build/release/build.ninja"
-printf '#!/bin/sh\nexit 0\n' >"$scratch/bin/cmake"
-# A stub: one package is missing until it is installed.
+printf '#!/bin/sh\nexit 0\n' >"$scratch/stubs/cmake"
+printf '#!/bin/sh\n"$@"\n' >"$scratch/stubs/sudo"
+# shellcheck disable=SC2016  # the stub expands them
+printf '#!/bin/sh\necho "dsdata $*" in "$PWD"\n' >"$tree/build/release/dsdata"
+# One package is missing until it is installed.
 cat >"$tree/scripts/setup.sh" <<'STUB'
 #!/bin/sh
-if [ "$1" = --missing ]; then [ -e installed ] || echo libmade-up-dev; else touch installed; fi
+cd "$(dirname "$0")/.."
+[ "$1" = --programs ] || exit 1
+if [ "$2" = --missing ]; then [ -e installed ] || echo libmade-up-dev; else touch installed; fi
 STUB
-printf '#!/bin/sh\n"$@"\n' >"$scratch/bin/sudo"
-chmod +x "$scratch/bin/cmake" "$scratch/bin/sudo" "$tree/scripts/setup.sh"
-export PATH=$scratch/bin:$PATH
+chmod +x "$scratch/stubs"/* "$tree/build/release/dsdata" "$tree/scripts/setup.sh"
+export PATH=$scratch/stubs:$PATH
 
 # answering TEXT COMMAND…: runs the command on a terminal where TEXT is typed.
 answering() {
@@ -39,43 +98,23 @@ def read(fd):
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[2:], read, lambda fd: b"")))' "$@"
 }
 
-demo() {
-    case_begin "no terminal: installs, and shows what was learned"
-    expect_exit 0 "$tree/scripts/demo.sh"
-    [ -e "$tree/installed" ] || complain "nothing was installed"
-    cp "$scratch/stdout" "$scratch/screen"
-    expect_equal "samples" "$(grep -c '^sample ' "$scratch/screen")" 10
-    expect_equal "lines of the curve" "$(grep -cE '^ [0-9]\.[0-9]{2} ' "$scratch/screen")" 12
-    grep -qE '^ *[0-9.]+ .*█' "$scratch/screen" || complain "an empty curve"
-    grep -qE '^held-out   accuracy mlm [0-9.]+ % after 10 steps' "$scratch/screen" || complain "no closing line"
-    expect_equal "pieces for two masks" "$(tail -9 "$scratch/screen" | grep -cE '^ +[0-9.]+ %  ')" 6
-    grep -q 'A real run needs' "$scratch/screen" || complain "no word about a real run"
-    python3 - "$tree/demo-out" <<'PYTHON' || complain "demo-out"
-import os
-import sys
-import xml.dom.minidom
+case_begin "scripts/demo.sh without a terminal"
+expect_exit 0 "$tree/scripts/demo.sh" texts
+[ -e "$tree/installed" ] || complain "nothing was installed"
+grep -q "^dsdata demo texts in $scratch$" stdout || complain "another command"
 
-page = xml.dom.minidom.parse(sys.argv[1] + "/training.html")
-points = {path.getAttribute("class"): path.getAttribute("d").count("M") + path.getAttribute("d").count("L")
-          for path in page.getElementsByTagName("figure")[0].getElementsByTagName("path")}
-assert points["train r1"] == 10 and points["valid r1"] == 2, points
-assert os.path.getsize(sys.argv[1] + "/report.html") > 1000
-PYTHON
-
-    case_begin "a terminal: asks before it installs"
-    rm "$tree/installed"
-    expect_exit 2 answering n "$tree/scripts/demo.sh" nowhere
-    expect_exit 0 answering n "$tree/scripts/demo.sh"
-    grep -q 'Nothing is installed' "$scratch/stdout" || complain "no answer to n"
-    [ ! -e "$tree/installed" ] || complain "installed after n"
-    expect_exit 0 answering y "$tree/scripts/demo.sh"
-    [ -e "$tree/installed" ] || complain "not installed after y"
-    rm "$tree/installed"
-    expect_exit 0 answering n "$tree/scripts/demo.sh" --yes
-    [ -e "$tree/installed" ] || complain "not installed with --yes"
-    expect_exit 2 "$tree/scripts/demo.sh" --no
-    expect_words usage
-}
-
-demo
+case_begin "on a terminal it asks before it installs"
+rm "$tree/installed"
+expect_exit 0 answering n "$tree/scripts/demo.sh"
+grep -q 'Nothing is installed' stdout || complain "no answer to n"
+[ ! -e "$tree/installed" ] || complain "installed after n"
+expect_exit 0 answering y "$tree/scripts/demo.sh"
+[ -e "$tree/installed" ] || complain "not installed after y"
+rm "$tree/installed"
+expect_exit 0 answering n "$tree/scripts/demo.sh" --yes
+[ -e "$tree/installed" ] || complain "not installed with --yes"
+expect_exit 2 "$tree/scripts/demo.sh" --no
+expect_words usage
+expect_exit 2 "$tree/scripts/demo.sh" nowhere
+expect_words "nowhere: no such file"
 flow_end

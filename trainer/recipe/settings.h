@@ -71,6 +71,7 @@ struct settings {
     struct opt_paths scores;   /* for export: results for the model card */
     uint64_t limit;            /* for score: pairs; 0: all */
     const char *details;       /* for score: file for the scores of each pair; NULL: none */
+    const char *note;          /* for report; NULL: none */
     bool replay;               /* for verify */
     uint64_t from, to;         /* for --replay: steps of checkpoints; if not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */

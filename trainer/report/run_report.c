@@ -214,6 +214,8 @@ void section_headline(struct buf *page, const struct report *report)
 
 /* ---- the page ---- */
 
+#define NOTE_LETTERS 500u
+
 /* CSS for what only this page has: curves with a colour per run. The rest is in base/html_style.c. */
 static const char style[] =
     ":root{--r1:#2f6f9f;--r2:#b8591a;--r3:#3c7d3c;--r4:#94498a;--r5:#7d6300;--r6:#b03a3a;--r7:#1b757c;--r8:#5558ab}\n"
@@ -245,6 +247,11 @@ void report_make(struct buf *page, const struct report *report)
     html_page(page, report->count > 1 ? "Training runs" : "A training run", style);
     section_headline(page, report);
     buf_add_text(page, "<main>\n");
+    if (report->note) {
+        buf_add_text(page, "<p>");
+        html_text(page, str_of(report->note), NOTE_LETTERS);
+        buf_add_text(page, "</p>\n");
+    }
     section_curves(page, report);
     section_guesses(page, report);
     section_settings(page, report);

@@ -23,6 +23,7 @@ struct report {
     size_t count;
     json_t *guesses;        /* of the first run (trainer/tune/guesses.h), or NULL */
     const char *no_guesses; /* the reason if NULL; untrusted text */
+    const char *note;       /* a paragraph below the title, or NULL; untrusted text */
 };
 
 /* Reads run.json and metrics.jsonl. ERR_USAGE: no such directory, or not a run; ERR_VERIFY: a damaged file. */

@@ -62,7 +62,7 @@ static void say(const struct settings *settings, const struct report *report, co
 int dstrain_report(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
-    struct report report = {0};
+    struct report report = {.note = settings->note};
     struct buf page = {0};
     char why[512];
     int result = 0;
