@@ -31,8 +31,8 @@ APT::Sandbox::User "";
 CONF
 }
 
-# apt_sysroot FOLDER SYSROOT ARCHITECTURE PACKAGE…: downloads Debian's packages to FOLDER and unpacks them, with what they
-# depend on, to SYSROOT.
+# apt_sysroot FOLDER SYSROOT ARCHITECTURE PACKAGE…: downloads Debian's packages, with what they depend on, to FOLDER and
+# unpacks them to SYSROOT.
 apt_sysroot() {
     local folder=$1 sysroot=$2 package link target
     need_programs apt-get dpkg-deb

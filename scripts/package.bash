@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034  # dpkg expands its own variables; the scripts use ours
-# Sourced by release.sh and wheel.sh: the files that both ship. package_begin sets $version, $out, $work (removed at the
-# end) and SOURCE_DATE_EPOCH, the time of all files: that of the last commit unless it is set. The same sources, compiler
-# and libraries give the same bytes.
+# Sourced by release.sh and wheel.sh: the files that both ship. package_begin sets $out, $work (removed at the end) and
+# SOURCE_DATE_EPOCH, the time of all files: that of the last commit unless it is set. The same sources, compiler and
+# libraries give the same bytes.
 umask 022
 export LC_ALL=C TZ=UTC
 # shellcheck source=scripts/apt_apart.bash

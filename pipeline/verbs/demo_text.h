@@ -9,8 +9,8 @@
 
 extern const struct words demo_lines; /* of data/demo.txt, in its order */
 
-/* Appends story `number` and a line end. It depends on its number only. False: data/demo.txt has no set of that name, or
- * no such word (a test writes enough stories to meet every sentence). */
+/* Appends story `number`, which depends on its number only, and a line end. False: data/demo.txt lacks a set or a word
+ * that it names (a test writes enough stories to meet every sentence). */
 bool demo_story(struct buf *out, uint32_t number);
 
 #endif

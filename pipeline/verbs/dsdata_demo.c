@@ -36,7 +36,7 @@ static const char train[] = "dstrain --shards @shards --out @run --model tiny --
 static const char guess_unseen[] = "dstrain eval @run --show 5";
 static const char guess_seen[] = "dstrain eval @run --show 5 --split train";
 static const char fill_in[] = "dstrain fill-mask @run --top 3 ?";
-static const char sentence[] = "Julia comes from Poland. She speaks [MASK], and the capital is [MASK].";
+static const char sentence[] = "He cooked soup with onions. The soup was in the [MASK]. He ate the soup with a [MASK].";
 static const char report[] = "dstrain report @run --out @demo.html --note ?";
 static const char note_stories[] =
     "The text is simple: short stories that dsdata put together from a few hundred words and sentences. The model has "

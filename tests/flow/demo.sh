@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # labels: once
-# dsdata demo with a training of few steps: its commands, page and closing lines; whose folder it replaces; a dstrain that
-# is missing or fails. scripts/demo.sh, in a copy of the tree where nothing is built or installed: its questions.
+# dsdata demo with a training of few steps: its commands, page and closing lines; whose folder it replaces; a dstrain
+# that is missing or fails. scripts/demo.sh, in a copy of the tree where nothing is built or installed: its questions.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
@@ -22,7 +22,8 @@ cd "$scratch"
 case_begin "the stories"
 expect_exit 0 "$bin/dsdata" demo
 expect_words '$ dsdata build --text demo-out/stories.txt' '$ dstrain --shards demo-out/shards' \
-    '$ dstrain report demo-out/run' demo-out/demo.html "next       dsdata build" "dstrain export demo-out/run --out model"
+    '$ dstrain report demo-out/run' demo-out/demo.html "next       dsdata build" \
+    "dstrain export demo-out/run --out model"
 expect_equal "samples" "$(grep -c '^sample ' stdout)" 5
 expect_equal "pieces for two masks" "$(grep -cE '^ +[0-9.]+ %  ' stdout)" 6
 grep -q "The text is simple" demo-out/demo.html || complain "the page does not say that the text is simple"

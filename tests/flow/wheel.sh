@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# scripts/wheel.sh: the same files give the same wheel; its records are right, and pip takes it for glibc and musl. In an
-# empty environment, and as root in a bare Debian too, with nothing else on PATH: build, train, fine-tune, export. What a
-# static program cannot do is said with the way to get it.
+# scripts/wheel.sh: the same files give the same wheel; its records are right, and pip takes it for glibc and musl. In
+# an empty environment, and as root in a bare Debian too, with nothing else on PATH: build, train, fine-tune, export.
+# What a static program cannot do is said with the way to get it.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
 cp -L /usr/share/doc/libjansson-dev/copyright "$scratch/" 2>/dev/null ||
     { echo "not a Debian with libjansson-dev: skipped"; exit 77; }
-python3 -c 'import tomllib, ensurepip, venv' 2>/dev/null || { echo "no Python 3.11 with venv and pip: skipped"; exit 77; }
+python3 -c 'import tomllib, ensurepip, venv' 2>/dev/null ||
+    { echo "no Python 3.11 with venv and pip: skipped"; exit 77; }
 export SOURCE_DATE_EPOCH=1700000000
 cd "$scratch"
 
@@ -114,13 +115,12 @@ PATH=$PATH:/usr/sbin:/sbin
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null && debootstrap --variant=minbase \
     --include=python3,python3-pip,python3-venv bookworm debian >log 2>&1; then
     case_begin "a bare Debian"
-    cp "one/$wheel" debian/root
-    expect_exit 0 chroot debian sh -c 'python3 -m venv /v && /v/bin/pip install -q --no-index /root/*.whl'
-    mkdir debian/root/work
-    cp -r work/samplewiki.xml.bz2 work/glue debian/root/work
-    cd debian/root/work
+    cp "one/$wheel" debian/srv
+    expect_exit 0 chroot debian sh -c 'python3 -m venv /v && /v/bin/pip install -q --no-index /srv/*.whl'
+    cp -r work/samplewiki.xml.bz2 work/glue debian/srv
+    cd debian/srv
     # shellcheck disable=SC2016  # the inner shell expands it
-    journey chroot "$scratch/debian" env -i PATH=/v/bin /bin/sh -c 'cd /root/work && exec "$@"' sh
+    journey chroot "$scratch/debian" env -i PATH=/v/bin /bin/sh -c 'cd /srv && exec "$@"' sh
     cd "$scratch"
 else
     echo "no root, or no Debian by debootstrap: the bare Debian is left out"

@@ -1,4 +1,4 @@
-/* The stories of dsdata demo: every word and sentence of data/demo.txt comes up, and a number always gives one story. */
+/* The stories of dsdata demo: every word and sentence of data/demo.txt comes up; a number gives one story. */
 #include "pipeline/verbs/demo_text.h"
 
 #include <ctype.h>
