@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "pipeline/parts/account.h"
 #include "pipeline/build/advice.h"
+#include "pipeline/build/repeats.h"
 #include "pipeline/input/provenance.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/build/facts.h"
@@ -78,6 +79,8 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
         log_say("seq%-7u about %s sample%s", recipe->seq[i], format_short(plan->samples[i], samples),
                 plan->samples[i] == 1 ? "" : "s");
     }
+    if (repeats_wanted(recipe))
+        log_say("repeats    are not looked for (--dry-run): the build gives fewer samples if there are any");
     log_say("disk       dataset about %s, memory up to %llu MiB", format_bytes(plan->dataset_bytes, bytes),
             (unsigned long long)(plan->memory >> 20));
     log_say("time       about %s on %s", format_seconds(seconds, time),

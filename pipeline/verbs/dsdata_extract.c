@@ -279,7 +279,8 @@ int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
     stop_on_signals();
     const int result = run(&extraction, err);
     const bool nothing = result < 0 && err->kind == ERR_INPUT && extraction.counts.pages[PAGE_KEPT] == 0;
-    if (result < 0 && err->kind == ERR_STOPPED && extraction.work.folder && !extraction.work.temporary)
+    if (result < 0 && (err->kind == ERR_STOPPED || err->kind == ERR_RESOURCE) && !err->hint[0] &&
+        extraction.work.folder && !extraction.work.temporary)
         hint_command(err, "what was done is safe in %s; the same command continues from there", extraction.work.folder);
     repeats_close(&extraction.repeats);
     extract_work_close(&extraction.work, result == 0 || nothing);

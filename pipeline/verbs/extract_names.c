@@ -1,6 +1,7 @@
 #include "pipeline/verbs/extract_names.h"
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "pipeline/dump/codecs.h"
 #include "pipeline/input/inputs.h"
@@ -23,6 +24,23 @@ static int find_packing(const char *path, enum container *packing, struct error 
         return 0;
     fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "extract writes .gz and .zst, no other compression");
     return hint(err, "choose another ending");
+}
+
+/* Refuses a name that promises what extract does not write. */
+static int check_ending(const char *path, int format, struct error *err)
+{
+    static const char *const tables[] = {".parquet", ".arrow", ".feather", ".csv", ".tsv"};
+    struct str name = str_of(path);
+    codec_cut_extension(&name);
+    if (str_ends(name, STR(".txt")) && format == EXTRACT_JSONL)
+        log_warn("%s will hold JSON lines; --format sentences writes text", path);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (str_ends(name, str_of(tables[i]))) {
+            fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "extract writes JSON lines or text, no %s", tables[i] + 1);
+            return hint(err,
+                        "write a .jsonl; python -m dsshards parquet FILE.jsonl --out FILE.parquet makes a table of it");
+        }
+    return 0;
 }
 
 /* Where ".jsonl.zst" begins. */
@@ -78,6 +96,7 @@ int extract_names_make(struct extract_names *names, const struct dsdata_settings
         return names->count == 1 ? 0 : fail(err, ERR_USAGE, "--files needs --out: standard output is one file");
     TRY(name_whole(names, settings, bare, err));
     TRY(find_packing(names->whole, &names->packing, err));
+    TRY(check_ending(names->whole, settings->format, err));
     struct buf folder = {0};
     buf_addf(&folder, "%s%s", names->whole, TARGET_UNFINISHED);
     names->folder = mem_copy_text(buf_text(&folder));

@@ -8,7 +8,7 @@ import sys
 
 from .dataset import Dataset
 from .names import shard_first
-from .table import write_table
+from .table import check_out, write_table
 from .texts import write
 
 
@@ -39,6 +39,7 @@ def _export(options):
         sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
     data = Dataset(options.directory, options.seq, options.split, "stored" if options.epoch is None else "auto",
                    options.epoch or 0, options.seed)
+    check_out(options.out)
     stem, end = os.path.splitext(options.out)
     for i in range(options.files):
         path = options.out if options.files == 1 else f"{stem}-{i:05}-of-{options.files:05}{end}"

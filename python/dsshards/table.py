@@ -13,6 +13,14 @@ TEXTS = ("title", "text", "source_id", "url", "timestamp", "lang", "source")
 ROWS = 1024  # that are in memory at a time
 
 
+def check_out(out):
+    """Refuses to write over a file that is no Parquet, such as the input."""
+    if os.path.exists(out):
+        with open(out, "rb") as file:
+            if file.read(4) not in (b"PAR1", b""):
+                raise ValueError(f"{out}: exists already, and is no Parquet file: choose another --out")
+
+
 def _lines(path):
     if path == "-":
         return sys.stdin.buffer
@@ -57,6 +65,7 @@ def write_table(options):
         from pyarrow import parquet
     except ImportError:
         sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
+    check_out(options.out)
     try:
         count = _write(options.texts, options.out, pyarrow, parquet)
     finally:

@@ -59,6 +59,8 @@ case_begin "the same documents in a dataset"
 few=(texts.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8 --min-words 5 --max-words 50)
 expect_exit 0 "$dsdata" build "${few[@]}" --out whole
 expect_words "5 near duplicates" "2 with too few words"
+expect_exit 0 "$dsdata" build "${few[@]}" --out tried --dry-run
+expect_words "repeats    are not looked for"
 expect_exit 0 "$dsdata" show whole --json
 expect_equal "dropped" "$(json stdout 'o["dropped"]')" "{'near-duplicate': 5, 'too-short': 2}"
 expect_equal "options" "$(json stdout '[o["options"][k] for k in ("near-duplicates", "min-words", "max-words")]')" \
@@ -165,12 +167,23 @@ expect_words "exists already" --force
 expect_equal "content" "$(cat letter.jsonl)" letter
 expect_exit 2 "$dsdata" "${one[@]}" --out texts.jsonl
 expect_exit 2 "$dsdata" "${one[@]}" --out x.jsonl.xz
+expect_exit 2 "$dsdata" "${one[@]}" --out x.parquet
+expect_words "python -m dsshards parquet"
+expect_exit 0 "$dsdata" "${one[@]}" --out x.txt
+expect_words "x.txt will hold JSON lines"
+expect_exit 2 "$dsdata" "${one[@]}" --out x.jsonl --files 257
 expect_exit 2 "$dsdata" "${one[@]}" --files 2
 expect_absent '*.unfinished' .
 expect_exit 0 "$dsdata" "${one[@]}" --out letter.jsonl --force
 expect_exit 3 "$dsdata" extract texts.jsonl --min-words 99 --out none.jsonl
 [ ! -e none.jsonl ] || complain "a file of nothing"
 expect_absent '*.unfinished' .
+
+case_begin "files of text on a full disk"
+expect_exit 7 env DS_FAIL_FILE=9:full "$dsdata" "${one[@]}" --out full.jsonl
+expect_words "what was done is safe in full.jsonl.unfinished; the same command continues"
+expect_exit 0 "$dsdata" "${one[@]}" --out full.jsonl
+cmp -s full.jsonl near.jsonl || complain "other bytes after a full disk"
 
 for ((n = 1; n < 200; n += 1 + n / 4)); do
     case_begin "files of text, killed before change $n"

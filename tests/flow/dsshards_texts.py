@@ -118,6 +118,8 @@ def table(folder):
     shell(f"python3 -m dsshards parquet '{folder / 'nowhere'}' --out '{folder / 'x.parquet'}'", 1)
     (folder / "other.jsonl").write_text('{"text": "a", "score": 1}\n')
     shell(f"python3 -m dsshards parquet '{folder / 'other.jsonl'}' --out '{folder / 'x.parquet'}'", 1)
+    shell(f"python3 -m dsshards parquet '{out}' --out '{out}'", 1)  # the input stays
+    shell(f"python3 -m dsshards parquet '{out}' --out '{folder / 'out.parquet'}'")
     assert not list(folder.glob("x.parquet*"))
 
 
