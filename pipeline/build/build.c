@@ -392,6 +392,7 @@ int dsdata_build(void *data, struct opt_paths bare, struct error *err)
         .settings = settings, .bare = bare, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};
     TRY(ranks_open(&build.ranks, messages_mpi(), build.settings->peer_timeout, err));
     build.facts.processes = ranks_count(build.ranks);
+    build.facts.seals = true;
     if (!build_is_first(&build))
         log_open("dsdata", LOG_QUIET, settings->json);
     if (build.ranks && settings->threads == 0)

@@ -216,6 +216,8 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                    .worker_open = digest_worker_open,
                                    .worker_close = digest_worker_close,
                                    .worker_options = &digest};
+    facts->again = facts->notes && !options->only_notes;
+    facts->notes = options->only_notes;
     const struct reading_work *other = options->work;
     const struct feed_work other_work = {.work_name = other ? other->name : NULL,
                                          .end_name = "collect",

@@ -112,24 +112,31 @@ static void add_loads(const struct build_facts *facts, const struct resource_pla
 /* The number of stages of this start before reading. */
 static unsigned stages_before(const struct build_facts *facts)
 {
-    return facts->vocabulary.windows > 0;
+    return (unsigned)(facts->vocabulary.windows > 0) + facts->again;
 }
 
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
                       const struct build_facts *facts, const struct resource_plan *plan, double seconds)
 {
     char read[32], of[32], pieces[32];
-    struct buf loads = {0};
+    struct buf loads = {0}, made = {0};
     add_loads(facts, plan, seconds, &loads);
-    const double share = total ? (double)done / (double)total : -1.0;
-    progress->after = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
-    progress_show(
-        progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s │ %.1fk %s/s │ %s pieces │ mem %.2f GB │ %s",
-        stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),
-        total ? format_bytes(total, of) : "a pipe", (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds,
-        (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds, facts->of_pages ? "pages" : "documents",
-        format_short(counts->pieces, pieces), (double)mem_peak_bytes() / 1e9, buf_text(&loads));
+    const double share = total ? (double)done / (double)total : -1.0, now = share - progress->first_share;
+    if (facts->notes)
+        progress->after = now > 0 ? seconds / now : 0; /* reading again takes about as long */
+    else if (facts->seals)
+        progress->after = fmax(0, summary_seal_seconds(facts, plan, now));
+    if (!facts->notes)
+        buf_addf(&made, " │ %.1fk %s/s │ %s pieces",
+                 (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds,
+                 facts->of_pages ? "pages" : "documents", format_short(counts->pieces, pieces));
+    progress_show(progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s%s │ mem %.2f GB │ %s",
+                  stages_before(facts) + 1, stages_before(facts) + 1 + facts->notes + facts->seals,
+                  percent(done, total), format_bytes(done, read), total ? format_bytes(total, of) : "a pipe",
+                  (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds, buf_text(&made),
+                  (double)mem_peak_bytes() / 1e9, buf_text(&loads));
     buf_release(&loads);
+    buf_release(&made);
 }
 
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples)

@@ -22,6 +22,9 @@ struct build_facts {
     double seconds;                      /* of all starts */
     uint64_t sealed;                     /* samples, by this process */
     uint64_t bytes_before, pages_before; /* by earlier starts */
+    bool notes;                          /* the inputs are read for notes, and then again (repeats.h), */
+    bool again;                          /* they are read again after notes of this start */
+    bool seals;                          /* shards are made from what is read */
     double earlier_seconds;              /* of earlier starts */
     bool of_pages;                       /* inputs_of_pages */
     uint32_t processes;                  /* of this start */

@@ -5,11 +5,13 @@
 #include "base/mem.h"
 #include "base/permute.h"
 #include "base/progress.h"
+#include "pipeline/build/repeats.h"
 #include "pipeline/input/feed.h"
 #include "pipeline/pairs/documents.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,7 @@ struct learning {
     struct tokenizer *tokenizer;
     struct word_counts *words, *held_out; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
-    bool builds; /* a dataset is built afterwards, from all windows */
+    unsigned stages; /* of the build that follows, from all windows; 0: none does */
     struct progress progress;
 };
 
@@ -103,13 +105,15 @@ static void count_window(const void *context, void *worker, void *slot)
 static void show_progress(struct learning *learning)
 {
     const double share = (double)learning->facts->windows / (double)learning->choice_count;
-    if (learning->builds) {
+    char stage[16] = "", pages[32];
+    if (learning->stages > 0) {
+        snprintf(stage, sizeof stage, "1/%u ", learning->stages);
         const double whole = (clock_now() - learning->progress.started) / share;
         const uint64_t windows = inputs_windows(learning->inputs);
         learning->progress.after = BUILD_OVER_LEARNING * whole * (double)windows / (double)learning->choice_count;
     }
-    progress_show(&learning->progress, share, "%slearning the vocabulary  %llu %s", learning->builds ? "1/3 " : "",
-                  (unsigned long long)learning->facts->pages, learning->facts->of_pages ? "pages" : "documents");
+    progress_show(&learning->progress, share, "%slearning the vocabulary  %s %s", stage,
+                  format_count(learning->facts->pages, pages), learning->facts->of_pages ? "pages" : "documents");
 }
 
 static int gather(void *context, void *slot, struct error *err)
@@ -272,7 +276,7 @@ static int learn_windows(const struct inputs *inputs, struct place *places, size
                                 .choices = places,
                                 .choice_count = count,
                                 .facts = facts,
-                                .builds = !judge,
+                                .stages = judge ? 0 : 3u + repeats_wanted(recipe),
                                 .tokenizer = tokenizer_open(NULL, &words),
                                 .words = word_counts_open(WORDS_BYTES),
                                 .held_out = word_counts_open(HELD_OUT_BYTES)};

@@ -8,6 +8,8 @@
 #include "pipeline/verbs/extract_text.h"
 #include "pipeline/verbs/output_file.h"
 
+#include <assert.h>
+
 static const struct {
     const char *ending;
     enum container packing;
@@ -90,8 +92,7 @@ int extract_names_make(struct extract_names *names, const struct dsdata_settings
                        struct error *err)
 {
     *names = (struct extract_names){.count = settings->files > 0 ? (uint32_t)settings->files : 1};
-    if (names->count > EXTRACT_FILES_MAX)
-        return fail(err, ERR_USAGE, "--files %u: extract writes at most %u", names->count, EXTRACT_FILES_MAX);
+    assert(names->count <= EXTRACT_FILES_MAX); /* the option's row has no more */
     if (!settings->out || strcmp(settings->out, "-") == 0)
         return names->count == 1 ? 0 : fail(err, ERR_USAGE, "--files needs --out: standard output is one file");
     TRY(name_whole(names, settings, bare, err));
