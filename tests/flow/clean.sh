@@ -55,8 +55,17 @@ cp stdout near.jsonl
 expect_exit 2 "$dsdata" extract texts.jsonl --near-duplicates 0.05
 expect_words "less than 0.1" "0.8 is usual"
 
+case_begin "more documents than are compared at a time"
+python3 -c '
+for n in [*range(4200), 4150]:
+    print("{\"id\": 0, \"text\": \"" + " ".join(f"{word}{n}" for word in "abcdef") + "\"}")' >long.jsonl
+expect_exit 0 "$dsdata" extract long.jsonl --near-duplicates 0.8 --json
+expect_equal "dropped" "$(dropped)" "{'near-duplicate': 1}"
+
 case_begin "the same documents in a dataset"
-few=(texts.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8 --min-words 5 --max-words 50)
+head -40 texts.jsonl >first.jsonl # two files, for two processes
+tail -n +41 texts.jsonl >second.jsonl
+few=(first.jsonl second.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8 --min-words 5 --max-words 50)
 expect_exit 0 "$dsdata" build "${few[@]}" --out whole
 expect_words "5 near duplicates" "2 with too few words"
 expect_exit 0 "$dsdata" build "${few[@]}" --out tried --dry-run
@@ -92,7 +101,7 @@ try:
 except ImportError:
     assert "size_categories:\n- \"n<1K\"" in head
 for line in ("root hash `" + sys.argv[2] + "`", "| near\\-duplicate | 5 |", "| too\\-short | 2 |",
-             "| near\\-duplicates | 0.8 |", "| min\\-words | 5 |", "    dsdata build texts.jsonl --vocab-size 300"):
+             "| near\\-duplicates | 0.8 |", "| min\\-words | 5 |", "    dsdata build first.jsonl second.jsonl --vocab-size 300"):
     assert line.replace("\\-", "-") in body, line
 PYTHON
 echo mine >whole/README.md
@@ -103,6 +112,26 @@ cmp -s whole/README.md card.md || complain "another card"
 expect_exit 0 "$dsdata" report whole --card --out -
 cmp -s stdout card.md || complain "another card on standard output"
 rm whole/README.md
+stranger() { # LICENCE-OF-THE-SECOND: the card with other names in build.json
+    python3 - "$1" <<'PYTHON'
+import json, sys
+
+build = json.load(open("whole/build.json"))
+build["sources"] = [{"name": "../up/x|1`<b>_.txt", "licence": "CC BY-SA (https://c.org/by-sa)"},
+                    {"name": "../up/x|2\n.txt", "licence": sys.argv[1]}]
+build["command"] = ["dsdata", "build", *(source["name"] for source in build["sources"]), "--vocab", "./v/vocab.txt"]
+json.dump(build, open("whole/build.json", "w"))
+PYTHON
+    "$dsdata" report whole --card --out -
+}
+cp whole/build.json build.json
+stranger "CC BY (https://c.org/by)" >card.md
+grep -qF '| x\|1\`\<b\>\_.txt |' card.md && grep -qF '| x\|2 .txt |' card.md || complain "names of sources"
+grep -qF "    dsdata build 'x|1\`<b>_.txt' \$'x|2\x0a.txt' --vocab vocab.txt" card.md || complain "names in the command"
+grep -q '^# license: say here' card.md || complain "the licence of one source"
+stranger "CC BY-SA (https://c.org/by-sa)" >card.md
+grep -A1 '^license_name: "CC BY-SA"' card.md | grep -q '^license_link: "https://c.org/by-sa"' || complain "the licence"
+mv build.json whole
 
 case_begin "the command of a card builds the same dataset"
 mkdir -p "in/a b" in/c other
@@ -158,6 +187,25 @@ if command -v zstd >which; then zstd -qdc parts-0000?-of-00003.jsonl.zst | sort 
 mkdir folder
 expect_exit 0 "$dsdata" "${one[@]}" --out folder --format sentences
 [ -s folder/texts.txt ] || complain "no file in the folder"
+expect_exit 0 "$dsdata" "${one[@]}" --out made/ --files 2
+[ -s made/texts-00001-of-00002.jsonl ] || complain "no folder was made"
+expect_exit 0 "$dsdata" extract texts.jsonl --limit 1 --out little.jsonl.gz --files 3
+gzip -t little-0000?-of-00003.jsonl.gz || complain "an empty part is no gzip file"
+split -l 3 -d --additional-suffix=.jsonl texts.jsonl folder/
+expect_exit 0 "$dsdata" extract --jsonl folder --out even.jsonl --files 4
+wc -l even-0000?-of-00004.jsonl >counts
+awk '$2 != "total" && ($1 < 8 || $1 > 26) { exit 1 }' counts || complain "parts of other lengths: $(cat counts)"
+echo '{"text": "a b c", "url": "http://x.org/", "source": "far away"}' >own.jsonl
+expect_exit 0 "$dsdata" extract own.jsonl
+expect_equal "url and source" "$(json stdout '[o["url"], o["source"]]')" "['http://x.org/', 'far away']"
+expect_exit 0 "$dsdata" extract "$samples"
+python3 - stdout <<'PYTHON' || complain "the addresses of pages"
+import json, sys, urllib.parse
+
+for page in map(json.loads, open(sys.argv[1], encoding="utf-8")):
+    wiki, name = page["url"].split("/wiki/")
+    assert urllib.parse.unquote(name) == page["title"].replace(" ", "_") and " " not in page["url"], page
+PYTHON
 expect_absent '*.unfinished' .
 
 case_begin "files that are not ours"

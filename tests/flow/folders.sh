@@ -91,6 +91,11 @@ built() {
     expect_exit 0 "$dsdata" build "$texts" "${small[@]}" --out "$texts/unfinished"
     expect_words "2 of datasets or runs"
     rm -r "$texts/unfinished" "$texts/texts"
+    mkdir -p "$scratch/likely/"{a,b}
+    echo "It has a run.json only." | tee "$scratch/likely/a/1.txt" >"$scratch/likely/b/2.txt"
+    echo '{"text": "no run"}' | tee "$scratch/likely/a/run.json" >"$scratch/likely/b/manifest.json"
+    expect_exit 0 "$dsdata" extract --text "$scratch/likely"
+    expect_equal "documents" "$(wc -l <"$scratch/stdout")" 2
 
     case_begin "names of datasets"
     expect_exit 0 bash -c "cd '$texts' && '$dsdata' build a.txt a0.txt ${small[*]} --dry-run"

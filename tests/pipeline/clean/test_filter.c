@@ -55,6 +55,21 @@ static void bounds_that_leave_nothing_are_refused(void **state)
     assert_refused(&(struct dsdata_settings){.min_words = 3, .max_words = 2});
 }
 
+/* What the filters add to the recipe under an option's name. */
+static struct buf identity_of(const struct dsdata_settings *settings, const char *option)
+{
+    struct filters *filters;
+    struct error err = {0};
+    struct buf identity = {0};
+    json_t *recipe = json_object();
+    assert_int_equal(filters_open(&filters, settings, &err), 0);
+    filters_identify(filters, recipe);
+    buf_add_text(&identity, json_string_value(json_object_get(recipe, option)));
+    json_decref(recipe);
+    filters_close(filters);
+    return identity;
+}
+
 #define ENGLISH "It was the best of times, and it was the worst of times that the people of the town had seen.\n"
 #define GERMAN                                                                                                         \
     "Es war die beste Zeit, und es war die Zeit, in der die Leute nicht mehr auf den Straßen zu sehen waren.\n"
@@ -70,6 +85,9 @@ static void languages_are_guessed_or_stated(void **state)
     assert_int_equal(fate_of(&two, "Berlin.\n", "de"), PAGE_KEPT);
     assert_int_equal(fate_of(&two, "Berlin.\n", "en"), PAGE_LANGUAGE);
     assert_int_equal(fate_of(&two, "Berlin.\n", ""), PAGE_LANGUAGE);
+    struct buf identity = identity_of(&two, "only-lang");
+    assert_string_equal(buf_text(&identity), "fi,de");
+    buf_release(&identity);
     assert_refused(&(struct dsdata_settings){.only_lang = "xx"});
     assert_refused(&(struct dsdata_settings){.only_lang = "de,"});
     assert_refused(&(struct dsdata_settings){.only_lang = ""});
@@ -106,6 +124,7 @@ static void gopher_has_a_reason_for_each_rule(void **state)
         {"gopher,stop-words=3", "The THE the\n", PAGE_KEPT},
         {"gopher,bullets=0.1", "  - first\n", PAGE_GOPHER_BULLETS}, /* 1 of 7 */
         {"gopher,bullets=0.15", "\u2022 first\n", PAGE_KEPT},
+        {"gopher,bullets=0.13", "- first\r\n", PAGE_GOPHER_BULLETS}, /* CR LF ends one line */
         {"gopher,ellipses=0.1", "and so on...\n", PAGE_GOPHER_ELLIPSES},
         {"gopher,ellipses=0.1", "and so on ...not\n", PAGE_KEPT},
         {"gopher,symbols=0.01", "#word\n", PAGE_GOPHER_SYMBOLS}, /* 1 of 61 */
@@ -118,6 +137,13 @@ static void gopher_has_a_reason_for_each_rule(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (fate_of_prose(cases[i].filter, cases[i].head) != cases[i].fate)
             fail_msg("%s, %s: %d", cases[i].filter, cases[i].head, fate_of_prose(cases[i].filter, cases[i].head));
+    assert_int_equal(fate_of(&(struct dsdata_settings){.filter = "gopher,min-words=1,symbols=0,ellipses=0.4"},
+                             "to be\nof and...", ""),
+                     PAGE_GOPHER_ELLIPSES); /* the last line has no end */
+    struct buf identity = identity_of(&(struct dsdata_settings){.filter = "gopher,bullets=0.25"}, "filter");
+    assert_non_null(strstr(buf_text(&identity), ",symbols=0.1,bullets=0.25,ellipses=0.3,"));
+    buf_release(&identity);
+    assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets=.5"});
     assert_refused(&(struct dsdata_settings){.filter = "c4"});
     assert_refused(&(struct dsdata_settings){.filter = "gopher,"});
     assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets"});
@@ -130,6 +156,7 @@ static void texts_of_other_files_are_excluded(void **state)
     (void)state;
     static const char *const path = BINARY_DIR "/test_filter_excluded.jsonl";
     static const char content[] =
+        "\xef\xbb\xbf{\"q\": \"\\u00dc b c d e f g h i j k l m\"}\n"
         "one two three four five six seven eight nine ten eleven twelve thirteen\nfourteen\n"
         "{\"q\": \"a b c d e f g h i j k l\", \"more\": [\"\\u00c4 b c d e f g h i j k l m n\"]}\n";
     struct error err = {0};
@@ -142,6 +169,7 @@ static void texts_of_other_files_are_excluded(void **state)
         fate_of(&settings, "x two, THREE four five six seven eight nine ten eleven twelve thirteen fourteen", ""),
         PAGE_EXCLUDED);
     assert_int_equal(fate_of(&settings, "a b c d e f g h i j k l more", ""), PAGE_KEPT);
+    assert_int_equal(fate_of(&settings, "\u00dc b c d e f g h i j k l m", ""), PAGE_EXCLUDED); /* after the mark */
     assert_int_equal(fate_of(&settings, "and a\u0308 b c d e f g h i j k l m", ""), PAGE_EXCLUDED);
     path_remove(path, &err);
 }
@@ -159,10 +187,7 @@ static struct buf identity_of_two(const char *one, const char *two)
     assert_int_equal(file_write_all(paths[0], one, strlen(one), &err), 0);
     assert_int_equal(file_write_all(paths[1], two, strlen(two), &err), 0);
     if (filters_open(&filters, &settings, &err) == 0) {
-        json_t *recipe = json_object();
-        filters_identify(filters, recipe);
-        buf_add_text(&identity, json_string_value(json_object_get(recipe, "exclude")));
-        json_decref(recipe);
+        identity = identity_of(&settings, "exclude");
         filters_close(filters);
     } else {
         assert_int_equal(err.kind, ERR_INPUT);

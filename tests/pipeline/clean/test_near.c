@@ -42,6 +42,7 @@ static void words_are_runs_of_letters_and_digits(void **state)
     assert_same_words("\ufb01ne \u2163 x\u00b2", "fine iv x2", 3); /* NFKC */
     assert_same_words("Привет, МИР", "привет мир", 2);
     assert_same_words("山の run", "山 の run", 3);
+    assert_same_words("run山川9", "run 山 川 9", 4);
     assert_same_words(" ,.\n-- ", "", 0);
     assert_same_words("\ufdfa", "صلى الله عليه وسلم", 4); /* the longest decomposition */
 }
@@ -119,6 +120,30 @@ static void similar_documents_are_found(void **state)
     assert_int_equal(found_among(&rules, 60), 0);
 }
 
+/* J = (GRAMS - changed) / (GRAMS + changed) with documents of one origin that have other numbers and no change. */
+static void make_document(const struct near_rules *rules, uint64_t changed, uint32_t number)
+{
+    uint64_t hashes[GRAMS];
+    for (uint64_t k = 0; k < GRAMS; k++)
+        hashes[k] = ((k < changed ? number + 1 : 0) * GRAMS + k + 1) * 0x9E3779B97F4A7C15ull;
+    near_sketch_make(rules, (struct grams){hashes, GRAMS}, &sketches[number]);
+}
+
+/* Forty that are not similar enough share bands with the one that is, and stand before it. */
+static void all_candidates_are_compared(void **state)
+{
+    (void)state;
+    enum { OTHERS = 40 };
+    const struct near_rules rules = near_rules(800000);
+    struct near_index *index = near_index_open(&rules, OTHERS + 2, read_values, NULL);
+    struct error err = {0};
+    for (uint32_t i = 0; i < OTHERS + 2; i++) {
+        make_document(&rules, i < OTHERS ? 21 : i == OTHERS ? 2 : 0, i); /* 0.70, 0.97 to the last */
+        assert_int_equal(near_index_add(index, i, &sketches[i], &err), i > OTHERS);
+    }
+    near_index_close(index);
+}
+
 static void a_sketch_does_not_depend_on_order_or_repetition(void **state)
 {
     (void)state;
@@ -132,9 +157,11 @@ static void a_sketch_does_not_depend_on_order_or_repetition(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_runs_of_letters_and_digits), cmocka_unit_test(n_grams_are_words_in_a_row),
-        cmocka_unit_test(rules_are_those_of_the_table), cmocka_unit_test(similar_documents_are_found),
-        cmocka_unit_test(a_sketch_does_not_depend_on_order_or_repetition)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_runs_of_letters_and_digits),
+                                       cmocka_unit_test(n_grams_are_words_in_a_row),
+                                       cmocka_unit_test(rules_are_those_of_the_table),
+                                       cmocka_unit_test(similar_documents_are_found),
+                                       cmocka_unit_test(all_candidates_are_compared),
+                                       cmocka_unit_test(a_sketch_does_not_depend_on_order_or_repetition)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
