@@ -34,9 +34,10 @@ struct convert {
     /* Of a table: the byte that is read and its line, the line where the field begins. */
     uint64_t here, line, from_line;
     struct csv csv;
-    bool beyond; /* table: a field that the header does not name has text */
-    bool filled; /* table: the object has a member */
-    bool cr;     /* numbered lines: a CR came before */
+    bool beyond;  /* table: a field that the header does not name has text */
+    bool filled;  /* table: the object has a member */
+    bool cr;      /* numbered lines: a CR came before */
+    bool in_line; /* marks: the line is no mark */
     size_t column, columns;
     size_t names[COLUMNS + 1]; /* table: ends of the names in `held`; the first is 0 */
     uint64_t depth;            /* array: of containers in an element */
@@ -331,6 +332,88 @@ static int strings_end(struct convert *c, struct error *err)
     return strings_feed(c, STR("\n"), err);
 }
 
+/* ------------------------------------------------------------------------------------------------------ marks */
+
+/* Texts with a line between them: what programs put there that write several texts into a file, such as fortune files
+ * ("%") and corpora for language models. Rules between sections (---, * * *) are part of a text. */
+static const char *const marks[] = {"<|endoftext|>", "<|end_of_text|>", "<|eos|>", "</s>", "<eos>", "[EOS]", "%%", "%"};
+
+/* The first of them that is a line at least three times; NULL: none. Comments of TeX may be empty, but then others begin
+ * with the same sign. */
+static const char *mark_of(struct str head)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && !found; i++) {
+        const struct str mark = str_of(marks[i]);
+        size_t lines = 0, comments = 0;
+        for (struct str rest = head; rest.size > 0;) {
+            const char *end = rest.data + rest.size, *stop = memchr(rest.data, '\n', rest.size);
+            const struct str line = str_range(rest.data, stop ? stop : end);
+            const bool equal = str_equal(str_trim(line), mark);
+            lines += equal;
+            comments += !equal && mark.data[0] == '%' && str_starts(line, mark);
+            rest = stop ? str_range(stop + 1, end) : STR("");
+        }
+        found = lines >= 3 && comments == 0 ? marks[i] : NULL;
+    }
+    return found;
+}
+
+static bool is_marked(struct str head)
+{
+    return mark_of(head) != NULL;
+}
+
+static bool holds_mark(const struct convert *c)
+{
+    return !c->in_line && str_equal(str_trim(buf_str(&c->held)), str_of(c->conversion.mark));
+}
+
+static void marked_flush(struct convert *c)
+{
+    if (c->held.size > 0 && c->state == LINE_BEGIN) {
+        buf_add_text(&c->out, "{\"text\":\"");
+        c->state = LINE_INSIDE;
+    }
+    add_escaped_text(&c->out, buf_str(&c->held));
+    buf_reset(&c->held);
+}
+
+static void marked_close(struct convert *c)
+{
+    if (c->state == LINE_INSIDE)
+        buf_add_text(&c->out, "\"}\n");
+    c->state = LINE_BEGIN;
+    buf_reset(&c->held);
+}
+
+/* The bytes of a line are held as long as it may be the mark. */
+static int marked_feed(struct convert *c, struct str in, struct error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < in.size; i++) {
+        const bool ends = in.data[i] == '\n';
+        if (ends && holds_mark(c)) {
+            marked_close(c);
+            continue;
+        }
+        buf_add_byte(&c->held, in.data[i]);
+        c->in_line = !ends && (c->in_line || c->held.size > strlen(c->conversion.mark) + 2);
+        if (ends || c->in_line)
+            marked_flush(c);
+    }
+    return 0;
+}
+
+static int marked_end(struct convert *c, struct error *err)
+{
+    (void)err;
+    if (!holds_mark(c))
+        marked_flush(c);
+    marked_close(c);
+    return 0;
+}
+
 /* ---------------------------------------------------------------------------------------------------- archive */
 
 /* WET (ISO 28500): records of a header, an empty line, as many bytes as Content-Length says, two line ends. */
@@ -443,6 +526,7 @@ static const struct converter converters[] = {
     {"numbered sentences", "a table of numbered sentences", "", structured_is_leipzig, numbered_feed, numbered_end},
     {"JSON strings", "a list of JSON strings, one on each line", "", structured_is_strings, strings_feed, strings_end},
     {"JSON array", "a JSON array", "", is_array, array_feed, array_end},
+    {"texts with marks between", "a file of texts with marks between", "", is_marked, marked_feed, marked_end},
     {"CSV", "a table (CSV)", " --text-key COLUMN", is_table, table_feed, table_end},
 };
 
@@ -460,6 +544,8 @@ struct conversion conversion_find(struct str head)
             conversion.converter = row;
     if (conversion.converter && conversion.converter->recognise == is_table)
         conversion.table = table_head(head);
+    if (conversion.converter && conversion.converter->recognise == is_marked)
+        conversion.mark = mark_of(head);
     return conversion;
 }
 

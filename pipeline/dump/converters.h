@@ -28,6 +28,7 @@ struct converter {
 struct conversion {
     const struct converter *converter; /* NULL: not at all */
     struct table_head table;           /* if it is one */
+    const char *mark;                  /* the line between texts, if it has one */
     size_t step;                       /* bytes to take at a time, for tests; 0: the usual number */
 };
 

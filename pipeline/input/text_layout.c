@@ -52,6 +52,15 @@ static size_t first_word(struct str line)
     return characters((struct str){line.data, size});
 }
 
+/* True if the line ends with an address or a tag, as posts do. */
+static bool is_post(struct str line)
+{
+    const char *blank = line.size > 0 ? memrchr(line.data, ' ', line.size) : NULL;
+    const struct str word = blank ? str_range(blank + 1, line.data + line.size) : STR("");
+    return (word.size > 1 && (word.data[0] == '#' || word.data[0] == '@')) || str_starts(word, STR("www.")) ||
+           str_find(word, STR("://")) != SIZE_MAX;
+}
+
 /* True if the line ends like a sentence. Quotes and brackets may follow the mark. */
 static bool ends_sentence(struct str line)
 {
@@ -69,7 +78,7 @@ static bool ends_sentence(struct str line)
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (str_ends(line, str_of(marks[i])))
             return true;
-    return false;
+    return is_post(line);
 }
 
 /* True if the line's first letter is a capital. */
@@ -177,6 +186,7 @@ static void take_line(struct open_documents *open, struct str line, uint64_t sen
     layout->words += words;
     layout->sentences += sentences;
     layout->several += open->several;
+    layout->posts += is_post(line);
     layout->ends += open->ended;
     layout->inner += open->block_lines > 1;
     layout->inner_ends += open->block_lines > 1 && open->ended;
@@ -224,6 +234,7 @@ void text_layout_add(struct text_layout *sum, const struct text_layout *layout)
     sum->several += layout->several;
     sum->alone += layout->alone;
     sum->indented += layout->indented;
+    sum->posts += layout->posts;
     sum->ends += layout->ends;
     sum->inner += layout->inner;
     sum->inner_ends += layout->inner_ends;
@@ -252,6 +263,8 @@ enum text_form text_layout_form(const struct text_layout *sum, bool too_long)
     const uint64_t lines = sum->documents[CUT_LINES];
     const bool wrapped = text_layout_is_wrapped(sum), several = 10 * sum->sentences >= 13 * lines && lines > 0;
     const bool blank_lines = sum->documents[CUT_BLOCKS] > sum->documents[CUT_FILES];
+    if (lines >= 3 && 2 * sum->posts >= lines)
+        return FORM_LINES;
     bool file = wrapped || (2 * sum->indented >= lines && lines > 0);
     if (!file && several && blank_lines)
         file = 4 * sum->alone >= 3 * sum->several;

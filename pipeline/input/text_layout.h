@@ -21,6 +21,7 @@ struct text_layout {
     uint64_t sentences;                              /* of all lines, found by rule */
     uint64_t several, alone;    /* lines of several sentences; those that are a block of their own */
     uint64_t indented;          /* lines that begin with U+3000 */
+    uint64_t posts;             /* lines that end with an address or a tag (https://…, #word, @name) */
     uint64_t ends;              /* lines that end as a sentence does */
     uint64_t inner, inner_ends; /* lines that are neither the first nor the last of a block */
     /* Of the lines that another one follows: so long that its first word hardly fits (the width is what one line in 20
@@ -41,6 +42,7 @@ bool text_layout_is_wrapped(const struct text_layout *layout);
 
 /* The form of all files together, the first that holds:
  *
+ *     lines       half of the lines end with an address or a tag, as posts do
  *     file        lines are broken anywhere; or half of them begin with U+3000, as paragraphs in Chinese and Japanese
  *                 do; or lines have several sentences (1.3 on average) and most such lines stand alone between blank
  *                 lines, as paragraphs do; or there are at least MANY_TEXT_FILES files of such lines, all seen to their

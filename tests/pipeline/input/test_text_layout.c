@@ -200,6 +200,14 @@ static const struct {
      "was cold by now.\n\n“Eat,” she said. “Then we shall see what can be done.”\n"},
     {"tweets", "en", FORM_SENTENCES, /* of a file that ends within the beginning */
      "just landed, so tired\nwho else is watching this\nbest soup of my life!!\n@ana no way lol\nMonday again\n"},
+    {"posts that end in addresses", "en", FORM_LINES,
+     "So tired after that long flight home from the north https://t.co/a\nthe best soup of my whole life, and I mean "
+     "it https://t.co/b\nand who else is watching this one again tonight #film\nmonday, and the lamp went out once "
+     "more, thank you @ana\n"},
+    {"wrapped lines with an address", "en", FORM_FILE,
+     "The lamp that stands on the wall was lit every night, as the page\nhttps://example.org/lamp says, by a boy who "
+     "came from the\nvillage and climbed the stair with a can of oil that he had to\nfill at https://example.org/oil "
+     "before it was dark, and then he\nwent home again along the wall and through the field of rye.\n"},
     {"sentences under a title", "en", FORM_SENTENCES,
      "The lamp\nIt stands on the wall.\nIt was lit every night.\nIt is out now.\n\nThe boat\nIt was blue.\nIt "
      "sank.\nIt "
