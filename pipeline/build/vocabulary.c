@@ -217,8 +217,8 @@ bool vocabulary_warn_size(const struct dataset_recipe *recipe, const struct voca
     return true;
 }
 
-/* Is there so little text that all its words fit into the vocabulary, or so few pages that the held-out ones are a
- * large share? Then learning needs all pages. */
+/* Whether learning needs all pages: all words of so little text fit into the vocabulary, or the held-out pages are a
+ * large share of so few. */
 static bool is_scarce(const struct learning *learning, uint32_t vocab_size)
 {
     const size_t held_out = word_counts_size(learning->held_out), all = word_counts_size(learning->words);

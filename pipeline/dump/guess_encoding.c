@@ -1,5 +1,5 @@
-/* Every encoding in which a language is written is tried: how many bits would its bytes take if they were text of that
- * language? The fewest bits decide. The bits come from rough models: of a language, the order of its letters by
+/* Every encoding in which a language is written is tried. The one in which the bytes, as text of that language, would
+ * take the fewest bits is the guess. The bits come from rough models: of a language, the order of its letters by
  * frequency (as they are commonly given); of Chinese, Japanese and Korean, in which part of the character set common
  * characters are. */
 #include "pipeline/dump/guess_encoding.h"

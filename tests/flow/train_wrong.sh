@@ -241,6 +241,71 @@ usage() {
         --stop-after 1
 }
 
+# What verbs say of runs and files that lack something. Each line: the exit code, the command, and words of the message.
+refusals() {
+    case_begin "what a verb cannot read"
+    "${train[@]}" -q --keep-best --eval-every 4 --out whole
+    "$dstrain" export -q whole --out exported
+    for name in latest best; do
+        cp -r whole no-$name
+        echo step-00000099 >no-$name/$name
+    done
+    cp -r whole lost
+    rm -r lost/checkpoints/step-00000012
+    sed 's/"max_position_embeddings": 64/"max_position_embeddings": 32/' model.json >short.json
+    while IFS='|' read -r code command words; do
+        # shellcheck disable=SC2086  # the words are a command line
+        expect_exit "$code" "$dstrain" $command
+        expect_words "$words"
+    done <<END
+2|--shards $data --processes 2 --gpus 2|--processes cannot be given too
+2|squad --init whole --train - --dev dev.json --restarts 1|save it to a file first
+5|--shards $data --model short.json --seq 64|--seq 64 is above the model's 32 positions
+2|verify exported|it has no hashes
+4|verify no-latest|no-latest/latest: byte 0: names no checkpoint
+4|verify no-best|no-best/best: byte 0: names no checkpoint
+4|verify lost|lost/latest: byte 0: names no checkpoint
+2|verify whole --from 4|--from belongs to verify --replay
+2|verify --replay whole --from 8 --to 4|--from 8 is not before --to 4
+2|verify --replay exported|--replay needs its run.json
+2|fill-mask whole river|has no [MASK]
+5|fill-mask whole $(printf 'the-%.0s' {1..64})[MASK]|the model has 64 positions
+2|glue sst-3 --init whole --data glue --out tuned|sst-3 is not a task of GLUE
+END
+    expect_exit 4 "${train[@]}" --keep-best --eval-every 4 --out lost
+    expect_words "is not there: the run is finished" "--skip-damaged computes the steps"
+
+    case_begin "wrong lines"
+    while IFS='|' read -r line words; do
+        echo "$line" >pairs.jsonl
+        expect_exit 3 "$dstrain" score whole pairs.jsonl
+        expect_words "pairs.jsonl: $words"
+    done <<'END'
+|holds no pairs
+[1]|byte 0: line 1 is not a JSON object
+{"good": "the river"}|byte 0: line 1: "bad" is missing
+{"good": "the river", "bad": 1}|byte 0: line 1: "bad" is not a string
+{"good": "the river", "bad": " "}|byte 0: line 1: "bad" has no words
+{"good": "the river", "bad": "a", "paradigm": 3}|byte 0: line 1: "paradigm" is not a string
+{"good": "the river", "bad": "a"|byte 32: line 1 is not JSON
+END
+    cp whole/metrics.jsonl metrics.jsonl
+    local place
+    place="byte $(wc -c <metrics.jsonl): line $(($(wc -l <metrics.jsonl) + 1))"
+    while IFS='|' read -r line words; do
+        { cat metrics.jsonl && echo "$line"; } >whole/metrics.jsonl
+        expect_exit 4 "$dstrain" report whole --out -
+        expect_words "whole/metrics.jsonl: $place $words"
+    done <<'END'
+x|is not a JSON object
+{"loss": 1}|holds no step
+{"step": -1}|holds no step
+{"step": 13, "split": 2}|names no split
+{"step": 3}|has a step before that of the line above
+{"step": 13, "loss": "a"}|has something other than a number
+END
+}
+
 mismatches() {
     case_begin "lengths"
     expect_exit 5 "${train[@]}" --seq 48
@@ -541,6 +606,7 @@ no_validation() {
 
 usage
 contradictions
+refusals
 mismatches
 unsafe
 damage

@@ -179,7 +179,7 @@ static void fill_words(struct sample *sample, uint32_t length, uint32_t index, u
     }
 }
 
-/* Is piece i the first of a word? */
+/* Whether piece i is the first of a word. */
 static bool begins(const struct sample *sample, uint32_t i)
 {
     const uint32_t id = sample->ids[i], before = i > 0 ? sample->ids[i - 1] : rules.cls;
