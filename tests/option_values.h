@@ -1,4 +1,4 @@
-/* Two values that the row of an option takes, for tests over all rows of a program's table. */
+/* Two values that the row of an option takes, for tests over all rows of a program's table; and one of these tests. */
 #ifndef TESTS_OPTION_VALUES_H
 #define TESTS_OPTION_VALUES_H
 
@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Writes value 0 or 1 of a row that is not a flag into `out`, and returns it. */
 static inline const char *option_value(const struct opt_row *row, int i, char out[40])
@@ -38,6 +39,33 @@ static inline const char *option_value(const struct opt_row *row, int i, char ou
         snprintf(out, 40, "%s", i == 0 ? "a" : "b");
     }
     return out;
+}
+
+/* The first option of a verb that is not noted, alone, where it is given twice; NULL: there is none. `settings`:
+ * [bytes], for opts_parse. */
+static inline const char *option_not_noted(const struct opt_program *program, const char *verb, void *settings,
+                                           size_t bytes)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        char name[64], value[40];
+        char *argv[] = {(char *)(uintptr_t)program->name, (char *)(uintptr_t)verb, name, value, name, value, NULL};
+        struct opt_result parsed;
+        struct error err;
+        size_t at = 0;
+        if (row->type == OPT_FLAG || row->type == OPT_PATHS || !opt_row_is_for(row, &(struct opt_verb){.name = verb}))
+            continue;
+        snprintf(name, sizeof name, "--%s", row->name);
+        option_value(row, 0, value);
+        memset(settings, 0, bytes);
+        if (opts_parse(program, 6, argv, settings, &parsed, &err) < 0)
+            return row->name;
+        const char *noted = opts_repeated(program, &parsed, &at);
+        const bool right = noted && strcmp(noted, row->name) == 0 && !opts_repeated(program, &parsed, &at);
+        opts_release(program, settings, &parsed);
+        if (!right)
+            return row->name;
+    }
+    return NULL;
 }
 
 #endif

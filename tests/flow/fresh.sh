@@ -93,6 +93,10 @@ inputs() {
         cmp -s sample.xml "d/$input" || complain "the input is gone"
         [ ! -e d/.fresh ] || complain "something was written"
     done
+    case_begin "the manifest as an input"
+    old_dataset
+    expect_exit 2 "$dsdata" build --text d/manifest.json --vocab vocab.txt --seq 32 --out d --fresh
+    expect_words "is an input"
     case_begin "a file of renderings inside of what would go"
     old_dataset
     echo 'name = $1' >d/build.json

@@ -99,6 +99,22 @@ expect_exit 0 "$dsdata" build --text short.txt --text-form sentences --lang en -
     --pairs none --pack --out packed
 if grep -q padding stderr; then complain "packed samples are called padding"; fi
 
+# The warning before a build begins at 20 documents, and ends where there are 1.1 sentences in each.
+for few in "19 19 0" "20 20 1" "20 21 1" "20 22 0"; do
+    read -r documents sentences warned <<<"$few"
+    python3 - "$documents" "$sentences" >few.jsonl <<'PYTHON'
+import json, sys
+
+documents, sentences = map(int, sys.argv[1:])
+for i in range(documents):
+    more = " The old stone lies there." if i < sentences - documents else ""
+    print(json.dumps({"text": f"The water of the large river {i} is cold." + more}))
+PYTHON
+    expect_exit 0 "$dsdata" build few.jsonl --lang en --vocab "$scratch/vocab.txt" --seq 32 --dry-run --out few
+    expect_equal "warnings for $documents documents of $sentences sentences" "$(grep -c "one sentence each" stderr)" \
+        "$warned"
+done
+
 case_begin "salvage that cannot help"
 head -c 30000 "$samples" >cut.bz2
 expect_exit 3 "$dsdata" build cut.bz2 --out cut

@@ -92,9 +92,19 @@ static void the_identity_has_what_rows_say(void **state)
     assert_true(in > 25 && out > 10);
 }
 
+static void a_repeated_option_is_noted(void **state)
+{
+    (void)state;
+    struct dsdata_settings settings;
+    const char *wrong = option_not_noted(&program, "build", &settings, sizeof settings);
+    if (wrong)
+        fail_msg("--%s is not noted, or another option is", wrong);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
+                                       cmocka_unit_test(a_repeated_option_is_noted)};
     program = dsdata_program();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

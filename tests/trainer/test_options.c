@@ -146,6 +146,15 @@ static void a_key_says_what_its_option_says(void **state)
     assert_true(count > 4);
 }
 
+static void a_repeated_option_is_noted(void **state)
+{
+    (void)state;
+    struct settings settings;
+    const char *wrong = option_not_noted(&program, "train", &settings, sizeof settings);
+    if (wrong)
+        fail_msg("--%s is not noted, or another option is", wrong);
+}
+
 static void names_are_short(void **state)
 {
     (void)state;
@@ -157,7 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
                                        cmocka_unit_test(a_key_says_what_its_option_says),
-                                       cmocka_unit_test(names_are_short)};
+                                       cmocka_unit_test(a_repeated_option_is_noted), cmocka_unit_test(names_are_short)};
     log_open("test", LOG_QUIET, false);
     program = options_program();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,42 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
     buf_release(&found);
 }
 
+/* A mean without samples and a baseline of 0, which no label gives, are null in the file and absent where it is read. */
+static void what_was_not_measured_is_null(void **state)
+{
+    struct metrics metrics;
+    struct metrics_past past;
+    struct history history;
+    const struct evaluation means = {.loss = 2.5, .values = {2.25, NAN, 0.5, NAN}, .baselines = {[2] = 0, [3] = 0.75}};
+    const struct metrics_line line = {.step = 1,
+                                      .valid = true,
+                                      .metrics = &pretraining_metrics,
+                                      .means = &means,
+                                      .learning_rate = NAN,
+                                      .grad_norm = NAN,
+                                      .loss_scale = INFINITY,
+                                      .epoch = 0.5};
+    assert_ok(metrics_open(&metrics, *state, 0, &past, err));
+    assert_ok(metrics_write(&metrics, &line, err));
+    metrics_close(&metrics);
+    struct buf text = tiny_read(*state, "metrics.jsonl");
+    json_t *json = json_loads(buf_text(&text), 0, NULL);
+    static const char *const nulls[] = {"nsp_loss",      "nsp_accuracy", "mlm_accuracy_commonest",
+                                        "learning_rate", "grad_norm",    "loss_scale"};
+    assert_ok(history_read(&history, *state, err));
+    for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++) {
+        assert_true(json_is_null(json_object_get(json, nulls[i])));
+        assert_true(isnan(history_value(&history, history.lines, nulls[i])));
+    }
+    assert_true(json_number_value(json_object_get(json, "nsp_accuracy_majority")) == 0.75);
+    assert_true(history_value(&history, history.lines, "nsp_accuracy_majority") == 0.75);
+    assert_true(history_value(&history, history.lines, "mlm_loss") == 2.25);
+    history_release(&history);
+    json_decref(json);
+    buf_release(&text);
+    tiny_write(*state, "metrics.jsonl", "", 0);
+}
+
 static void lines_after_the_checkpoint_are_cut(void **state)
 {
     struct metrics metrics;
@@ -281,6 +317,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_not_measured_is_null),
         cmocka_unit_test(lines_after_the_checkpoint_are_cut),
         cmocka_unit_test(the_best_evaluation_is_found_again),
         cmocka_unit_test(half_a_line_is_cut),
