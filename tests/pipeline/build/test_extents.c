@@ -5,25 +5,14 @@
 #include "base/belt.h"
 #include "pipeline/build/collector.h"
 #include "pipeline/build/extents.h"
+#include "tests/pipeline/directory.h"
 
 #define FILES_MAX 4
 #define PARTS_MAX 512
 
-static char directory[64];
-
-static int make_directory(void **state)
+static int clean_up(void **state)
 {
-    (void)state;
-    strcpy(directory,
-           path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command) + test_file_remove(state);
+    return remove_directory(state) + test_file_remove(state);
 }
 
 /* ------------------------------------------------------------------------------------------------------ reading */
@@ -636,5 +625,5 @@ int main(void)
         cmocka_unit_test(planted_blocks_are_not_trusted),
         cmocka_unit_test(cuts_are_equal_and_keep_to_what_can_be_divided),
     };
-    return cmocka_run_group_tests_name("pipeline: extents", tests, make_directory, remove_directory);
+    return cmocka_run_group_tests_name("pipeline: extents", tests, make_directory, clean_up);
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "pipeline/build/extents.h"
 #include "pipeline/build/repeats.h"
+#include "tests/pipeline/directory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,27 +17,10 @@
 
 #define EXTENTS 3
 
-static char directory[64];
 static const struct dataset_recipe recipe = {.near_duplicates = 800000};
 static struct spill_set sets[REPEATS_SETS];
 static struct extent items[EXTENTS];
 static struct extents extents = {.directory = directory, .items = items, .count = EXTENTS};
-
-static int make_directory(void **state)
-{
-    (void)state;
-    strcpy(directory,
-           path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
-}
 
 static struct sample_key document_of(uint32_t number)
 {

@@ -6,6 +6,7 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/seal.h"
 #include "shards/dataset.h"
+#include "tests/pipeline/directory.h"
 #include "tests/needs_faults.h"
 
 #include <setjmp.h>
@@ -23,24 +24,6 @@
 #define KEY_BYTES 32
 #define SEQ       16
 #define VOCAB     100
-
-static char directory[64];
-
-static int make_directory(void **state)
-{
-    (void)state;
-    strcpy(directory,
-           path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
-}
 
 static struct shard_layout layout(void)
 {
