@@ -10,8 +10,6 @@
 
 #include <assert.h>
 
-#define STEPS_PER_PAGE 4096u /* allowance of a page too short for the bound per byte */
-
 static void read_stop(struct wikitext *w)
 {
     while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)

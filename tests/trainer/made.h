@@ -164,7 +164,7 @@ static inline struct model_budget made_budget(const struct batch *batch)
 /* Settings of a step with dropout that has `times` such batches. */
 static inline struct step_settings made_step(uint32_t seed, uint32_t step, const struct batch *batch, int times)
 {
-    struct step_settings settings = {.seed = seed, .step = step, .dropout = true, .loss_scale = 1};
+    struct step_settings settings = {.seed = seed, .step = step, .loss_scale = 1};
     for (int h = 0; h < HEAD_KINDS; h++)
         settings.counts[h] = batch->heads[h].live > 0 ? times * batch->heads[h].live : 1;
     return settings;

@@ -37,7 +37,7 @@ void choose_layers(struct model *model)
 {
     const struct layer_drop *drop = &model->config.layer_drop;
     const struct step_settings *step = &model->step;
-    const bool drops = model->training && step->dropout && drop->theta > 0;
+    const bool drops = model->training && drop->theta > 0;
     const double theta = drops ? layer_drop_theta(drop, step->step) : 1;
     const int32_t layers = model->config.layers;
     model->present = 0;

@@ -106,11 +106,10 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
 {
     const double share = site == SITE_PROBABILITIES ? model->config.attention_dropout : model->config.hidden_dropout;
     const uint32_t number = (uint32_t)site + (site == SITE_EMBEDDING ? 0 : (uint32_t)layer * SITES_A_LAYER);
-    const bool on = model->training && model->step.dropout;
     const long threshold = lround(65536 * share);
     return (struct dropout){
         .key = {model->step.seed, model->step.step},
-        .threshold = on ? (uint32_t)(threshold < 65536 ? threshold : 65535) : 0,
+        .threshold = model->training ? (uint32_t)(threshold < 65536 ? threshold : 65535) : 0,
         .name = number * (uint32_t)model->config.heads,
     };
 }

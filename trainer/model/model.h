@@ -69,7 +69,6 @@ size_t model_params_count(const struct model *model);
 
 struct step_settings {
     uint32_t seed, step;        /* the key of dropout; steps count from 1 */
-    bool dropout;               /* false: as if the config had no dropout and no layer drop */
     double loss_scale;          /* multiplies every gradient; 1 but for fp16 */
     int64_t counts[HEAD_KINDS]; /* labels of each head in the whole step, over all micro-batches and processes; >= 1 */
 };

@@ -187,7 +187,6 @@ void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_K
     struct step_settings step = {
         .seed = e->recipe->seed,
         .step = (uint32_t)number,
-        .dropout = true,
         .loss_scale = loss_scale,
     };
     for (int h = 0; h < HEAD_KINDS; h++)

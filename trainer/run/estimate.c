@@ -20,7 +20,7 @@ static double pass_rate(struct engine *engine, struct model *model, const struct
     for (int h = 0; h < HEAD_KINDS; h++)
         marks[h] = batch->heads[h].live / sequences;
     const double flops = sequences * model_flops(model_config(model), batch->tokens / sequences, marks);
-    struct step_settings step = {.step = 1, .dropout = true, .loss_scale = 1};
+    struct step_settings step = {.step = 1, .loss_scale = 1};
     for (int h = 0; h < HEAD_KINDS; h++)
         step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
     struct model_metrics ignored = {0};

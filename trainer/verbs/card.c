@@ -22,7 +22,6 @@
 #define SCORES_BYTES_MAX (1u << 20)
 #define SCORES_DEPTH     4
 #define COMMONEST        "commonest" /* keys of scores.json: what guessing without a look at the text scores */
-#define NO_ANSWER        "no_answer"
 
 /* ---- Markdown ---- */
 

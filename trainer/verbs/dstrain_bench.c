@@ -155,7 +155,6 @@ static void begin(struct bench *b, int accumulation)
     model_begin_step(b->model, &(struct step_settings){
                                    .seed = 1,
                                    .step = ++b->steps,
-                                   .dropout = true,
                                    .loss_scale = 1,
                                    .counts =
                                        {

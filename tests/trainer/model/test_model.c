@@ -69,11 +69,10 @@ static void fill_params(struct model *model, const struct ops *ops, float matric
     model_refresh(model);
 }
 
-static double loss_of(struct model *model, const struct batch *batch, bool dropout)
+static double loss_of(struct model *model, const struct batch *batch)
 {
     struct model_metrics metrics = {0};
-    struct step_settings settings = made_step(11, 5, batch, 1);
-    settings.dropout = dropout;
+    const struct step_settings settings = made_step(11, 5, batch, 1);
     model_begin_step(model, &settings);
     model_forward_backward(model, batch, NULL, &metrics);
     double loss = 0;
@@ -93,9 +92,9 @@ static double slope_of(struct model *model, const struct batch *batch, double *v
 {
     const double at = *value, step = 1e-5;
     *value = at + step;
-    const double up = loss_of(model, batch, true);
+    const double up = loss_of(model, batch);
     *value = at - step;
-    const double down = loss_of(model, batch, true);
+    const double down = loss_of(model, batch);
     *value = at;
     return (up - down) / (2 * step);
 }
@@ -114,7 +113,7 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
     struct model *model = open_model(config, ops, &batch);
     const struct params *params = model_table(model);
     fill_params(model, ops, 0.25f, 0.1f);
-    loss_of(model, &batch, true);
+    loss_of(model, &batch);
     double *gradients = mem_array(params->size, sizeof *gradients), *values = model_params(model);
     memcpy(gradients, model_gradients(model), params->size * sizeof *gradients);
 
@@ -586,7 +585,7 @@ static void layers_that_never_drop_change_nothing(void **state)
         struct model *model = open_model(i ? &drops : &plain, ops, &batch);
         struct model_metrics metrics = {0};
         fill_params(model, ops, 0.1f, 0.1f);
-        loss_of(model, &batch, true);
+        loss_of(model, &batch);
         model_evaluate(model, &batch, &metrics);
         losses[i] = metrics.heads[HEAD_MASKED].loss;
         model_close(model);
@@ -757,7 +756,7 @@ static void each_place_has_its_own_dropout(void **state)
     struct batch batch = made_batch(&source, lengths, 0, 5);
     struct model *model = open_model(&small, &spying, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
-    loss_of(model, &batch, true);
+    loss_of(model, &batch);
     /* Embedding, pooler, and three a layer; the backward pass has the same. */
     size_t attentions = 0;
     for (size_t i = 0; i < spied.count; i++) {
@@ -787,9 +786,12 @@ static void evaluation_leaves_gradients_and_is_training_without_dropout(void **s
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 5);
-    struct model *model = open_model(&small, ops, &batch);
+    struct model_config without = small;
+    without.hidden_dropout = without.attention_dropout = 0;
+    struct model *model = open_model(&small, ops, &batch), *other = open_model(&without, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
-    const double still = loss_of(model, &batch, false), dropped = loss_of(model, &batch, true);
+    fill_params(other, ops, 0.1f, 0.1f);
+    const double still = loss_of(other, &batch), dropped = loss_of(model, &batch);
     const size_t bytes = model_table(model)->size * sizeof(float);
     float *before = mem_array(1, bytes);
     memcpy(before, model_gradients(model), bytes);
@@ -801,6 +803,7 @@ static void evaluation_leaves_gradients_and_is_training_without_dropout(void **s
     assert_true(fabs(dropped - still) > 1e-4);
     mem_free(before);
     made_batch_release(&batch);
+    model_close(other);
     model_close(model);
     ops->close(ops);
 }
@@ -864,7 +867,7 @@ static void the_loss_scale_scales_gradients(void **state)
     struct batch batch = made_batch(&source, lengths, 0, 5);
     struct model *model = open_model(&small, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
-    loss_of(model, &batch, true);
+    loss_of(model, &batch);
     const size_t size = model_table(model)->size;
     float *plain = mem_array(size, sizeof *plain);
     memcpy(plain, model_gradients(model), size * sizeof *plain);

@@ -234,9 +234,8 @@ static void check_bert(const struct model_config *config, uint64_t seed)
             ours.values[at] = (strstr(params->items[i].name, "LayerNorm.weight") ? 1 : 0) + draw;
         }
     model_refresh(model);
-    struct step_settings settings = made_step(1, 1, &batch, 1);
+    const struct step_settings settings = made_step(1, 1, &batch, 1);
     struct model_metrics metrics = {0};
-    settings.dropout = false;
     model_begin_step(model, &settings);
     model_forward_backward(model, &batch, NULL, &metrics);
 
