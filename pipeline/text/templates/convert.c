@@ -23,7 +23,7 @@ static void add_grouped(const struct convert_call *c, struct str digits, struct 
     buf_add_str(out, plain ? digits : number_localise(c->call->page->style, number_group(digits, grouped), local));
 }
 
-/* "−12.5" in words, if that is possible. */
+/* "−12.5" in words, if that is possible and no longer than one and a half times the call: text must not grow. */
 static bool add_words(const struct convert_call *c, struct str digits, bool negative, struct buf *out)
 {
     static const char *const names[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
@@ -32,11 +32,15 @@ static bool add_words(const struct convert_call *c, struct str digits, bool nega
     int precision;
     if (!number_read(point ? str_range(digits.data, point) : digits, &whole, &precision) || whole > NUMBER_WORDS_MAX)
         return false;
+    const size_t from = out->size;
     buf_add_text(out, negative ? "negative " : "");
     number_words_add((uint64_t)whole, !c->american, out);
     for (const char *at = point ? point : digits.data + digits.size; at < digits.data + digits.size; at++)
-        buf_addf(out, "%s%s", *at == '.' ? " " : " ", *at == '.' ? "point" : names[*at - '0']);
-    return true;
+        buf_addf(out, " %s", *at == '.' ? "point" : names[*at - '0']);
+    if (2 * (out->size - from) <= 3 * (size_t)(c->call->span->end - c->call->span->start))
+        return true;
+    out->size = from;
+    return false;
 }
 
 static void add_power(struct str exponent, struct buf *out)

@@ -144,8 +144,8 @@ static bool has_month_name(struct call *call)
     return !call_english(call) && month.size > 2 && (month.data[0] < '0' || month.data[0] > '9');
 }
 
-/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: with the age, for which there is a parameter. One that is typed out
- * ({{start date|20 July 1969}}, {{date|20|juillet|1969}}) is shown as it is. */
+/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: with the age if there is a parameter. A date that is
+ * typed out ({{start date|20 July 1969}}, {{date|20|juillet|1969}}) is shown as it is. */
 bool render_date(struct call *call)
 {
     struct date date;
