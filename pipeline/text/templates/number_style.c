@@ -67,7 +67,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
     return (struct str){out, size};
 }
 
-/* True if all marks of this kind stand before groups of three digits, so that they may group. */
+/* True if all marks of this kind stand before groups of three digits, so that they may group. Another mark ends them. */
 static bool may_group(struct str text, char mark)
 {
     size_t run = 0, marks = 0;
@@ -76,9 +76,12 @@ static bool may_group(struct str text, char mark)
             run++;
             continue;
         }
+        const bool is_mark = at < text.size && text.data[at] == mark;
         if (marks > 0 && run != 3)
             return false;
-        marks += at < text.size && text.data[at] == mark;
+        if (marks > 0 && !is_mark)
+            return true;
+        marks += is_mark;
         run = 0;
     }
     return marks > 0;

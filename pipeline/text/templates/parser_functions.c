@@ -637,6 +637,7 @@ static const struct row functions[] = {
     {"formatnum:", "", render_number},
     {"fullpagename:", "full", render_title_part},
     {"gender:", "${3|1}", NULL},
+    {"grammar:", "$1", NULL},
     {"lc:", "lc", render_case},
     {"lcfirst:", "lcfirst", render_case},
     {"namespace:", "namespace", render_title_part},
