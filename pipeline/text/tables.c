@@ -1,6 +1,6 @@
 /* Tables are left out, but for text outside their cells, which browsers and MediaWiki's tidying show before the table:
- * between <table> and <td>, or on the lines between {| or |- and the first cell. Up to a template only, because it may
- * hold cells. */
+ * between <table> and <td>, or on the lines between {| or |- and the first cell. Up to a template only that begins a
+ * line, because it may hold cells. */
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
@@ -54,7 +54,7 @@ static bool read_tag(struct wikitext *w, struct table *table, bool *in_cell)
 }
 
 /* Moves to the next mark or tag of a row or cell, or to the end, and past it; its beginning. In a cell, only such a
- * place matters; else a template ends the text as well. */
+ * place matters; else a template that begins a line ends the text as well. */
 static uint32_t find_border(struct wikitext *w, struct table *table, bool *in_cell)
 {
     const struct spans *spans = &w->spans;
@@ -65,7 +65,7 @@ static uint32_t find_border(struct wikitext *w, struct table *table, bool *in_ce
             table->child++;
         const struct span *inner = table->child < spans->count ? &spans->items[table->child] : NULL;
         const bool is_span = inner && inner->start == at && inner->kind != SPAN_LINK;
-        if (is_span && !was_in_cell && inner->kind == SPAN_TEMPLATE)
+        if (is_span && !was_in_cell && inner->kind == SPAN_TEMPLATE && w->text.data[at - 1] == '\n')
             *in_cell = true;
         if (is_span) { /* a comment that is alone on its line goes with the line's end, where the next line begins */
             table->at = inner->end < table->span->end ? inner->end : table->span->end;

@@ -41,7 +41,7 @@ class Wiki:
         if depth < 3:
             kinds += [self.span, self.ref, self.small, self.call, self.call, self.call, self.if_, self.switch,
                       self.expr, self.ifeq, self.case, self.abbr, self.line_break, self.falling, self.time, self.title,
-                      self.string, self.computed_call, self.error, self.tag, self.number, self.hidden]
+                      self.string, self.computed_call, self.error, self.tag, self.number, self.hidden, self.exists]
             if self.parameters:
                 kinds += [self.parameter] * 6
         return self.random.choice(kinds)(depth)
@@ -71,7 +71,8 @@ class Wiki:
         return self.pick(f"[{url} {self.words()}]", f"[{url} ''{self.words()}'']")
 
     def entity(self, _):
-        return self.word() + self.pick("&nbsp;", " &amp; ", "&thinsp;", "&ndash;", "&#8211;", " &lt; ") + self.word()
+        return self.word() + self.pick("&nbsp;", " &amp; ", "&thinsp;", "&ndash;", "&#8211;", " &lt; ", "&bigstar;",
+                                       "&NewLine;", "&#150;", "&nosuch;") + self.word()
 
     def nowiki(self, _):
         return self.pick(f"<nowiki>{self.words()}</nowiki>", f"{self.word()}<nowiki/>{self.word()}",
@@ -165,7 +166,8 @@ class Wiki:
 
     def number(self, _):
         return "{{" + self.pick("formatnum:1234567.5", "formatnum:1,234|R", "plural:1|one|many",
-                                "plural:{{#expr:1+1}}|a|b", "#expr:{{#time:Y|2001-01-01}} - 1990", "#expr:trunc 3.7",
+                                "plural:{{#expr:1+1}}|a|b", "#expr:{{#time:Y|2001-01-01}} - 1990", "#expr:trunc 3.7", "plural:1.5|one|many",
+                                "plural:0|0=none|one|many", "#rel2abs:../a|A/b/c",
                                 "#expr:5 >= 5 and not 0") + "}}"
 
     def hidden(self, depth):
@@ -173,6 +175,11 @@ class Wiki:
                          f'<span class="noprint">{self.words()}</span>',
                          f'<sup class="reference">{self.word()}</sup>', "<templatestyles src=\"x.css\" />",
                          "__NOTOC__", "[[Category:" + self.word() + "]]", "[[fr:" + self.word().capitalize() + "]]")
+
+    def exists(self, depth):
+        title = self.pick("Page 3", "page_900#x", "Template:T1", "Template:Gone", "Nowhere", "Talk:Page 3", "",
+                          "{{{1|Page 3}}}" if self.parameters else "Page 4")
+        return "{{#ifexist:" + title + "|" + self.run(depth) + "|" + self.words() + "}}"
 
     # ----------------------------------------------------------------------------------------------------- templates
 
@@ -252,7 +259,7 @@ class Wiki:
         return self.pick(*[self.paragraph] * 6, self.list, self.definitions, self.heading, self.table, self.pre,
                          self.quote, self.alone, self.alone, self.indented, self.div, self.picture, self.opened_table,
                          self.tabs, self.poem, self.gallery, self.argument_block, self.html_list, self.items,
-                         self.subpage)()
+                         self.subpage, self.html_table, self.text_in_table, self.hidden_block)()
 
     def paragraph(self):
         return " ".join(self.sentence() for _ in range(self.random.randint(1, 3)))
@@ -321,6 +328,27 @@ class Wiki:
 
     def items(self):
         return f"* {self.run(0)}\n*{self.call(1)}\n** {self.words()}\n:: {self.run(1)}\n{self.paragraph()}"
+
+    def html_table(self):
+        """Cells and rows that are closed or not."""
+        cells = "".join(self.pick("<td>", "<th scope=\"row\">", "<tr><td>", "</tr><tr>\n<td style=\"x\">") +
+                        self.run(1) + self.pick("", "</td>", "</td></tr>", "\n") for _ in range(3))
+        inner = self.pick("", "<table><tr><td>" + self.words() + "</table>", "{|\n| " + self.words() + "\n|}")
+        return f"<table class=\"x\"><tr>{cells}<td>\n{inner}\n{self.words()}</table>\n{self.paragraph()}"
+
+    def text_in_table(self):
+        """Text outside the cells of a table, and tables that another mark or a template ends."""
+        lines = ["{|", self.pick("", self.words()), "|-", self.pick("", self.words()), "| " + self.run(1),
+                 self.words(), self.pick("|}", "{{Close}}", "</table>"), self.paragraph()]
+        return "\n".join(line for line in lines if line)
+
+    def hidden_block(self):
+        style = self.pick("display:none", "float:right", "visibility: hidden")
+        return self.pick(f"* {self.words()} <span style=\"{style}\">{self.words()}\n* {self.words()}",
+                         f"* <div style=\"{style}\">{self.words()}\n* {self.words()}</div>",
+                         f"{self.words()} <span style=\"{style}\">{self.words()}\n\n{self.words()}</span>",
+                         f"<div style=\"{style}\"><div>{self.sentence(1)}</div>{self.words()}\n\n{self.words()}</div>"
+                         ) + "\n\n" + self.paragraph()
 
     def subpage(self):
         return self.paragraph() + " {{/Part}} " + self.words()

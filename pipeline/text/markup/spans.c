@@ -751,6 +751,26 @@ void spans_release(struct spans *spans)
     *spans = (struct spans){0};
 }
 
+bool span_table_has_text(struct str page, const struct span *span)
+{
+    const char *at = page.data + span->start, *end = page.data + span->end;
+    bool in_row = *at == '{';
+    while (in_row && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        while (++at < end && (is_blank(*at) || *at == '\n'))
+            continue;
+        const struct str line = str_range(at, end);
+        if (line.size == 0 || (*at == '|' && !str_starts(line, STR("|-"))) || *at == '!') {
+            while (at < end && !str_starts(str_range(at, end), STR("\n|-"))) /* to the next row */
+                at = (at = memchr(at + 1, '\n', (size_t)(end - at - 1))) ? at : end;
+            in_row = at < end;
+            at += in_row;
+        } else if (!strchr("|{<", *at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t index)
 {
     const struct span *span = &spans->items[index];

@@ -62,6 +62,9 @@ struct spans {
 void spans_find(struct spans *spans, const struct magic *magic, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
+/* True if a {| table has a line of text before its first cell or after a |-. */
+bool span_table_has_text(struct str page, const struct span *span);
+
 /* Reads the part of a span outside its inner spans, from left to right: finds the bars of a link or template without
  * reading the contents of its arguments. */
 struct span_walk {

@@ -122,7 +122,8 @@ void expand_range(struct expander *e, const struct expand_source *source, uint32
             expand_argument(e, source, child, out);
             from = span->end;
         } else if (span->kind == SPAN_TAG || span->kind == SPAN_COMMENT || span->kind == SPAN_TEMPLATE ||
-                   (span->kind == SPAN_TABLE && span->tag == 0 && source->is_page)) { /* it shows nothing */
+                   (span->kind == SPAN_TABLE && span->tag == 0 && source->is_page &&
+                    !span_table_has_text(source->text, span))) { /* it shows nothing */
             const uint32_t end = span->end < to ? span->end : to;
             copy_text(e, source, from, end, out);
             from = end;
