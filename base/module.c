@@ -2,6 +2,7 @@
 #include "base/module.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,18 @@ char *module_beside(const char *file, struct error *err)
 
 #ifdef DS_STATIC
 
+void module_hand_over(const char *pattern, char **argv)
+{
+    struct error ignored;
+    glob_t found;
+    char *path = module_beside(pattern, &ignored);
+    if (path && glob(path, 0, NULL, &found) == 0) {
+        execv(found.gl_pathv[0], argv);
+        globfree(&found);
+    }
+    mem_free(path);
+}
+
 /* This build has no modules, so this is never called. */
 const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
 {
@@ -33,6 +46,12 @@ const void *module_load(const char *file, const char *symbol, int interface, con
 }
 
 #else
+
+void module_hand_over(const char *pattern, char **argv)
+{
+    (void)pattern;
+    (void)argv;
+}
 
 static const void *module_open(const char *path, const char *symbol, int interface, const char *what, struct error *err)
 {

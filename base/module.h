@@ -14,6 +14,10 @@ const void *module_load(const char *file, const char *symbol, int interface, con
 /* The path of a file in the program's own directory; the caller frees it with mem_free. NULL with an error. */
 char *module_beside(const char *file, struct error *err);
 
+/* In a static program: becomes the first program that matches this pattern of glob(3), relative to its own directory,
+ * which has what a static one lacks. Returns where there is none, and in any other program. */
+void module_hand_over(const char *pattern, char **argv);
+
 /* What a static program says of a feature that a module would have; %s: the package that a build needs. */
 #define STATIC_HINT                                                                                                    \
     "the programs of the wheel and of the release archive are static and load no modules: install %s and build from "  \

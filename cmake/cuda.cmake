@@ -29,6 +29,8 @@ else()
 endif()
 get_filename_component(cublaslt_directory ${cublaslt} DIRECTORY)
 
+set(wheels "$ORIGIN/../nvidia") # Python's nvidia-cublas and nvidia-nccl, beside the folder of dsdata's own wheel
+
 set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O3 -g -lineinfo")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
 
@@ -41,7 +43,7 @@ target_compile_options(dstrain_cuda PRIVATE
     $<$<AND:$<BOOL:${DS_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:--Werror=all-warnings>)
 set_target_properties(dstrain_cuda PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
     C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
-    INSTALL_RPATH "$ORIGIN;${cublaslt_directory}")
+    INSTALL_RPATH "$ORIGIN;${wheels}/cu${CUDAToolkit_VERSION_MAJOR}/lib;${wheels}/cublas/lib;${cublaslt_directory}")
 target_include_directories(dstrain_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(dstrain_cuda PRIVATE base CUDA::cudart_static CUDA::cublasLt)
 target_link_options(dstrain_cuda PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL
@@ -71,6 +73,7 @@ endif()
 if(with_nccl)
     message(STATUS "NCCL: ${NCCL_LIBRARY}")
     comm_module(dstrain_nccl trainer/comm/nccl.c CUDA::cudart_static ${NCCL_LIBRARY})
+    set_target_properties(dstrain_nccl PROPERTIES INSTALL_RPATH "$ORIGIN;${wheels}/nccl/lib")
     target_include_directories(dstrain_nccl SYSTEM PRIVATE ${NCCL_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
     target_compile_options(dstrain_nccl PRIVATE -Wno-conversion)
     set_property(SOURCE ${kinds} APPEND PROPERTY COMPILE_DEFINITIONS DS_NCCL=1)
@@ -93,3 +96,7 @@ set_target_properties(dstrain_cuda_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CM
 add_dependencies(dstrain_cuda_test dstrain_cuda)
 add_test(NAME cuda_gpu COMMAND dstrain_cuda_test)
 set_tests_properties(cuda_gpu PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)
+
+# For dstrain doctor --gpu.
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/scripts/gpu_check.sh ${CMAKE_BINARY_DIR}/gpu_check.sh SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests/golden/curve-mini.txt ${CMAKE_BINARY_DIR}/curve-mini.txt SYMBOLIC)

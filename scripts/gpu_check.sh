@@ -2,6 +2,7 @@
 # shellcheck disable=SC2016  # commands for bash -c get their own arguments
 # Runs all checks that need a GPU, the most important first, in 480 seconds at most:
 #
+#     dstrain doctor --gpu OUTDIR          the same as the next line, where a wheel or a pack is installed
 #     scripts/gpu_check.sh OUTDIR          tables of speed, parity with the CPU in bf16, training from shards
 #     scripts/gpu_check.sh OUTDIR more     all algorithms of products, fp32 and fp16, compute-sanitizer; 480 s again
 #     scripts/gpu_check.sh OUTDIR torch    the same step in PyTorch (tests/bench/bench_torch.py); compiles for minutes
@@ -166,6 +167,7 @@ card() {
 
 smi=0
 timeout 20 nvidia-smi >"$logs/nvidia-smi.log" 2>&1 || smi=$?
+timeout 20 nvidia-smi -L >"$logs/cards.log" 2>&1
 card
 code=$?
 say "$(tail -2 "$logs/card.log")"
@@ -214,6 +216,10 @@ ranks() {
     train onebit-2 shards-128 "${bits[@]}" --processes 2 --comm gloo
     run same-bits-onebit 30 diff -r "$work/run-onebit/$last" "$work/run-onebit-2/$last"
     find_nccl || return 0
+    if [ "$(grep -c '^GPU ' "$logs/cards.log")" -gt 1 ]; then
+        train ranks-gpus-2 shards-128 "${small[@]}" --gpus 2 --comm nccl
+        run same-bits-gpus-2 30 diff -r "$work/run-ranks-1/$last" "$work/run-ranks-gpus-2/$last"
+    fi
     gpu nccl-1 60 "$bin/comm_driver" nccl 1
     [ "$(printf '%s\n' 2.30 "$nccl" | sort -V | head -1)" = 2.30 ] ||
         { say "NOT RUN two ranks over NCCL: NCCL $nccl wants a GPU for each, 2.30 does not"; return; }

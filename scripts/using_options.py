@@ -37,7 +37,7 @@ def options_of(text):
         if begun:
             short = begun[1].strip(", ")
             found.append([(f"{short}, " if short else "") + begun[2], begun[3] or ""])
-        elif found and re.match(r"^ {20,}\S", line):
+        elif found and re.match(r"^ {12,}\S", line):
             found[-1][1] = (found[-1][1] + " " + line.strip()).strip()
         elif line and not line.startswith(" "):
             continue

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Packs the files that scripts/wheel.sh collected into a wheel, and prints its name:
 
-    scripts/wheel.py TREE VERSION ARCHITECTURE OUT
+    scripts/wheel.py dsdata TREE VERSION ARCHITECTURE OUT              the static programs, installed to TREE
+    scripts/wheel.py dsdata_cuda PACK VERSION ARCHITECTURE OUT N       those of scripts/gpu_pack.sh, for glibc 2.N
 
 The format is that of packaging.python.org/specifications/binary-distribution-format, with licences (PEP 639) and a bill
 of materials (PEP 770) in .dist-info. SOURCE_DATE_EPOCH is the time of all files. Needs Python 3.11."""
@@ -15,19 +16,28 @@ import tomllib
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TAGS = "manylinux_2_17_{0}.musllinux_1_1_{0}"  # the programs are static
+CUDA = ["nvidia-cublas>=13,<14", "nvidia-nccl-cu13>=2.18"]  # what the modules load
 
 
-def metadata(version):
+def needs(name, version):
+    """Requirements of a wheel, and of its extras."""
+    if name == "dsdata_cuda":
+        return [f"dsdata=={version}", *CUDA], {}
     project = tomllib.loads((ROOT / "python/pyproject.toml").read_text())["project"]
-    extras = {"numpy": project["dependencies"]} | {name: project["dependencies"] + packages for name, packages
-                                                   in project["optional-dependencies"].items()}
-    lines = ["Metadata-Version: 2.4", "Name: dsdata", f"Version: {version}",
+    numpy = project["dependencies"]
+    extras = {extra: numpy + packages for extra, packages in project["optional-dependencies"].items()}
+    return [], {"numpy": numpy, "cuda": [f"dsdata-cuda=={version}"]} | extras
+
+
+def metadata(name, version):
+    required, extras = needs(name, version)
+    lines = ["Metadata-Version: 2.4", "Name: " + name.replace("_", "-"), f"Version: {version}",
              "Summary: BERT pre-training in C, from a Wikipedia dump or any text to a model",
-             "License-Expression: MIT", "License-File: LICENSE", "Requires-Python: " + project["requires-python"],
+             "License-Expression: MIT", "License-File: LICENSE", "Requires-Python: >=3.9",
              "Classifier: Operating System :: POSIX :: Linux", "Classifier: Programming Language :: C",
              "Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence",
              "Description-Content-Type: text/markdown"]
+    lines += [f"Requires-Dist: {package}" for package in required]
     for extra, packages in extras.items():
         lines.append(f"Provides-Extra: {extra}")
         lines += [f'Requires-Dist: {package}; extra == "{extra}"' for package in packages]
@@ -37,6 +47,8 @@ def metadata(version):
 def place(path, name):
     """Where a file of the tree belongs in the wheel of this name; None: in no place."""
     documents = "share/doc/dsdata/"
+    if name.startswith("dsdata_cuda-"):
+        return f"{name}.dist-info/licenses/{path}" if path.startswith("LICEN") else f"dsdata_cuda/{path}"
     if path.startswith("bin/"):
         return f"{name}.data/scripts/" + path.removeprefix("bin/")
     if path == documents + "libraries.cdx.json":
@@ -56,12 +68,12 @@ def contents(tree, name, version, tags):
             if data.startswith(b"#!/usr/bin/env python3\n"):  # pip writes the path of its own
                 data = b"#!python\n" + data.split(b"\n", 1)[1]
             files[to] = data, os.access(path, os.X_OK)
-    for path in (ROOT / "python/dsshards").glob("*.py"):
+    for path in [] if name.startswith("dsdata_cuda-") else (ROOT / "python/dsshards").glob("*.py"):
         files["dsshards/" + path.name] = path.read_bytes(), False
     heads = ["Wheel-Version: 1.0", "Generator: dsdata", "Root-Is-Purelib: false"]
     heads += [f"Tag: py3-none-{tag}" for tag in tags.split(".")]
     files[f"{name}.dist-info/WHEEL"] = ("\n".join(heads) + "\n").encode(), False
-    files[f"{name}.dist-info/METADATA"] = metadata(version).encode(), False
+    files[f"{name}.dist-info/METADATA"] = metadata(*name.split("-")).encode(), False
     return files
 
 
@@ -83,8 +95,9 @@ def write(files, to):
 
 
 def main():
-    tree, version, arch, out = sys.argv[1:]
-    name, tags = f"dsdata-{version}", TAGS.format(arch)
+    project, tree, version, arch, out, *glibc = sys.argv[1:]
+    name = f"{project}-{version}"
+    tags = f"manylinux_2_{glibc[0]}_{arch}" if glibc else f"manylinux_2_17_{arch}.musllinux_1_1_{arch}"
     files = dict(sorted(contents(pathlib.Path(tree), name, version, tags).items()))
     at = f"{name}.dist-info/RECORD"
     files[at] = record(files, at), False

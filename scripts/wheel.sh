@@ -4,26 +4,46 @@
 # one file for glibc and musl.
 #
 #     scripts/wheel.sh [--arch x86_64|aarch64] [DIR]       writes it to DIR (default: dist)
+#     scripts/wheel.sh --cuda [DIR]                        also dsdata_cuda, of scripts/gpu_pack.sh: with both in DIR,
+#                                                          pip install --find-links DIR 'dsdata[cuda]'
 #
-# For another machine than this one: apt-get install gcc-aarch64-linux-gnu qemu-user-static. Exit 77: they are missing.
+# dsdata_cuda has the dstrain that loads modules, to which the static one hands over, and what dstrain doctor --gpu
+# runs. It needs the CUDA toolkit to build, and where it runs a glibc as new as its name says. For another machine than this
+# one: apt-get install gcc-aarch64-linux-gnu qemu-user-static. Exit 77: they are missing.
 set -euo pipefail
-usage="usage: scripts/wheel.sh [--arch x86_64|aarch64] [DIR]"
+usage="usage: scripts/wheel.sh [--arch x86_64|aarch64 | --cuda] [DIR]"
+cuda=no
 arch=$(uname -m)
 dir=dist
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help) echo "$usage" && exit 0 ;;
         --arch) arch=${2-} && shift ;;
+        --cuda) cuda=yes ;;
         -*) echo "$usage" >&2 && exit 2 ;;
         *) dir=$1 ;;
     esac
     shift || break
 done
-[[ $arch =~ ^(x86_64|aarch64)$ ]] || { echo "$usage" >&2 && exit 2; }
+[[ $arch =~ ^(x86_64|aarch64)$ && ($cuda = no || $arch = "$(uname -m)") ]] || { echo "$usage" >&2 && exit 2; }
 # shellcheck source=scripts/package.bash
 source "$(dirname "$0")/package.bash"
 package_begin "$dir"
 package_tree "$arch" "$work/tree"
-wheel=$(python3 "$source/scripts/wheel.py" "$work/tree" "$version" "$arch" "$out")
+wheel=$(python3 "$source/scripts/wheel.py" dsdata "$work/tree" "$version" "$arch" "$out")
 (cd "$out" && sha256sum "$wheel")
-echo "next       pip install $dir/$wheel"
+if [ $cuda = yes ]; then
+    pack=$work/pack
+    logged "$source/scripts/gpu_pack.sh" "$pack"
+    for file in "$pack"/lib*; do # Debian's libraries, with their licences
+        library=$(dpkg -S "*/${file##*/}" | head -1 | cut -d: -f1)
+        cp -L "/usr/share/doc/$library/copyright" "$pack/LICENCE.$library"
+    done
+    cp "$source/LICENSE" "$pack"
+    glibc=$(objdump -T "$pack"/dstrain* "$pack"/lib* 2>/dev/null | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -1)
+    module=$(python3 "$source/scripts/wheel.py" dsdata_cuda "$pack" "$version" "$arch" "$out" "${glibc#GLIBC_2.}")
+    (cd "$out" && sha256sum "$module")
+    echo "next       pip install --find-links $dir 'dsdata[cuda]'"
+else
+    echo "next       pip install $dir/$wheel"
+fi

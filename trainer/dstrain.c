@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/launcher.h"
 #include "base/log.h"
+#include "base/module.h"
 #include "base/process.h"
 #include "trainer/comm/spawn.h"
 #include "trainer/options.h"
@@ -37,6 +38,7 @@ static bool is_silent_rank(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    module_hand_over("../lib/python3*/site-packages/dsdata_cuda/dstrain", argv); /* of the wheel with CUDA */
     process_open("dstrain");
     setlocale(LC_ALL, "C");
 

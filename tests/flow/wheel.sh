@@ -27,8 +27,8 @@ for copy in a b; do # release.sh compares two builds; here, two packings
     cp "$project/LICENSE" "$copy/share/doc/dsdata/"
 done
 touch -d 2001-01-01 b/bin/dsdata
-expect_exit 0 "$project/scripts/wheel.py" a "$version" "$machine" packed-a
-(umask 077 && TZ=Asia/Tokyo "$project/scripts/wheel.py" b "$version" "$machine" packed-b) >stdout 2>stderr ||
+expect_exit 0 "$project/scripts/wheel.py" dsdata a "$version" "$machine" packed-a
+(umask 077 && TZ=Asia/Tokyo "$project/scripts/wheel.py" dsdata b "$version" "$machine" packed-b) >stdout 2>stderr ||
     complain "the second one"
 cmp packed-[ab]/*.whl || complain "two wheels"
 
@@ -106,10 +106,21 @@ case_begin "what a static program cannot do"
 expect_exit 2 "${clean[@]}" dstrain --shards samplewiki --model tiny --steps 2 --processes 2
 expect_words static libgloo-dev "README.md, Install"
 expect_exit 2 "${clean[@]}" dstrain --shards samplewiki --model tiny --steps 2 --device cuda
-expect_words static cuda-toolkit
+expect_words "built without CUDA" "pip install 'dsdata[cuda]'" cuda-toolkit
+expect_exit 2 "${clean[@]}" dstrain doctor --gpu
+expect_words "gpu_check.sh: is missing" "pip install 'dsdata[cuda]'"
 expect_exit 6 "${clean[@]}" dsdata export samplewiki --format nvidia-hdf5 --out h5
 expect_words static libhdf5-dev "--format mds"
 cd ..
+
+case_begin "the wheel with CUDA, if it is there"
+site=$(echo venv/lib/python3*/site-packages)
+mkdir "$site/dsdata_cuda"
+# shellcheck disable=SC2016  # the stub expands them
+printf '#!%s\necho "handed over: $*"\n' "$(command -v bash)" >"$site/dsdata_cuda/dstrain"
+chmod +x "$site/dsdata_cuda/dstrain"
+expect_exit 0 "${clean[@]}" dstrain doctor --gpu there
+expect_equal "what it was given" "$(cat stdout)" "handed over: doctor --gpu there"
 
 PATH=$PATH:/usr/sbin:/sbin
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null && debootstrap --variant=minbase \

@@ -21,8 +21,10 @@ static const struct cuda_module *cuda_module(struct error *err)
     if (!module)
         module = module_load(CUDA_MODULE_NAME, CUDA_MODULE_SYMBOL, CUDA_INTERFACE, "the CUDA backend", err);
     if (!module && err->kind == ERR_RESOURCE)
-        hint(err, "it needs cuBLASLt of the CUDA toolkit it was built with, or of Python's nvidia-cublas, where "
-                  "LD_LIBRARY_PATH finds it; --device cpu needs none");
+        hint(err, "it needs cuBLASLt of the CUDA toolkit it was built with, or of Python (pip install nvidia-cublas), "
+                  "where LD_LIBRARY_PATH finds it; --device cpu needs none");
+    else if (!module && err->kind == ERR_USAGE)
+        hint(err, CUDA_HINT "; --device cpu computes here");
     return module;
 }
 
@@ -38,11 +40,7 @@ const char *backend_text(void)
 static const struct cuda_module *cuda_module(struct error *err)
 {
     fail(err, ERR_USAGE, "this dstrain was built without CUDA");
-#ifdef DS_STATIC
-    hint(err, STATIC_HINT "; cmake --preset cuda; --device cpu computes here", "NVIDIA's CUDA toolkit (cuda-toolkit)");
-#else
-    hint(err, "cmake --preset cuda builds it in; --device cpu computes here");
-#endif
+    hint(err, CUDA_HINT "; --device cpu computes here");
     return NULL;
 }
 

@@ -37,4 +37,9 @@ struct ops *backend_open(enum device_kind device, const struct cpu_options *opti
 int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,
                  struct buf *table, struct error *err);
 
+/* How to get what --device cuda and doctor --gpu need. */
+#define CUDA_HINT                                                                                                      \
+    "pip install 'dsdata[cuda]' adds it to the wheel (scripts/wheel.sh --cuda makes both); from the sources: "         \
+    "cmake --preset cuda, with NVIDIA's toolkit (cuda-toolkit)"
+
 #endif

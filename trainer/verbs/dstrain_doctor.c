@@ -1,9 +1,14 @@
 /* dstrain doctor: what a training would find on this machine. Products are measured for a fifth of a second each. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/child.h"
 #include "base/cores.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/module.h"
 #include "base/output.h"
 #include "trainer/device/backend.h"
 #include "trainer/comm/comm.h"
@@ -71,6 +76,39 @@ static json_t *look_at_comm(bool text)
     return all;
 }
 
+/* The exit code of gpu_check.sh as an error: what failed is on the screen and in the archive. */
+static int judge(int code, const char *out, struct error *err)
+{
+    if (code == 77)
+        return fail(err, ERR_RESOURCE, "there is no NVIDIA driver or card here: nothing was tested");
+    if (code >= 0)
+        log_say("send       %s/results.tar.zst, or .gz: all results, with the names of card, driver and system", out);
+    if (code == 143)
+        return fail(err, ERR_STOPPED, "stopped on request");
+    return code > 0 ? fail(err, ERR_VERIFY, "some checks failed: %s/summary.txt", out) : code;
+}
+
+/* --gpu: scripts/gpu_check.sh, where it and its programs are beside this one, as scripts/gpu_pack.sh and the wheel put
+ * them. */
+static int check_gpu(const char *out, struct error *err)
+{
+    char shell[] = "bash", *words[] = {shell, NULL, mem_copy_text(out), NULL};
+    char *script = module_beside("gpu_check.sh", err), *programs = module_beside(".", err);
+    int code = -1;
+    if (script && !path_exists(script)) {
+        fail_at(err, ERR_USAGE, script, ERROR_NO_OFFSET, "is missing: the checks of a GPU");
+        hint(err, CUDA_HINT ", then scripts/gpu_check.sh");
+    } else if (script && programs) {
+        setenv("PREBUILT", programs, 1);
+        words[1] = script;
+        code = judge(child_run("/bin/bash", words, err), out, err);
+    }
+    mem_free(words[2]);
+    mem_free(script);
+    mem_free(programs);
+    return code;
+}
+
 int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
@@ -79,9 +117,11 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     const unsigned threads = cores_allowed();
     const int64_t disk_free = path_free_bytes(".", &ignored);
     const bool text = !settings->json;
+    if (settings->gpu_check)
+        return check_gpu(bare.count ? bare.items[0] : "gpu-check", err);
+    if (bare.count > 0)
+        return fail(err, ERR_USAGE, "%s: doctor takes a folder only with --gpu", bare.items[0]);
     json_t *rates = json_object();
-    (void)bare;
-    (void)err;
     if (text) {
         output_line("processor  %s, %s", cpu_level_name(cpu_level()), format_counted(threads, "thread", cores));
         output_line("memory     %s", format_bytes(memory_allowed(), memory));
