@@ -176,9 +176,9 @@ static void closing(const struct demo *demo)
     char *page = path_join(demo->folder, "demo.html");
     log_say("%s", "");
     log_say("%s   the curves, and text as the model fills it in: open it in a browser", page);
-    say_next(mem_copy_text("dsdata build fiwiki-latest-pages-articles.xml.bz2    (a dump of Wikipedia)"));
+    say_next(mem_copy_text("dsdata build fiwiki-latest-pages-articles.xml.bz2    (a dump of a Wikipedia)"));
     say_next_too(mem_copy_text("dsdata build FOLDER                                  (your own texts)"));
-    say_next_too(command_text("dstrain export %s/run --out model", demo->folder));
+    say_next_too(mem_copy_text("dstrain classify --init BERT --train TABLE.csv --out tuned    (texts with labels)"));
     mem_free(page);
 }
 

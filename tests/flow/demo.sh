@@ -23,7 +23,7 @@ case_begin "the stories"
 expect_exit 0 "$bin/dsdata" demo
 expect_words '$ dsdata build --text demo-out/stories.txt' '$ dstrain --shards demo-out/shards' \
     '$ dstrain report demo-out/run' demo-out/demo.html "next       dsdata build" \
-    "dstrain export demo-out/run --out model"
+    "dsdata build FOLDER" "dstrain classify"
 expect_equal "samples" "$(grep -c '^sample ' stdout)" 5
 expect_equal "pieces for two masks" "$(grep -cE '^ +[0-9.]+ %  ' stdout)" 6
 grep -q "The text is simple" demo-out/demo.html || complain "the page does not say that the text is simple"
