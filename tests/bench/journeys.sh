@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How long the commands of the README's "Seven ways to use it" take here: each once, as in the README, but with a model
+# How long the commands of docs/GUIDE.md's "Seven ways to use it" take here: each once, as there, but with a model
 # and steps that two cores finish in minutes. Prints seconds, CPU seconds, and the command. The command that downloads
 # is left out; commands that need missing data or a missing package are named and left out.
 #
