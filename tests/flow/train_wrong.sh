@@ -101,8 +101,8 @@ usage() {
     expect_exit 2 "$dstrain" plan --shards "$data" --eval-every 5
     expect_exit 2 "$dstrain" export nowhere --out e
     expect_exit 2 "$dstrain" export
-    expect_exit 2 "$dstrain" predict nowhere
-    expect_words "ours is fill-mask"
+    expect_exit 2 "$dstrain" infer nowhere
+    expect_words "ours is predict"
     expect_exit 2 "${train[@]}" --time-limit 0s
     expect_exit 2 "${train[@]}" --keep-best --eval-samples 0
     expect_words "--keep-best needs evaluations"

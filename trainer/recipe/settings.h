@@ -98,6 +98,7 @@ struct settings {
     uint64_t seeds;   /* runs */
     /* for classify, and for tables with texts */
     const char *text, *text2, *label; /* columns; NULL: by their names */
+    const char *column;               /* of a corpus: of its tags; NULL: the last */
     int kind;                         /* enum classify_kind */
     bool all;                         /* for predict: probabilities of all classes */
     int pooling;                      /* enum pooling: for embed, and for export with */
@@ -141,6 +142,7 @@ int dstrain_doctor(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_squad(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_predict(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_embed(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_tag(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_classify(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
 

@@ -32,9 +32,10 @@ int class_open(const struct settings *settings, const struct origin *origin, str
     return text_open(text, origin->files, config, err);
 }
 
-static void put_head(const struct label_set *set, const char *tuned_for, struct model_config *config)
+static void put_head(enum head_kind head, const struct label_set *set, const char *tuned_for,
+                     struct model_config *config)
 {
-    config->task_heads = 1u << HEAD_CLASS;
+    config->task_heads = 1u << head;
     config->labels = (int32_t)set->count;
     memset(config->label_names, 0, sizeof config->label_names);
     for (uint32_t i = 0; i < set->count && set->count > 1; i++)
@@ -42,13 +43,13 @@ static void put_head(const struct label_set *set, const char *tuned_for, struct 
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", tuned_for);
 }
 
-int class_head(const struct label_set *set, const char *tuned_for, const struct origin *origin,
+int class_head(enum head_kind head, const struct label_set *set, const char *tuned_for, const struct origin *origin,
                struct model_config *config, struct head_choice *choice, struct error *err)
 {
     json_t *json = NULL;
-    put_head(set, tuned_for, config);
+    put_head(head, set, tuned_for, config);
     TRY(labels_read(origin->files, &json, err));
-    labels_choose(json, json_string_value(json_object_get(origin->identity, "task")), set, choice);
+    labels_choose(json, head, json_string_value(json_object_get(origin->identity, "task")), set, choice);
     json_decref(json);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* What the ways to fine-tune the head of classes share, whatever their samples are made from. */
+/* What the ways to fine-tune a head of classes, of a text or of its tokens, share, whatever samples are made from. */
 #ifndef TRAINER_TUNE_CLASS_TASK_H
 #define TRAINER_TUNE_CLASS_TASK_H
 
@@ -22,7 +22,7 @@ int class_open(const struct settings *settings, const struct origin *origin, str
 /* For samples of two segments. ERR_MISMATCH: the model knows one. */
 int class_check_pairs(const struct model_config *config, struct error *err);
 /* Puts the head on the model, and decides what it keeps of the origin's. `tuned_for`: finetuning_task. */
-int class_head(const struct label_set *set, const char *tuned_for, const struct origin *origin,
+int class_head(enum head_kind head, const struct label_set *set, const char *tuned_for, const struct origin *origin,
                struct model_config *config, struct head_choice *choice, struct error *err);
 struct task class_task(struct class_sources *sources, uint32_t length, const struct recipe *recipe,
                        int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err),

@@ -190,7 +190,7 @@ static int classify_open(void *context, const struct settings *settings, const s
         return 0;
     }
     const struct label_set set = label_set_of(c);
-    return class_head(&set, "classify", origin, config, &material->head, err);
+    return class_head(HEAD_CLASS, &set, "classify", origin, config, &material->head, err);
 }
 
 static const struct text *classify_text(void *context)

@@ -105,7 +105,7 @@ static int glue_open(void *context, const struct settings *settings, const struc
     };
     snprintf(material->task, sizeof material->task, "glue %s", g->task->name);
     const struct label_set set = labels_of_glue(g->task);
-    return class_head(&set, g->task->name, origin, config, &material->head, err);
+    return class_head(HEAD_CLASS, &set, g->task->name, origin, config, &material->head, err);
 }
 
 static const struct text *glue_text(void *context)

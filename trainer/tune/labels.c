@@ -191,7 +191,8 @@ static const char *other_kind(const struct described *d, const struct label_set 
     return NULL;
 }
 
-void labels_choose(const json_t *config, const char *recorded, const struct label_set *set, struct head_choice *choice)
+void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
+                   struct head_choice *choice)
 {
     const struct described d = describe(config);
     const struct glue_task *known = task_of_model(config, recorded);
@@ -202,7 +203,7 @@ void labels_choose(const json_t *config, const char *recorded, const struct labe
     char theirs[160], ours[160];
     uint16_t rows[LABELS_MAX];
     *choice = (struct head_choice){0};
-    if (d.architecture && !architecture_ends(&d, head_kinds[HEAD_CLASS]->class_end))
+    if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
         return draw(choice, fits, "it is a %.60s", d.architecture);
     const char *kind = other_kind(&d, set);
     if (kind)
@@ -240,7 +241,7 @@ size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS
     size_t count = 0;
     for (size_t i = 0; i < GLUE_TASKS; i++) {
         const struct label_set set = labels_of_glue(&glue_tasks[i]);
-        labels_choose(config, NULL, &set, &choice);
+        labels_choose(config, HEAD_CLASS, NULL, &set, &choice);
         if (!choice.drawn && (!known || known == &glue_tasks[i]))
             out[count++] = &glue_tasks[i];
     }

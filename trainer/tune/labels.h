@@ -22,8 +22,8 @@ struct label_set {
 };
 struct label_set labels_of_glue(const struct glue_task *task);
 
-/* For a classifier with these labels. It is kept where
- *   - `architectures` is absent or names a …ForSequenceClassification,
+/* For a head of classes with these labels. It is kept where
+ *   - `architectures` is absent or names the head's class,
  *   - `problem_type` is absent or the task's kind, and
  *   - the names in `id2label` are those of the task's labels, or their other names (glue_tasks.h), in any order: rows
  *     are moved then. Case, '-', '_' and blanks do not count: NOT-ENTAILMENT is not_entailment. LABEL_0, LABEL_1 … are
@@ -31,7 +31,8 @@ struct label_set labels_of_glue(const struct glue_task *task);
  *     where another task is known: `recorded`, as a run's identity has it ("glue cola"; NULL: none), else `finetuning_task`.
  * A task with a number as its label (sts-b) needs a head with one output and no classes. Otherwise the head is drawn,
  * and choice->why says why. */
-void labels_choose(const json_t *config, const char *recorded, const struct label_set *set, struct head_choice *choice);
+void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
+                   struct head_choice *choice);
 /* For a head without labels of a task: kept where `architectures` is absent or names the head's class. */
 void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice);
 

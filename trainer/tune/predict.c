@@ -8,7 +8,23 @@
 
 size_t predict_rows(const struct samples *samples)
 {
-    return head_kinds[samples->head]->reads == READS_ALL ? samples->id_count : samples->count;
+    static const struct task_sample none = {0};
+    const struct task_sample *last = samples->count > 0 ? &samples->items[samples->count - 1] : &none;
+    switch (head_kinds[samples->head]->reads) {
+    case READS_ALL:
+        return last->at + last->length;
+    case READS_MARKED:
+        return last->mark_at + last->marks;
+    default:
+        return samples->count;
+    }
+}
+
+/* The first row of the logits of a sample. */
+static size_t row_of(const struct samples *samples, size_t i)
+{
+    const enum head_reads reads = head_kinds[samples->head]->reads;
+    return reads == READS_ALL ? samples->items[i].at : reads == READS_MARKED ? samples->items[i].mark_at : i;
 }
 
 /* Copies `count` logits of the last pass. */
@@ -100,10 +116,9 @@ int predict(const struct evaluation_work *work, const struct samples *samples, f
     const size_t unit = (size_t)work->limits->sequences, units = (samples->count + unit - 1) / unit;
     const size_t from = units * rank / size * unit, end = units * (rank + 1) / size * unit;
     const size_t to = end < samples->count ? end : samples->count, rows = predict_rows(samples);
-    const bool by_token = rows != samples->count;
     if (size > 1)
         memset(out, 0, rows * columns * sizeof *out);
-    float *own = from < to ? out + columns * (by_token ? samples->items[from].at : from) : out;
+    float *own = from < to ? out + columns * row_of(samples, from) : out;
     int result = predict_range(work, samples, from, to, own, &sums, err);
     if (size > 1) /* the samples of one process may be the only ones without finite logits */
         result = process_group_barrier(work->processes, result, err);

@@ -6,7 +6,7 @@
 #include "trainer/task/task.h"
 #include "trainer/tune/samples.h"
 
-/* Rows of the logits of those samples: one per sample, or one per token where the head reads all. */
+/* Rows of the logits of those samples: one per sample, one per token where the head reads all, or one per mark. */
 size_t predict_rows(const struct samples *samples);
 
 /* Logits of all samples, in their order: out [predict_rows, head_labels]. *loss becomes the mean loss (may be NULL).

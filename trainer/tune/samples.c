@@ -52,13 +52,34 @@ void samples_add(struct samples *s, const uint32_t *ids, struct task_sample samp
     }
     memcpy(s->ids + s->id_count, ids, sample.length * sizeof *ids);
     sample.at = s->id_count;
+    sample.mark_at = s->mark_count;
     s->id_count += sample.length;
     s->items[s->count++] = sample;
     s->longest = sample.length > s->longest ? sample.length : s->longest;
 }
 
+void samples_mark(struct samples *s, uint32_t token, uint32_t label)
+{
+    struct task_sample *last = &s->items[s->count - 1];
+    assert(token < last->length);
+    if (s->mark_count == s->mark_room) {
+        s->mark_room = 2 * s->mark_room + 1024;
+        s->marks = mem_grow(s->marks, s->mark_room, sizeof *s->marks);
+    }
+    s->marks[s->mark_count++] = (struct sample_mark){token, label};
+    last->marks++;
+    s->marks_most = last->marks > s->marks_most ? last->marks : s->marks_most;
+}
+
+void samples_reset(struct samples *s)
+{
+    s->count = s->id_count = s->mark_count = 0;
+    s->longest = s->marks_most = 0;
+}
+
 void samples_release(struct samples *s)
 {
+    mem_free(s->marks);
     mem_free(s->ids);
     mem_free(s->items);
     *s = (struct samples){.head = s->head};
@@ -73,6 +94,8 @@ uint64_t samples_hash(const struct samples *s)
         hash_add(hash, numbers, sizeof numbers);
         hash_add(hash, s->ids + item->at, item->length * sizeof *s->ids);
     }
+    if (s->mark_count > 0)
+        hash_add(hash, s->marks, s->mark_count * sizeof *s->marks);
     const uint64_t value = hash_value(hash);
     hash_close(hash);
     return value;
@@ -97,9 +120,17 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     memcpy(sequence->ids, samples->ids + item->at, item->length * sizeof *sequence->ids);
     sequence->length = item->length;
     sequence->a_length = item->a_length;
-    marks->count = 1;
-    marks->tokens[0] = item->token;
-    marks->labels[0] = item->label;
+    if (samples->marks_most == 0) {
+        marks->count = 1;
+        marks->tokens[0] = item->token;
+        marks->labels[0] = item->label;
+        return 0;
+    }
+    marks->count = item->marks;
+    for (uint32_t i = 0; i < item->marks; i++) {
+        marks->tokens[i] = samples->marks[item->mark_at + i].token;
+        marks->labels[i] = samples->marks[item->mark_at + i].label;
+    }
     return 0;
 }
 
@@ -115,6 +146,6 @@ struct source samples_source(const struct samples_reading *reading, uint32_t len
         .fetch = fetch,
         .number = number,
     };
-    source.room.marks[samples->head] = 1;
+    source.room.marks[samples->head] = samples->marks_most > 0 ? samples->marks_most : 1;
     return source;
 }

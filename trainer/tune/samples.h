@@ -1,5 +1,6 @@
 /* Samples of a task in memory, as a source of the loader: made from text once, visited in a keyed order like that of
- * shards (shards/order.h). Every sample has one label, for one head.
+ * shards (shards/order.h). Every sample has one label for one head, or marks for a
+ * head of tokens.
  *
  *     struct samples samples = {.head = HEAD_CLASS};
  *     samples_add(&samples, &sample) …
@@ -30,6 +31,13 @@ struct task_sample {
     uint32_t a_length; /* tokens of the first segment */
     uint32_t token;    /* place in the sample of the token that has the label */
     uint32_t label;    /* as its head takes it (model/head.h) */
+    size_t mark_at;    /* of its first mark in `marks`, for heads of any number of tokens; `token` and `label` are 0 */
+    uint32_t marks;
+};
+
+/* A token that has a label. */
+struct sample_mark {
+    uint32_t token, label;
 };
 
 /* Ready when zeroed with its head set; free with samples_release. */
@@ -40,10 +48,17 @@ struct samples {
     struct task_sample *items;
     size_t count, room;
     uint32_t longest; /* tokens */
+    struct sample_mark *marks;
+    size_t mark_count, mark_room;
+    uint32_t marks_most; /* of a sample */
 };
 
 /* Appends a sample with those ids [length]; sets `at`. */
 void samples_add(struct samples *samples, const uint32_t *ids, struct task_sample sample);
+/* Gives a token of the last sample a label; tokens ascend. A sample of a head of tokens may have none. */
+void samples_mark(struct samples *samples, uint32_t token, uint32_t label);
+/* Forgets all samples and keeps the memory. */
+void samples_reset(struct samples *samples);
 void samples_release(struct samples *samples);
 /* A hash of every number in them. */
 uint64_t samples_hash(const struct samples *samples);

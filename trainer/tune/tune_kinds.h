@@ -16,6 +16,7 @@
 #define TUNE_KINDS(ROW)                                                                                                \
     ROW(tune_glue)                                                                                                     \
     ROW(tune_classify)                                                                                                 \
+    ROW(tune_tag)                                                                                                      \
     ROW(tune_squad)
 
 #define SCORES_NAME      "scores.json" /* in the run's directory; written last */

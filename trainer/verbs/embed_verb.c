@@ -58,7 +58,7 @@ static int read_window(struct embedding *e, struct error *err)
 {
     struct str text;
     int more = 1;
-    e->samples.count = e->samples.id_count = e->samples.longest = 0;
+    samples_reset(&e->samples);
     e->pooled = 0;
     for (e->rows = 0; e->rows < WINDOW && (more = next_text(e, &text, err)) > 0; e->rows++) {
         if (str_is_blank(text)) {

@@ -193,6 +193,7 @@ static void take_settings(struct tuned *t)
     take_text(t, "text", &t->settings.text);
     take_text(t, "text2", &t->settings.text2);
     take_text(t, "label", &t->settings.label);
+    take_text(t, "column", &t->settings.column);
     if (threshold)
         t->settings.null_threshold = strtod(threshold, NULL);
 }

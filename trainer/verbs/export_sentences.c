@@ -1,5 +1,5 @@
-/* The part of an export by which sentence-transformers loads it: modules.json, the settings of the first module, and a
- * folder for the pooling (sentence-transformers 2 to 6, SentenceTransformer.save). */
+/* The part of an export by which sentence-transformers loads it: the list of modules, the settings of the first one,
+ * and a folder for the pooling (sentence-transformers 2 to 6, SentenceTransformer.save). */
 #include <string.h>
 
 #include "base/file.h"

@@ -6,50 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "base/progress.h"
 #include "base/target.h"
 #include "trainer/model/head.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/class_scores.h"
-#include "trainer/tune/class_task.h"
-#include "trainer/tune/columns.h"
 #include "trainer/tune/predict.h"
-#include "trainer/tune/reading.h"
+#include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
+#include "trainer/verbs/predicting.h"
 
-#define WINDOW     4096u /* rows */
-#define SEQ_LIKELY 512u  /* of a model whose run is not known */
-
-struct predicting {
-    const struct settings *settings;
-    const char *model, *file;
-    json_t *record; /* the run's run.json, or NULL */
-    struct reading reading;
-    struct class_names names; /* zeroed: the model gives a number */
-    uint32_t outputs;         /* columns of the logits */
-    struct table table;
-    struct columns columns;
-
-    struct class_cutter cutter;
-    struct samples samples; /* of the window */
-    struct buf raws, out;
-    size_t raw_ends[WINDOW];
-    float *logits;
-    uint64_t rows, empty;
-
-    /* Of the rows that have a label which the model knows: */
-    uint32_t *found, *truth;
-    double *found_numbers, *truth_numbers;
-    size_t scored, room;
-    double labels[WINDOW]; /* of the window: class or number; NAN: none */
-    struct file to;
-    bool to_stdout;
-    struct progress progress;
-};
+#define SEQ_LIKELY 512u /* of a model whose run is not known */
 
 /* ---- what is asked for ---- */
 
@@ -58,7 +27,7 @@ static const char *recorded(const struct predicting *p, const char *option)
     return json_string_value(json_object_get(json_object_get(p->record, "settings"), option));
 }
 
-static const char *column_name(const struct predicting *p, const char *given, const char *option)
+const char *predicting_column(const struct predicting *p, const char *given, const char *option)
 {
     return given ? given : recorded(p, option);
 }
@@ -90,14 +59,15 @@ static int check_out(const struct predicting *p, struct error *err)
 
 static int open_model(struct predicting *p, struct error *err)
 {
-    TRY(reading_find(&p->reading, p->settings, p->model, 1u << HEAD_CLASS, err));
+    TRY(reading_find(&p->reading, p->settings, p->model, 0, err));
     const struct reading *r = &p->reading;
     const enum head_kind head = p->reading.tuned;
-    if (head != HEAD_CLASS) {
+    if (head != HEAD_CLASS && head != HEAD_TOKEN) {
         fail_at(err, ERR_MISMATCH, p->model, ERROR_NO_OFFSET, "has no head of classes: it is %s",
                 head < HEAD_KINDS ? head_kinds[head]->class_end : "a pre-trained model");
-        return hint(err, "dstrain classify trains one; dstrain squad --dev FILE answers questions");
+        return hint(err, "dstrain classify or tag trains one; dstrain squad --dev FILE answers questions");
     }
+    p->reading.recipe.config.task_heads = 1u << head;
     p->record = about_record(p->model, r->origin.source, r->origin.files);
     p->outputs = (uint32_t)r->recipe.config.labels;
     if (p->outputs > 1)
@@ -107,7 +77,7 @@ static int open_model(struct predicting *p, struct error *err)
         return fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", length,
                     r->recipe.config.positions);
     p->cutter = (struct class_cutter){.text = &r->text, .length = (uint32_t)length};
-    p->samples.head = HEAD_CLASS;
+    p->samples.head = head;
     return 0;
 }
 
@@ -129,9 +99,9 @@ static int open_table(struct predicting *p, struct error *err)
 {
     const struct settings *s = p->settings;
     const struct column_names names = {
-        .text = column_name(p, s->text, "text"),
-        .text2 = column_name(p, s->text2, "text2"),
-        .label = column_name(p, s->label, "label"),
+        .text = predicting_column(p, s->text, "text"),
+        .text2 = predicting_column(p, s->text2, "text2"),
+        .label = predicting_column(p, s->label, "label"),
     };
     TRY(table_open(&p->table, p->file, err));
     TRY(columns_choose(&p->table, &names, s->label != NULL, &p->columns, err));
@@ -146,14 +116,13 @@ static int open_engine(struct predicting *p, struct error *err)
 {
     struct source source = {
         .samples = WINDOW, .tokens = (uint64_t)WINDOW * p->cutter.length, .room.length = p->cutter.length};
-    source.room.marks[HEAD_CLASS] = 1;
-    p->logits = mem_array((size_t)WINDOW * p->outputs, sizeof *p->logits);
+    source.room.marks[p->samples.head] = p->samples.head == HEAD_TOKEN ? p->cutter.length : 1;
     return reading_open(&p->reading, &source, err);
 }
 
 /* ---- rows in ---- */
 
-static double label_of(const struct predicting *p, struct str text)
+double predicting_label(const struct predicting *p, struct str text)
 {
     char copy[LABEL_NAME_SIZE], *end;
     text = str_trim(text);
@@ -178,7 +147,7 @@ static void take_row(struct predicting *p)
     const struct str a = t->fields[p->columns.text];
     buf_add_str(&p->raws, t->raw);
     p->raw_ends[row] = p->raws.size;
-    p->labels[row] = p->columns.label == COLUMN_NONE ? (double)NAN : label_of(p, t->fields[p->columns.label]);
+    p->labels[row] = p->columns.label == COLUMN_NONE ? (double)NAN : predicting_label(p, t->fields[p->columns.label]);
     p->empty += str_is_blank(a);
     class_cut(&p->cutter, a, p->columns.text2 == COLUMN_NONE ? NULL : &t->fields[p->columns.text2], 0, &p->samples);
 }
@@ -188,7 +157,7 @@ static int read_window(struct predicting *p, struct error *err)
 {
     int more = 1;
     buf_reset(&p->raws);
-    p->samples.count = p->samples.id_count = p->samples.longest = 0;
+    samples_reset(&p->samples);
     while (p->samples.count < WINDOW && (more = table_next(&p->table, err)) > 0)
         take_row(p);
     return more < 0 ? -1 : p->samples.count > 0;
@@ -288,8 +257,7 @@ static void add_header(struct predicting *p)
     buf_release(&name);
 }
 
-/* A JSON object without its closing brace, and without the blanks around it. */
-static struct str opened(struct str object)
+struct str predicting_opened(struct str object)
 {
     object = str_trim(object);
     object.size--;
@@ -301,7 +269,7 @@ static void add_row(struct predicting *p, size_t row)
     const size_t from = row > 0 ? p->raw_ends[row - 1] : 0;
     const struct str raw = {p->raws.data + from, p->raw_ends[row] - from};
     const size_t before = p->out.size;
-    buf_add_str(&p->out, p->table.json ? opened(raw) : raw);
+    buf_add_str(&p->out, p->table.json ? predicting_opened(raw) : raw);
     const size_t at = p->out.size;
     add_prediction(p, p->logits + row * p->outputs, &p->out);
     if (p->table.json && at - before == 1) { /* it was {} */
@@ -312,7 +280,7 @@ static void add_row(struct predicting *p, size_t row)
     buf_add_text(&p->out, p->table.end);
 }
 
-static int write_out(struct predicting *p, struct error *err)
+int predicting_write(struct predicting *p, struct error *err)
 {
     const size_t size = p->out.size;
     buf_reset(&p->out);
@@ -360,7 +328,7 @@ static bool asked(void *context)
     return stop_requested();
 }
 
-static int predict_window(struct predicting *p, struct error *err)
+int predicting_compute(struct predicting *p, const struct samples *samples, struct error *err)
 {
     const struct halt halt = {asked, NULL};
     const struct evaluation_work work = {
@@ -370,7 +338,14 @@ static int predict_window(struct predicting *p, struct error *err)
         .halt = &halt,
         .weights = p->reading.origin.weights,
     };
-    TRY(predict(&work, &p->samples, p->logits, NULL, err));
+    mem_free(p->logits);
+    p->logits = mem_array(predict_rows(samples) * p->outputs + 1, sizeof *p->logits);
+    return predict(&work, samples, p->logits, NULL, err);
+}
+
+static int predict_window(struct predicting *p, struct error *err)
+{
+    TRY(predicting_compute(p, &p->samples, err));
     for (size_t i = 0; i < p->samples.count; i++) {
         add_row(p, i);
         keep_score(p, i);
@@ -378,55 +353,64 @@ static int predict_window(struct predicting *p, struct error *err)
     p->rows += p->samples.count;
     if (progress_due(&p->progress))
         progress_show(&p->progress, -1, "%" PRIu64 " rows", p->rows);
-    return write_out(p, err);
+    return predicting_write(p, err);
 }
 
-static int predict_all(struct predicting *p, struct error *err)
+/* ---- the command ---- */
+
+static void report(const struct predicting *p, bool tags, double seconds, const json_t *scores)
+{
+    char rows[56], empty[56];
+    if (p->settings->json && !p->to_stdout) {
+        json_t *facts = json_pack("{s:o, s:I, s:I, s:f}", "model", json_name(p->model), tags ? "words" : "rows",
+                                  (json_int_t)p->rows, "empty", (json_int_t)p->empty, "seconds", seconds);
+        if (scores)
+            json_object_set(facts, "scores", (json_t *)(uintptr_t)scores);
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    }
+    log_say("done       %s predicted in %.1f s%s%s", format_counted(p->rows, tags ? "word" : "row", rows), seconds,
+            p->empty > 0 ? ", without text: " : "", p->empty > 0 ? format_count(p->empty, empty) : "");
+    if (scores)
+        (tags ? &tune_tag : &tune_classify)->say_scores(log_say, NULL, scores);
+}
+
+static int open_output(struct predicting *p, struct error *err)
+{
+    p->to_stdout = strcmp(p->settings->out, "-") == 0;
+    return p->to_stdout ? 0 : file_create(&p->to, p->settings->out, err);
+}
+
+static int predict_rows_of_table(struct predicting *p, json_t **scores, struct error *err)
 {
     int more;
     add_header(p);
-    TRY(write_out(p, err));
+    TRY(predicting_write(p, err));
     while ((more = read_window(p, err)) > 0)
         TRY(predict_window(p, err));
+    *scores = more == 0 && p->scored > 0 ? scores_of(p) : NULL;
     return more;
-}
-
-static void report(const struct predicting *p, double seconds)
-{
-    char rows[56], empty[56];
-    json_t *scores = p->scored > 0 ? scores_of(p) : NULL;
-    if (p->settings->json && !p->to_stdout) {
-        json_t *facts = json_pack("{s:o, s:I, s:I, s:f}", "model", json_name(p->model), "rows", (json_int_t)p->rows,
-                                  "empty", (json_int_t)p->empty, "seconds", seconds);
-        if (scores)
-            json_object_set(facts, "scores", scores);
-        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    }
-    log_say("done       %s predicted in %.1f s%s%s", format_counted(p->rows, "row", rows), seconds,
-            p->empty > 0 ? ", without text: " : "", p->empty > 0 ? format_count(p->empty, empty) : "");
-    if (scores)
-        class_say_scores(log_say, scores);
-    json_decref(scores);
 }
 
 static int run(struct predicting *p, struct error *err)
 {
     const double from = clock_now();
+    json_t *scores = NULL;
     TRY(check_out(p, err));
     TRY(open_model(p, err));
-    TRY(open_table(p, err));
+    const bool tags = p->samples.head == HEAD_TOKEN;
+    if (!tags)
+        TRY(open_table(p, err));
     TRY(open_engine(p, err));
-    p->to_stdout = strcmp(p->settings->out, "-") == 0;
-    if (!p->to_stdout)
-        TRY(file_create(&p->to, p->settings->out, err));
+    TRY(open_output(p, err));
     progress_open(&p->progress);
-    const int result = predict_all(p, err);
+    int result = tags ? predict_tags(p, &scores, err) : predict_rows_of_table(p, &scores, err);
     progress_close(&p->progress);
-    TRY(result);
-    if (!p->to_stdout)
-        TRY(file_commit(&p->to, err));
-    report(p, clock_now() - from);
-    return 0;
+    if (result == 0 && !p->to_stdout)
+        result = file_commit(&p->to, err);
+    if (result == 0)
+        report(p, tags, clock_now() - from, scores);
+    json_decref(scores);
+    return result;
 }
 
 int dstrain_predict(void *context, struct opt_paths bare, struct error *err)

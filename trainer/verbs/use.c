@@ -19,10 +19,6 @@
 
 /* Heads that are not trained here: models with them are exported too. The last is of models without one. */
 static const struct head others[] = {
-    {.class_end = "ForTokenClassification",
-     .prefix = "classifier.",
-     .pipeline = "token-classification",
-     .trial = PIPELINE("token-classification", "(\"Paris is in France.\")")},
     {.class_end = "ForMultipleChoice", .prefix = "classifier.", .pipeline = "multiple-choice"},
     {.class_end = "Model",
      .pipeline = "feature-extraction",

@@ -130,7 +130,7 @@ static void names_decide_about_a_head(void **state)
         json_t *config = json_loads(cases[i].config, 0, NULL);
         assert_non_null(config);
         const struct label_set set = labels_of_glue(glue_task_named(cases[i].task));
-        labels_choose(config, cases[i].recorded, &set, &choice);
+        labels_choose(config, HEAD_CLASS, cases[i].recorded, &set, &choice);
         expect(&cases[i], &choice);
         json_decref(config);
     }
@@ -146,20 +146,20 @@ static void a_table_takes_a_head_by_its_names(void **state)
     json_t *config = json_loads("{\"architectures\":[\"BertForSequenceClassification\"],"
                                 "\"id2label\":{\"0\":\"Question\",\"1\":\"bug\",\"2\":\"praise\"}}",
                                 0, NULL);
-    labels_choose(config, "classify", &set, &choice);
+    labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
     assert_true(!choice.drawn && choice.moved && choice.rows[0] == 1 && choice.rows[2] == 0);
-    labels_choose(config, "classify", &stars, &choice);
+    labels_choose(config, HEAD_CLASS, "classify", &stars, &choice);
     assert_true(choice.drawn);
     json_decref(config);
     config = json_loads("{\"id2label\":{\"0\":\"1\",\"1\":\"2\"}}", 0, NULL);
-    labels_choose(config, "classify", &stars, &choice);
+    labels_choose(config, HEAD_CLASS, "classify", &stars, &choice);
     assert_true(choice.drawn && strstr(choice.why, "numbers"));
     for (int i = 0; i <= LABELS_MAX; i++) {
         char key[12];
         snprintf(key, sizeof key, "%d", i);
         json_object_set_new(json_object_get(config, "id2label"), key, json_pack("s+", "name ", key));
     }
-    labels_choose(config, "classify", &set, &choice);
+    labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
     assert_true(choice.drawn && strstr(choice.why, "does not name"));
     json_decref(config);
 }

@@ -1,0 +1,76 @@
+/* The class of each token that has a label (Devlin et al. 2019, 5.3): logits = dropout(x) W_c for those rows x. */
+#include "trainer/model/heads/head_parts.h"
+
+#define TENSOR(place) params_head(&model->table, HEAD_TOKEN, place)
+#define BUFFER(place) model->head_buffers[HEAD_TOKEN][place]
+
+enum { OUTPUT_WEIGHT, OUTPUT_BIAS };
+static const struct tensor_row token_tensors[] = {
+    [OUTPUT_WEIGHT] = MATRIX("classifier.weight", OF_LABELS, OF_HIDDEN),
+    [OUTPUT_BIAS] = BIAS("classifier.bias", OF_LABELS),
+};
+
+enum { PICKED, LOGITS, GRADIENT };
+static const struct head_buffer token_buffers[] = {
+    [PICKED] = {"token.picked", OF_HIDDEN, false},
+    [LOGITS] = {"token.logits", OF_LABELS, false},
+    [GRADIENT] = {"token.gradient", OF_HIDDEN, false},
+};
+
+static double token_work(const struct model_config *config)
+{
+    return (double)config->labels * config->hidden;
+}
+
+static void drop(struct model *model, const struct batch *batch, void *x)
+{
+    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_POOLED);
+    CALL(model->ops, dropout, .y = x, .x = x, .batch = batch_read(batch), .index = batch->heads[HEAD_TOKEN].index,
+         .rows = head_rows(HEAD_TOKEN, batch).rows, .hidden = model->config.hidden, .dropout = &dropout);
+}
+
+static void token_pass(struct model *model, const struct batch *batch)
+{
+    const struct ops *ops = model->ops;
+    const struct head_batch *marked = &batch->heads[HEAD_TOKEN];
+    const struct rows rows = head_rows(HEAD_TOKEN, batch).rows;
+    const int32_t hidden = model->config.hidden, labels = model->config.labels;
+    const struct output output = {
+        .logits = BUFFER(LOGITS),
+        .x = BUFFER(PICKED),
+        .dx = BUFFER(GRADIENT),
+        .rows = rows,
+        .out = labels,
+        .weight = TENSOR(OUTPUT_WEIGHT),
+        .bias = TENSOR(OUTPUT_BIAS),
+    };
+    CALL(ops, gather, .y = BUFFER(PICKED), .x = model_hidden(model), .index = marked->index, .rows = rows,
+         .hidden = hidden);
+    drop(model, batch, BUFFER(PICKED));
+    output_forward(model, &output);
+    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_TOKEN, .logits = BUFFER(LOGITS), .labels = marked->labels,
+         .rows = rows, .columns = labels, .vocabulary = labels, .factor = slope_factor(model, HEAD_TOKEN),
+         .scratch = model->scratch);
+    if (!model->training)
+        return;
+    output_backward(model, &output);
+    drop(model, batch, BUFFER(GRADIENT));
+    CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(GRADIENT), .index = marked->index, .rows = rows,
+         .hidden = hidden);
+}
+
+const struct head head_token = {
+    .reads = READS_MARKED,
+    .tensors = token_tensors,
+    .tensor_count = COUNT(token_tensors),
+    .buffers = token_buffers,
+    .buffer_count = COUNT(token_buffers),
+    .logits = LOGITS,
+    .work = token_work,
+    .pass = token_pass,
+    .class_end = "ForTokenClassification",
+    .prefix = "classifier.",
+    .tuned = true,
+    .pipeline = "token-classification",
+    .trial = PIPELINE("token-classification", "(\"Paris is in France.\")"),
+};
