@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dstrain tag: words with tags, learned by a tiny model: scores, long sentences, a run that is stopped and repeated, eval,
-# predict of CoNLL and JSON lines, and messages for wrong input.
+# dstrain tag: words with tags, learned by a tiny model: scores, long sentences, a run that is stopped and repeated,
+# eval, predict of CoNLL and JSON lines, and messages for wrong input.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 

@@ -1,5 +1,5 @@
-/* A corpus with tags as samples: what tag trains on, is scored on and predicts. Every word has a mark at its first piece,
- * as in transformers' run_ner. A sentence that is longer than a sample is cut into windows that overlap by half; a word
+/* A corpus with tags as samples: what tag trains on, is scored on and predicts. Every word has a mark at its first
+ * piece, as in transformers' run_ner. A sentence that is longer than a sample is cut into windows that overlap by half; a word
  * is marked in the window that has most context on its shorter side. */
 #ifndef TRAINER_TUNE_CORPUS_H
 #define TRAINER_TUNE_CORPUS_H
@@ -36,7 +36,7 @@ static inline const char *corpus_tag(const struct corpus *corpus, size_t word)
 {
     return corpus->tags.data + corpus->tag_at[word];
 }
-/* Gives the marks the numbers of their tags among sorted names; one that is not among them becomes 0, and is counted. */
+/* Gives the marks the numbers of their tags among sorted names; one that is none of them becomes 0, and is counted. */
 uint64_t corpus_label(struct corpus *corpus, const char *const *names, size_t count);
 /* Forgets the sentences and keeps the memory. */
 void corpus_reset(struct corpus *corpus);
