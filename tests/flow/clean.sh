@@ -65,7 +65,8 @@ expect_equal "dropped" "$(dropped)" "{'near-duplicate': 1}"
 case_begin "the same documents in a dataset"
 head -40 texts.jsonl >first.jsonl # two files, for two processes
 tail -n +41 texts.jsonl >second.jsonl
-few=(first.jsonl second.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8 --min-words 5 --max-words 50)
+few=(first.jsonl second.jsonl --vocab-size 300 --seq 32 --valid 0.2 --pairs none --near-duplicates 0.8)
+few+=(--min-words 5 --max-words 50)
 expect_exit 0 "$dsdata" build "${few[@]}" --out whole
 expect_words "5 near duplicates" "2 with too few words"
 expect_exit 0 "$dsdata" build "${few[@]}" --out tried --dry-run
@@ -101,7 +102,7 @@ try:
 except ImportError:
     assert "size_categories:\n- \"n<1K\"" in head
 for line in ("root hash `" + sys.argv[2] + "`", "| near\\-duplicate | 5 |", "| too\\-short | 2 |",
-             "| near\\-duplicates | 0.8 |", "| min\\-words | 5 |", "    dsdata build first.jsonl second.jsonl --vocab-size 300"):
+             "| near\\-duplicates | 0.8 |", "| min\\-words | 5 |", "    dsdata build first.jsonl second.jsonl --vocab"):
     assert line.replace("\\-", "-") in body, line
 PYTHON
 echo mine >whole/README.md

@@ -115,6 +115,7 @@ static void gopher_has_a_reason_for_each_rule(void **state)
         {"gopher", "", PAGE_KEPT},
         {"gopher,min-words=60", "-- \u2026 ", PAGE_KEPT}, /* signs are no words */
         {"gopher,min-words=61", "-- \u2026 ", PAGE_GOPHER_FEW_WORDS},
+        {"gopher,min-words=61", "\u2022 ", PAGE_KEPT}, /* but a bullet is one, as in datatrove */
         {"gopher,max-words=59", "", PAGE_GOPHER_MANY_WORDS},
         {"gopher,min-length=4", "", PAGE_KEPT},
         {"gopher,min-length=4.001", "", PAGE_GOPHER_WORD_LENGTH},
