@@ -98,6 +98,8 @@ struct row_list {
 };
 extern const struct row_list row_lists[]; /* data/templates, made by cmake/tables.cmake */
 extern const size_t row_list_count;
+/* The row of a template that applies on the page's wiki, or NULL. */
+const struct row *call_row(const struct call *call, struct str name);
 extern const struct row_list parser_functions; /* MediaWiki's functions and variables */
 
 /* The renderers that data/templates may name, as "@name". Those given may also stand in the files of users. */

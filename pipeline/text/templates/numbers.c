@@ -323,25 +323,21 @@ bool render_words(struct call *call)
     return true;
 }
 
-/* {{currency|100|GBP}} → £100; what we have no sign of has its code in front. */
+/* {{currency|100|GBP}} → £100: as {{GBP|100}}; a currency without a row has its code in front. */
 bool render_currency(struct call *call)
 {
-    static const char *const signs[][2] = {
-        {"AUD", "A$"},  {"BRL", "R$"}, {"CAD", "C$"},  {"CNY", "CN¥"}, {"EUR", "€"}, {"GBP", "£"},
-        {"HKD", "HK$"}, {"ILS", "₪"},  {"INR", "₹"},   {"JPY", "¥"},   {"KRW", "₩"}, {"MXN", "MX$"},
-        {"NZD", "NZ$"}, {"PHP", "₱"},  {"RUB", "₽"}, {"TWD", "NT$"}, {"UAH", "₴"}, {"USD", "US$"}};
     const struct argument *amount = call_argument(call, "1");
     struct str code = call_value(call, "2");
     if (!amount || call->is_opaque)
         return false;
-    if (code.size == 0)
-        code = STR("USD");
-    size_t i = 0;
-    while (i < sizeof signs / sizeof *signs && !str_equal_ascii_nocase(code, str_of(signs[i][0])))
-        i++;
-    const bool known = i < sizeof signs / sizeof *signs;
-    show(call, known ? str_of(signs[i][1]) : code);
-    show_text(call, known ? "" : " ");
+    code = code.size == 0 ? STR("USD") : code;
+    const struct row *row = call_row(call, code);
+    if (row && row->render == render_money) {
+        call->parameter = str_of(row->pattern);
+        return render_money(call);
+    }
+    show(call, code);
+    show_text(call, " ");
     show_number(call, amount);
     return true;
 }

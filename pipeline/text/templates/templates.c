@@ -99,6 +99,11 @@ static const struct row *find_row(struct renders *out, const struct template_pag
     return NULL;
 }
 
+const struct row *call_row(const struct call *call, struct str name)
+{
+    return find_row(call->out, call->page, name);
+}
+
 bool template_has_row(struct renders *renders, struct str name, const struct template_page *page)
 {
     return find_row(renders, page, name) != NULL;
