@@ -76,9 +76,9 @@ static void advise_packing(const struct dsdata_settings *settings, const struct 
     if (lengths.size > 0 && !recipe->packed && recipe->compat != COMPAT_GOOGLE) {
         char *command = packed_command(settings);
         better_lengths(manifest, &better);
-        log_warn(
-            "the documents are so short that most of a sample is padding (filled: %s); better lengths of %s (--seq), or: %s",
-            buf_text(&lengths), buf_text(&better), command);
+        log_warn("the documents are so short that most of a sample is padding (filled: %s); better lengths of %s "
+                 "(--seq), or: %s",
+                 buf_text(&lengths), buf_text(&better), command);
         mem_free(command);
     }
     buf_release(&lengths);

@@ -130,13 +130,17 @@ static struct buf next_command(const struct extraction *extraction)
     return next;
 }
 
-static void report_json(const struct extraction *extraction)
+static void report_json(const struct extraction *extraction, bool counted)
 {
     const struct counts *counts = &extraction->counts;
     const struct extract_names *names = &extraction->names;
-    json_t *object = json_pack("{sI sI sI}", "documents", (json_int_t)counts->pages[PAGE_KEPT], "read",
-                               (json_int_t)counts_pages(counts), "text_bytes", (json_int_t)counts->text_bytes);
-    account_json(counts, &extraction->missing, object);
+    json_t *object = json_object();
+    if (counted) {
+        json_object_set_new(object, "documents", json_integer((json_int_t)counts->pages[PAGE_KEPT]));
+        json_object_set_new(object, "read", json_integer((json_int_t)counts_pages(counts)));
+        json_object_set_new(object, "text_bytes", json_integer((json_int_t)counts->text_bytes));
+        account_json(counts, &extraction->missing, object);
+    }
     if (names->whole) {
         json_t *files = json_array();
         for (uint32_t i = 0; i < names->count; i++)
@@ -161,7 +165,7 @@ static void report(const struct extraction *extraction)
     const struct counts *counts = &extraction->counts;
     char bytes[32];
     if (extraction->settings->json) {
-        report_json(extraction);
+        report_json(extraction, true);
         return;
     }
     if (extraction->names.whole && counts->pages[PAGE_KEPT] > 0)
@@ -169,6 +173,17 @@ static void report(const struct extraction *extraction)
     account_say(counts, &extraction->missing, inputs_of_pages(&extraction->inputs));
     log_say("text       %s", format_bytes(counts->text_bytes, bytes));
     say_holes(extraction);
+}
+
+static int report_over(const struct extraction *extraction)
+{
+    if (extraction->settings->json) {
+        report_json(extraction, false);
+        return 0;
+    }
+    log_say("%s is complete already", extraction->names.paths[0]);
+    say_next(next_command(extraction).data);
+    return 0;
 }
 
 /* What decides the bytes of the output, as directory.h has it. */
@@ -258,6 +273,10 @@ static int run(struct extraction *extraction, struct error *err)
 {
     TRY(prepare(extraction, err));
     TRY(begin(extraction, err));
+    const int over = extract_work_is_over(&extraction->work, &extraction->form, extraction->names.paths, err);
+    TRY(over);
+    if (over)
+        return report_over(extraction);
     if (extraction->settings->explain)
         return explain(extraction->settings, &extraction->inputs, &extraction->plan, &extraction->repeats, err);
     TRY(extraction->names.whole

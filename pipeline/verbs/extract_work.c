@@ -166,6 +166,17 @@ static int add_up(const struct reading_options *options, struct counts *counts, 
     return 0;
 }
 
+int extract_work_is_over(struct extract_work *work, const struct extract_form *form, char *const *paths,
+                         struct error *err)
+{
+    if (work->journal.stage != JOURNAL_SEALING)
+        return 0;
+    char *counts = spill_journal_path(work->folder, 0);
+    const bool counted = path_exists(counts);
+    mem_free(counts);
+    return counted ? 0 : name_files(work, form, paths, err) < 0 ? -1 : 1;
+}
+
 int extract_work_write(struct extract_work *work, const struct extract_form *form, const struct dataset_recipe *recipe,
                        const struct resource_plan *plan, char *const *paths, struct counts *counts,
                        struct missing *missing, struct error *err)

@@ -30,6 +30,10 @@ int extract_work_begin(struct extract_work *work, json_t *identity, const struct
 /* Lists the documents that repeat others, unless that is done, and opens the lists. */
 int extract_work_repeats(struct extract_work *work, const struct inputs *inputs, const struct dataset_recipe *recipe,
                          const struct resource_plan *plan, struct repeats *repeats, struct error *err);
+/* 1: all output files have their names, because an earlier start was killed while it removed the folder; what was
+ * counted is gone. 0: they have not. ERR_VERIFY: one is missing. */
+int extract_work_is_over(struct extract_work *work, const struct extract_form *form, char *const *paths,
+                         struct error *err);
 /* Writes the output files, gives them the names `paths` [form->files] and fills the sums. */
 int extract_work_write(struct extract_work *work, const struct extract_form *form, const struct dataset_recipe *recipe,
                        const struct resource_plan *plan, char *const *paths, struct counts *counts,

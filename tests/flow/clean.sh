@@ -248,4 +248,20 @@ for ((n = 1; n < 200; n += 1 + n / 4)); do
     expect_absent '*.unfinished' late
 done
 [ "$n" -gt 9 ] || complain "only $n changes"
+
+case_begin "files of standard input, killed while they get their names"
+"$dsdata" extract - --out piped.jsonl --files 3 <texts.jsonl 2>stderr
+for ((n = 1; n < 200; n += 1 + n / 16)); do
+    rm -rf late
+    mkdir late
+    code=0
+    DS_FAIL_FILE=$n:kill "$dsdata" extract - --out late/piped.jsonl --files 3 <texts.jsonl 2>stderr || code=$?
+    [ $code = 137 ] || break
+    [ -e late/piped-00000-of-00003.jsonl ] || continue
+    "$dsdata" extract - --out late/piped.jsonl --files 3 <texts.jsonl 2>stderr || complain "killed before change $n"
+    for part in 0 1 2; do
+        cmp -s late/piped-0000$part-of-00003.jsonl piped-0000$part-of-00003.jsonl || complain "other bytes in $part ($n)"
+    done
+done
+[ $code = 0 ] || complain "killed by each of $n changes"
 flow_end
