@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Fewer held-out samples say little: 100 of 128 tokens have 1,900 masked ones, so an accuracy of 50 % is known to within
- * 2.3 points (two standard deviations). */
+/* Fewer held-out samples say little: 100 of 128 tokens have 1,900 masked ones, so an accuracy of 50 % is known to
+ * within 2.3 points (two standard deviations). */
 #define SAMPLES_ENOUGH 100u
 
 #define CHANCE_DEVIATIONS 4.0 /* further from the expected number than chance gets: one time in 15,000 */
