@@ -7,7 +7,8 @@ that MediaWiki adds (MW_ENTITY_ALIASES of its Sanitizer.php).
 import html.entities
 import sys
 
-HEAD = """# Named character references: those of HTML 5 that end with a semicolon, and two of MediaWiki. "name = code points"
+HEAD = """\
+# Named character references: those of HTML 5 that end with a semicolon, and two of MediaWiki. "name = code points"
 # (hexadecimal, one or two), sorted bytewise. Written by scripts/make_entities.py.
 """
 

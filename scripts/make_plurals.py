@@ -9,7 +9,8 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
-HEAD = """# The forms of {{plural:}} by language: a rule for each form but the last, in the syntax of Unicode's Common Locale Data
+HEAD = """\
+# The forms of {{plural:}} by language: a rule for each form but the last, in the syntax of Unicode's Common Locale Data
 # Repository. Written by scripts/make_plurals.py.
 """
 

@@ -1,4 +1,4 @@
-/* bzip2, gzip, Zstandard and xz behind one interface. A decoder decompresses one unit of its format (a gzip member, a
+/* One interface to bzip2, gzip, Zstandard and xz. A decoder decompresses one unit of its format (a gzip member, a
  * Zstandard frame, an xz stream) in steps; a file is a sequence of units. */
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H

@@ -5,9 +5,9 @@
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with tables.c, walk_links.c, variants.c) what
- * the first pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or reads past the
- * frame's inner end. */
+ * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with tables.c, walk_links.c, variants.c)
+ * what the first pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or
+ * reads past the frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
 

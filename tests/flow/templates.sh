@@ -199,8 +199,8 @@ expect_exit 0 "$dsdata" templates "$scratch/any.xml"
 expect_equal "any page may be inserted" "$(grep -c @wikitext "$scratch/stdout")" 9
 
 case_begin "pages that exist"
-asks='{{#seesiste:Due|1|0}}{{#IFEXIST: :terra_\&amp; mare#A |1|0}}{{#ifexist:Vecchio|1|0}}{{#ifexist:Template:Passa|1|0}}'
-asks+='{{#ifexist:Project:Nota\/Due|1|0}}{{#ifexist:Special:Export|1|0}}'
+asks='{{#seesiste:Due|1|0}}{{#IFEXIST: :terra_\&amp; mare#A |1|0}}{{#ifexist:Vecchio|1|0}}'
+asks+='{{#ifexist:Template:Passa|1|0}}{{#ifexist:Project:Nota\/Due|1|0}}{{#ifexist:Special:Export|1|0}}'
 asks+='{{#ifexist:Sei|1|0}}{{#ifexist:Template:Due|1|0}}{{#ifexist:File:A.png|1|0}}{{#ifexist:Wikipedia:Due|1|0}}'
 asks+='{{#ifexist:|1|0}}{{#ifexist:a]b|1|0}}'
 sed "s/>tre</>$asks</" "$scratch/pages.xml" >"$scratch/exist.xml"

@@ -166,8 +166,8 @@ class Wiki:
 
     def number(self, _):
         return "{{" + self.pick("formatnum:1234567.5", "formatnum:1,234|R", "plural:1|one|many",
-                                "plural:{{#expr:1+1}}|a|b", "#expr:{{#time:Y|2001-01-01}} - 1990", "#expr:trunc 3.7", "plural:1.5|one|many",
-                                "plural:0|0=none|one|many", "#rel2abs:../a|A/b/c",
+                                "plural:{{#expr:1+1}}|a|b", "#expr:{{#time:Y|2001-01-01}} - 1990", "#expr:trunc 3.7",
+                                "plural:1.5|one|many", "plural:0|0=none|one|many", "#rel2abs:../a|A/b/c",
                                 "#expr:5 >= 5 and not 0") + "}}"
 
     def hidden(self, depth):

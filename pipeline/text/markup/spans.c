@@ -666,7 +666,7 @@ static void tidy_up(struct spans *spans)
         if (spans->items[i].kind != SPAN_NONE)
             spans->items[count++] = spans->items[i];
     spans->count = count;
-    /* From the last to the first: `next` of the inner spans, which are behind, jumps over what they contain. */
+    /* From the last to the first: the inner spans come later in the list, and their `next` skips what they contain. */
     for (size_t i = count; i-- > 0;) {
         size_t next = i + 1;
         assert(spans->items[i].start < spans->items[i].end);

@@ -11,7 +11,7 @@
 
 /* Sizes are ranked by their first four bits, so that a rank has sizes within an eighth of each other. */
 #define RANKS       256u
-#define CALL_WEIGHT 64u /* a body that only calls another template ranks as one so many times as long */
+#define CALL_WEIGHT 64u /* the size of a body that only calls another template counts this many times */
 #define LINE_BYTES  24u /* of a line besides the name and the body, at most */
 #define HEAD_BYTES  256u
 
@@ -19,7 +19,7 @@ struct entry {
     struct str name, text; /* one piece of memory, at name.data */
     enum body_kind kind;
     bool is_cut;   /* only the beginning of the text is left, with the name that it calls */
-    uint8_t rank;  /* of the text behind that */
+    uint8_t rank;  /* of the size of the rest of the text */
     size_t number; /* in the order of adding */
 };
 

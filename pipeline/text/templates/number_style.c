@@ -67,7 +67,7 @@ struct str number_localise(const struct number_style *style, struct str plain, c
     return (struct str){out, size};
 }
 
-/* True if all marks of this kind stand before groups of three digits, so that they may group. Another mark ends them. */
+/* True if all marks of this kind stand before groups of three digits, so that they may group. Another ends them. */
 static bool may_group(struct str text, char mark)
 {
     size_t run = 0, marks = 0;

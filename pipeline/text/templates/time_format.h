@@ -2,7 +2,7 @@
  *
  * Source: the help page of MediaWiki's extension ParserFunctions. Letters: Y y n m M F xg j d z W N w D l a A g h G H i
  * s L t U c o r e T O P Z I, xkY, xoY; "…" and \ quote characters; xr before a number makes it Roman, xn gives it
- * European digits. No clock: "now" is the time passed in, in UTC. Days before 1583 are in the Gregorian calendar too. */
+ * European digits. No clock: "now" is the time passed in, in UTC. Days before 1583 are Gregorian too. */
 #ifndef PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 #define PIPELINE_TEXT_TEMPLATES_TIME_FORMAT_H
 

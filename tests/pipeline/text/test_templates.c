@@ -297,8 +297,9 @@ static void leaks_are_counted(void **state)
     assert_int_equal(read_file(STR("a = <i>$1\nb = <i>c"), &templates, &err), 0);
     struct wikitext *reader = wikitext_open(&(struct wikitext_options){
         .language = language_find(STR("en")), .keep = KEEP_CAPTIONS, .templates = templates});
-    const struct page page = {.title = STR("X"),
-                              .text = STR("<foo/>{{a|x}}</ref> y</foo>\n* {{a|<foo/>z}}\n* [[File:a.jpg|b {{b}} <foo/>c]]")};
+    const struct page page = {
+        .title = STR("X"),
+        .text = STR("<foo/>{{a|x}}</ref> y</foo>\n* {{a|<foo/>z}}\n* [[File:a.jpg|b {{b}} <foo/>c]]")};
     wikitext_read(reader, &page, &out, &facts);
     assert_string_equal(buf_text(&out), "x y\nb c c\n");
     assert_int_equal(facts.leaks, 6); /* without those of the first item */
