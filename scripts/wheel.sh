@@ -8,8 +8,8 @@
 #                                                          pip install --find-links DIR 'dsdata[cuda]'
 #
 # dsdata_cuda has the dstrain that loads modules, to which the static one hands over, and what dstrain doctor --gpu
-# runs. It needs the CUDA toolkit to build, and where it runs a glibc as new as its name says. For another machine than this
-# one: apt-get install gcc-aarch64-linux-gnu qemu-user-static. Exit 77: they are missing.
+# runs. It needs the CUDA toolkit to build, and where it runs a glibc as new as its name says. For another machine than
+# this one: apt-get install gcc-aarch64-linux-gnu qemu-user-static. Exit 77: they are missing.
 set -euo pipefail
 usage="usage: scripts/wheel.sh [--arch x86_64|aarch64 | --cuda] [DIR]"
 cuda=no
@@ -35,6 +35,7 @@ wheel=$(python3 "$source/scripts/wheel.py" dsdata "$work/tree" "$version" "$arch
 if [ $cuda = yes ]; then
     pack=$work/pack
     logged "$source/scripts/gpu_pack.sh" "$pack"
+    rm "$pack"/libstdc++.so.* # it needs a newer glibc than all else; gloo uses that of the machine
     for file in "$pack"/lib*; do # Debian's libraries, with their licences
         library=$(dpkg -S "*/${file##*/}" | head -1 | cut -d: -f1)
         cp -L "/usr/share/doc/$library/copyright" "$pack/LICENCE.$library"

@@ -114,11 +114,17 @@ expect_words static libhdf5-dev "--format mds"
 cd ..
 
 case_begin "the wheel with CUDA, if it is there"
-site=$(echo venv/lib/python3*/site-packages)
-mkdir "$site/dsdata_cuda"
+mkdir pack
 # shellcheck disable=SC2016  # the stub expands them
-printf '#!%s\necho "handed over: $*"\n' "$(command -v bash)" >"$site/dsdata_cuda/dstrain"
-chmod +x "$site/dsdata_cuda/dstrain"
+printf '#!%s\necho "handed over: $*"\n' "$(command -v bash)" >pack/dstrain
+chmod +x pack/dstrain
+cp "$project/LICENSE" pack
+expect_exit 0 "$project/scripts/wheel.py" dsdata_cuda pack "$version" "$machine" packed-a 35
+module=packed-a/dsdata_cuda-$version-py3-none-manylinux_2_35_$machine.whl
+expect_exit 0 venv/bin/python -m pip install -q --no-index --no-deps "$module"
+for need in "dsdata==$version" nvidia-cublas nvidia-nccl-cu13; do
+    grep -q "^Requires-Dist: $need" venv/lib/python3*/site-packages/dsdata_cuda-*/METADATA || complain "no $need"
+done
 expect_exit 0 "${clean[@]}" dstrain doctor --gpu there
 expect_equal "what it was given" "$(cat stdout)" "handed over: doctor --gpu there"
 
