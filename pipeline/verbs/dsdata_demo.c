@@ -48,6 +48,7 @@ static const char note_input[] = "Two minutes are enough for the commonest words
 
 struct demo {
     const char *folder, *input; /* NULL: our stories */
+    bool quiet;
     struct error *err;
 };
 
@@ -64,11 +65,13 @@ static int run(const struct demo *demo, const char *command, const char *text)
     char *words[WORDS_MAX + 1], *program = NULL;
     struct buf shown = {0};
     size_t count = 0;
-    for (const char *at = command, *end; *at && count < WORDS_MAX; at = end + (*end == ' ')) {
+    for (const char *at = command, *end; *at && count + 1 < WORDS_MAX; at = end + (*end == ' ')) {
         end = strchrnul(at, ' ');
         words[count] = word_of(demo, str_range(at, end), text);
         command_add(&shown, words[count++]);
     }
+    if (demo->quiet)
+        words[count++] = mem_copy_text("-q");
     words[count] = NULL;
     log_say("%s", "");
     log_say("$ %s", buf_text(&shown));
@@ -185,7 +188,8 @@ static void closing(const struct demo *demo)
 int dsdata_demo(void *data, struct opt_paths bare, struct error *err)
 {
     const struct dsdata_settings *settings = data;
-    const struct demo demo = {.folder = settings->out, .input = bare.count ? bare.items[0] : NULL, .err = err};
+    const struct demo demo = {
+        .quiet = settings->quiet, .folder = settings->out, .input = bare.count ? bare.items[0] : NULL, .err = err};
     TRY(claim(demo.folder, settings->force, err));
     if (!demo.input)
         TRY(write_stories(demo.folder, err));

@@ -37,6 +37,10 @@ expect_exit 0 "$bin/dsdata" demo
 expect_equal "root hash" "$(root_hash demo-out/shards)" "$hash"
 [ ! -e demo-out/run.1 ] || complain "the old run is kept"
 
+case_begin "-q"
+expect_exit 0 "$bin/dsdata" demo -q
+expect_equal "its talk" "$(grep -v '^warning' stderr)" ""
+
 case_begin "one's own text"
 cut -d' ' -f1-12 demo-out/stories.txt | split -l 300 - part.
 mkdir texts && mv part.* texts

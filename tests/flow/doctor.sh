@@ -12,6 +12,7 @@ expect_exit 2 "a folder/dstrain" doctor --gpu
 expect_words "a folder/gpu_check.sh: is missing" "pip install 'dsdata[cuda]'" "scripts/wheel.sh --cuda" "preset cuda"
 expect_exit 2 "a folder/dstrain" doctor there
 expect_words "there: doctor takes a folder only with --gpu"
+expect_exit 2 "a folder/dstrain" doctor --gpu --json
 
 # A script that says what it was given, and ends as CODE says.
 # shellcheck disable=SC2016  # the script expands them

@@ -117,6 +117,8 @@ int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
     const unsigned threads = cores_allowed();
     const int64_t disk_free = path_free_bytes(".", &ignored);
     const bool text = !settings->json;
+    if (settings->gpu_check && settings->json)
+        return fail(err, ERR_USAGE, "--gpu writes a table and an archive, no JSON");
     if (settings->gpu_check)
         return check_gpu(bare.count ? bare.items[0] : "gpu-check", err);
     if (bare.count > 0)
