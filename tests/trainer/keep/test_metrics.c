@@ -51,7 +51,7 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
     buf_release(&found);
 }
 
-/* A mean without samples and a baseline of 0, which no label gives, are null in the file and absent where it is read. */
+/* A mean without samples, and a baseline of 0, which no label gives, are null in the file, and read as NAN. */
 static void what_was_not_measured_is_null(void **state)
 {
     struct metrics metrics;
