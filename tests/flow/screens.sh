@@ -17,7 +17,7 @@ import re, sys
 text = sys.stdin.read()
 for name, place in zip(("DIR", "BUILD", "SOURCE", " | HOST | "), sys.argv[1:]):
     text = text.replace(place, name)
-measured = (r"^(?:speed|time) |device  +cpu|[Ss]eq\S* a second|per_second|seconds\W|report.html  |"
+measured = (r"^(?:speed|time) |[Ss]eq\S* a second|per_second|seconds\W|report.html  |"
             r"Training time|machine_memory|disk_free")
 speeds = rows = False # the drawing of what was measured
 for line in map(str.rstrip, text.splitlines()):
@@ -185,6 +185,16 @@ say "$dstrain" eval run --json
 say "$dstrain" export run --out exported
 say cat exported/README.md
 say "$dstrain" show exported
+# How a run opens, and ends after a step, with each of these.
+sed 's/^{/{"pre_layer_norm": true, /' model.json >pre.json
+for options in "--keep-last 2 --keep-best --eval-every 4" "--batch 4:8 --batch-warmup 6 --optimizer lamb" \
+    "--model pre.json --set progressive_layer_drop.enabled=true --no-shuffle" "--same-bits --micro-batch 2 --schedule cosine" \
+    "--masks fresh --dropout 0.2 --seed 3" "--schedule wsd --decay 4 --mask-prob 0.2:0.3" "--seq 32 --micro-batch 3" \
+    "--optimizer onebit_adam --set optimizer.params.freeze_step=3" "--optimizer muon --eval-samples 0 --batch 16"; do
+    # shellcheck disable=SC2086  # the words are options
+    say "${train[@]}" --precision fp32 --stop-after 1 --out opened $options
+    rm -rf opened
+done
 say "$dstrain" plan --shards "$data" --model "$model" --steps 100 --batch 8 --precision fp32 --threads 1
 say "$dstrain" fill-mask run "the river [MASK] the town ."
 say "$dstrain" plan --shards "$data" --model "$model" --steps 100 --batch 8 --precision fp32 --threads 1 --json

@@ -141,11 +141,13 @@ keep wrong.json "$dstrain" --shards "$data" --init absent --json --out wrong
 
 case_begin "plans"
 plans=0
+sed 's/^{/{"pre_layer_norm": true, /' model.json >pre.json
 for options in "--precision fp32" "--precision bf16 --optimizer lamb" "--optimizer muon --seq 64" \
     "--optimizer onebit_adam --processes 4" "--zero 2 --processes 8 --precision bf16" \
     "--zero 1 --processes 2 --micro-batch 2" \
     "--model base --precision fp16" "--model tiny --dropout 0.3 --batch 64" \
-    "--zero 1 --processes 3 --precision fp32" "--zero 2 --processes 3 --precision fp16 --optimizer lamb"; do
+    "--zero 1 --processes 3 --precision fp32" "--zero 2 --processes 3 --precision fp16 --optimizer lamb" \
+    "--zero 2 --processes 3 --precision bf16 --model pre.json" "--zero 1 --processes 3 --model pre.json"; do
     # shellcheck disable=SC2086  # the words are a command line
     plans=$((plans + 1))
     keep "plan$plans.json" "$dstrain" plan --shards "$data" --model "$model" --steps 100 --batch 16 --json $options
