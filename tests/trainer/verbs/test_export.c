@@ -6,6 +6,7 @@
 #include "base/target.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/model/head.h"
+#include "trainer/verbs/about.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/use.h"
 
@@ -319,6 +320,30 @@ static void every_part_is_complete(void **state)
             fail_msg("%s lacks owns or write", parts[i].name);
 }
 
+/* Of names of dumps, only those of Wikipedias in languages with codes of up to three letters name one. */
+static void languages_are_those_of_the_dumps(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *wiki, *language;
+    } cases[] = {{"enwiki", "en"},     {"alswiki", "als"},    {"simplewiki", NULL}, {"wiki", NULL}, {"xwiki", "x"},
+                 {"zh_yuewiki", NULL}, {"enwikibooks", NULL}, {"Enwiki", NULL},     {"", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int said = 0; said < 2; said++) { /* --lang: holds */
+            char text[200];
+            json_t *languages = json_object();
+            snprintf(text, sizeof text,
+                     "{\"identity\": {\"recipe\": {\"lang\": \"%s\"}}, \"sources\": [{\"wiki\": \"%s\"}]}",
+                     said ? "fy" : "", cases[i].wiki);
+            put(f, "build.json", text);
+            about_languages(languages, f->from);
+            const char *language = said ? "fy" : cases[i].language;
+            assert_int_equal(json_object_size(languages), language ? 1 : 0);
+            assert_true(!language || json_object_get(languages, language));
+            json_decref(languages);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +356,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_the_author_says_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_licence_is_in_the_head_of_a_card, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_of_a_model_are_protected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(languages_are_those_of_the_dumps, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
