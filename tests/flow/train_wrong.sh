@@ -245,7 +245,7 @@ usage() {
 refusals() {
     case_begin "what a verb cannot read"
     "${train[@]}" -q --keep-best --eval-every 4 --out whole
-    "$dstrain" export -q whole --out exported
+    "$dstrain" export -q whole --out alone-model
     for name in latest best; do
         cp -r whole no-$name
         echo step-00000099 >no-$name/$name
@@ -261,13 +261,13 @@ refusals() {
 2|--shards $data --processes 2 --gpus 2|--processes cannot be given too
 2|squad --init whole --train - --dev dev.json --restarts 1|save it to a file first
 5|--shards $data --model short.json --seq 64|--seq 64 is above the model's 32 positions
-2|verify exported|it has no hashes
+2|verify alone-model|it has no hashes
 4|verify no-latest|no-latest/latest: byte 0: names no checkpoint
 4|verify no-best|no-best/best: byte 0: names no checkpoint
 4|verify lost|lost/latest: byte 0: names no checkpoint
 2|verify whole --from 4|--from belongs to verify --replay
 2|verify --replay whole --from 8 --to 4|--from 8 is not before --to 4
-2|verify --replay exported|--replay needs its run.json
+2|verify --replay alone-model|--replay needs its run.json
 2|fill-mask whole river|has no [MASK]
 5|fill-mask whole $(printf 'the-%.0s' {1..64})[MASK]|the model has 64 positions
 2|glue sst-3 --init whole --data glue --out tuned|sst-3 is not a task of GLUE

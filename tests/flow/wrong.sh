@@ -413,7 +413,7 @@ malformed_inputs() {
         expect_exit "$code" "$dsdata" extract "$input"
         expect_words "malformed: $words"
     done <<END
-id,text\\n1,"abc\\n2,d\\n|3|byte 10: the quotation mark that opens this field is not closed
+id,text\\n1,"abc\\n2,d\\n|3|byte 10: line 2: the quotation mark that opens this field is not closed
 [{"text": "a"}, 3]|3|byte 16: an element of the JSON array is neither
 [{"text": "a"}] b|3|byte 16: other bytes follow the end of the JSON array
 [{"text": "a"},\\n{"text": "b"|3|byte 16: the JSON array is truncated inside the element
