@@ -26,6 +26,13 @@ static enum tag tag_step(unsigned *match, char byte)
     return TAG_NONE;
 }
 
+/* Of the bytes after a '<': it begins none of the tags. */
+static bool is_other_tag(struct str text)
+{
+    return text.size > 2 && text.data[1] != 'p' && text.data[1] != 'm' &&
+           (text.data[1] != '/' || (text.data[2] != 'p' && text.data[2] != 'm'));
+}
+
 static size_t feed_wiki(struct cutter *cutter, struct str text, struct group *out, bool *full)
 {
     size_t at = 0, from = 0; /* text[from, at) belongs to the open record and is not added yet */
@@ -35,6 +42,10 @@ static size_t feed_wiki(struct cutter *cutter, struct str text, struct group *ou
             at = tag ? (size_t)(tag - text.data) : text.size;
             if (!tag)
                 break;
+            if (is_other_tag(str_range(tag, text.data + text.size))) {
+                at++;
+                continue;
+            }
         }
         char byte = text.data[at++];
         if (byte == '<')

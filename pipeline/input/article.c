@@ -224,21 +224,49 @@ void article_sentences(const struct article_options *options, const struct artic
     }
 }
 
+static bool is_blank(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+enum { FOLD_BLOCK = 32 };
+
+/* Copies a block with each blank as ' '; false if two follow each other, the byte before the block included. */
+static bool fold_block(const char *from, char *restrict to)
+{
+    unsigned char blanks[FOLD_BLOCK + 1], twice = 0;
+    for (size_t i = 0; i <= FOLD_BLOCK; i++) /* the compiler makes vectors of these loops */
+        blanks[i] = (unsigned char)(from[i - 1] == ' ') | ((unsigned char)(from[i - 1] - '\t') < 5);
+    for (size_t i = 0; i < FOLD_BLOCK; i++)
+        twice |= blanks[i] & blanks[i + 1];
+    for (size_t i = 0; i < FOLD_BLOCK; i++)
+        to[i] = blanks[i + 1] ? ' ' : from[i];
+    return !twice;
+}
+
 uint64_t article_hash(struct article_reader *reader, const struct article *article)
 {
+    const struct str text = article->text;
     struct buf *folded = &reader->folded;
     buf_reset(folded);
-    buf_reserve(folded, article->text.size);
+    buf_reserve(folded, text.size);
     char *out = folded->data;
     bool blank = true;
-    for (size_t at = 0; at < article->text.size; at++) {
-        const char byte = article->text.data[at];
-        const bool is_blank = byte == ' ' || (byte >= '\t' && byte <= '\r');
-        *out = is_blank ? ' ' : byte;
-        out += !(is_blank && blank);
-        blank = is_blank;
+    for (size_t at = 0; at < text.size;) {
+        if (at > 0 && text.size - at >= FOLD_BLOCK && fold_block(text.data + at, out)) {
+            at += FOLD_BLOCK;
+            out += FOLD_BLOCK;
+            blank = is_blank(text.data[at - 1]);
+            continue;
+        }
+        for (size_t end = text.size - at < FOLD_BLOCK ? text.size : at + FOLD_BLOCK; at < end; at++) {
+            const bool is = is_blank(text.data[at]);
+            *out = is ? ' ' : text.data[at];
+            out += !(is && blank);
+            blank = is;
+        }
     }
     const size_t size = (size_t)(out - folded->data);
-    assert(size <= article->text.size);
+    assert(size <= text.size);
     return hash64(folded->data, size > 0 && blank ? size - 1 : size);
 }

@@ -76,11 +76,25 @@ static bool is_running_text(struct call *call, const struct argument *argument, 
     return true;
 }
 
+static unsigned pair_bit(const char *bytes)
+{
+    return (31u * (unsigned char)bytes[0] + (unsigned char)bytes[1]) % 256;
+}
+
+/* Parts are longer than a byte, and few begin with two bytes that the name has. */
 bool name_says_note(struct str name)
 {
-    for (size_t i = 0; i < note_name_parts.count; i++)
-        if (str_find(name, str_of(note_name_parts.items[i])) != SIZE_MAX)
+    uint64_t pairs[4] = {0};
+    for (size_t at = 0; at + 1 < name.size; at++) {
+        const unsigned bit = pair_bit(name.data + at);
+        pairs[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+    for (size_t i = 0; i < note_name_parts.count; i++) {
+        const char *part = note_name_parts.items[i];
+        const unsigned bit = pair_bit(part);
+        if (pairs[bit / 64] >> bit % 64 & 1 && str_find(name, str_of(part)) != SIZE_MAX)
             return true;
+    }
     return false;
 }
 
