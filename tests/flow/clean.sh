@@ -260,7 +260,7 @@ for ((n = 1; n < 200; n += 1 + n / 16)); do
     [ -e late/piped-00000-of-00003.jsonl ] || continue
     "$dsdata" extract - --out late/piped.jsonl --files 3 <texts.jsonl 2>stderr || complain "killed before change $n"
     for part in 0 1 2; do
-        cmp -s late/piped-0000$part-of-00003.jsonl piped-0000$part-of-00003.jsonl || complain "other bytes in $part ($n)"
+        cmp -s late/piped-0000$part-of-00003.jsonl piped-0000$part-of-00003.jsonl || complain "other bytes ($n)"
     done
 done
 [ $code = 0 ] || complain "killed by each of $n changes"
