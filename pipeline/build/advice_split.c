@@ -59,7 +59,8 @@ static double useful_share(const struct dsdata_settings *settings, const struct 
         fewest_samples(manifest, SPLIT_TRAIN) / settings->copies + fewest_samples(manifest, SPLIT_VALID);
     double best = 0;
     for (size_t i = 0; i < HELD_STEPS && counts_held_steps[i] <= MILLION / 5; i++) {
-        if (counts->held[i] > 0 && counts->held[i] >= 2 * counts->documents_valid)
+        const bool both = counts->held[i] > 0 && counts->held[i] < counts->documents;
+        if (both && counts->held[i] >= 2 * counts->documents_valid)
             best = (double)counts_held_steps[i] / MILLION;
         if (counts->held[i] * samples >= SAMPLES_ENOUGH * counts->documents)
             break;
@@ -84,18 +85,17 @@ static double nearest_share(const struct counts *counts, bool more)
 static void warn_empty(const struct dsdata_settings *settings, const struct counts *counts,
                        const struct manifest *manifest, enum split empty, double share)
 {
-    char held[32], all[32], value[32];
+    char held[32], all[56], value[32];
     const double useful = empty == SPLIT_VALID ? useful_share(settings, counts, manifest) : 0;
     const double better = useful > 0 ? useful : nearest_share(counts, empty == SPLIT_VALID);
     struct buf line = {0};
     buf_addf(&line, "the %s split is empty: ", split_names[empty]);
     if (counts->documents_valid == 0 || counts->documents_valid == counts->documents)
-        buf_addf(&line, "with --valid %g %s of %s documents %s held out", share,
-                 counts->documents_valid ? "all" : "none", format_count(counts->documents, all),
-                 counts->documents_valid ? "are" : "is");
+        buf_addf(&line, "with --valid %g %s of %s %s held out", share, counts->documents_valid ? "all" : "none",
+                 format_counted(counts->documents, "document", all), counts->documents_valid ? "are" : "is");
     else
-        buf_addf(&line, "%s of %s documents are held out, and the %s are too few for a sample",
-                 format_count(counts->documents_valid, held), format_count(counts->documents, all),
+        buf_addf(&line, "%s of %s are held out, and the %s are too few for a sample",
+                 format_count(counts->documents_valid, held), format_counted(counts->documents, "document", all),
                  empty == SPLIT_VALID ? "held-out ones" : "others");
     buf_add_text(&line, empty == SPLIT_VALID ? ", so training cannot evaluate" : ", so there is nothing to train on");
     if (better > 0) {

@@ -92,8 +92,8 @@ python3 -c 'for i in range(400):
     print(f"the water of river {i} is cold . \nthe stone lies near it .\nthe old town {i} is small .\n")' >short.txt
 expect_exit 0 "$dsdata" build --text short.txt --text-form sentences --lang en --vocab "$scratch/vocab.txt" --seq 512 \
     --out short
-expect_words "most of a sample is padding (filled: seq512" "better lengths of 32 (--seq), or" "--pairs none --pack --fresh" \
-    "documents  400 of 400 kept" "of text at"
+expect_words "most of a sample is padding (filled: seq512" "better lengths of 32 (--seq), or" \
+    "--pairs none --pack --fresh" "documents  400 of 400 kept" "of text at"
 if grep -q XML stderr; then complain "text is called XML"; fi
 expect_exit 0 "$dsdata" build --text short.txt --text-form sentences --lang en --vocab "$scratch/vocab.txt" --seq 512 \
     --pairs none --pack --out packed

@@ -136,6 +136,10 @@ expect_share late text 20 40
 build few 0.001 few.jsonl
 expect_words "the valid split is empty: with --valid 0.001 none of 3 documents is held out"
 better
+head -1 few.jsonl >one.jsonl
+build single 0.1 one.jsonl
+expect_words "none of 1 document is held out, so training cannot evaluate"
+if grep -q better stderr; then complain "a --valid that leaves nothing to train on"; fi
 build all 0.999 few.jsonl
 expect_words "the train split is empty: with --valid 0.999 all of 3 documents are held out"
 better
