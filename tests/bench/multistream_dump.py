@@ -23,7 +23,8 @@ def pages_of(path):
     xml = bz2.decompress(data) if data.startswith(b"BZh") else data
     head = xml[:xml.index(b"<page>")].rstrip() + b"\n"
     pages = [page + b"\n" for page in re.findall(rb"<page>.*?</page>", xml, re.S)]
-    return head, [page for page in pages if b"<ns>0</ns>" in page], [page for page in pages if b"<ns>0</ns>" not in page]
+    articles = [page for page in pages if b"<ns>0</ns>" in page]
+    return head, articles, [page for page in pages if b"<ns>0</ns>" not in page]
 
 
 def title_of(page):

@@ -12,7 +12,8 @@ from xml.sax.saxutils import escape
 def body(draw, number, others):
     """The wikitext of a template; `others` are the numbers of those that it may call."""
     kind, documentation = draw.randrange(100), "<noinclude>{{documentation}}</noinclude>"
-    links = [f"[[Page {draw.randrange(10**6)}|{word}]]" for word in draw.choices("alpha beta gamma delta".split(), k=40)]
+    words = draw.choices("alpha beta gamma delta".split(), k=40)
+    links = [f"[[Page {draw.randrange(10**6)}|{word}]]" for word in words]
     if kind < 30 and others:
         return f"#REDIRECT [[Template:T {draw.choice(others)}]]"
     if kind < 65:
