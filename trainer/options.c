@@ -530,7 +530,8 @@ static const struct opt_foreign foreign[] = {
 static const struct opt_foreign foreign_verbs[] = {
     {"pretrain", "train"}, {"resume", "the same command again (or --resume RUN)"}, {"test", "eval"},
     {"perplexity", "eval"}, {"infer", "predict, or fill-mask"}, {"apply", "predict"},
-    {"finetune", "glue or squad"}, {"fine-tune", "glue or squad"}, {"info", "show"}, {"inspect", "show"},
+    {"finetune", "classify, tag, glue or squad"}, {"fine-tune", "classify, tag, glue or squad"}, {"ner", "tag"},
+    {"embeddings", "embed"}, {"encode", "embed"}, {"classification", "classify"}, {"info", "show"}, {"inspect", "show"},
     {"plot", "report"}, {"compare", "report RUN RUN"}, {"benchmark", "bench"}, {"convert", "export"},
     {"check", "verify"}, {"build", "dsdata build"}, {"vocab", "dsdata vocab"}, {"tokenize", "dsdata tokenize"},
     {NULL, NULL},

@@ -12,7 +12,7 @@
 #define LOSS_FORMAT "%.7g" /* in metrics.jsonl */
 /* ROW(kind, sum of the head that it is the mean of, form in metrics.jsonl, factor and form on the console). */
 #define METRIC_KINDS(ROW)                                                                                              \
-    ROW(METRIC_LOSS, 0, LOSS_FORMAT, 1, "%s %.3f")     /* a head's mean loss; their sum is the step's loss */           \
+    ROW(METRIC_LOSS, 0, LOSS_FORMAT, 1, "%s %.3f")     /* a head's mean loss; their sum is the step's loss */          \
     ROW(METRIC_ACCURACY, 1, "%.6g", 100, "%s %.1f %%") /* share of labels that have the largest logit, 0 to 1 */
 
 #define METRIC_NUMBER(kind, sum, written, factor, shown) kind,

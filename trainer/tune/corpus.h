@@ -1,6 +1,6 @@
 /* A corpus with tags as samples: what tag trains on, is scored on and predicts. Every word has a mark at its first
- * piece, as in transformers' run_ner. A sentence that is longer than a sample is cut into windows that overlap by half; a word
- * is marked in the window that has most context on its shorter side. */
+ * piece, as in transformers' run_ner. A sentence that is longer than a sample is cut into windows that overlap by
+ * half; a word is marked in the window that has most context on its shorter side. */
 #ifndef TRAINER_TUNE_CORPUS_H
 #define TRAINER_TUNE_CORPUS_H
 
