@@ -379,6 +379,8 @@ static void read_opaque(struct wikitext *w, const struct span *span)
         read_pre(w, span);
         return;
     }
+    if (tag->fate == FATE_REFERENCE && span->inner_end == span->end && span->inner_start < span->end)
+        leaks_note(w, LEAK_OF_PAGE); /* nothing closes it: the text up to here goes with it */
     walk_skip(w, span->end, tag->fate);
     if (!tag->ends_paragraph)
         walk_gap(w, tag->fate == FATE_REFERENCE || tag->fate == FATE_INCLUDE ? GAP_SILENT : GAP);

@@ -312,6 +312,9 @@ static void leaks_are_counted(void **state)
     }
     assert_int_equal(of_templates, 2);
     buf_release(&out);
+    wikitext_read(reader, &(struct page){.title = STR("X"), .text = STR("a<ref>b\n\nc<ref>d</ref><ref name=e />")},
+                  &out, &facts);
+    assert_int_equal(facts.leaks, 1); /* the <ref> that nothing closes */
     wikitext_close(reader);
     templates_free(templates);
 }
