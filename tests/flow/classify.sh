@@ -150,7 +150,7 @@ varies() {
     expect_words "150 of 150 texts of train.csv are in the training too"
     printf 'Text;Label\nthe hill over;new\n;Lob\n' >odd.csv
     expect_exit 0 "${tune[@]}" "${short[@]}" --dev odd.csv --out odd
-    expect_words '1 row of dev have labels that are not in training, such as "new"' "1 row no text"
+    expect_words '1 row of dev with labels that are not in training, such as "new"' "1 row without text"
     expect_equal "left out" "$(json odd/scores.json 'o["left_out"], o["dev"]')" "(1, 1)"
 }
 

@@ -106,13 +106,13 @@ static void say_dev(const struct classify *c)
     char rows[56];
     const uint64_t shared = labelled_shared(&c->dev, &c->train);
     if (c->dev.unknown > 0)
-        log_warn("%s have labels that are not in training, such as \"%.60s\": left out of the scores",
-                 format_counted(c->dev.unknown, "row of dev", rows), c->dev.first);
+        log_warn("%s of dev with labels that are not in training, such as \"%.60s\": left out of the scores",
+                 format_counted(c->dev.unknown, "row", rows), c->dev.first);
     if (shared > 0)
         log_warn("%" PRIu64 " of %zu texts of %s are in the training too: the scores are too good", shared,
                  c->dev.samples.count, dev);
     if (c->train.empty + c->dev.empty > 0)
-        log_warn("%s no text", format_counted(c->train.empty + c->dev.empty, "row", rows));
+        log_warn("%s without text", format_counted(c->train.empty + c->dev.empty, "row", rows));
 }
 
 static void say_data(const struct classify *c)

@@ -101,7 +101,7 @@ static void say_odd(const struct tagging *t)
 {
     char count[56];
     if (t->unknown > 0)
-        log_warn("%s of dev have tags that are not in training: they count as wrong",
+        log_warn("%s of dev with tags that are not in training: counted as wrong",
                  format_counted(t->unknown, "word", count));
     if (t->train.cut + t->dev.cut > 0)
         log_say("note       %s longer than --seq, cut into windows that overlap by half",
