@@ -52,9 +52,37 @@ static void wrapped_lines_are_joined(void **state)
                 "\u3000\u3000山の向こう。\n\u3000\u3000雨だった。\n");
 }
 
+static uint64_t hash_of(struct article_reader *reader, struct str text)
+{
+    return article_hash(reader, &(struct article){.text = text});
+}
+
+/* Runs of blanks of every length at every place, also across blocks that are read at once, count as one ' '. */
+static void hashes_do_not_depend_on_white_space(void **state)
+{
+    (void)state;
+    static const char blanks[] = " \t\n\v\f\r";
+    struct article_reader *reader = article_open();
+    for (size_t at = 1; at < 100; at++)
+        for (size_t size = 1; size < 40; size += 3) {
+            char once[101], many[140];
+            memset(once, 'x', sizeof once);
+            memset(many, 'x', sizeof many);
+            once[at] = ' ';
+            for (size_t i = 0; i < size; i++)
+                many[at + i] = blanks[(at + i) % (sizeof blanks - 1)];
+            assert_int_equal(hash_of(reader, (struct str){once, sizeof once}),
+                             hash_of(reader, (struct str){many, sizeof once + size - 1}));
+            assert_int_not_equal(hash_of(reader, (struct str){once, sizeof once}),
+                                 hash_of(reader, (struct str){once, sizeof once - 1}));
+        }
+    article_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blank_lines_are_left_out),
-                                       cmocka_unit_test(wrapped_lines_are_joined)};
+                                       cmocka_unit_test(wrapped_lines_are_joined),
+                                       cmocka_unit_test(hashes_do_not_depend_on_white_space)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
