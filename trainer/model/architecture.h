@@ -86,6 +86,19 @@ int32_t layout_ours(const struct layout *layout, const char *theirs, char *out, 
 
 /* ---- architectures ---- */
 
+/* Tensors that some models lack. */
+enum part {
+    PART_ALWAYS,
+    PART_POSITION_TABLE,
+    PART_TYPE_TABLE,
+    PART_ENTRY_NORM, /* the norm before the first layer's first branch, where others have one */
+    PART_NORM_BIASES,
+    PART_ATTENTION_BIASES,
+    PART_FEED_FORWARD_BIASES,
+    PART_HEAD_BIASES,  /* of the masked head's first product */
+    PART_DECODER_BIAS, /* of its last */
+};
+
 /* Where the norms are; formulas: encoder.c. */
 struct norm_order {
     bool unnormalised;   /* the sum that runs through the layers is not normed, and products read norms of it; else the
@@ -114,8 +127,6 @@ struct architecture {
     const char *flag;              /* a key of config.json and of a run's identity that is true for it; NULL: BERT */
     const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
-    bool learned_positions; /* a row of a learned table is added to each embedding; false: `embed` cannot do it yet */
-    bool layer_biases;      /* the products of layers add a bias; those of heads always do, and norms have their own */
     const struct feed_forward *feed_forward;
 };
 

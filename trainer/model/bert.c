@@ -89,8 +89,6 @@ const struct layout layout_roberta_pre = {
 const struct architecture architecture_bert = {
     .layout = &layout_bert,
     .suffix = "",
-    .learned_positions = true,
-    .layer_biases = true,
     .feed_forward = &feed_forward_gelu,
 };
 
@@ -101,8 +99,6 @@ const struct architecture architecture_pre = {
     .flag = "pre_layer_norm",
     .suffix = "-preln",
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
-    .learned_positions = true,
-    .layer_biases = true,
     .feed_forward = &feed_forward_gelu,
 };
 
@@ -112,7 +108,5 @@ const struct architecture architecture_large = {
     .flag = "layer_norm_large_model",
     .suffix = "-lnlarge",
     .norms = {.unnormalised = true},
-    .learned_positions = true,
-    .layer_biases = true,
     .feed_forward = &feed_forward_gelu,
 };

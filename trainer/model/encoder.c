@@ -70,20 +70,39 @@ static const void *depth_residual(const struct model *model, int32_t depth)
     return norms_of(model).from_embedding ? model->embed_out : NULL;
 }
 
-/* The weights of a depth's two norms; each one's bias follows it in the table. */
-static const struct param *first_norm(const struct model *model, int32_t depth)
+/* The tensors of a norm; NULL: the model lacks it. */
+struct norm_tensors {
+    const struct param *gain, *bias;
+};
+
+static struct norm_tensors layer_norm(const struct model *model, int32_t layer, enum layer_place gain)
 {
-    return params_layer(&model->table, model->layers[depth].number,
-                        norms_of(model).pre_norm ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
+    return (struct norm_tensors){params_layer(&model->table, layer, gain), params_layer(&model->table, layer, gain + 1)};
 }
 
-static const struct param *second_norm(const struct model *model, int32_t depth)
+/* A depth's two norms. */
+static struct norm_tensors first_norm(const struct model *model, int32_t depth)
+{
+    return layer_norm(model, model->layers[depth].number,
+                      norms_of(model).pre_norm ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
+}
+
+static struct norm_tensors second_norm(const struct model *model, int32_t depth)
 {
     if (!norms_of(model).pre_norm)
-        return params_layer(&model->table, model->layers[depth].number, LAYER_NORM_WEIGHT);
+        return layer_norm(model, model->layers[depth].number, LAYER_NORM_WEIGHT);
     if (depth + 1 == model->present)
-        return params_final(&model->table);
-    return params_layer(&model->table, model->layers[depth + 1].number, LAYER_ATTENTION_NORM_WEIGHT);
+        return (struct norm_tensors){params_final(&model->table, FINAL_NORM_WEIGHT),
+                                     params_final(&model->table, FINAL_NORM_BIAS)};
+    return layer_norm(model, model->layers[depth + 1].number, LAYER_ATTENTION_NORM_WEIGHT);
+}
+
+/* The norm before the first layer; without a gain: there is none. */
+static struct norm_tensors entry_norm(const struct model *model)
+{
+    if (!norms_of(model).pre_norm)
+        return (struct norm_tensors){NULL, NULL};
+    return layer_norm(model, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
 }
 
 static void embed_forward(struct model *model, const struct batch *batch)
@@ -101,12 +120,11 @@ static void embed_forward(struct model *model, const struct batch *batch)
          .rows = token_rows(batch), .hidden = hidden);
     CALL(ops, dropout, .y = model->embed_out, .x = model->embed_out, .batch = batch, .rows = token_rows(batch),
          .hidden = hidden, .dropout = &dropout);
-    if (norms_of(model).pre_norm) {
-        const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
+    const struct norm_tensors entry = entry_norm(model);
+    if (entry.gain)
         CALL(ops, norm, .y = model->entry, .z = model->embed_out, .statistics = model->entry_stats,
-             .x = model->embed_out, .gain = vector_of(model, norm), .bias = vector_of(model, norm + 1),
+             .x = model->embed_out, .gain = vector_of(model, entry.gain), .bias = vector_of(model, entry.bias),
              .epsilon = model->config.norm_epsilon, .rows = token_rows(batch), .hidden = hidden);
-    }
 }
 
 #define WEIGHT(place)   weight_of(model, params_layer(&model->table, layer->number, place))
@@ -171,7 +189,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
 {
     const struct ops *ops = model->ops;
     const struct layer *layer = &model->layers[depth];
-    const struct param *first = first_norm(model, depth), *second = second_norm(model, depth);
+    const struct norm_tensors first = first_norm(model, depth), second = second_norm(model, depth);
     const struct batch *queries = depth_rows(model, batch, depth);
     const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
     const struct rows rows = token_rows(queries);
@@ -190,14 +208,14 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
          .x = layer->attention_sum, .residual = residual_rows(model, depth, batch, queries),
-         .gain = vector_of(model, first), .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows,
+         .gain = vector_of(model, first.gain), .bias = vector_of(model, first.bias), .epsilon = epsilon, .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_attention);
     feed_forward->forward(model, layer, rows);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
-         .residual = unnormalised ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second),
-         .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = queries,
+         .residual = unnormalised ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second.gain),
+         .bias = vector_of(model, second.bias), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = queries,
          .dropout = &drop_down);
 }
 
@@ -251,7 +269,7 @@ static void project_backward(const struct model *model, const struct layer *laye
 static void report_from(struct model *model, int32_t layer, enum layer_place place)
 {
     report_final(model, layer < model->config.layers ? params_layer(&model->table, layer, place)->offset
-                                                     : params_final(&model->table)->offset);
+                                                     : params_final(&model->table, FINAL_NORM_WEIGHT)->offset);
 }
 
 /* In post, dhidden is the gradient of the layer's output, then that of its input. In pre and large, dhidden is that of
@@ -264,7 +282,7 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
 {
     const struct ops *ops = model->ops;
     const struct layer *layer = &model->layers[depth];
-    const struct param *first = first_norm(model, depth), *second = second_norm(model, depth);
+    const struct norm_tensors first = first_norm(model, depth), second = second_norm(model, depth);
     const struct batch *queries = depth_rows(model, batch, depth);
     const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
     const struct attention_rows gradients = attention_rows(model, model->dqkv, batch, queries);
@@ -278,13 +296,13 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const bool last = depth + 1 == model->present;
     void *dhidden = last ? output_gradient(model, batch) : model->dhidden;
     void *dbranch = model->dbranch, *dnorm = unnormalised ? dbranch : dhidden;
-    assert(first && second && layer->number < model->config.layers);
+    assert(first.gain && second.gain && layer->number < model->config.layers);
 
     /* The norm of the sum after the feed-forward part. dz is the gradient of the sum, dx that of the branch, which is
      * the same but for dropout. The sum of an unnormalised layer has a gradient from the layers above already. */
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised && !last,
-         .dgain = gradient_of(model, second), .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm,
-         .z = layer->down_sum, .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows,
+         .dgain = gradient_of(model, second.gain), .dbias = gradient_of(model, second.bias), .dy = last ? dhidden : dnorm,
+         .z = layer->down_sum, .statistics = layer->down_stats, .gain = vector_of(model, second.gain), .rows = rows,
          .hidden = hidden, .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
@@ -306,9 +324,9 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
 
     /* The norm of the sum after the attention. In pre and large dhidden has the sum's gradient at every depth by now,
      * because the norm above has written it, so this one is added. */
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised, .dgain = gradient_of(model, first),
-         .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
-         .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised, .dgain = gradient_of(model, first.gain),
+         .dbias = gradient_of(model, first.bias), .dy = dnorm, .z = layer->attention_sum,
+         .statistics = layer->attention_stats, .gain = vector_of(model, first.gain), .rows = rows, .hidden = hidden,
          .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
@@ -335,13 +353,12 @@ static void embed_backward(struct model *model, const struct batch *batch)
     const struct norm_order norms = norms_of(model);
     /* A sum that begins at zero takes nothing of the embedding, which then enters as the first input only. */
     void *gradient = norms.unnormalised && !norms.from_embedding ? model->dbranch : model->dhidden;
-    if (norms.pre_norm) { /* the first layer's norm, whose input is the sum as well */
-        const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
-        CALL(ops, norm_backward, .dz = gradient, .adds = true, .dgain = gradient_of(model, norm),
-             .dbias = gradient_of(model, norm + 1), .dy = model->dbranch, .z = model->embed_out,
-             .statistics = model->entry_stats, .gain = vector_of(model, norm), .rows = token_rows(batch),
+    const struct norm_tensors entry = entry_norm(model);
+    if (entry.gain) /* its input is the sum as well */
+        CALL(ops, norm_backward, .dz = gradient, .adds = true, .dgain = gradient_of(model, entry.gain),
+             .dbias = gradient_of(model, entry.bias), .dy = model->dbranch, .z = model->embed_out,
+             .statistics = model->entry_stats, .gain = vector_of(model, entry.gain), .rows = token_rows(batch),
              .hidden = hidden, .scratch = model->scratch);
-    }
     CALL(ops, dropout, .y = gradient, .x = gradient, .batch = batch, .rows = token_rows(batch), .hidden = hidden,
          .dropout = &dropout);
     CALL(ops, norm_backward, .dz = gradient, .dgain = gradient_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),

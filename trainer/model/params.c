@@ -128,32 +128,33 @@ static struct param *add(struct params *params, const struct model_config *confi
     return param;
 }
 
-/* Fills the next places and returns the one after them. */
+/* Fills the next places, of a layer or (-1) of none, and returns the one after them. */
 static const struct param **add_rows(struct params *params, const struct param **places,
-                                     const struct model_config *config, const char *prefix,
-                                     const struct tensor_row *rows, size_t count)
+                                     const struct model_config *config, int32_t layer, const struct tensor_row *rows,
+                                     size_t count)
 {
+    char prefix[40] = "";
+    if (layer >= 0)
+        snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
     for (size_t i = 0; i < count; i++)
-        *places++ = model_has_tensor(config, &rows[i]) ? add(params, config, prefix, &rows[i]) : NULL;
+        *places++ = model_has_tensor(config, &rows[i], layer) ? add(params, config, prefix, &rows[i]) : NULL;
     return places;
 }
 
 static const struct param **add_all(struct params *params, const struct model_config *config)
 {
-    const struct param **places = add_rows(params, params->places, config, "", embedding_tensors, PARAM_LAYER);
+    const struct param **places = add_rows(params, params->places, config, -1, embedding_tensors, PARAM_LAYER);
     for (int32_t layer = 0; layer < config->layers; layer++) {
-        char prefix[40];
-        snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
         const size_t begin = params->count;
-        places = add_rows(params, places, config, prefix, layer_tensors, LAYER_PARAMS);
+        places = add_rows(params, places, config, layer, layer_tensors, LAYER_PARAMS);
         for (size_t i = begin; i < params->count; i++)
             params->items[i].hidden = params->items[i].dimensions == 2;
     }
-    places = add_rows(params, places, config, "", final_tensors, (size_t)params->finals);
+    places = add_rows(params, places, config, -1, final_tensors, (size_t)params->finals);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {
             params->heads[h] = (size_t)(places - params->places);
-            places = add_rows(params, places, config, "", head_kinds[h]->tensors, head_kinds[h]->tensor_count);
+            places = add_rows(params, places, config, -1, head_kinds[h]->tensors, head_kinds[h]->tensor_count);
         }
     return places;
 }

@@ -54,6 +54,7 @@ struct model_config {
     double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
     double attention_dropout;                      /* probability: attention weights */
     enum architecture_kind architecture;
+    uint32_t lacks; /* tensors: bit p is enum part p */
     enum initializer initializer;
     bool own_decoder;             /* tie_word_embeddings is false: files must hold a decoder, equal to the word table */
     struct layer_drop layer_drop; /* needs norms before the branches */
@@ -172,10 +173,10 @@ static inline const struct param *params_layer(const struct params *params, int3
 {
     return params->places[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
-/* The weight of the norm after the last layer (where norms are before the branches). */
-static inline const struct param *params_final(const struct params *params)
+/* Of the norm after the last layer (where norms are before the branches). */
+static inline const struct param *params_final(const struct params *params, enum final_place place)
 {
-    return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
+    return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + place];
 }
 /* Tensor `place` of a head that the model has, in the order of its row in head_kinds. */
 static inline const struct param *params_head(const struct params *params, enum head_kind head, size_t place)

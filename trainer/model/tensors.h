@@ -20,15 +20,13 @@ enum {
     OF_LABELS = -7
 };
 
-/* Which models have a tensor. */
-enum tensor_in { IN_ALL, IN_LEARNED_POSITIONS, IN_BIASED_LAYERS };
-
 struct tensor_row {
     const char *name; /* Hugging Face's; a layer's without "bert.encoder.layer.N." */
     int32_t rows;
     int32_t columns; /* 0: a vector, which does not decay */
     enum param_init init;
-    enum tensor_in in;
+    enum part part;       /* models may lack it */
+    bool before;          /* a norm before a layer's first branch, which PART_ENTRY_NORM is about in the first layer */
     bool adjacent;        /* follows the row before it without a gap */
     bool added;           /* its product is added to the sum that runs through all layers */
     const char *name_pre; /* where norms are before the branches, DeepSpeed's; NULL: the same */
@@ -43,6 +41,7 @@ struct tensor_row {
     {                                                                                                                  \
         .name = of_name, .rows = of_rows, .init = INIT_ZERO, __VA_ARGS__                                               \
     }
+#define NORM_BIAS(of_name, ...) BIAS(of_name, OF_HIDDEN, .part = PART_NORM_BIASES, __VA_ARGS__)
 #define GAIN(of_name, of_rows, ...)                                                                                    \
     {                                                                                                                  \
         .name = of_name, .rows = of_rows, .init = INIT_ONE, __VA_ARGS__                                                \
@@ -52,7 +51,8 @@ extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
 extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
 extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where norms are before the branches */
 
-bool model_has_tensor(const struct model_config *config, const struct tensor_row *row);
+/* `layer`: the number of the layer that it is in; -1: none. */
+bool model_has_tensor(const struct model_config *config, const struct tensor_row *row, int32_t layer);
 /* A size as a number; the vocabulary's is not padded. */
 int32_t size_of(const struct model_config *config, int32_t size);
 

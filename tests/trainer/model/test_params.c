@@ -166,7 +166,7 @@ static void the_orders_have_their_tensors(void **state)
     config.architecture = ARCHITECTURE_LARGE;
     params_init(&large, &config);
     assert_true(pre.total == post.total + 2 * 128 && large.total == post.total);
-    assert_string_equal(params_final(&pre)->name, "bert.encoder.FinalLayerNorm.weight");
+    assert_string_equal(params_final(&pre, FINAL_NORM_WEIGHT)->name, "bert.encoder.FinalLayerNorm.weight");
     assert_string_equal(params_layer(&pre, 1, LAYER_ATTENTION_NORM_WEIGHT)->name,
                         "bert.encoder.layer.1.PreAttentionLayerNorm.weight");
     assert_string_equal(params_layer(&pre, 1, LAYER_NORM_BIAS)->name,

@@ -8,10 +8,10 @@
 enum { TRANSFORM_WEIGHT, TRANSFORM_BIAS, NORM_WEIGHT, NORM_BIAS, DECODER_BIAS };
 static const struct tensor_row masked_tensors[] = {
     [TRANSFORM_WEIGHT] = MATRIX("cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN),
-    [TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN),
+    [TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN, .part = PART_HEAD_BIASES),
     [NORM_WEIGHT] = GAIN("cls.predictions.transform.LayerNorm.weight", OF_HIDDEN),
-    [NORM_BIAS] = BIAS("cls.predictions.transform.LayerNorm.bias", OF_HIDDEN),
-    [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY),
+    [NORM_BIAS] = NORM_BIAS("cls.predictions.transform.LayerNorm.bias", ),
+    [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY, .part = PART_DECODER_BIAS),
 };
 
 enum { PICKED, TRANSFORM, TRANSFORM_OUT, STATISTICS, FEATURES, LOGITS, GRADIENT, RESULTS };
