@@ -98,6 +98,9 @@ struct ops_facts {
     OP(tanh_rows)                                                                                                      \
     OP(tanh_backward)                                                                                                  \
     OP(gelu_backward)                                                                                                  \
+    OP(glu)                                                                                                            \
+    OP(glu_backward)                                                                                                   \
+    OP(rotate)                                                                                                         \
     OP(loss)                                                                                                           \
     OP(square_loss)                                                                                                    \
     OP(span_loss)                                                                                                      \

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
+enum gelu { GELU_TANH, GELU_ERF, SILU }; /* transformers' "gelu_new", "gelu" and "silu"; the last only for glu */
 
 struct rows {
     int32_t live;  /* rows with data */
@@ -38,6 +38,7 @@ struct attention_shape {
     int32_t heads;
     int32_t head_size;      /* hidden = heads * head_size */
     int32_t length_max;     /* longest sequence of the batch's budget */
+    int32_t window;         /* keys at most half of it (rounded down) from the query are seen; 0: all */
     struct dropout dropout; /* of the probabilities; column is the key's position, position the query's */
 };
 
@@ -62,15 +63,15 @@ struct convert_args {
 struct embed_args {
     void *y;              /* [T, hidden] storage */
     const void *word;     /* [vocabulary, hidden] storage */
-    const void *position; /* [positions, hidden] storage */
-    const void *type;     /* [2, hidden] storage */
+    const void *position; /* [positions, hidden] storage, or NULL */
+    const void *type;     /* [2, hidden] storage; NULL where position is */
     const struct batch *batch;
     int32_t hidden;
 };
 
 /* Gradients of the tables += rows of dy. */
 struct embed_backward_args {
-    void *dword, *dposition, *dtype; /* as the tables, real */
+    void *dword, *dposition, *dtype; /* as the tables, real; NULL: there is none */
     const void *dy;                  /* [T, hidden] storage */
     const struct batch *batch;
     int32_t hidden;
@@ -152,7 +153,7 @@ struct norm_args {
     const void *x;        /* [rows, hidden] storage */
     const void *residual; /* the same, or NULL */
     const void *gain;     /* [hidden] real */
-    const void *bias;     /* [hidden] real */
+    const void *bias;     /* [hidden] real, or NULL */
     double epsilon;
     struct rows rows;
     int32_t hidden;
@@ -166,7 +167,7 @@ struct norm_backward_args {
     void *dx;               /* [rows, hidden] storage; NULL without dropout: then it equals dz */
     void *dz;               /* [rows, hidden] storage */
     bool adds;              /* dz += instead of dz = */
-    void *dgain, *dbias;    /* [hidden] real */
+    void *dgain, *dbias;    /* [hidden] real; dbias may be NULL */
     const void *dy, *z;     /* [rows, hidden] storage */
     const void *statistics; /* those of norm */
     const void *gain;
@@ -180,7 +181,7 @@ struct norm_backward_args {
 /* ---- attention ---- */
 
 /* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head, for R query rows. A query attends to all
- * keys of its sequence, even if not all rows of the sequence are queries. */
+ * keys of its sequence that are in its window, even if not all rows of the sequence are queries. */
 struct attention_args {
     void *context;               /* [R, hidden] storage */
     void *log_sums;              /* [heads, R] real: log of the softmax's denominators, for the backward pass */
@@ -248,6 +249,35 @@ struct gelu_backward_args {
     struct rows rows;
     int32_t columns;
     enum gelu gelu;
+};
+
+/* A gated linear unit (Shazeer 2020): y = act(u) g, where each row of x is [u | g]. */
+struct glu_args {
+    void *y;       /* [rows, columns] storage */
+    const void *x; /* [rows, 2 columns] storage */
+    struct rows rows;
+    int32_t columns;
+    enum gelu gelu; /* act */
+};
+
+struct glu_backward_args {
+    void *dx;       /* as x */
+    const void *dy; /* as y */
+    const void *x;
+    struct rows rows;
+    int32_t columns;
+    enum gelu gelu;
+};
+
+/* Rotary positions (Su et al. 2021), in place: in each head, the pair of elements j and j + head_size / 2 is turned by
+ * the angle whose cosine and sine are turns[position][2j] and [2j + 1]; backwards if `back`. */
+struct rotate_args {
+    void *x; /* [T, heads head_size] storage, with rows `stride` elements apart */
+    int32_t stride;
+    const void *turns;         /* [positions, head_size] real */
+    const struct batch *batch; /* of the T rows */
+    int32_t heads, head_size;
+    bool back;
 };
 
 /* Softmax cross-entropy over the first `vocabulary` columns. The results of a row are -log p(label), and 1 if the

@@ -74,13 +74,19 @@ static void pack_split(unit *out, size_t width, const storage *x, size_t x_step,
     }
 }
 
+/* Panels of B, whose columns of PANEL numbers have `row` units; a product may use fewer of them. */
+struct panels {
+    const unit *at;
+    size_t row;
+};
+
 /* C [m, n] (+)= A [m, units] times panels of B; n is a multiple of PANEL. */
-static void small_product(real *c, size_t c_row, struct strips a, const unit *panels, size_t m, size_t n, size_t units,
-                          bool add)
+static void small_product(real *c, size_t c_row, struct strips a, struct panels panels, size_t m, size_t n,
+                          size_t units, bool add)
 {
     for (size_t i = 0; i < m; i += STRIP, a.at += a.next)
         for (size_t j = 0; j < n; j += PANEL)
-            strip(c + i * c_row + j, c_row, a, panels + j * units, units, smaller(STRIP, m - i), add);
+            strip(c + i * c_row + j, c_row, a, panels.at + j * panels.row, units, smaller(STRIP, m - i), add);
 }
 
 /* One task: a head of a sequence. */
@@ -93,9 +99,30 @@ struct attention_head {
     size_t size_units;             /* `size` in units (product.h), `length` in split ones */
     size_t length_units;
     uint32_t number, name; /* of dropout */
-    size_t head;
+    size_t head, reach;    /* keys at most `reach` from a query are seen */
     real scale;
 };
+
+/* The keys that a block of queries may see, [from, from + count), and the width of a row of their scores. */
+struct key_range {
+    size_t from, count, wide;
+};
+
+static struct key_range key_range(const struct attention_head *h, size_t first, size_t rows)
+{
+    const size_t nearest = (size_t)h->positions[first], farthest = (size_t)h->positions[first + rows - 1];
+    const size_t from = nearest > h->reach ? (nearest - h->reach) / PANEL_MAX * PANEL_MAX : 0;
+    const size_t count = smaller(h->length, farthest + h->reach + 1) - from;
+    return (struct key_range){from, count, padded(count, PANEL)};
+}
+
+/* Of that range, the keys [from, end) that a query sees. */
+static struct key_range seen_keys(const struct attention_head *h, const struct key_range *range, size_t query)
+{
+    const size_t place = (size_t)h->positions[query];
+    const size_t from = place > h->reach + range->from ? place - h->reach - range->from : 0;
+    return (struct key_range){from, smaller(range->count, place + h->reach + 1 - range->from) - from, range->wide};
+}
 
 static struct attention_head head_of(const struct batch *batch, const struct batch *queries,
                                      const struct attention_shape *shape, size_t task)
@@ -119,6 +146,7 @@ static struct attention_head head_of(const struct batch *batch, const struct bat
         .number = batch->numbers[sequence],
         .name = shape->dropout.name + (uint32_t)head,
         .head = head,
+        .reach = shape->window > 0 ? (size_t)shape->window / 2 : end - first,
         .scale = (real)(1 / sqrt((double)size)),
     };
 }
@@ -145,38 +173,60 @@ static void store_rows(storage *x, size_t stride, const real *in, size_t rows, s
 }
 
 /* Multiplies a row of probabilities, or of their gradients, by its dropout. */
-static void drop_scores(real *row, const struct dropout *dropout, const struct attention_head *h, size_t query)
+static void drop_scores(real *row, const struct dropout *dropout, const struct attention_head *h,
+                        const struct key_range *range, size_t query)
 {
     real keep[KEEP_COLUMNS];
-    for (size_t first = 0; first < h->length; first += KEEP_COLUMNS) {
-        const size_t count = smaller(KEEP_COLUMNS, h->length - first);
-        keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[query], (int32_t)first, (int32_t)count);
+    for (size_t first = 0; first < range->count; first += KEEP_COLUMNS) {
+        const size_t count = smaller(KEEP_COLUMNS, range->count - first);
+        keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[query], (int32_t)(range->from + first),
+                     (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
     }
 }
 
-/* Turns query-key products into probabilities, in place, and zeroes the padding after them; returns the log of the sum
- * of exponentials. */
-static real softmax(real *row, const struct attention_head *h)
+/* Zeroes the scores of keys that are not seen, and the padding after them. */
+static void clear_unseen(real *row, const struct key_range *seen)
 {
+    const size_t end = seen->from + seen->count;
+    memset(row, 0, seen->from * sizeof *row);
+    memset(row + end, 0, (seen->wide - end) * sizeof *row);
+}
+
+/* Turns query-key products into probabilities, in place; returns the log of the sum of exponentials. */
+static real softmax(real *scores, const struct attention_head *h, const struct key_range *seen)
+{
+    real *row = scores + seen->from;
     real most = row[0];
 #pragma omp simd reduction(max : most)
-    for (size_t i = 0; i < h->length; i++)
+    for (size_t i = 0; i < seen->count; i++)
         most = row[i] > most ? row[i] : most;
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < h->length; i++) {
+    for (size_t i = 0; i < seen->count; i++) {
         row[i] = exponential((row[i] - most) * h->scale);
         sum += row[i];
     }
     const real share = 1 / sum;
 #pragma omp simd
-    for (size_t i = 0; i < h->length; i++)
+    for (size_t i = 0; i < seen->count; i++)
         row[i] *= share;
-    memset(row + h->length, 0, (h->wide_length - h->length) * sizeof *row);
+    clear_unseen(scores, seen);
     return most * h->scale + (real)log((double)sum);
+}
+
+/* The panels of a range of keys, where keys are columns. */
+static struct panels range_columns(const struct attention_head *h, const unit *panels, const struct key_range *range)
+{
+    return (struct panels){panels + range->from * h->size_units, h->size_units};
+}
+
+/* The same where keys are what is summed over. */
+static struct panels range_rows(const struct attention_head *h, const unit *panels, const struct key_range *range)
+{
+    return (struct panels){panels + range->from * PANEL, h->length_units};
 }
 
 static void attention_head(const void *args, size_t task, int thread)
@@ -202,19 +252,21 @@ static void attention_head(const void *args, size_t task, int thread)
     pack_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
     for (size_t first = 0; first < h.queries; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.queries - first);
+        const struct key_range range = key_range(&h, first, rows);
         /* scores = Q K^T */
         pack_rows(queries, q + first * stride, stride, rows, h.size);
-        small_product(scores, h.wide_length, strips_of_rows(queries, h.size_units), keys, rows, h.wide_length,
-                      h.size_units, false);
+        small_product(scores, range.wide, strips_of_rows(queries, h.size_units), range_columns(&h, keys, &range), rows,
+                      range.wide, h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
-            log_sums[first + i] = softmax(scores + i * h.wide_length, &h);
+            const struct key_range seen = seen_keys(&h, &range, first + i);
+            log_sums[first + i] = softmax(scores + i * range.wide, &h, &seen);
             if (a->shape->dropout.threshold)
-                drop_scores(scores + i * h.wide_length, &a->shape->dropout, &h, first + i);
+                drop_scores(scores + i * range.wide, &a->shape->dropout, &h, &range, first + i);
         }
         /* context = P V */
-        split(scores, rows * h.wide_length);
-        small_product(result, h.wide_size, strips_of_rows((unit *)scores, h.wide_length), values, rows, h.wide_size,
-                      h.length_units, false);
+        split(scores, rows * range.wide);
+        small_product(result, h.wide_size, strips_of_rows((unit *)scores, range.wide), range_rows(&h, values, &range),
+                      rows, h.wide_size, split_units(range.count), false);
         store_rows(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
     }
     tiles_close();
@@ -238,20 +290,21 @@ static void attention(struct device *device, const struct attention_args *args)
  * delta = the sum over keys of P dP = the row's dO O (Dao and others 2022, appendix B), so it needs no pass over keys.
  * */
 static void backward_scores(real *scores, real *dscores, const real *log_sums, const real *deltas, size_t first,
-                            size_t rows, const struct dropout *dropout, const struct attention_head *h)
+                            size_t rows, const struct dropout *dropout, const struct attention_head *h,
+                            const struct key_range *range)
 {
-    const size_t beside = h->wide_length - h->length;
     for (size_t i = 0; i < rows; i++) {
-        real *score = scores + i * h->wide_length, *dscore = dscores + i * h->wide_length;
+        real *score = scores + i * range->wide, *dscore = dscores + i * range->wide;
+        const struct key_range seen = seen_keys(h, range, first + i);
         const real log_sum = log_sums[i], delta = deltas[i];
         real keep[KEEP_COLUMNS];
         for (size_t j = 0; j < KEEP_COLUMNS && !dropout->threshold; j++)
             keep[j] = 1;
-        for (size_t from = 0; from < h->length; from += KEEP_COLUMNS) {
-            const size_t count = smaller(KEEP_COLUMNS, h->length - from);
+        for (size_t from = 0; from < range->count; from += KEEP_COLUMNS) {
+            const size_t count = smaller(KEEP_COLUMNS, range->count - from);
             if (dropout->threshold)
-                keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[first + i], (int32_t)from,
-                             (int32_t)count);
+                keep_columns(keep, dropout, h->name, h->number, (uint32_t)h->positions[first + i],
+                             (int32_t)(range->from + from), (int32_t)count);
 #pragma omp simd
             for (size_t j = 0; j < count; j++) {
                 const real p = exponential(score[from + j] * h->scale - log_sum);
@@ -259,16 +312,16 @@ static void backward_scores(real *scores, real *dscores, const real *log_sums, c
                 score[from + j] = p * keep[j];
             }
         }
-        memset(score + h->length, 0, beside * sizeof *score);
-        memset(dscore + h->length, 0, beside * sizeof *dscore);
+        clear_unseen(score, &seen);
+        clear_unseen(dscore, &seen);
     }
 }
 
 /* The columns of a block's split scores as rows of A, `rows` numbers each; zeroes the padding below them. */
-static struct strips scores_across(const struct attention_head *h, unit *across, real *scores, size_t rows)
+static struct strips scores_across(const struct key_range *range, unit *across, real *scores, size_t rows)
 {
-    memset(scores + rows * h->wide_length, 0, (split_units(rows) - rows) * h->wide_length * sizeof *scores);
-    return strips_of_columns(across, (const unit *)scores, h->wide_length, rows, h->length);
+    memset(scores + rows * range->wide, 0, (split_units(rows) - rows) * range->wide * sizeof *scores);
+    return strips_of_columns(across, (const unit *)scores, range->wide, rows, range->count);
 }
 
 /* The memory of a task. */
@@ -308,6 +361,8 @@ static void backward_block(const struct attention_backward_args *a, const struct
     const size_t stride = (size_t)a->q_stride, q_at = part_of(h, h->first_query, stride) + first * stride;
     const size_t context_at = part_of(h, h->first_query, h->hidden) + first * h->hidden;
     const size_t rows = smaller(QUERIES, h->queries - first);
+    const struct key_range range = key_range(h, first, rows);
+    const bool adds = first > 0 || a->shape->window > 0;
     const storage *q = (const storage *)a->q + q_at, *context = (const storage *)a->context + context_at;
     const storage *dcontext = (const storage *)a->dcontext + context_at;
     const real *log_sums =
@@ -324,22 +379,24 @@ static void backward_block(const struct attention_backward_args *a, const struct
         deltas[i] = delta;
     }
     /* Q K^T and dO V^T, from which P and the gradient of the scores are made again. */
-    small_product(w->scores, h->wide_length, strips_of_rows(w->queries, h->size_units), w->keys_across, rows,
-                  h->wide_length, h->size_units, false);
-    small_product(w->dscores, h->wide_length, strips_of_rows(w->dresult, h->size_units), w->values_across, rows,
-                  h->wide_length, h->size_units, false);
-    backward_scores(w->scores, w->dscores, log_sums, deltas, first, rows, &a->shape->dropout, h);
-    split(w->scores, rows * h->wide_length);
-    split(w->dscores, rows * h->wide_length);
+    small_product(w->scores, range.wide, strips_of_rows(w->queries, h->size_units),
+                  range_columns(h, w->keys_across, &range), rows, range.wide, h->size_units, false);
+    small_product(w->dscores, range.wide, strips_of_rows(w->dresult, h->size_units),
+                  range_columns(h, w->values_across, &range), rows, range.wide, h->size_units, false);
+    backward_scores(w->scores, w->dscores, log_sums, deltas, first, rows, &a->shape->dropout, h, &range);
+    split(w->scores, rows * range.wide);
+    split(w->dscores, rows * range.wide);
     /* dV += P^T dO;  dK += dS^T Q;  dQ = dS K. The first two are sums over blocks of queries. */
+    const struct panels panels = {w->panels, split_units(rows)};
+    const size_t at = range.from * h->wide_size;
     pack_split(w->panels, PANEL, dcontext, h->hidden, rows, h->size);
-    small_product(w->dvalues, h->wide_size, scores_across(h, w->across, w->scores, rows), w->panels, h->length,
-                  h->wide_size, split_units(rows), first > 0);
+    small_product(w->dvalues + at, h->wide_size, scores_across(&range, w->across, w->scores, rows), panels, range.count,
+                  h->wide_size, panels.row, adds);
     pack_split(w->panels, PANEL, q, stride, rows, h->size);
-    small_product(w->dkeys, h->wide_size, scores_across(h, w->across, w->dscores, rows), w->panels, h->length,
-                  h->wide_size, split_units(rows), first > 0);
-    small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->dscores, h->wide_length), w->keys, rows,
-                  h->wide_size, h->length_units, false);
+    small_product(w->dkeys + at, h->wide_size, scores_across(&range, w->across, w->dscores, rows), panels, range.count,
+                  h->wide_size, panels.row, adds);
+    small_product(w->dqueries, h->wide_size, strips_of_rows((unit *)w->dscores, range.wide),
+                  range_rows(h, w->keys, &range), rows, h->wide_size, split_units(range.count), false);
     store_rows((storage *)a->dq + q_at, stride, w->dqueries, rows, h->size, h->wide_size, h->scale);
 }
 
@@ -351,7 +408,7 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     const size_t stride = (size_t)a->kv_stride, kv_at = part_of(&h, h.first, stride);
     const storage *k = (const storage *)a->kv + kv_at;
     storage *dk = (storage *)a->dkv + kv_at;
-    if (h.queries == 0)
+    if (h.queries == 0 || a->shape->window > 0) /* what no block writes, or all add to */
         memset(w.dkeys, 0, 2 * h.length * h.wide_size * sizeof *w.dkeys);
     tiles_open();
     pack_split(w.keys, PANEL, k, stride, h.length, h.size);

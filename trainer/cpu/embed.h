@@ -22,6 +22,10 @@ static void embed_rows(const void *args, size_t first, size_t end)
             continue;
         }
         const storage *word = (const storage *)a->word + (size_t)batch->ids[row] * hidden;
+        if (!a->position) {
+            memcpy(y, word, hidden * sizeof *y);
+            continue;
+        }
         const storage *position = (const storage *)a->position + (size_t)batch->positions[row] * hidden;
         const storage *type = (const storage *)a->type + (size_t)batch->segments[row] * hidden;
         for (size_t i = 0; i < hidden; i++)
@@ -53,7 +57,7 @@ static void embed_backward_task(const void *args, size_t task, int thread)
         const size_t places[] = {(size_t)batch->ids[row], (size_t)batch->positions[row], (size_t)batch->segments[row]};
         real *const tables[] = {a->dword, a->dposition, a->dtype};
         for (size_t t = 0; t < 3; t++) {
-            if (places[t] % groups != group)
+            if (!tables[t] || places[t] % groups != group)
                 continue;
             real *to = tables[t] + places[t] * hidden + first;
 #pragma omp simd

@@ -46,9 +46,14 @@ static void norm_row(storage *y, const storage *z, real *statistics, const struc
     for (size_t i = 0; i < hidden; i++)
         squares += (LOAD(z[i]) - mean) * (LOAD(z[i]) - mean);
     const real scale = (real)(1 / sqrt((double)squares / (double)hidden + a->epsilon));
+    if (bias)
 #pragma omp simd
-    for (size_t i = 0; i < hidden; i++)
-        y[i] = STORE((LOAD(z[i]) - mean) * scale * gain[i] + bias[i]);
+        for (size_t i = 0; i < hidden; i++)
+            y[i] = STORE((LOAD(z[i]) - mean) * scale * gain[i] + bias[i]);
+    else
+#pragma omp simd
+        for (size_t i = 0; i < hidden; i++)
+            y[i] = STORE((LOAD(z[i]) - mean) * scale * gain[i]);
     statistics[0] = mean;
     statistics[1] = scale;
 }
@@ -208,7 +213,8 @@ static void norm_backward(struct device *device, const struct norm_backward_args
     else
         parallel(blocks * passes.across, norm_sums_task, &passes);
     add_partials(args->dgain, partials, blocks, 2 * hidden, hidden);
-    add_partials(args->dbias, partials + hidden, blocks, 2 * hidden, hidden);
+    if (args->dbias)
+        add_partials(args->dbias, partials + hidden, blocks, 2 * hidden, hidden);
     if (!once)
         parallel(blocks_of(rows, passes.block), norm_rows_task, &passes);
 }

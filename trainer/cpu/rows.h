@@ -78,6 +78,104 @@ static void gelu_backward(struct device *device, const struct gelu_backward_args
     each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, gelu_backward_rows, args);
 }
 
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* With a constant `kind`, so that each has a loop of its own, which is vectorized. */
+ALWAYS_INLINE real activation_of(real x, const enum gelu kind)
+{
+    return kind == SILU ? x / (1 + exponential(-x)) : kind == GELU_ERF ? gelu_erf(x) : gelu_tanh(x);
+}
+
+ALWAYS_INLINE real activation_slope(real x, const enum gelu kind)
+{
+    const real s = 1 / (1 + exponential(-x));
+    return kind == SILU ? s * (1 + x * (1 - s)) : kind == GELU_ERF ? gelu_erf_slope(x) : gelu_tanh_slope(x);
+}
+
+ALWAYS_INLINE void glu_row(storage *restrict y, const storage *restrict x, size_t columns, const enum gelu kind)
+{
+#pragma omp simd
+    for (size_t i = 0; i < columns; i++)
+        y[i] = STORE(activation_of(LOAD(x[i]), kind) * LOAD(x[columns + i]));
+}
+
+static void glu_rows(const void *args, size_t first, size_t end)
+{
+    const struct glu_args *a = args;
+    const size_t columns = (size_t)a->columns;
+    for (size_t row = first; row < end; row++) {
+        storage *y = (storage *)a->y + row * columns;
+        const storage *x = (const storage *)a->x + row * 2 * columns;
+        if (a->gelu == SILU)
+            glu_row(y, x, columns, SILU);
+        else if (a->gelu == GELU_ERF)
+            glu_row(y, x, columns, GELU_ERF);
+        else
+            glu_row(y, x, columns, GELU_TANH);
+    }
+}
+
+static void glu(struct device *device, const struct glu_args *args)
+{
+    each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, glu_rows, args);
+}
+
+ALWAYS_INLINE void glu_backward_row(storage *restrict dx, const storage *restrict dy, const storage *restrict x,
+                                    size_t columns, const enum gelu kind)
+{
+#pragma omp simd
+    for (size_t i = 0; i < columns; i++) {
+        const real d = LOAD(dy[i]), u = LOAD(x[i]);
+        dx[i] = STORE(d * LOAD(x[columns + i]) * activation_slope(u, kind));
+        dx[columns + i] = STORE(d * activation_of(u, kind));
+    }
+}
+
+static void glu_backward_rows(const void *args, size_t first, size_t end)
+{
+    const struct glu_backward_args *a = args;
+    const size_t columns = (size_t)a->columns;
+    for (size_t row = first; row < end; row++) {
+        const storage *dy = (const storage *)a->dy + row * columns, *x = (const storage *)a->x + row * 2 * columns;
+        storage *dx = (storage *)a->dx + row * 2 * columns;
+        if (a->gelu == SILU)
+            glu_backward_row(dx, dy, x, columns, SILU);
+        else if (a->gelu == GELU_ERF)
+            glu_backward_row(dx, dy, x, columns, GELU_ERF);
+        else
+            glu_backward_row(dx, dy, x, columns, GELU_TANH);
+    }
+}
+
+static void glu_backward(struct device *device, const struct glu_backward_args *args)
+{
+    each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, glu_backward_rows, args);
+}
+
+static void rotate_rows(const void *args, size_t first, size_t end)
+{
+    const struct rotate_args *a = args;
+    const size_t half = (size_t)a->head_size / 2;
+    const real back = a->back ? -1 : 1;
+    for (size_t row = first; row < smaller(end, (size_t)a->batch->tokens); row++) {
+        const real *turns = (const real *)a->turns + (size_t)a->batch->positions[row] * 2 * half;
+        for (size_t head = 0; head < (size_t)a->heads; head++) {
+            storage *x = (storage *)a->x + row * (size_t)a->stride + head * 2 * half;
+#pragma omp simd
+            for (size_t j = 0; j < half; j++) {
+                const real p = LOAD(x[j]), q = LOAD(x[j + half]), c = turns[2 * j], s = back * turns[2 * j + 1];
+                x[j] = STORE(p * c - q * s);
+                x[j + half] = STORE(q * c + p * s);
+            }
+        }
+    }
+}
+
+static void rotate(struct device *device, const struct rotate_args *args)
+{
+    each_rows(device, (size_t)args->batch->token_rows, BLOCK_ROWS, rotate_rows, args);
+}
+
 static void convert_block(const void *args, size_t task, int thread)
 {
     (void)thread;

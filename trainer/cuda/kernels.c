@@ -99,6 +99,25 @@ void gelu_backward(struct device *device, const struct gelu_backward_args *args)
     KERNEL(gelu_backward, args->rows, args->columns);
 }
 
+/* engine_choose refuses the models that need these. */
+void glu(struct device *device, const struct glu_args *args)
+{
+    (void)device, (void)args;
+    abort();
+}
+
+void glu_backward(struct device *device, const struct glu_backward_args *args)
+{
+    (void)device, (void)args;
+    abort();
+}
+
+void rotate(struct device *device, const struct rotate_args *args)
+{
+    (void)device, (void)args;
+    abort();
+}
+
 void loss(struct device *device, const struct loss_args *args)
 {
     KERNEL(loss, args->rows, args->columns, args->vocabulary);

@@ -172,6 +172,21 @@ static struct work gelu_backward_work(const struct timings *timings, const struc
     return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
 }
 
+static struct work glu_work(const struct timings *timings, const struct glu_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
+}
+
+static struct work glu_backward_work(const struct timings *timings, const struct glu_backward_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 5.0 * args->rows.total * args->columns)};
+}
+
+static struct work rotate_work(const struct timings *timings, const struct rotate_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->heads * args->head_size)};
+}
+
 static struct work loss_work(const struct timings *timings, const struct loss_args *args)
 {
     const double passes = args->factor != 0 ? 2 : 1;

@@ -559,7 +559,7 @@ static void attention_of_size(int32_t heads, int32_t head_size, uint32_t thresho
     const size_t hidden = (size_t)(heads * head_size), total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
     const size_t read = (size_t)queries->token_rows, read_live = (size_t)queries->tokens, small = ops->storage_size;
     const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
-    const struct attention_shape shape = {heads, head_size, 130, {{3, 99}, threshold, 40, 0}};
+    const struct attention_shape shape = {heads, head_size, 130, 0, {{3, 99}, threshold, 40, 0}};
     struct array kv = random_array(live * kv_stride, total * kv_stride, small, scale);
     struct array q = few ? random_array(read_live * hidden, read * hidden, small, scale) : kv;
     struct array dkv = array_of(total * kv_stride, small), dq = few ? array_of(read * hidden, small) : dkv;
