@@ -164,7 +164,7 @@ static struct array norm(struct tape *tape, struct array x, struct array gain, s
 static double activate(enum activation kind, double x, double *slope)
 {
     static const double pi = 3.14159265358979323846;
-    if (kind == SILU) {
+    if (kind == SILU_FORM) {
         const double s = 1 / (1 + exp(-x));
         *slope = s * (1 + x * (1 - s));
         return x * s;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum activation { GELU, GELU_TANH_FORM, SILU };
+enum activation { GELU, GELU_TANH_FORM, SILU_FORM };
 
 struct shape {
     bool is_modern; /* ModernBERT; else BERT */

@@ -163,13 +163,14 @@ static const struct opt_row rows[] = {
      .help = "Maximum length of a text in tokens; longer ones are cut."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " bench ", .default_help = "base",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json."},
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large, or a Hugging Face config.json."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " plan ", .default_help = "the one that the plan proposes",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json."},
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large, or a Hugging Face config.json."},
     {.name = "model", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(model), .value = "NAME|FILE",
      .verbs = " train ", .default_help = "base; dstrain plan proposes one",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json; the vocabulary size is the "
+     .help = "tiny, mini, small, medium, base, large, 1.5b, modern-mini to modern-large (17m, 32m, 68m, base), or a "
+             "Hugging Face config.json; the vocabulary size is the "
              "dataset's."},
     {.name = "init", .type = OPT_TEXT, .scope = SCOPE_IDENTITY, .field = FIELD(init), .value = "DIR",
      .verbs = " train plan ", .default_help = "random, by --seed",

@@ -1,6 +1,7 @@
 #include "trainer/device/backend.h"
 
 #include <glob.h>
+#include <inttypes.h>
 
 #include "base/log.h"
 #include "base/module.h"
@@ -85,6 +86,21 @@ enum device_kind backend_default(void)
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level)
 {
     return device == DEVICE_CUDA ? PRECISION_BF16 : cpu_default_precision(level);
+}
+
+int backend_fits(enum device_kind device, const struct model_config *config, struct error *err)
+{
+    const struct architecture *architecture = architecture_of(config);
+    if (device != DEVICE_CUDA)
+        return 0;
+    if (architecture->cpu_only)
+        fail(err, ERR_USAGE, "--device cuda: %s models are not computed there yet", architecture->layout->noun);
+    else if (config->hidden / config->heads != CUDA_HEAD_SIZE)
+        fail(err, ERR_USAGE, "attention on CUDA needs heads of size %d, this model's have size %" PRId32,
+             CUDA_HEAD_SIZE, config->hidden / config->heads);
+    else
+        return 0;
+    return hint(err, "--device cpu computes them all");
 }
 
 struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,

@@ -27,6 +27,9 @@ unsigned backend_cards(void);
 enum device_kind backend_default(void);
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level);
 
+/* Whether it computes such models. ERR_USAGE: no. */
+int backend_fits(enum device_kind device, const struct model_config *config, struct error *err);
+
 /* Opens a backend; ops->close closes it. CUDA uses only the precision of `options`; only CUDA uses `tune`, the path of
  * a table of product algorithms, or NULL. */
 struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,

@@ -5,16 +5,19 @@
 #ifndef TRAINER_MODEL_ARCHITECTURE_H
 #define TRAINER_MODEL_ARCHITECTURE_H
 
+#include "base/error.h"
 #include "trainer/backend/ops.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define ARCHITECTURES(ROW)                                                                                             \
-    ROW(ARCHITECTURE_BERT, architecture_bert)   /* norms after each sum: Devlin et al. 2019 */                         \
-    ROW(ARCHITECTURE_PRE, architecture_pre)     /* norms before each branch and after the last layer: DeepSpeed */     \
-    ROW(ARCHITECTURE_LARGE, architecture_large) /* the same, on a sum that begins at zero: Habana's large BERT */
+    ROW(ARCHITECTURE_BERT, architecture_bert)     /* norms after each sum: Devlin et al. 2019 */                       \
+    ROW(ARCHITECTURE_PRE, architecture_pre)       /* norms before each branch and after the last layer: DeepSpeed */   \
+    ROW(ARCHITECTURE_LARGE, architecture_large)   /* the same, on a sum that begins at zero: Habana's large BERT */    \
+    ROW(ARCHITECTURE_MODERN, architecture_modern) /* ModernBERT: Warner et al. 2024 */
 
 #define ARCHITECTURE_NUMBER(number, row) number,
 enum architecture_kind { ARCHITECTURES(ARCHITECTURE_NUMBER) ARCHITECTURE_KINDS };
@@ -23,7 +26,10 @@ enum architecture_kind { ARCHITECTURES(ARCHITECTURE_NUMBER) ARCHITECTURE_KINDS }
 #define LAYOUTS(ROW)                                                                                                   \
     ROW(layout_bert)         /* transformers' BERT */                                                                  \
     ROW(layout_bert_variant) /* the same under a model_type that transformers does not know */                         \
-    ROW(layout_roberta_pre)  /* transformers' RobertaPreLayerNorm */
+    ROW(layout_roberta_pre)  /* transformers' RobertaPreLayerNorm */                                                   \
+    ROW(layout_modern)       /* transformers' ModernBert */
+
+struct model_config;
 
 /* ---- layouts ---- */
 
@@ -67,6 +73,9 @@ struct layout {
     bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
     int32_t pad_id;      /* if so: that of a config.json without pad_token_id */
     bool erf_head;       /* the head of masked tokens has the erf GELU, whatever the layers have */
+    /* Reads what `keys` cannot say, after them; ERR_UNSAFE names the key. And writes it. NULL: there is nothing. */
+    int (*take)(const char *path, const json_t *json, struct model_config *config, struct error *err);
+    void (*add)(json_t *json, const struct model_config *config);
     const struct name_rule *names; /* applied in order, in either direction; closed by NULL. NULL: the names are ours */
     const char *const *starts;     /* how names begin that are this layout's and not ours; closed by NULL */
 };
@@ -87,16 +96,16 @@ int32_t layout_ours(const struct layout *layout, const char *theirs, char *out, 
 /* ---- architectures ---- */
 
 /* Tensors that some models lack. */
-enum part {
-    PART_ALWAYS,
-    PART_POSITION_TABLE,
-    PART_TYPE_TABLE,
-    PART_ENTRY_NORM, /* the norm before the first layer's first branch, where others have one */
-    PART_NORM_BIASES,
-    PART_ATTENTION_BIASES,
-    PART_FEED_FORWARD_BIASES,
-    PART_HEAD_BIASES,  /* of the masked head's first product */
-    PART_DECODER_BIAS, /* of its last */
+enum optional {
+    OPTIONAL_NONE,
+    OPTIONAL_POSITION_TABLE,
+    OPTIONAL_TYPE_TABLE,
+    OPTIONAL_ENTRY_NORM, /* the norm before the first layer's first branch, where others have one */
+    OPTIONAL_NORM_BIASES,
+    OPTIONAL_ATTENTION_BIASES,
+    OPTIONAL_FEED_FORWARD_BIASES,
+    OPTIONAL_HEAD_BIASES,  /* of the masked head's first product */
+    OPTIONAL_DECODER_BIAS, /* of its last */
 };
 
 /* Where the norms are; formulas: encoder.c. */
@@ -118,6 +127,7 @@ struct feed_forward {
     void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* makes dup */
 };
 extern const struct feed_forward feed_forward_gelu; /* gelu(x W_up) W_down, of either GELU: encoder.c */
+extern const struct feed_forward feed_forward_glu;  /* (act(u) g) W_down, [u | g] = x W_up, n = 2 */
 
 struct architecture {
     const struct layout *layout;   /* of its checkpoints */
@@ -128,6 +138,7 @@ struct architecture {
     const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
     const struct feed_forward *feed_forward;
+    bool cpu_only; /* the CUDA backend lacks ops that it needs */
 };
 
 extern const struct architecture *const architectures[ARCHITECTURE_KINDS];

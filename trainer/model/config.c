@@ -279,8 +279,10 @@ static int config_take(const char *path, const json_t *json, struct model_config
     assert(named == 0);
     for (const struct config_key *key = layout->keys; key->name; key++)
         TRY(take_key(path, json, key, config, err));
+    if (layout->take)
+        TRY(layout->take(path, json, config, err));
     TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
-    config->initializer = (enum initializer)initializer;
+    config->initializer = json_object_get(json, "initializer") ? (enum initializer)initializer : config->initializer;
     config->own_decoder = json_is_false(json_object_get(json, "tie_word_embeddings"));
     take_heads(json, config);
     TRY(take_architecture(path, json, layout, config, err));
@@ -308,14 +310,17 @@ char *config_locate(const char *directory)
 
 const char *config_activation(const struct model_config *config)
 {
-    return config->gelu == GELU_TANH ? "gelu_new" : "gelu";
+    static const char *const names[] = {[GELU_TANH] = "gelu_new", [GELU_ERF] = "gelu", [SILU] = "silu"};
+    return names[config->gelu];
 }
 
 void config_add_variant(const struct model_config *config, json_t *json)
 {
-    const char *flag = architecture_of(config)->flag;
-    if (flag)
-        json_object_set_new(json, flag, json_true());
+    const struct architecture *architecture = architecture_of(config);
+    if (architecture->flag)
+        json_object_set_new(json, architecture->flag, json_true());
+    if (architecture->layout->add)
+        architecture->layout->add(json, config);
     if (config->initializer != INITIALIZER_NORMAL)
         json_object_set_new(json, "initializer", json_string(initializers[config->initializer].name));
 }

@@ -42,6 +42,7 @@ static struct attention_shape attention_shape(const struct model *model, int32_t
         .heads = model->config.heads,
         .head_size = model->config.hidden / model->config.heads,
         .length_max = model->budget.length_max,
+        .window = model_layer_is_global(&model->config, layer) ? 0 : model->config.window,
         .dropout = dropout_at(model, layer, SITE_PROBABILITIES),
     };
 }
@@ -77,7 +78,8 @@ struct norm_tensors {
 
 static struct norm_tensors layer_norm(const struct model *model, int32_t layer, enum layer_place gain)
 {
-    return (struct norm_tensors){params_layer(&model->table, layer, gain), params_layer(&model->table, layer, gain + 1)};
+    return (struct norm_tensors){params_layer(&model->table, layer, gain),
+                                 params_layer(&model->table, layer, gain + 1)};
 }
 
 /* A depth's two norms. */
@@ -100,9 +102,15 @@ static struct norm_tensors second_norm(const struct model *model, int32_t depth)
 /* The norm before the first layer; without a gain: there is none. */
 static struct norm_tensors entry_norm(const struct model *model)
 {
-    if (!norms_of(model).pre_norm)
+    if (!has_entry_norm(model))
         return (struct norm_tensors){NULL, NULL};
     return layer_norm(model, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
+}
+
+/* Whether a depth's first branch reads the sum itself. */
+static bool reads_sum(const struct model *model, int32_t depth)
+{
+    return !norms_of(model).unnormalised || (depth == 0 && norms_of(model).pre_norm && !has_entry_norm(model));
 }
 
 static void embed_forward(struct model *model, const struct batch *batch)
@@ -145,6 +153,30 @@ static void gelu_backward(const struct model *model, const struct layer *layer, 
          .gelu = model->config.gelu);
 }
 
+static void glu_forward(const struct model *model, const struct layer *layer, struct rows rows)
+{
+    const int32_t inner = model->config.intermediate;
+    CALL(model->ops, linear, .y = layer->up, .x = layer->attention_out, .w = WEIGHT(LAYER_UP_WEIGHT),
+         .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = 2 * inner, .in = model->config.hidden);
+    CALL(model->ops, glu, .y = layer->activation, .x = layer->up, .rows = rows, .columns = inner,
+         .gelu = model->config.gelu);
+}
+
+static void glu_backward(const struct model *model, const struct layer *layer, struct rows rows)
+{
+    const int32_t inner = model->config.intermediate;
+    CALL(model->ops, linear_backward_input, .dx = model->dgated, .dy = model->dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT),
+         .rows = rows, .out = model->config.hidden, .in = inner);
+    CALL(model->ops, glu_backward, .dx = model->dup, .dy = model->dgated, .x = layer->up, .rows = rows,
+         .columns = inner, .gelu = model->config.gelu);
+}
+
+const struct feed_forward feed_forward_glu = {
+    .ups = 2,
+    .forward = glu_forward,
+    .backward = glu_backward,
+};
+
 const struct feed_forward feed_forward_gelu = {
     .ups = 1,
     .forward = gelu_forward,
@@ -171,6 +203,20 @@ static void project_forward(const struct model *model, const struct layer *layer
          .rows = token_rows(queries), .out = hidden, .in = hidden);
 }
 
+/* Turns queries and keys, or their gradients back, by their positions. */
+static void rotate(const struct model *model, const struct layer *layer, const struct attention_rows *at,
+                   const struct batch *batch, const struct batch *queries, bool back)
+{
+    const void *turns = model->turns[model_layer_is_global(&model->config, layer->number)];
+    const int32_t heads = model->config.heads, size = model->config.hidden / heads;
+    if (!turns)
+        return;
+    CALL(model->ops, rotate, .x = at->q, .stride = at->q_stride, .turns = turns, .batch = queries, .heads = heads,
+         .head_size = size, .back = back);
+    CALL(model->ops, rotate, .x = at->kv, .stride = at->kv_stride, .turns = turns, .batch = batch, .heads = heads,
+         .head_size = size, .back = back);
+}
+
 /* depth_residual for the rows of the depth's output. */
 static const void *residual_rows(const struct model *model, int32_t depth, const struct batch *batch,
                                  const struct batch *queries)
@@ -178,7 +224,7 @@ static const void *residual_rows(const struct model *model, int32_t depth, const
     const void *residual = depth_residual(model, depth);
     if (queries == batch || !residual)
         return residual;
-    if (!norms_of(model).unnormalised)
+    if (reads_sum(model, depth))
         return model->read_in;
     CALL(model->ops, gather, .y = model->read_sum, .x = residual, .index = batch->read_index,
          .rows = token_rows(queries), .hidden = model->config.hidden);
@@ -201,6 +247,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     project_forward(model, layer, depth_input(model, depth), batch, queries);
+    rotate(model, layer, &at, batch, queries, false);
     CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .q = at.q, .kv = at.kv,
          .q_stride = at.q_stride, .kv_stride = at.kv_stride, .batch = batch, .queries = queries, .shape = &shape,
          .scratch = model->scratch);
@@ -226,20 +273,19 @@ void forward(struct model *model, const struct batch *batch)
         layer_forward(model, batch, depth);
 }
 
-/* From dqkv computes the gradients of weights and dinput, the gradient of the input. In post the input is the sum too,
- * whose gradient dinput holds already, so it is added to; in the last layer, where only some rows have one, dinput is
- * written anew, and dread is then added to the gradient of the sum. */
+/* From dqkv computes the gradients of weights and dinput, the gradient of the input. Where the input is the sum too
+ * (`is_sum`), whose gradient dinput holds already, it is added to; in the last layer, where only some rows have one,
+ * dinput is written anew, and dread is then added to the gradient of the sum. */
 static void project_backward(const struct model *model, const struct layer *layer, const void *x, void *dinput,
-                             const struct batch *batch, const struct batch *queries)
+                             bool is_sum, const struct batch *batch, const struct batch *queries)
 {
     const struct ops *ops = model->ops;
     const struct attention_rows at = attention_rows(model, model->dqkv, batch, queries);
     const struct rows rows = token_rows(batch), read = token_rows(queries);
     const int32_t hidden = model->config.hidden;
-    const bool unnormalised = norms_of(model).unnormalised;
     if (queries == batch) {
         /* q, k and v are adjacent, in the activations and in the weights: one product serves them. */
-        CALL(ops, linear_backward_input, .dx = dinput, .adds = !unnormalised, .dy = model->dqkv,
+        CALL(ops, linear_backward_input, .dx = dinput, .adds = is_sum, .dy = model->dqkv,
              .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = rows, .out = 3 * hidden, .in = hidden);
         CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
              .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
@@ -255,9 +301,9 @@ static void project_backward(const struct model *model, const struct layer *laye
     CALL(ops, linear_backward_input, .dx = model->read_in, .dy = at.q, .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = read,
          .out = hidden, .in = hidden);
     CALL(ops, scatter, .y = dinput, .x = model->read_in, .index = batch->read_index, .rows = read, .hidden = hidden);
-    /* From here on all rows of the sum have a gradient. In post dhidden is dinput and has one by now; otherwise it
-     * still holds nothing of this pass. */
-    if (unnormalised)
+    /* From here on all rows of the sum have a gradient. Where dhidden is dinput it has one by now; otherwise it still
+     * holds nothing of this pass. */
+    if (!is_sum)
         CALL(ops, clear, .memory = model->dhidden,
              .bytes = (size_t)rows.total * (size_t)hidden * model->ops->storage_size);
     CALL(ops, scatter, .y = model->dhidden, .x = model->dread, .index = batch->read_index, .rows = read,
@@ -301,9 +347,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     /* The norm of the sum after the feed-forward part. dz is the gradient of the sum, dx that of the branch, which is
      * the same but for dropout. The sum of an unnormalised layer has a gradient from the layers above already. */
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised && !last,
-         .dgain = gradient_of(model, second.gain), .dbias = gradient_of(model, second.bias), .dy = last ? dhidden : dnorm,
-         .z = layer->down_sum, .statistics = layer->down_stats, .gain = vector_of(model, second.gain), .rows = rows,
-         .hidden = hidden, .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
+         .dgain = gradient_of(model, second.gain), .dbias = gradient_of(model, second.bias),
+         .dy = last ? dhidden : dnorm, .z = layer->down_sum, .statistics = layer->down_stats,
+         .gain = vector_of(model, second.gain), .rows = rows, .hidden = hidden, .batch = queries, .dropout = &drop_down,
+         .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number + 1, LAYER_QUERY_WEIGHT);
 
@@ -324,10 +371,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
 
     /* The norm of the sum after the attention. In pre and large dhidden has the sum's gradient at every depth by now,
      * because the norm above has written it, so this one is added. */
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised, .dgain = gradient_of(model, first.gain),
-         .dbias = gradient_of(model, first.bias), .dy = dnorm, .z = layer->attention_sum,
-         .statistics = layer->attention_stats, .gain = vector_of(model, first.gain), .rows = rows, .hidden = hidden,
-         .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = unnormalised,
+         .dgain = gradient_of(model, first.gain), .dbias = gradient_of(model, first.bias), .dy = dnorm,
+         .z = layer->attention_sum, .statistics = layer->attention_stats, .gain = vector_of(model, first.gain),
+         .rows = rows, .hidden = hidden, .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
     if (pre_norm)
         report_from(model, layer->number, LAYER_UP_WEIGHT);
 
@@ -339,7 +386,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     CALL(ops, attention_backward, .dq = gradients.q, .dkv = gradients.kv, .dcontext = model->dcontext, .q = at.q,
          .kv = at.kv, .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context,
          .log_sums = layer->log_sums, .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
-    project_backward(model, layer, depth_input(model, depth), unnormalised ? dbranch : model->dhidden, batch, queries);
+    rotate(model, layer, &gradients, batch, queries, true);
+    const bool is_sum = reads_sum(model, depth);
+    project_backward(model, layer, depth_input(model, depth), is_sum ? model->dhidden : dbranch, is_sum, batch,
+                     queries);
     if (!pre_norm)
         report_from(model, layer->number, LAYER_QUERY_WEIGHT);
 }

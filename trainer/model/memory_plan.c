@@ -132,10 +132,13 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->embed_stats, "embed.stats", rows * 2, ops->real_size);
     take(&planner, &model->embed_out, "embed.out", rows * hidden, ops->storage_size);
     model->entry = model->embed_out;
-    if (norms_of(model).pre_norm) {
+    if (has_entry_norm(model)) {
         take(&planner, &model->entry, "entry.out", rows * hidden, ops->storage_size);
         take(&planner, &model->entry_stats, "entry.stats", rows * 2, ops->real_size);
     }
+    const size_t turns = (size_t)model->budget.length_max * hidden / (size_t)model->config.heads;
+    for (int is_global = 0; is_global < 2 && model->config.theta_global > 0; is_global++)
+        take(&planner, &model->turns[is_global], "turns", turns, ops->real_size);
     for (int32_t depth = 0; depth < model->config.layers; depth++)
         plan_layer(&planner, model, depth);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
@@ -151,6 +154,8 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
     take(&planner, &model->dup, "gradient.up", rows * up, ops->storage_size);
+    if (architecture_of(&model->config)->feed_forward->ups > 1)
+        take(&planner, &model->dgated, "gradient.gated", rows * (size_t)model->config.intermediate, ops->storage_size);
     take(&planner, &model->dqkv, "gradient.qkv", rows * 3 * hidden, ops->storage_size);
     take(&planner, &model->dcontext, "gradient.context", rows * hidden, ops->storage_size);
     take(&planner, (void **)&model->sums, "sums", STEP_SUMS, sizeof *model->sums);

@@ -35,6 +35,27 @@ void model_plan(const struct model_config *config, const struct ops *ops, const 
     params_release(&model.table);
 }
 
+/* Cosine and sine of position p times theta^(-2j / size), with j the pair of a head of that size; everything in float,
+ * as transformers has it, whatever the precision is. */
+static void fill_turns(struct model *model, void *turns, double theta)
+{
+    const struct ops *ops = model->ops;
+    const int32_t size = model->config.hidden / model->config.heads, positions = model->budget.length_max;
+    const size_t bytes = (size_t)positions * (size_t)size * ops->real_size;
+    void *host = ops->map(ops->device, turns, bytes, MAP_FILL);
+    for (int32_t p = 0; p < positions; p++)
+        for (int32_t j = 0; j < size / 2; j++) {
+            const float angle = (float)p * (1 / powf((float)theta, (float)(2 * j) / (float)size));
+            const float pair[] = {cosf(angle), sinf(angle)};
+            for (int32_t i = 0; i < 2; i++)
+                if (ops->real_size == sizeof(double))
+                    ((double *)host)[p * size + 2 * j + i] = (double)pair[i];
+                else
+                    ((float *)host)[p * size + 2 * j + i] = pair[i];
+        }
+    ops->unmap(ops->device, turns, host, bytes, MAP_FILL);
+}
+
 struct model *model_open(const struct model_config *config, const struct ops *ops, const struct model_budget *budget)
 {
     struct model *model = mem_clear(1, sizeof *model);
@@ -43,6 +64,10 @@ struct model *model_open(const struct model_config *config, const struct ops *op
     struct model_plan plan;
     plan_buffers(model, &plan, NULL);
     plan_buffers(model, &plan, ops->allocate(ops->device, plan.bytes));
+    if (config->theta_global > 0) {
+        fill_turns(model, model->turns[0], config->theta_local);
+        fill_turns(model, model->turns[1], config->theta_global);
+    }
     return model;
 }
 
@@ -255,9 +280,15 @@ void *model_logits(const struct model *model, enum head_kind head)
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
 {
     const double hidden = config->hidden, inner = config->intermediate, up = size_of(config, OF_UP);
-    const double token = 2 * hidden * hidden;                                               /* key and value */
-    const double query = 2 * hidden * hidden + hidden * (up + inner) + 2 * length * hidden; /* all else of a row */
-    double read = 0, heads = 0;
+    const double token = 2 * hidden * hidden;                       /* key and value */
+    const double row = 2 * hidden * hidden + hidden * (up + inner); /* all else but scores and context */
+    const double within = fmin(length, 2 * (config->window / 2) + 1);
+    double read = 0, heads = 0, seen = 0; /* keys of a query, over all layers but the last; of the last */
+    double last = 0;
+    for (int32_t i = 0; i < config->layers; i++) {
+        seen += last;
+        last = model_layer_is_global(config, i) ? length : within;
+    }
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {
             const double rows = head_kinds[h]->reads == READS_ALL ? length : marks[h];
@@ -266,6 +297,7 @@ double model_flops(const struct model_config *config, double length, const doubl
         }
     if (read > length)
         read = length;
-    const double layers = config->layers * length * token + ((config->layers - 1) * length + read) * query;
+    const double layers = config->layers * length * token + ((config->layers - 1) * length + read) * row +
+                          2 * hidden * (length * seen + read * last);
     return 3 * 2 * (layers + heads);
 }

@@ -42,7 +42,7 @@ int model_config_named(const char *name, struct model_config *config)
         };
         return 0;
     }
-    return -1;
+    return modern_config_named(name, config);
 }
 
 static int check_size(const char *what, int64_t value, int64_t most, struct error *err)
@@ -55,7 +55,7 @@ static int check_size(const char *what, int64_t value, int64_t most, struct erro
 
 int model_config_check(const struct model_config *config, struct error *err)
 {
-    TRY(check_size("number of layers", config->layers, 1024, err));
+    TRY(check_size("number of layers", config->layers, LAYERS_MAX, err));
     TRY(check_size("hidden size", config->hidden, 65536, err));
     TRY(check_size("number of attention heads", config->heads, config->hidden, err));
     TRY(check_size("intermediate size", config->intermediate, 262144, err));
@@ -81,6 +81,8 @@ int model_config_check(const struct model_config *config, struct error *err)
     if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
         return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",
                     drop->theta, drop->gamma);
+    if (drop->theta > 0 && config->window > 0)
+        return fail(err, ERR_USAGE, "layer drop would change which layers see whole sequences: not with windows");
     if (drop->theta > 0 && !architecture_of(config)->norms.pre_norm) {
         fail(err, ERR_USAGE, "layer drop needs a model with its norms before the branches");
         return hint(err, "give --model a config.json with \"pre_layer_norm\": true");

@@ -33,6 +33,7 @@ struct layer_drop {
     bool compat;  /* count steps and scale as DeepSpeed's code does */
 };
 
+#define LAYERS_MAX      1024
 #define LABELS_MAX      1024
 #define LABEL_NAME_SIZE 64
 struct model_config {
@@ -44,6 +45,9 @@ struct model_config {
     int32_t spare;        /* how many of them, the last ones, have no piece: kept, never predicted or trained */
     int32_t positions;    /* longest sequence */
     int32_t types;        /* segments */
+    int32_t window;       /* of layers that are not global (struct attention_shape); 0: all layers are */
+    uint64_t global_layers[LAYERS_MAX / 64]; /* bit i: layer i sees whole sequences, although there is a window */
+    double theta_global, theta_local;        /* of rotary positions, in those layers and in the others; 0: none */
     enum gelu gelu;
     uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
     int32_t labels;                                /* of the head whose labels config.json names; 1: a number */
@@ -54,7 +58,7 @@ struct model_config {
     double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
     double attention_dropout;                      /* probability: attention weights */
     enum architecture_kind architecture;
-    uint32_t lacks; /* tensors: bit p is enum part p */
+    uint32_t lacks; /* tensors: bit p is enum optional p */
     enum initializer initializer;
     bool own_decoder;             /* tie_word_embeddings is false: files must hold a decoder, equal to the word table */
     struct layer_drop layer_drop; /* needs norms before the branches */
@@ -63,6 +67,12 @@ struct model_config {
 static inline const struct architecture *architecture_of(const struct model_config *config)
 {
     return architectures[config->architecture];
+}
+
+/* Whether tokens of a layer see their whole sequence. */
+static inline bool model_layer_is_global(const struct model_config *config, int32_t layer)
+{
+    return config->window == 0 || config->global_layers[layer / 64] >> layer % 64 & 1;
 }
 
 static inline bool model_has(const struct model_config *config, enum head_kind head)
@@ -76,12 +86,14 @@ static inline int32_t model_pieces(const struct model_config *config)
     return config->vocabulary - config->spare;
 }
 
-#define MODEL_NAMES               "tiny|mini|small|medium|base|large|1.5b"
+#define MODEL_NAMES                                                                                                    \
+    "tiny|mini|small|medium|base|large|1.5b|modern-mini|modern-17m|modern-32m|modern-68m|modern-base|modern-large"
 #define MODEL_VOCABULARY_MULTIPLE 64
 
-/* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary 30,522.
- * -1: no such name. */
+/* A BERT of the named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary
+ * 30,522; or a ModernBERT with its paper's settings and 8,192 positions (modern.c). -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
+int modern_config_named(const char *name, struct model_config *config); /* those of modern.c */
 /* Checks sizes against the limits that the arithmetic relies on. ERR_UNSAFE: beyond (a config file is untrusted).
  * ERR_USAGE: a layer drop that does not fit. */
 int model_config_check(const struct model_config *config, struct error *err);

@@ -43,9 +43,9 @@ struct model {
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
-    void *entry,
-        *entry_stats; /* where norms are before the branches: the first layer's norm of embed_out; else embed_out, no
-                                * statistics */
+    void *entry;       /* where there is an entry norm: that norm of embed_out; else embed_out */
+    void *entry_stats; /* [T, 2] real; of that norm */
+    void *turns[2];    /* [positions of the budget, head size] real: of rotary positions, in local and global layers */
     struct layer *layers;
     int32_t present; /* layers of the pass under way */
     /* for the last layer, where heads do not read all rows */
@@ -59,11 +59,18 @@ struct model {
     void *dread;    /* [R, H]: the same, in the last layer */
     void *dbranch;  /* [T, H]: of a branch, or of a norm of the sum */
     void *dup;      /* [T, n I] */
+    void *dgated;   /* [T, I]: of a gated unit's result */
     void *dqkv;     /* as a layer's qkv */
     void *dcontext; /* [T, H] */
 
     void *scratch;
 };
+
+/* Whether a norm is between the embedding and the first layer's first branch. */
+static inline bool has_entry_norm(const struct model *model)
+{
+    return architecture_of(&model->config)->norms.pre_norm && !(model->config.lacks >> OPTIONAL_ENTRY_NORM & 1);
+}
 
 static inline struct norm_order norms_of(const struct model *model)
 {

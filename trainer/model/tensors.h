@@ -25,10 +25,10 @@ struct tensor_row {
     int32_t rows;
     int32_t columns; /* 0: a vector, which does not decay */
     enum param_init init;
-    enum part part;       /* models may lack it */
-    bool before;          /* a norm before a layer's first branch, which PART_ENTRY_NORM is about in the first layer */
-    bool adjacent;        /* follows the row before it without a gap */
-    bool added;           /* its product is added to the sum that runs through all layers */
+    enum optional optional; /* models may lack it */
+    bool before;   /* a norm before a layer's first branch, which OPTIONAL_ENTRY_NORM is about in the first layer */
+    bool adjacent; /* follows the row before it without a gap */
+    bool added;    /* its product is added to the sum that runs through all layers */
     const char *name_pre; /* where norms are before the branches, DeepSpeed's; NULL: the same */
 };
 
@@ -41,7 +41,7 @@ struct tensor_row {
     {                                                                                                                  \
         .name = of_name, .rows = of_rows, .init = INIT_ZERO, __VA_ARGS__                                               \
     }
-#define NORM_BIAS(of_name, ...) BIAS(of_name, OF_HIDDEN, .part = PART_NORM_BIASES, __VA_ARGS__)
+#define NORM_BIAS(of_name, ...) BIAS(of_name, OF_HIDDEN, .optional = OPTIONAL_NORM_BIASES, __VA_ARGS__)
 #define GAIN(of_name, of_rows, ...)                                                                                    \
     {                                                                                                                  \
         .name = of_name, .rows = of_rows, .init = INIT_ONE, __VA_ARGS__                                                \

@@ -23,12 +23,9 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
     TRY(backend_probe(e->device, NULL, err));
     if (e->device == DEVICE_CPU && settings->tune)
         return fail(err, ERR_USAGE, "--tune names product algorithms of CUDA; this computes on the CPU");
-    if (e->device == DEVICE_CUDA && config->hidden / config->heads != CUDA_HEAD_SIZE) {
-        fail(err, ERR_USAGE, "attention on CUDA needs heads of size %d, this model's have size %" PRId32,
-             CUDA_HEAD_SIZE, config->hidden / config->heads);
-        return hint(err, "--device cpu supports any size");
-    }
-    return 0;
+    if (architecture_of(config)->layout->lacks & task->heads)
+        return fail(err, ERR_USAGE, "%s models have no head for this task yet", architecture_of(config)->layout->noun);
+    return backend_fits(e->device, config, err);
 }
 
 /* ---- what each process holds ---- */

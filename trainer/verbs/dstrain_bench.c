@@ -285,6 +285,7 @@ static int choose(struct bench *b, struct error *err)
         b->sequences = b->device == DEVICE_CUDA ? 32768 / b->seq : (int32_t)recipe_micro_batch(0, 1 << 16, b->seq);
     b->optimizer = optimizer_kinds[settings->optimizer].type.optimizer;
     TRY(backend_probe(b->device, NULL, err));
+    TRY(backend_fits(b->device, &b->config, err));
     TRY(target_check(&(struct target){.option = "tune", .path = settings->tune, .force = settings->force}, err));
     if (b->device != DEVICE_CUDA && settings->tune)
         return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");

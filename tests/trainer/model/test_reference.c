@@ -1,4 +1,4 @@
-/* reference/step.c against transformers, and the model against reference/step.c.
+/* reference/step.c against transformers, and models against reference/step.c.
  *
  * tests/golden/modern.json has losses and gradients of transformers' ModernBertForMaskedLM (version in the file), where
  * angles, rotations, softmax and loss were computed in double too. Weights, inputs and the probe vectors are made here
@@ -141,7 +141,7 @@ static struct shape modern_shape(const json_t *golden, const json_t *entry, bool
         .vocabulary = NUMBER("vocab_size"),
         .positions = NUMBER("max_position_embeddings"),
         .epsilon = epsilon ? json_real_value(epsilon) : 1e-5,
-        .activation = kind ? SILU : GELU,
+        .activation = kind ? SILU_FORM : GELU,
         .is_global = is_global,
         .window = NUMBER("local_attention"),
         .theta_global = json_number_value(json_object_get(thetas, "full_attention")),
@@ -198,79 +198,114 @@ static void reference_is_transformers_modern_bert(void **state)
     json_decref(golden);
 }
 
-/* ---- our BERT ---- */
+/* ---- our models ---- */
 
 struct ours {
     const struct params *params;
+    const struct layout *layout;
     double *values;   /* of the model */
     double *gradient; /* of the reference */
-    size_t found;     /* elements of tensors that the reference has asked for */
 };
 
+/* The first of our tensors that the reference's tensor of that name holds. */
 static struct place place_of(void *context, const char *name, int rows, int columns)
 {
     struct ours *ours = context;
-    const struct param *param = params_find(ours->params, name);
-    assert_non_null(param);
-    assert_int_equal(param->count, (size_t)rows * (size_t)columns);
-    ours->found += param->count;
-    return (struct place){ours->values + param->offset, ours->gradient + param->offset};
+    for (size_t i = 0; i < ours->params->count; i++) {
+        const struct param *param = &ours->params->items[i];
+        char theirs[128];
+        const int32_t parts = layout_name(ours->layout, 0, param->name, theirs, sizeof theirs);
+        if (strcmp(theirs, name) != 0)
+            continue;
+        assert_int_equal((size_t)parts * param->count, (size_t)rows * (size_t)columns);
+        return (struct place){ours->values + param->offset, ours->gradient + param->offset};
+    }
+    return (struct place){NULL, NULL};
 }
 
-static void check_bert(const struct model_config *config, uint64_t seed)
+static void draw_values(struct ours *ours, uint64_t seed)
 {
-    static const int32_t lengths[] = {13, 1, 7, 16, 2};
-    struct batch batch = made_batch(&(struct made_source){seed, config->vocabulary, 3}, lengths, 0, 5);
-    const struct model_budget budget = made_budget(&batch);
+    const struct random_stream stream = random_stream(seed, RANDOM_FRESH, 5, 0, 0, 0, 0);
+    for (size_t i = 0; i < ours->params->count; i++)
+        for (size_t j = 0; j < ours->params->items[i].count; j++) {
+            const size_t at = ours->params->items[i].offset + j;
+            const double draw = random_at(&stream, (uint32_t)at, 1) * 0x1p-32 - 0.5;
+            ours->values[at] = (strstr(ours->params->items[i].name, "Norm.weight") ? 1 : 0) + draw;
+        }
+}
+
+static void check_gradients(const struct ours *ours, const double *gradients)
+{
+    for (size_t i = 0; i < ours->params->count; i++) {
+        const struct param *param = &ours->params->items[i];
+        double square = 0, error = 0;
+        for (size_t at = param->offset; at < param->offset + param->count; at++) {
+            square += ours->gradient[at] * ours->gradient[at];
+            error = fmax(error, fabs(ours->gradient[at] - gradients[at]));
+        }
+        if (!(error < 1e-12 * (1 + sqrt(square))))
+            fail_msg("%s: an element differs by %g, the norm is %g", param->name, error, sqrt(square));
+    }
+}
+
+static void check_model(const struct model_config *config, uint64_t seed, bool reads_some)
+{
+    static const int32_t lengths[] = {13, 1, 7, 150, 2, 71};
+    struct batch batch = made_batch(&(struct made_source){seed, config->vocabulary, 3}, lengths, 0, 6);
+    struct batch whole = made_batch(&(struct made_source){seed, config->vocabulary, 3}, lengths, 0, 6);
+    if (reads_some)
+        made_read(&batch);
+    struct model_budget budget = made_budget(&batch);
+    budget.recompute_every = (int32_t)(seed % 3);
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     struct model *model = model_open(config, ops, &budget);
     const struct params *params = model_table(model);
-    const struct random_stream stream = random_stream(seed, RANDOM_FRESH, 5, 0, 0, 0, 0);
-    struct ours ours = {params, model_params(model), mem_clear(params->size, sizeof(double)), 0};
-    for (size_t i = 0; i < params->count; i++)
-        for (size_t j = 0; j < params->items[i].count; j++) {
-            const size_t at = params->items[i].offset + j;
-            const double draw = random_at(&stream, (uint32_t)at, 1) * 0x1p-32 - 0.5;
-            ours.values[at] = (strstr(params->items[i].name, "LayerNorm.weight") ? 1 : 0) + draw;
-        }
+    struct ours ours = {params, architecture_of(config)->layout, model_params(model),
+                        mem_clear(params->size, sizeof(double))};
+    draw_values(&ours, seed);
     model_refresh(model);
     const struct step_settings settings = made_step(1, 1, &batch, 1);
     struct model_metrics metrics = {0};
     model_begin_step(model, &settings);
     model_forward_backward(model, &batch, NULL, &metrics);
 
-    const struct head_batch *masked = &batch.heads[HEAD_MASKED];
-    const struct tokens tokens = {batch.sequences, batch.starts,  batch.ids,      batch.segments,
-                                  masked->live,    masked->index, masked->labels, batch.heads[HEAD_NEXT].labels};
-    const struct shape shape = {.layers = config->layers,
+    bool is_global[LAYERS_MAX];
+    for (int32_t i = 0; i < config->layers; i++)
+        is_global[i] = model_layer_is_global(config, i);
+    const bool pairs = model_has(config, HEAD_NEXT);
+    const struct head_batch *masked = &whole.heads[HEAD_MASKED];
+    const struct tokens tokens = {
+        whole.sequences, whole.starts,  whole.ids,      whole.segments,
+        masked->live,    masked->index, masked->labels, pairs ? whole.heads[HEAD_NEXT].labels : NULL};
+    static const enum activation activations[] = {[GELU_ERF] = GELU, [GELU_TANH] = GELU_TANH_FORM, [SILU] = SILU_FORM};
+    const struct shape shape = {.is_modern = config->architecture == ARCHITECTURE_MODERN,
+                                .layers = config->layers,
                                 .hidden = config->hidden,
                                 .heads = config->heads,
                                 .inner = config->intermediate,
                                 .vocabulary = config->vocabulary,
                                 .positions = config->positions,
                                 .epsilon = config->norm_epsilon,
-                                .activation = config->gelu == GELU_ERF ? GELU : GELU_TANH_FORM};
+                                .activation = activations[config->gelu],
+                                .is_global = is_global,
+                                .window = config->window,
+                                .theta_global = config->theta_global,
+                                .theta_local = config->theta_local,
+                                .float_angles = true};
     const struct tensors tensors = {place_of, &ours};
     const double loss = step_loss(&shape, &tokens, &tensors);
-    assert_true(fabs(loss - made_mean(&metrics, HEAD_MASKED) - made_mean(&metrics, HEAD_NEXT)) < 1e-12 * loss);
-    const double *gradients = model_gradients(model);
-    for (size_t i = 0; i < params->count; i++) {
-        const struct param *param = &params->items[i];
-        double square = 0, error = 0;
-        for (size_t at = param->offset; at < param->offset + param->count; at++) {
-            square += ours.gradient[at] * ours.gradient[at];
-            error = fmax(error, fabs(ours.gradient[at] - gradients[at]));
-        }
-        if (!(error < 1e-12 * (1 + sqrt(square))))
-            fail_msg("%s: an element differs by %g, the norm is %g", param->name, error, sqrt(square));
-    }
+    const double sum = made_mean(&metrics, HEAD_MASKED) + (pairs ? made_mean(&metrics, HEAD_NEXT) : 0);
+    if (!(fabs(loss - sum) < 1e-12 * loss))
+        fail_msg("the loss is %.17g, the reference's %.17g", sum, loss);
+    check_gradients(&ours, model_gradients(model));
     mem_free(ours.gradient);
     made_batch_release(&batch);
+    made_batch_release(&whole);
     model_close(model);
     ops->close(ops);
 }
 
-static void the_model_is_the_reference(void **state)
+static void bert_is_the_reference(void **state)
 {
     struct model_config config = {
         .layers = 2,
@@ -278,7 +313,7 @@ static void the_model_is_the_reference(void **state)
         .heads = 2,
         .intermediate = 48,
         .vocabulary = 90,
-        .positions = 16,
+        .positions = 160,
         .types = 2,
         .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
         .norm_epsilon = 1e-12,
@@ -289,15 +324,105 @@ static void the_model_is_the_reference(void **state)
         config.gelu = seed % 2 ? GELU_TANH : GELU_ERF;
         config.layers = (int32_t)(seed % 3 + 1);
         config.norm_epsilon = seed > 2 ? 1e-5 : 1e-12;
-        check_bert(&config, seed);
+        check_model(&config, seed, seed % 2);
     }
+}
+
+/* With and without each kind of tensor, layers of all kinds, windows that cut nothing and that cut sequences of more
+ * than one block. */
+static void modern_bert_is_the_reference(void **state)
+{
+    struct model_config config;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        assert_int_equal(model_config_named("modern-base", &config), 0);
+        config.layers = (int32_t)(seed % 4 + 1);
+        config.hidden = 24;
+        config.heads = seed % 2 ? 3 : 2;
+        config.intermediate = 20;
+        config.vocabulary = 90;
+        config.window = (int32_t[]){128, 8, 5, 1, 40, 150, 310, 2}[seed - 1];
+        config.global_layers[0] = seed * 5;
+        config.gelu = (enum gelu)(seed % 3);
+        config.theta_local = seed % 2 ? 10000 : 100;
+        for (uint64_t part = OPTIONAL_NORM_BIASES; part <= OPTIONAL_DECODER_BIAS; part++)
+            config.lacks ^= (seed >> part % 3 & 1) << part;
+        check_model(&config, seed, seed % 3);
+    }
+}
+
+/* The loss and all gradients of a ModernBERT in fp32 or bf16 at a level, for a step; the caller frees them. */
+static float *step_at(enum precision precision, enum cpu_level level, const struct model_config *config, double *loss)
+{
+    static const int32_t lengths[] = {70, 150, 3};
+    struct batch batch = made_batch(&(struct made_source){4, config->vocabulary, 3}, lengths, 0, 3);
+    const struct model_budget budget = made_budget(&batch);
+    struct ops *ops = made_ops(precision, level, 2);
+    struct model *model = model_open(config, ops, &budget);
+    const struct params *params = model_table(model);
+    float *flat = mem_clear(params->size, sizeof *flat);
+    params_draw_all(params, 3, flat);
+    for (size_t i = 0; i < params->size; i++)
+        if (precision == PRECISION_FP64)
+            ((double *)model_params(model))[i] = (double)flat[i];
+        else
+            ((float *)model_params(model))[i] = flat[i];
+    model_refresh(model);
+    struct step_settings settings = made_step(1, 1, &batch, 1);
+    struct model_metrics metrics = {0};
+    model_begin_step(model, &settings);
+    model_forward_backward(model, &batch, NULL, &metrics);
+    *loss = made_mean(&metrics, HEAD_MASKED);
+    for (size_t i = 0; i < params->size; i++)
+        flat[i] =
+            precision_load(precision == PRECISION_FP64 ? PRECISION_FP64 : PRECISION_FP32, model_gradients(model), i);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+    return flat;
+}
+
+/* With dropout: its lanes are named by position, whichever keys a block of queries is multiplied with. */
+static void modern_bert_is_close_at_every_level(void **state)
+{
+    struct model_config config;
+    double exact, loss;
+    (void)state;
+    assert_int_equal(model_config_named("modern-mini", &config), 0);
+    config.layers = 3;
+    config.hidden = 64;
+    config.heads = 2;
+    config.vocabulary = 90;
+    config.window = 20;
+    config.initializer_range = 0.2;
+    config.hidden_dropout = config.attention_dropout = 0.1;
+    float *expected = step_at(PRECISION_FP64, CPU_BASE, &config, &exact);
+    struct params params;
+    params_init(&params, &config);
+    for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
+        for (int half = 0; half < 2; half++) {
+            float *ours = step_at(half ? PRECISION_BF16 : PRECISION_FP32, (enum cpu_level)level, &config, &loss);
+            double error = 0, square = 0;
+            for (size_t i = 0; i < params.size; i++) {
+                error += pow((double)ours[i] - (double)expected[i], 2);
+                square += pow((double)expected[i], 2);
+            }
+            if (!(fabs(loss / exact - 1) < (half ? 1e-2 : 1e-6) && sqrt(error / square) < (half ? 5e-2 : 1e-5)))
+                fail_msg("level %d, %s: loss %g of %g, gradients differ by %g", level, half ? "bf16" : "fp32", loss,
+                         exact, sqrt(error / square));
+            mem_free(ours);
+        }
+    params_release(&params);
+    mem_free(expected);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_is_transformers_modern_bert),
-        cmocka_unit_test(the_model_is_the_reference),
+        cmocka_unit_test(bert_is_the_reference),
+        cmocka_unit_test(modern_bert_is_the_reference),
+        cmocka_unit_test(modern_bert_is_close_at_every_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,10 @@
 enum { TRANSFORM_WEIGHT, TRANSFORM_BIAS, NORM_WEIGHT, NORM_BIAS, DECODER_BIAS };
 static const struct tensor_row masked_tensors[] = {
     [TRANSFORM_WEIGHT] = MATRIX("cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN),
-    [TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN, .part = PART_HEAD_BIASES),
+    [TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN, .optional = OPTIONAL_HEAD_BIASES),
     [NORM_WEIGHT] = GAIN("cls.predictions.transform.LayerNorm.weight", OF_HIDDEN),
     [NORM_BIAS] = NORM_BIAS("cls.predictions.transform.LayerNorm.bias", ),
-    [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY, .part = PART_DECODER_BIAS),
+    [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY, .optional = OPTIONAL_DECODER_BIAS),
 };
 
 enum { PICKED, TRANSFORM, TRANSFORM_OUT, STATISTICS, FEATURES, LOGITS, GRADIENT, RESULTS };
@@ -32,6 +32,11 @@ static double masked_work(const struct model_config *config)
 {
     const double hidden = config->hidden;
     return hidden * hidden + hidden * config->vocabulary;
+}
+
+static enum gelu head_gelu(const struct model *model)
+{
+    return architecture_of(&model->config)->layout->erf_head ? GELU_ERF : model->config.gelu;
 }
 
 /* The decoder's weights are the word table. */
@@ -60,7 +65,7 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     const struct ops *ops = model->ops;
     const struct param *word = params_embedding(&model->table, PARAM_WORD);
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
-    const enum gelu gelu = model->config.gelu;
+    const enum gelu gelu = head_gelu(model);
     void *gradient = BUFFER(GRADIENT);
     CALL(ops, linear_backward_input, .dx = gradient, .dy = BUFFER(LOGITS), .w = weight_of(model, word), .rows = rows,
          .out = vocabulary, .in = hidden);
@@ -88,7 +93,7 @@ static void masked_pass(struct model *model, const struct batch *batch)
          .rows = rows, .hidden = hidden);
     CALL(ops, linear_gelu, .pre = BUFFER(TRANSFORM), .y = BUFFER(TRANSFORM_OUT), .x = BUFFER(PICKED),
          .w = weight_of(model, TENSOR(TRANSFORM_WEIGHT)), .b = vector_of(model, TENSOR(TRANSFORM_BIAS)), .rows = rows,
-         .out = hidden, .in = hidden, .gelu = model->config.gelu);
+         .out = hidden, .in = hidden, .gelu = head_gelu(model));
     CALL(ops, norm, .y = BUFFER(FEATURES), .z = BUFFER(TRANSFORM_OUT), .statistics = BUFFER(STATISTICS),
          .x = BUFFER(TRANSFORM_OUT), .gain = vector_of(model, TENSOR(NORM_WEIGHT)),
          .bias = vector_of(model, TENSOR(NORM_BIAS)), .epsilon = model->config.norm_epsilon, .rows = rows,

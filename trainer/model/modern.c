@@ -1,0 +1,256 @@
+/* ModernBERT (Warner et al. 2024), as transformers' ModernBertForMaskedLM computes it: norms before the branches, but
+ * none before the first; rotary positions; gated units; windows in some layers; biases where flags ask for them. */
+#include "trainer/data/heads.h"
+#include "trainer/model/params.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EVERY_DEFAULT 3 /* each third layer is global, from the first on */
+
+static void set_global_layers(struct model_config *config, int32_t every)
+{
+    memset(config->global_layers, 0, sizeof config->global_layers);
+    for (int32_t i = 0; i < config->layers && i < LAYERS_MAX; i += every)
+        config->global_layers[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* The shapes of ModernBERT (base, large) and Ettin (17m to 68m; Weller et al. 2025); mini is ours. */
+int modern_config_named(const char *name, struct model_config *config)
+{
+    static const struct {
+        const char *name;
+        int32_t layers, hidden, heads, intermediate;
+    } sizes[] = {
+        {"modern-mini", 6, 256, 4, 384}, {"modern-17m", 7, 256, 4, 384},     {"modern-32m", 10, 384, 6, 576},
+        {"modern-68m", 19, 512, 8, 768}, {"modern-base", 22, 768, 12, 1152}, {"modern-large", 28, 1024, 16, 2624},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (strcmp(name, sizes[i].name) != 0)
+            continue;
+        *config = (struct model_config){
+            .layers = sizes[i].layers,
+            .hidden = sizes[i].hidden,
+            .heads = sizes[i].heads,
+            .intermediate = sizes[i].intermediate,
+            .vocabulary = 30522,
+            .positions = 8192,
+            .types = 1,
+            .window = 128,
+            .theta_global = 160000,
+            .theta_local = 10000,
+            .gelu = GELU_ERF,
+            .task_heads = 1u << HEAD_MASKED,
+            .norm_epsilon = 1e-5,
+            .initializer_range = 0.02,
+            .architecture = ARCHITECTURE_MODERN,
+            .initializer = INITIALIZER_TRUNCATED,
+            .lacks = 1u << OPTIONAL_POSITION_TABLE | 1u << OPTIONAL_TYPE_TABLE | 1u << OPTIONAL_ENTRY_NORM |
+                     1u << OPTIONAL_NORM_BIASES | 1u << OPTIONAL_ATTENTION_BIASES | 1u << OPTIONAL_FEED_FORWARD_BIASES |
+                     1u << OPTIONAL_HEAD_BIASES,
+        };
+        set_global_layers(config, EVERY_DEFAULT);
+        return 0;
+    }
+    return -1;
+}
+
+/* ---- config.json ---- */
+
+static const struct config_choice activations[] = {
+    {"gelu", GELU_ERF}, {"gelu_pytorch_tanh", GELU_TANH}, {"gelu_new", GELU_TANH}, {"silu", SILU}, {NULL, 0},
+};
+static const struct config_choice head_activations[] = {{"gelu", 0}, {NULL, 0}};
+static const struct config_choice position_types[] = {{"absolute", 0}, {"sans_pos", 0}, {NULL, 0}};
+
+#define AT(field) offsetof(struct model_config, field)
+static const struct config_key keys[] = {
+    {"position_embedding_type", CONFIG_FIXED, .choices = position_types},
+    {"classifier_activation", CONFIG_FIXED, .choices = head_activations},
+    {"vocab_size", CONFIG_COUNT, .at = AT(vocabulary)},
+    {"hidden_size", CONFIG_COUNT, .required = true, .at = AT(hidden)},
+    {"intermediate_size", CONFIG_COUNT, .required = true, .at = AT(intermediate)},
+    {"num_hidden_layers", CONFIG_COUNT, .required = true, .at = AT(layers)},
+    {"num_attention_heads", CONFIG_COUNT, .required = true, .at = AT(heads)},
+    {"hidden_activation", CONFIG_CHOICE, .at = AT(gelu), .choices = activations},
+    {"max_position_embeddings", CONFIG_COUNT, .at = AT(positions)},
+    {"norm_eps", CONFIG_REAL, .at = AT(norm_epsilon)},
+    {"initializer_range", CONFIG_REAL, .at = AT(initializer_range)},
+    /* Ours, under BERT's names: those of ModernBERT mean other places. */
+    {"hidden_dropout_prob", CONFIG_REAL, .at = AT(hidden_dropout)},
+    {"attention_probs_dropout_prob", CONFIG_REAL, .at = AT(attention_dropout)},
+    {.name = NULL},
+};
+
+/* Flags, and what a model has if one is set. */
+static const struct {
+    const char *name;
+    enum optional optional;
+} flags[] = {
+    {"norm_bias", OPTIONAL_NORM_BIASES},        {"attention_bias", OPTIONAL_ATTENTION_BIASES},
+    {"mlp_bias", OPTIONAL_FEED_FORWARD_BIASES}, {"classifier_bias", OPTIONAL_HEAD_BIASES},
+    {"decoder_bias", OPTIONAL_DECODER_BIAS},
+};
+#define FLAGS (sizeof flags / sizeof *flags)
+
+static int unsupported(const char *path, const char *key, struct error *err)
+{
+    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s: a ModernBERT with this value is not supported", key);
+}
+
+static int take_flags(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    for (size_t i = 0; i < FLAGS; i++) {
+        const json_t *value = json_object_get(json, flags[i].name);
+        if (value && !json_is_boolean(value))
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is neither true nor false", flags[i].name);
+        if (json_is_true(value))
+            config->lacks &= ~(1u << flags[i].optional);
+        else if (value)
+            config->lacks |= 1u << flags[i].optional;
+    }
+    return 0;
+}
+
+/* Dropout and a decoder of its own would change the mathematics. */
+static int refuse_others(const char *path, const json_t *json, struct error *err)
+{
+    static const char *const dropouts[] = {"attention_dropout", "embedding_dropout", "mlp_dropout"};
+    for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++)
+        if (json_number_value(json_object_get(json, dropouts[i])) != 0)
+            return unsupported(path, dropouts[i], err);
+    if (json_is_false(json_object_get(json, "tie_word_embeddings")))
+        return unsupported(path, "tie_word_embeddings", err);
+    return 0;
+}
+
+static const char *const layer_kinds[] = {"sliding_attention", "full_attention"};
+
+/* local_attention; layer_types, or global_attn_every_n_layers. */
+static int take_layers(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    const json_t *types = json_object_get(json, "layer_types");
+    const json_t *every = json_object_get(json, "global_attn_every_n_layers");
+    const json_t *window = json_object_get(json, "local_attention");
+    if (window && !(json_integer_value(window) >= 1 && json_integer_value(window) <= INT32_MAX))
+        return unsupported(path, "local_attention", err);
+    if (window)
+        config->window = (int32_t)json_integer_value(window);
+    if (every && (!json_is_integer(every) || json_integer_value(every) < 1))
+        return unsupported(path, "global_attn_every_n_layers", err);
+    const json_int_t step = every ? json_integer_value(every) : EVERY_DEFAULT;
+    set_global_layers(config, step > LAYERS_MAX ? LAYERS_MAX : (int32_t)step);
+    if (!types || json_is_null(types))
+        return 0;
+    if (json_array_size(types) != (size_t)config->layers)
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "layer_types has %zu layers, num_hidden_layers %" PRId32,
+                       json_array_size(types), config->layers);
+    memset(config->global_layers, 0, sizeof config->global_layers);
+    for (int32_t i = 0; i < config->layers && i < LAYERS_MAX; i++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)i));
+        if (!type || (strcmp(type, layer_kinds[0]) != 0 && strcmp(type, layer_kinds[1]) != 0))
+            return unsupported(path, "layer_types", err);
+        if (strcmp(type, layer_kinds[1]) == 0)
+            config->global_layers[i / 64] |= UINT64_C(1) << i % 64;
+    }
+    return 0;
+}
+
+/* The new spelling, rope_parameters.KIND.rope_theta, or the old one. */
+static int take_theta(const char *path, const json_t *json, const char *kind, const char *old, double *theta,
+                      struct error *err)
+{
+    const json_t *rope = json_object_get(json_object_get(json, "rope_parameters"), kind);
+    const json_t *value = rope ? json_object_get(rope, "rope_theta") : json_object_get(json, old);
+    const json_t *type = json_object_get(rope, "rope_type");
+    if (type && (!json_is_string(type) || strcmp(json_string_value(type), "default") != 0))
+        return unsupported(path, "rope_type", err);
+    if (value && !(json_is_number(value) && json_number_value(value) >= 1))
+        return unsupported(path, old, err);
+    if (value)
+        *theta = json_number_value(value);
+    return 0;
+}
+
+static int modern_take(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    if (config->layers > LAYERS_MAX)
+        return unsupported(path, "num_hidden_layers", err);
+    TRY(take_flags(path, json, config, err));
+    TRY(refuse_others(path, json, err));
+    TRY(take_layers(path, json, config, err));
+    TRY(take_theta(path, json, layer_kinds[1], "global_rope_theta", &config->theta_global, err));
+    TRY(take_theta(path, json, layer_kinds[0], "local_rope_theta", &config->theta_local, err));
+    if (config->hidden % config->heads == 0 && config->hidden / config->heads % 2 != 0)
+        return unsupported(path, "num_attention_heads", err);
+    return 0;
+}
+
+/* Both spellings: transformers before 5 reads the old one. */
+static void modern_add(json_t *json, const struct model_config *config)
+{
+    json_t *types = json_array();
+    const bool is_global = config->global_layers[0] & 1;
+    int32_t every = 1;
+    for (int32_t i = 0; i < config->layers; i++)
+        json_array_append_new(types, json_string(layer_kinds[model_layer_is_global(config, i)]));
+    while (every < config->layers && !model_layer_is_global(config, every))
+        every++;
+    json_object_set_new(json, "local_attention", json_integer(config->window));
+    json_object_set_new(json, "layer_types", types);
+    if (is_global)
+        json_object_set_new(json, "global_attn_every_n_layers", json_integer(every));
+    json_object_set_new(json, "rope_parameters",
+                        json_pack("{s:{s:s, s:f}, s:{s:s, s:f}}", layer_kinds[1], "rope_type", "default", "rope_theta",
+                                  config->theta_global, layer_kinds[0], "rope_type", "default", "rope_theta",
+                                  config->theta_local));
+    json_object_set_new(json, "global_rope_theta", json_real(config->theta_global));
+    json_object_set_new(json, "local_rope_theta", json_real(config->theta_local));
+    for (size_t i = 0; i < FLAGS; i++)
+        json_object_set_new(json, flags[i].name, json_boolean(!(config->lacks >> flags[i].optional & 1)));
+    json_object_set_new(json, "tie_word_embeddings", json_true());
+}
+
+static const struct name_rule names[] = {
+    {"bert.embeddings.word_embeddings", "model.embeddings.tok_embeddings", 0, 0},
+    {"bert.embeddings.LayerNorm", "model.embeddings.norm", 0, 0},
+    {"bert.encoder.layer.", "model.layers.", 0, 0},
+    {"attention.self.query", "attn.Wqkv", 3, 0},
+    {"attention.output.dense", "attn.Wo", 0, 0},
+    {"PreAttentionLayerNorm", "attn_norm", 0, 0},
+    {"PostAttentionLayerNorm", "mlp_norm", 0, 0},
+    {"intermediate.dense", "mlp.Wi", 0, 0},
+    {"output.dense", "mlp.Wo", 0, 0},
+    {"bert.encoder.FinalLayerNorm", "model.final_norm", 0, 0},
+    {"cls.predictions.transform.dense", "head.dense", 0, 0},
+    {"cls.predictions.transform.LayerNorm", "head.norm", 0, 0},
+    {"cls.predictions.bias", "decoder.bias", 0, 0},
+    {"cls.predictions.decoder", "decoder", 0, 0},
+    {NULL, NULL, 0, 0},
+};
+static const char *const starts[] = {
+    "model.embeddings.", "model.layers.", "model.final_norm.", "head.", "decoder.", NULL};
+
+const struct layout layout_modern = {
+    .model_type = "modernbert",
+    .architecture = ARCHITECTURE_MODERN,
+    .noun = "ModernBERT",
+    .keys = keys,
+    .take = modern_take,
+    .add = modern_add,
+    .defaults = "modern-base",
+    .class_begin = "ModernBert",
+    .lacks = ~(1u << HEAD_MASKED),
+    .erf_head = true,
+    .names = names,
+    .starts = starts,
+};
+
+const struct architecture architecture_modern = {
+    .layout = &layout_modern,
+    .suffix = "",
+    .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
+    .feed_forward = &feed_forward_glu,
+    .cpu_only = true,
+};
