@@ -197,6 +197,9 @@ static int pipe_read_to(struct byte_source *source, uint64_t end, struct error *
         size_t want = (size_t)(end - source->kept_from) - source->kept.size;
         if (want > READ_BYTES)
             want = READ_BYTES;
+        const uint64_t at = source->kept_from + source->kept.size, left = source->bytes > at ? source->bytes - at : 0;
+        if (source->bytes > 0 && want > left) /* where the end is known, one byte more shows it */
+            want = (size_t)left + 1;
         buf_reserve(&source->kept, want);
         int64_t got = next_bytes(source, source->kept.data + source->kept.size, want, err);
         TRY(got);
