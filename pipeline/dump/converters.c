@@ -338,8 +338,8 @@ static int strings_end(struct convert *c, struct error *err)
  * ("%") and corpora for language models. Rules between sections (---, * * *) are part of a text. */
 static const char *const marks[] = {"<|endoftext|>", "<|end_of_text|>", "<|eos|>", "</s>", "<eos>", "[EOS]", "%%", "%"};
 
-/* The first of them that is a line at least three times; NULL: none. Comments of TeX may be empty, but then others begin
- * with the same sign. */
+/* The first of them that is a line at least three times; NULL: none. Comments of TeX may be empty, but then others
+ * begin with the same sign. */
 static const char *mark_of(struct str head)
 {
     const char *found = NULL;

@@ -154,6 +154,9 @@ PROSE = {
     "rules between sections": "\n---\n".join(SENTENCES) + "\n* * *\n" + TEXT,
     "comments with a sign": "\n%\n% of the author\n%\n%\n" + TEXT,
     "places": "\n".join(["Paris, France", "Rome, Italy", "Oslo, Norway", "Bern, Switzerland"] * 3),
+    "a title with a comma": "Boats,men at sea\n" + "\n".join(
+        f"The boat {n},which was old and had not been painted for years{',it sank' if n % 2 else ', and sank'}"
+        for n in range(9)),
     "short lines with commas": "\n".join(f"Yes,no one saw the boat {n} again" for n in range(9)),
     "speech": "\n".join(f'"{s}" said Anna, "and {n}," and left.' for n, s in enumerate(SENTENCES)),
     "bars": "\n".join(f"He | she {n}, the boat | the harbour." for n in range(9)),
