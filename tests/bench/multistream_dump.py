@@ -5,7 +5,8 @@
 
 writes FOLDER/made-multistream.xml.bz2 and FOLDER/made-multistream-index.txt.bz2 with about BYTES of XML, and to
 FOLDER/made.xml.bz2 the same pages as one stream. The articles are repeated, with new ids and titles; pages of other
-namespaces stand once, as the last ones or spread among the articles (Wikimedia orders by id, so theirs are spread)."""
+namespaces stand once, as the last ones or spread among the articles (Wikimedia orders by id, so theirs are spread). The
+first dump gives the names of namespaces, by which templates are found in the index."""
 
 import argparse
 import bz2
