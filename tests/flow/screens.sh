@@ -188,7 +188,8 @@ say "$dstrain" show exported
 # How a run opens, and ends after a step, with each of these.
 sed 's/^{/{"pre_layer_norm": true, /' model.json >pre.json
 for options in "--keep-last 2 --keep-best --eval-every 4" "--batch 4:8 --batch-warmup 6 --optimizer lamb" \
-    "--model pre.json --set progressive_layer_drop.enabled=true --no-shuffle" "--same-bits --micro-batch 2 --schedule cosine" \
+    "--model pre.json --set progressive_layer_drop.enabled=true --no-shuffle" \
+    "--same-bits --micro-batch 2 --schedule cosine" \
     "--masks fresh --dropout 0.2 --seed 3" "--schedule wsd --decay 4 --mask-prob 0.2:0.3" "--seq 32 --micro-batch 3" \
     "--optimizer onebit_adam --set optimizer.params.freeze_step=3" "--optimizer muon --eval-samples 0 --batch 16"; do
     # shellcheck disable=SC2086  # the words are options
