@@ -3,7 +3,7 @@
 
     multistream_dump.py [--templates end|spread] BYTES FOLDER DUMP.xml.bz2 …
 
-writes FOLDER/made-multistream.xml.bz2 and its index (…-index.txt.bz2), with about BYTES of XML, and to
+writes FOLDER/made-multistream.xml.bz2 and its index beside it, with about BYTES of XML, and to
 FOLDER/made.xml.bz2 the same pages as one stream. The articles are repeated, with new ids and titles; pages of other
 namespaces stand once, as the last ones or spread among the articles (Wikimedia orders by id, so theirs are spread). The
 first dump gives the names of namespaces, by which templates are found in the index."""
