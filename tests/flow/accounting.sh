@@ -131,7 +131,7 @@ PYTHON
     # No text can be read from a malformed page.
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
-        '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 28, 0]"
+        '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
     expect_equal "a hostile name" "$(json "$scratch/rare/build.json" \
         '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'Nobody knows']"
 
@@ -255,12 +255,12 @@ PYTHON
 dropped() {
     case_begin "--drop leaves kinds of pages out"
     expect_exit 0 "$dsdata" extract "$scratch/rare.xml"
-    expect_equal "all pages" "$(wc -l <"$scratch/stdout")" 4
+    expect_equal "all pages" "$(wc -l <"$scratch/stdout")" 5
     expect_exit 0 "$dsdata" extract "$scratch/rare.xml" --drop lists
     grep -q "List of lakes" "$scratch/stdout" && complain "a list is not dropped"
-    expect_equal "without lists" "$(wc -l <"$scratch/stdout")" 3
+    expect_equal "without lists" "$(wc -l <"$scratch/stdout")" 4
     expect_exit 0 "$dsdata" extract "$scratch/rare.xml" --drop lists,stubs
-    expect_equal "without lists and stubs" "$(wc -l <"$scratch/stdout")" 2
+    expect_equal "without lists and stubs" "$(wc -l <"$scratch/stdout")" 3
     expect_exit 0 "$dsdata" vocab "$scratch/plain.xml" --vocab-size 1000 --drop lists,stubs,disambiguation
     mv "$scratch/stdout" "$scratch/other"
     expect_exit 0 "$dsdata" vocab "$scratch/plain.xml" --vocab-size 1000
