@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/json.h"
 #include "base/json_write.h"
 #include "trainer/run/run.h"
 #include "trainer/run/console.h"
@@ -123,16 +124,15 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
     return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
 }
 
-static int no_record(const char *directory, const json_t *record, struct error *err)
+/* The run's run.json; NULL: there is none, or it cannot be read, for which *why is set. */
+static json_t *read_record(const char *directory, struct error *why)
 {
-    char *file = path_join(directory, RUN_NAME);
-    const bool is_damaged = !record && path_exists(file);
-    if (is_damaged)
-        fail_at(err, ERR_INPUT, file, ERROR_NO_OFFSET, "is damaged: it cannot say which dataset to evaluate on");
-    else
-        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
-    mem_free(file);
-    return hint(err, is_damaged ? "--shards DIR names the dataset" : "dsdata build makes one");
+    json_t *record = NULL;
+    char *path = path_join(directory, RUN_NAME);
+    if (path_exists(path) && json_read(path, RUN_BYTES_MAX, ERR_INPUT, &record, why) < 0)
+        hint(why, "--shards DIR names the dataset to evaluate on");
+    mem_free(path);
+    return record;
 }
 
 /* Nothing is given to evaluate on, and nothing is recorded. */
@@ -144,7 +144,8 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
         char *files;
         TRY(checkpoint_locate(directory, &source, &files, err)); /* not there at all: --shards would not help */
         mem_free(files);
-        return no_record(directory, record, err);
+        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to evaluate on");
+        return hint(err, "dsdata build makes one");
     }
     fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "was fine-tuned (%.40s): there is no dataset to evaluate on",
             task);
@@ -153,7 +154,8 @@ static int no_dataset(const json_t *record, const char *directory, struct error 
 
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
 {
-    *e = (struct evaluating){.settings = *settings, .recorded = about_read(directory, RUN_NAME, RUN_BYTES_MAX)};
+    struct error unread = {0};
+    *e = (struct evaluating){.settings = *settings, .recorded = read_record(directory, &unread)};
     const json_t *given = json_object_get(e->recorded, "settings");
     if (e->recorded && !settings->shown)
         run_say_running(directory);
@@ -165,6 +167,10 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
     if (settings->seq == 0 && seq)
         e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
     int result = process_group_open(&e->processes, &e->settings, err);
+    if (result == 0 && e->settings.shards.count == 0 && unread.text[0]) {
+        *err = unread;
+        result = -1;
+    }
     if (result == 0 && e->settings.shards.count == 0)
         result = no_dataset(e->recorded, directory, err);
     if (result == 0)
