@@ -410,16 +410,15 @@ static uint64_t other_streams(const struct pass *pass)
 }
 
 /* Of a dump alone, as Wikimedia offers it: what the index says of a part must hold for all that is read. */
-static void find_index(struct pass *pass)
+static int find_index(struct pass *pass, struct error *err)
 {
     const struct inputs *inputs = pass->inputs;
     const struct siteinfo *site = inputs->articles[0].siteinfo;
     struct str name = STR("");
-    struct error ignored;
     const char *wrong;
-    if (inputs->count != 1 || dump_container(inputs->dumps[0]) != CONTAINER_BZIP2 || dump_is_made(inputs->dumps[0]) ||
-        file_open_read(&pass->dump, inputs->paths[0], &ignored) < 0)
-        return;
+    if (inputs->count != 1 || dump_container(inputs->dumps[0]) != CONTAINER_BZIP2 || dump_is_made(inputs->dumps[0]))
+        return 0;
+    TRY(file_open_read(&pass->dump, inputs->paths[0], err));
     for (size_t i = 0; site && i < site->namespace_count; i++)
         if (site->namespaces[i].key == NAMESPACE_TEMPLATE)
             name = site->namespaces[i].name;
@@ -427,6 +426,7 @@ static void find_index(struct pass *pass)
     if (wrong)
         log_say("templates: the index beside %s %s, so all of the dump is read", inputs->paths[0], wrong);
     pass->is_large = pass->has_index && other_streams(pass) > OTHER_BYTES_MAX + OTHER_BYTES_MAX / 8;
+    return 0;
 }
 
 static int take_stream(void *context, void *slot, uint64_t number, struct error *err)
@@ -594,7 +594,7 @@ int template_pass(const struct dsdata_settings *settings, const struct inputs *i
     struct resource_plan plan;
     *facts = (struct dictionary_facts){0};
     TRY(resource_plan_threads(settings, inputs, &plan, err));
-    find_index(&pass);
+    TRY(find_index(&pass, err));
     progress_open(&pass.progress);
     int result = read_inputs(&pass, &plan, err);
     if (result > 0) {

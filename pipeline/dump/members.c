@@ -59,29 +59,49 @@ static int hint_unpacking(const struct members *members, struct error *err)
                       members->zip ? "unzip -q FILE -d TEXTS" : "mkdir TEXTS && tar -xf FILE -C TEXTS");
 }
 
-/* 1 if the file is an archive. What is wrong with another file is left to whoever opens it. */
-static int recognise(struct members *members)
+/* What is wrong with a file is left to whoever opens it (0), but for what the system could not do now. */
+static int unless_now(const struct error *err)
+{
+    return err->kind == ERR_RESOURCE ? -1 : 0;
+}
+
+/* Reads the first bytes: 1. */
+static int read_start(struct byte_source *source, size_t bytes, struct buf *start, struct error *err)
+{
+    buf_reset(start);
+    return byte_source_read(source, 0, bytes, start, err) == 0 ? 1 : unless_now(err);
+}
+
+/* Opens the file and reads the first bytes: 1. 0: it is a pipe. */
+static int open_start(struct members *members, struct buf *start, struct error *err)
+{
+    if (byte_source_open(&members->source, members->path, err) < 0)
+        return unless_now(err);
+    return members->source.pipe ? 0 : read_start(&members->source, SNIFF_BYTES, start, err);
+}
+
+/* 1 if the file is an archive. */
+static int recognise(struct members *members, struct error *err)
 {
     struct byte_source *source = &members->source;
     struct error ignored = {0};
     struct buf start = {0};
     enum container container = CONTAINER_NONE;
     enum sniffed_archive archive = SNIFFED_NO_ARCHIVE;
-    if (byte_source_open(source, members->path, &ignored) == 0 && !source->pipe &&
-        byte_source_read(source, 0, SNIFF_BYTES, &start, &ignored) == 0)
+    int result = open_start(members, &start, err);
+    if (result > 0)
         archive = sniff_archive(buf_str(&start));
-    if (archive == SNIFFED_NO_ARCHIVE && start.size > 0 &&
+    if (result > 0 && archive == SNIFFED_NO_ARCHIVE && start.size > 0 &&
         sniff_container(members->path, buf_str(&start), &container, &ignored) == 0 && container != CONTAINER_NONE) {
         members->limits.container = container;
         byte_source_unpack(source, &members->limits);
-        buf_reset(&start);
-        if (byte_source_read(source, 0, TAR_BLOCK_BYTES, &start, &ignored) == 0 &&
-            sniff_archive(buf_str(&start)) == SNIFFED_TAR)
+        result = read_start(source, TAR_BLOCK_BYTES, &start, err);
+        if (result > 0 && sniff_archive(buf_str(&start)) == SNIFFED_TAR)
             archive = SNIFFED_TAR;
     }
     buf_release(&start);
     members->zip = archive == SNIFFED_ZIP;
-    return archive != SNIFFED_NO_ARCHIVE;
+    return result < 0 ? -1 : archive != SNIFFED_NO_ARCHIVE;
 }
 
 static const struct archive_module *load(struct members *members, struct error *err)
@@ -105,7 +125,7 @@ int members_open(struct members **opened, const char *path, const struct members
     strcpy(members->path, path);
     members->limits = (struct unpack_options){
         .name = members->path, .ratio_max = options->ratio_max, .ratio_text_min = options->ratio_text_min};
-    int result = recognise(members);
+    int result = recognise(members, err);
     members->module = options->module ? options->module : result > 0 ? load(members, err) : NULL;
     if (result > 0 && !members->module)
         result = -1;
