@@ -306,7 +306,8 @@ static const struct opt_verb verbs[] = {
     {"doctor", "", "Show this machine's processor, memory and disk, and the versions of the libraries.",
      "dsdata doctor", dsdata_doctor, 0, 0, NULL},
     {"demo", "[FILE|DIR]",
-     "In two minutes: build a dataset from simple stories or from this text, train a small BERT, fill in words, write a "
+     "In two minutes: build a dataset from simple stories or from this text, train a small BERT, fill in words, write "
+     "a "
      "page.",
      "dsdata demo", dsdata_demo, 0, 1, NULL},
     {"report", "DIR", "Write an HTML page about a dataset: figures, what was left out, samples.",

@@ -146,8 +146,8 @@ again() { # INPUT…: where the folder `in` is elsewhere
     expect_exit 0 "$dsdata" report first.ds --card
     mkdir again
     cp -r in in/* other/* again
-    sed -n 's/^    dsdata \(build .*\)/"$dsdata" \1/p' first.ds/README.md >command
-    (cd again && eval "$(cat "$scratch/command")" 2>"$scratch/stderr") || complain "$(cat command)"
+    sed -n 's/^    dsdata \(build .*\)/"$dsdata" \1/p' first.ds/README.md >command.sh
+    (cd again && eval "$(cat "$scratch/command.sh")" 2>"$scratch/stderr") || complain "$(cat command.sh)"
     expect_equal "root hash" "$(root_hash again/first.ds)" "$(root_hash first.ds)"
     if grep -F "$scratch" first.ds/README.md; then complain "folders of this machine"; fi
 }

@@ -77,7 +77,7 @@ struct template_page {
     struct str code;           /* of the language */
     const struct magic *magic; /* its names of functions and variables */
     const struct number_style *style;
-    const struct siteinfo *siteinfo;   /* or NULL */
+    const struct siteinfo *siteinfo; /* or NULL */
     const struct namespaces *namespaces;
     const struct templates *templates; /* or NULL */
     bool in_item;                      /* the template stands in an item of a list */

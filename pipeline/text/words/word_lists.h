@@ -56,8 +56,8 @@ struct names {
 extern const struct names languages_en, languages_own; /* in English; each in itself, as MediaWiki has it */
 extern const struct names countries_en;                /* by ISO 3166 and other codes, in small letters */
 extern const struct names labels_ja, labels_pl, labels_ru, labels_uk; /* before a word of another language */
-extern const struct names plurals; /* the rules for forms of words for numbers (plurals.c) */
-const char *names_find(struct names names, struct str code);          /* NULL: it has no such code */
+extern const struct names plurals;                           /* the rules for forms of words for numbers (plurals.c) */
+const char *names_find(struct names names, struct str code); /* NULL: it has no such code */
 
 /* The index of the row of that name in a table sorted bytewise by its names, or `count`: there is none. *names: the
  * name of the first row; `size`: bytes from one to the next, those of a row. */
