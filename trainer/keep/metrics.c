@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/json_write.h"
 
-
 /* ---- opening ---- */
 
 void metrics_best_add(struct metrics_best *best, uint64_t step, double loss)
