@@ -197,7 +197,7 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
     const size_t read_total = (size_t)read->token_rows, read_live = (size_t)read->tokens;
     const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
     const size_t kv_from = few ? 0 : hidden;
-    const struct attention_shape shape = {heads, 64, there.longest, {{3, 99}, threshold, 40, 0}};
+    const struct attention_shape shape = {heads, 64, there.longest, 0, {{3, 99}, threshold, 40, 0}};
     struct array kv = array_of(STORED, live * kv_stride, total * kv_stride, scale);
     struct array q = few ? array_of(STORED, read_live * hidden, read_total * hidden, scale) : kv;
     for (size_t i = 0; i < live * 3 * hidden && shift != 0; i++) {

@@ -342,7 +342,7 @@ static void attention_case(const int32_t *lengths, int32_t count, int32_t heads,
     int32_t longest = 0;
     for (int32_t i = 0; i < count; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    const struct attention_shape shape = {heads, 64, longest, *dropout};
+    const struct attention_shape shape = {heads, 64, longest, 0, *dropout};
     const struct batch *read = batch_read(&batch.host);
     const size_t width = (size_t)heads * 64, rows = (size_t)batch.host.token_rows, live = (size_t)batch.host.tokens;
     const size_t read_rows = (size_t)read->token_rows, read_live = (size_t)read->tokens;
