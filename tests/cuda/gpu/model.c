@@ -328,7 +328,8 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
                                    .head_rows_max = {[HEAD_MASKED] = SEQUENCES * 10,
                                                      [HEAD_NEXT] = SEQUENCES,
                                                      [HEAD_CLASS] = SEQUENCES,
-                                                     [HEAD_SPAN] = SEQUENCES},
+                                                     [HEAD_SPAN] = SEQUENCES,
+                                                     [HEAD_TOKEN] = SEQUENCES * 10},
                                    .sequences_max = SEQUENCES,
                                    .length_max = LENGTH}};
     struct ops *ops = run->ops;
