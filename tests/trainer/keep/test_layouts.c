@@ -125,6 +125,73 @@ static void configs_keep_every_field(void **state)
     mem_free(path);
 }
 
+/* Reads a small ModernBERT's config.json with these keys too. */
+static int read_modern(const char *path, const char *more, struct model_config *config)
+{
+    struct buf text = {0};
+    buf_add_text(&text, "{\"model_type\": \"modernbert\", \"hidden_size\": 24, \"intermediate_size\": 20, "
+                        "\"num_hidden_layers\": 4, \"vocab_size\": 40");
+    if (!strstr(more, "num_attention_heads"))
+        buf_add_text(&text, ", \"num_attention_heads\": 3");
+    buf_addf(&text, "%s%s}", *more ? ", " : "", more);
+    assert_ok(file_write_all(path, text.data, text.size, err));
+    buf_release(&text);
+    return config_read(path, config, err);
+}
+
+static void modern_configs_are_read_in_both_spellings(void **state)
+{
+    static const char *const spellings[] = {
+        "\"global_attn_every_n_layers\": 3, \"global_rope_theta\": 500, \"local_rope_theta\": 100.5",
+        "\"layer_types\": [\"full_attention\", \"sliding_attention\", \"sliding_attention\", \"full_attention\"], "
+        "\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\", \"rope_theta\": 500}, "
+        "\"sliding_attention\": {\"rope_theta\": 100.5}}",
+    };
+    char *path = path_join(*state, CONFIG_NAME);
+    struct model_config config;
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(read_modern(path, spellings[i], &config));
+        EXPECT(config.global_layers[0] == 9, "spelling %zu: layers %llx", i,
+               (unsigned long long)config.global_layers[0]);
+        EXPECT(config.theta_global == 500 && config.theta_local == 100.5, "spelling %zu: the thetas", i);
+    }
+    assert_ok(read_modern(path, "", &config)); /* what transformers takes for absent keys */
+    assert_true(config.window == 128 && config.global_layers[0] == 9 && config.theta_global == 160000);
+    assert_true(config.theta_local == 10000 && config.norm_epsilon == 1e-5 && config.gelu == GELU_ERF);
+    mem_free(path);
+}
+
+static void other_modern_configs_are_refused_by_their_key(void **state)
+{
+    static const struct {
+        const char *key, *more;
+    } wrong[] = {
+        {"attention_dropout", "\"attention_dropout\": 0.1"},
+        {"embedding_dropout", "\"embedding_dropout\": 0.1"},
+        {"mlp_dropout", "\"mlp_dropout\": 0.1"},
+        {"tie_word_embeddings", "\"tie_word_embeddings\": false"},
+        {"layer_types", "\"layer_types\": [\"full_attention\"]"},
+        {"layer_types", "\"layer_types\": [\"full_attention\", \"other\", \"other\", \"full_attention\"]"},
+        {"global_attn_every_n_layers", "\"global_attn_every_n_layers\": 0"},
+        {"local_attention", "\"local_attention\": 0"},
+        {"local_attention", "\"local_attention\": \"128\""},
+        {"rope_type", "\"rope_parameters\": {\"full_attention\": {\"rope_type\": \"yarn\", \"rope_theta\": 5}}"},
+        {"global_rope_theta", "\"global_rope_theta\": \"1e5\""},
+        {"local_rope_theta", "\"local_rope_theta\": null"},
+        {"num_attention_heads", "\"num_attention_heads\": 8"},
+        {"norm_bias", "\"norm_bias\": 1"},
+        {"hidden_activation", "\"hidden_activation\": \"relu\""},
+        {"classifier_activation", "\"classifier_activation\": \"silu\""},
+    };
+    char *path = path_join(*state, CONFIG_NAME);
+    struct model_config config;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_fails(read_modern(path, wrong[i].more, &config), ERR_UNSAFE);
+        EXPECT(strstr(tiny_err.text, wrong[i].key), "%s: %s", wrong[i].more, tiny_err.text);
+    }
+    mem_free(path);
+}
+
 static bool begins_as_layout(const struct layout *layout, const char *name)
 {
     for (const char *const *start = layout->starts; *start; start++)
@@ -259,6 +326,8 @@ int main(void)
         cmocka_unit_test(architectures_say_all_of_themselves),
         cmocka_unit_test(layouts_say_all_of_themselves),
         cmocka_unit_test_setup_teardown(configs_keep_every_field, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(modern_configs_are_read_in_both_spellings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_modern_configs_are_refused_by_their_key, set_up, tear_down),
         cmocka_unit_test(names_go_out_and_come_in),
         cmocka_unit_test_setup_teardown(joined_tensors_go_out_and_come_in, set_up, tear_down),
     };
