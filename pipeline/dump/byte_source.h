@@ -46,7 +46,7 @@ struct byte_source {
 
 /* `path` must outlive the source; "-" is standard input. Errors: those of file_open_input. Close it even after one. */
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
-/* A member of an archive, which must outlive the source, of so many bytes (UINT64_MAX: unknown). `name` is for
+/* A member of an archive, which must outlive the source, of `bytes` bytes (UINT64_MAX: unknown). `name` is for
  * messages, and the caller's. */
 void byte_source_open_member(struct byte_source *source, const char *name, struct members *members, uint64_t number,
                              uint64_t bytes);

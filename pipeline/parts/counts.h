@@ -81,7 +81,7 @@ void counts_repaired(const struct counts *counts, struct buf *out);
  * for screens. */
 const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);
-/* "1 list", "2 lists", "3 with too few words": so many documents, by the name of a reason. */
+/* "1 list", "2 lists", "3 with too few words": a number of documents with the reason. */
 void page_fate_add(const char *name, uint64_t count, struct buf *out);
 bool page_fate_is_asked_for(enum page_fate fate); /* only with an option that cleans */
 const char *repair_name(enum repair repair);

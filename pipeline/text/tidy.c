@@ -209,7 +209,7 @@ static size_t find_gap(const char *text, size_t at, size_t size)
 }
 
 /* Around a gap without words: a blank stays where there was one, but not at either end of a paragraph or bracket, nor
- * before a mark that was typed right behind the gap. Moves *out and *in over what goes. */
+ * before a mark that directly followed it. Moves *out and *in past what is removed. */
 static void join_silently(char *text, size_t size, size_t *out, size_t *in, uint64_t *steps)
 {
     const size_t right = run_right(text, *in, size, MARK_BLANK, size), left = run_left(text, *out, MARK_BLANK, size);

@@ -1,5 +1,5 @@
 /* {{convert|5|to|10|km|mi}} → "5 to 10 kilometres (3.1 to 6.2 mi)": the number in its unit and in others, rounded like
- * Wikipedia's Module:Convert unless told otherwise: to the precision typed, but at least two significant digits. */
+ * Wikipedia's Module:Convert by default: to the precision of the input, but at least two significant digits. */
 #include "pipeline/text/templates/convert.h"
 #include "pipeline/text/templates/number_style.h"
 

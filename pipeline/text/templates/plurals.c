@@ -2,7 +2,7 @@
  * (https://unicode.org/reports/tr35/tr35-numbers.html#Language_Plural_Rules). */
 #include "pipeline/text/templates/call.h"
 
-/* What rules ask of a number: its digits before the decimal mark, and those behind it with their count. */
+/* What rules need of a number: the digits before the decimal mark, and those after it with their count. */
 struct operands {
     long whole, fraction, decimals;
 };
