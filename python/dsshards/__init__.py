@@ -5,15 +5,21 @@
     data[0]["input_ids"]
 """
 
-try:
-    import numpy  # noqa: F401
-except ImportError:
-    raise ImportError("dsshards needs numpy: pip install numpy") from None
+import importlib
 
-from .collate import PaddedCollator, UnpaddedCollator
-from .dataset import Dataset, IterableDataset
-from .mixture import MixtureDataset
-from .shards import Shards
-
-__all__ = ["Dataset", "IterableDataset", "MixtureDataset", "PaddedCollator", "Shards", "UnpaddedCollator"]
+# Where the names are. numpy is imported with them, so that `python -m dsshards watch` and `jsonl` do without it.
+_HOMES = {"Dataset": "dataset", "IterableDataset": "dataset", "MixtureDataset": "mixture", "PaddedCollator": "collate",
+          "Shards": "shards", "UnpaddedCollator": "collate"}
+__all__ = list(_HOMES)
 __version__ = "0.2.0"
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name == "numpy":
+            raise ImportError("dsshards needs numpy: pip install numpy") from None
+        raise

@@ -1,15 +1,16 @@
 """python -m dsshards export DIR --format parquet --out FILE: samples as Parquet, for datasets, pandas, DuckDB.
 python -m dsshards jsonl SOURCE: texts from Parquet, Arrow, web archives and the hub, for dsdata build --jsonl -.
-python -m dsshards parquet TEXTS.jsonl --out FILE: texts of dsdata extract as Parquet."""
+python -m dsshards parquet TEXTS.jsonl --out FILE: texts of dsdata extract as Parquet.
+python -m dsshards watch RUN... --to mlflow|wandb: the metrics of runs of dstrain, while they are written."""
 
 import argparse
 import os
 import sys
 
-from .dataset import Dataset
-from .names import shard_first
+from .need import need
 from .table import check_out, write_table
 from .texts import write
+from .watch import PEERS, Refused, watch
 
 
 def _batches(data, first, end, size=1024):
@@ -32,11 +33,10 @@ def _write(data, path, first, end, pyarrow, parquet):
 
 
 def _export(options):
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
+    need("numpy", "export")
+    from .dataset import Dataset
+    from .names import shard_first
+    pyarrow, parquet = need("pyarrow", "Parquet"), need("pyarrow.parquet", "Parquet")
     data = Dataset(options.directory, options.seq, options.split, "stored" if options.epoch is None else "auto",
                    options.epoch or 0, options.seed)
     check_out(options.out)
@@ -73,9 +73,21 @@ def main():
     table.add_argument("texts", help="file of dsdata extract (.jsonl, .jsonl.gz, .jsonl.zst), or - for standard input")
     table.add_argument("--out", required=True, help="file to write")
     table.set_defaults(run=write_table)
+    follow = verbs.add_parser("watch", help="send the metrics of runs to MLflow or Weights & Biases")
+    follow.add_argument("runs", nargs="+", metavar="RUN", help="directory of a run of dstrain")
+    follow.add_argument("--to", required=True, choices=sorted(PEERS), help="where to send them, as that is configured")
+    follow.add_argument("--project", default="dstrain", help="experiment of MLflow, project of wandb [dstrain]")
+    follow.add_argument("--once", action="store_true", help="send what is there and end [until every run is finished]")
+    follow.add_argument("--every", type=float, default=10, help="seconds between two looks [10]")
+    follow.add_argument("--wait", type=float, default=600,
+                        help="give a run up that has no new line for so many seconds and is not being trained [600]")
+    follow.set_defaults(run=watch)
     options = parser.parse_args()
     try:
         options.run(options)
+    except Refused as error:
+        print(f"dsshards: {error}", file=sys.stderr)
+        sys.exit(error.code)
     except (OSError, ValueError) as error:
         sys.exit(f"dsshards: {error}")
 

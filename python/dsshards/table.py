@@ -7,6 +7,8 @@ import json
 import os
 import sys
 
+from .need import need
+
 # The keys that dsdata extract writes; a document that lacks one has null there. Others are refused.
 NUMBERS = ("id", "revid")
 TEXTS = ("title", "text", "source_id", "url", "timestamp", "lang", "source")
@@ -27,10 +29,7 @@ def _lines(path):
     if path.endswith(".gz"):
         return gzip.open(path, "rb")
     if path.endswith(".zst"):
-        try:
-            import zstandard
-        except ImportError:
-            sys.exit("dsshards: .zst needs zstandard: pip install zstandard")
+        zstandard = need("zstandard", ".zst")
         return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(open(path, "rb"), read_across_frames=True))
     return open(path, "rb")
 
@@ -60,11 +59,7 @@ def _write(path, out, pyarrow, parquet):
 
 
 def write_table(options):
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
+    pyarrow, parquet = need("pyarrow", "Parquet"), need("pyarrow.parquet", "Parquet")
     check_out(options.out)
     try:
         count = _write(options.texts, options.out, pyarrow, parquet)

@@ -5,24 +5,18 @@ import json
 import os
 import sys
 
-
-def _need(module, what):
-    """The module, or a line that says how to install it."""
-    try:
-        return __import__(module, fromlist=["_"])
-    except ImportError:
-        sys.exit(f"dsshards: {what} needs {module.split('.', 1)[0]}: pip install {module.split('.', 1)[0]}")
+from .need import need
 
 
 def _parquet(path, columns):
-    with _need("pyarrow.parquet", "Parquet").ParquetFile(path) as file:
+    with need("pyarrow.parquet", "Parquet").ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=1024, columns=columns):
             yield from batch.to_pylist()
 
 
 def _arrow(path, columns):
     """An Arrow file, Feather, or a stream, as datasets keeps them."""
-    pyarrow = _need("pyarrow", "Arrow")
+    pyarrow = need("pyarrow", "Arrow")
     with pyarrow.OSFile(path) as file:
         whole = file.read(6) == b"ARROW1"
         file.seek(0)
@@ -34,7 +28,7 @@ def _arrow(path, columns):
 
 def _warc(path, _columns):
     """The main text of each page, as trafilatura finds it."""
-    archive, trafilatura = _need("warcio.archiveiterator", "WARC"), _need("trafilatura", "HTML")
+    archive, trafilatura = need("warcio.archiveiterator", "WARC"), need("trafilatura", "HTML")
     with open(path, "rb") as file:
         for record in archive.ArchiveIterator(file):
             kind = record.http_headers and record.http_headers.get_header("Content-Type", "")
@@ -79,7 +73,7 @@ def rows(source, columns=None, config=None, split="train"):
             raise ValueError(f"{source}: is no Parquet, Arrow or WARC file")
         yield from reader(source, columns)
     else:
-        data = _need("datasets", "a data set of the hub").load_dataset(source, config, split=split, streaming=True)
+        data = need("datasets", "a data set of the hub").load_dataset(source, config, split=split, streaming=True)
         yield from data.select_columns(columns) if columns else data
 
 
