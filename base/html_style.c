@@ -76,6 +76,7 @@ const char html_style[] =
     ".tag{font:600 .8rem/1 system-ui,sans-serif;color:var(--a)}.tag.second{color:var(--b)}"
     ".special{font:.78rem ui-monospace,monospace;color:var(--soft)}"
     "ruby{white-space:nowrap;ruby-align:center;margin:0 .06em}"
+    "ruby.hidden,ruby.random{margin:0 .25em}" /* a label that is wider than its word covers the blanks beside it */
     "rt{font:500 .7rem/1.1 "
     "system-ui,sans-serif;padding-bottom:.28em;color:var(--answer);-webkit-user-select:none;user-select:none}"
     "ruby>b{font-weight:400;border-radius:.25em;padding:.04em .22em}"

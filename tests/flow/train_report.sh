@@ -61,6 +61,10 @@ def figures(root):
     return out
 
 
+def section(root, name):
+    return next(e for e in root.iter(X + "section") if e.get("id") == name)
+
+
 def tiles(root):
     return {words(tile[0]): words(tile[1]) for tile in root.iter(X + "div")
             if len(tile) == 3 and tile[0].tag == X + "dt"}
@@ -85,12 +89,12 @@ for title in "Learning rate", "Norm of the gradients, before clipping", "Sequenc
 shown = tiles(one)
 assert shown["Steps"] == "12" and shown["Held-out loss"] == f"{valid[-1]['loss']:.3f}", shown
 assert shown["Held-out accuracy"] == f"{100 * valid[-1]['mlm_accuracy']:.1f} %", shown
-section = next(e for e in one.iter(X + "section") if e.get("id") == "guesses")
-samples = [words(e) for e in section.iter(X + "h3")]
+guesses = section(one, "guesses")
+samples = [words(e) for e in guesses.iter(X + "h3")]
 assert len(samples) == 10
 right = sum(int(re.search(r": (\d+) of", s).group(1)) for s in samples)
-green = sum(e.get("class") == "kept" for e in section.iter(X + "ruby"))
-red = sum(e.get("class") == "random" for e in section.iter(X + "ruby"))
+green = sum(e.get("class") == "kept" for e in guesses.iter(X + "ruby"))
+red = sum(e.get("class") == "random" for e in guesses.iter(X + "ruby"))
 masked = sum(int(re.search(r"of (\d+) right", s).group(1)) for s in samples)
 assert green == right + 1 and green + red == masked + 2, (green, red, right, masked)  # one of each in the legend
 
@@ -98,9 +102,57 @@ two = page("two.html")
 drawn = figures(two)
 assert drawn["Loss"]["train r2"] == 12 and drawn["Loss"]["train r1"] == 12
 assert "<b>x\"'&⟨U+202E⟩" in "".join(two.itertext())
-differing = [words(row[0]) for row in two.iter(X + "tr") if row.get("class") == "differs"]
-assert "lr" in differing and "seed" in differing and "batch" not in differing, differing
+different, equal = [[words(row[0]) for row in table.iter(X + "tr")]
+                    for table in list(section(two, "settings").iter(X + "table"))[:2]]
+assert "lr" in different and "seed" in different and "batch" not in different, different
+assert "batch" in equal and "precision" in equal and "lr" not in equal, equal
+assert len(list(section(two, "guesses").iter(X + "h3"))) == 20
 PYTHON
+
+case_begin "a short run of larger batches beside the others"
+expect_exit 0 "${train[@]}" --out short --steps 3 --batch 16 --eval-every 1
+expect_exit 0 "$dstrain" report run short --out three.html
+python3 - <<'PYTHON' || complain "the page of runs of different lengths"
+import json
+import math
+from check import *
+
+three = page("three.html")
+runs = [[json.loads(line) for line in open(f"{run}/metrics.jsonl")] for run in ("run", "short")]
+valid = [[line for line in lines if "split" in line] for lines in runs]
+figure = next(three.iter(X + "figure"))
+for axis in "tokens", "seconds":
+    drawing = next(d for d in figure.iter(X + "div") if d.get("class") == f"curve by-{axis}")
+    path = next(p for p in drawing.iter(X + "path") if p.get("class") == "valid r2").get("d")
+    high = [max(line[axis] for line in lines) for lines in runs]
+    low = min(line[axis] for lines in runs for line in lines)
+    last = valid[1][-1][axis]
+    place = last / max(high)
+    if max(high) > 4 * min(high):
+        assert "logarithmic" in words(drawing)
+        place = math.log(last / low) / math.log(max(high) / low)
+    else:
+        assert "logarithmic" not in words(drawing)
+    x = float(re.findall(r"[ML]([\d.]+) ", path)[-1])
+    assert abs(x - 1000 * place) < 0.1, (axis, x, place)
+steps = next(d for d in figure.iter(X + "div") if d.get("class") == "curve by-steps")
+assert "logarithmic" not in words(steps)  # 12 is not more than 4 * 3
+tables = [[[words(cell) for cell in row] for row in table.iter(X + "tr")]
+          for table in next(three.iter(X + "header")).iter(X + "table")]
+assert tables[0][2][:2] == ["short", "3 of 3"], tables[0]
+end = min(lines[-1]["tokens"] for lines in valid)
+for row, lines in zip(tables[1][1:], valid):
+    after = next(i for i, line in enumerate(lines) if line["tokens"] >= end)
+    b, a = lines[after], lines[max(after - 1, 0)]
+    part = (end - a["tokens"]) / (b["tokens"] - a["tokens"]) if b is not a else 0
+    expected = f"{a['loss'] + part * (b['loss'] - a['loss']):.3f}" if after or b["tokens"] == end else "–"
+    assert row[1] == expected, (row, expected)
+assert [e.get("id") for e in three.iter(X + "input")] == ["by-tokens", "by-seconds", "by-steps"]
+assert "different samples" not in words(three)
+PYTHON
+expect_exit 0 "${train[@]}" --out longer --steps 3 --seq 64 --eval-every 3
+expect_exit 0 "$dstrain" report run longer --out other.html
+grep -q "different samples (seq)" other.html || complain "losses of other samples are compared without a word"
 
 case_begin "lines as anybody may write them"
 cp -r run other

@@ -1,5 +1,7 @@
-/* Plots with a curve per run, as SVG. The drawing stretches with the page; the widths of lines and the size of text do
+/* Plots with a curve per run, as SVG. Those of several runs are drawn once for each axis; buttons without a script
+ * choose which is shown. The drawing stretches with the page; the widths of lines and the size of text do
  * not (strokes are non-scaling, and the ticks' labels are text beside the drawing). */
+#include "trainer/report/axis.h"
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"
@@ -29,7 +31,7 @@ struct curve {
 struct frame {
     double low, high;
     int ticks; /* intervals between labels */
-    uint64_t steps;
+    struct axis_range x;
 };
 
 static const char *key_of(const struct curve *c, const struct history *h, bool valid)
@@ -57,13 +59,13 @@ static void round_frame(struct frame *frame)
 
 static bool find_frame(const struct curve *c, struct frame *frame)
 {
-    *frame = (struct frame){.low = c->from_zero ? 0 : (double)INFINITY, .high = -(double)INFINITY};
+    frame->low = c->from_zero ? 0 : (double)INFINITY;
+    frame->high = -(double)INFINITY;
     for (size_t r = 0; r < c->report->count; r++) {
         const struct history *h = &c->report->runs[r].history;
         for (size_t i = 0; i < h->count; i++) {
             const struct history_line *line = &h->lines[i];
             const double value = c->scale * history_value(h, line, key_of(c, h, line->valid));
-            frame->steps = line->step > frame->steps ? line->step : frame->steps;
             const double base = c->baseline ? c->scale * history_value(h, line, c->baseline) : (double)NAN;
             if (isfinite(value)) {
                 frame->low = fmin(frame->low, value);
@@ -73,14 +75,8 @@ static bool find_frame(const struct curve *c, struct frame *frame)
     }
     if (!isfinite(frame->high) || !isfinite(frame->low) || fabs(frame->high) > 1e30 || fabs(frame->low) > 1e30)
         return false;
-    frame->steps = frame->steps ? frame->steps : 1;
     round_frame(frame);
     return true;
-}
-
-static double x_of(const struct frame *frame, double step)
-{
-    return 1000 * step / (double)frame->steps;
 }
 
 static double y_of(const struct frame *frame, double value)
@@ -110,7 +106,7 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
     /* Each point is the mean of equally many lines: single steps would show noise only. A value that is not finite
      * keeps its place among them but does not count. */
     const size_t each = (lines + BINS - 1) / BINS;
-    double steps = 0, sum = 0;
+    double sum_x = 0, sum = 0;
     size_t count = 0, seen = 0;
     bool begun = false;
     struct buf path = {0};
@@ -118,8 +114,9 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
         if (h->lines[i].valid != valid)
             continue;
         const double value = c->scale * history_value(h, &h->lines[i], key);
-        if (isfinite(value)) {
-            steps += (double)h->lines[i].step;
+        const double x = axis_value(h, &h->lines[i], frame->x.axis);
+        if (isfinite(value) && isfinite(x)) {
+            sum_x += x;
             sum += value;
             count++;
         }
@@ -130,10 +127,10 @@ static void put_path(struct buf *page, const struct curve *c, const struct frame
                      dots    ? "M%.1f %.1fh0"
                      : begun ? "L%.1f %.1f"
                              : "M%.1f %.1f",
-                     x_of(frame, steps / (double)count), y_of(frame, sum / (double)count));
+                     axis_place(&frame->x, sum_x / (double)count), y_of(frame, sum / (double)count));
             begun = true;
         }
-        steps = sum = 0;
+        sum_x = sum = 0;
         count = 0;
     }
     assert(seen == lines && count == 0); /* the last point was drawn */
@@ -155,6 +152,17 @@ static void put_baseline(struct buf *page, const struct curve *c, const struct f
         buf_addf(page, "<path class=\"baseline r%zu\" d=\"M0 %.1fH1000\"/>\n", run + 1, y_of(frame, c->scale * value));
 }
 
+/* Where the first line of a step or a later one stands. */
+static double place_of_step(const struct history *h, uint64_t step, const struct axis_range *x)
+{
+    size_t i = 0;
+    if (x->axis == AXIS_STEPS)
+        return axis_place(x, (double)step);
+    while (i < h->count && h->lines[i].step < step)
+        i++;
+    return i < h->count ? axis_place(x, axis_value(h, &h->lines[i], x->axis)) : (double)NAN;
+}
+
 static void put_starts(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)
 {
     const json_t *starts = json_object_get(c->report->runs[run].record, "starts"), *start;
@@ -163,8 +171,9 @@ static void put_starts(struct buf *page, const struct curve *c, const struct fra
     json_array_foreach(starts, i, start)
     {
         const json_int_t step = json_integer_value(json_object_get(start, "step"));
-        if (step > 0 && (uint64_t)step <= frame->steps && i < STARTS)
-            buf_addf(&path, "M%.1f 0V1000", x_of(frame, (double)step));
+        const double x = step > 0 ? place_of_step(&c->report->runs[run].history, (uint64_t)step, &frame->x) : 0;
+        if (x > 0 && x <= 1000 && i < STARTS)
+            buf_addf(&path, "M%.1f 0V1000", x);
     }
     if (path.size > 0)
         buf_addf(page, "<path class=\"start r%zu\" d=\"%s\"/>\n", run + 1, buf_text(&path));
@@ -177,11 +186,12 @@ static void put_spikes(struct buf *page, const struct curve *c, const struct fra
     char step[32];
     for (size_t i = 0, shown = 0; i < h->count && shown < SPIKES; i++) {
         const double value = history_value(h, &h->lines[i], key_of(c, h, false));
-        if (!h->lines[i].spike || !isfinite(value))
+        const double x = axis_value(h, &h->lines[i], frame->x.axis);
+        if (!h->lines[i].spike || !isfinite(value) || !isfinite(x))
             continue;
         shown++;
         buf_addf(page, "<path class=\"spike\" d=\"M%.1f %.1fh0\"><title>spike at step %s</title></path>\n",
-                 x_of(frame, (double)h->lines[i].step), y_of(frame, value), format_count(h->lines[i].step, step));
+                 axis_place(&frame->x, x), y_of(frame, value), format_count(h->lines[i].step, step));
     }
 }
 
@@ -208,37 +218,46 @@ static void put_caption(struct buf *page, const struct curve *c)
     buf_add_text(page, "</figcaption>\n");
 }
 
+/* One drawing of the plot. */
+static void put_drawing(struct buf *page, const struct curve *c, const struct frame *frame)
+{
+    const char *axis = axis_names[frame->x.axis];
+    char number[32];
+    buf_addf(page, "<div class=\"curve by-%s\"><div class=\"ticks\" aria-hidden=\"true\">", axis);
+    for (int i = 0; i <= frame->ticks; i++) {
+        const double tick = frame->low + (frame->high - frame->low) * i / frame->ticks;
+        buf_addf(page, "<span>%s</span>",
+                 section_number(fabs(tick) < 1e-9 * (frame->high - frame->low) ? 0 : tick, "%.4g", number));
+    }
+    buf_addf(page,
+             "</div>\n<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s over "
+             "%s; the tables below have figures\">\n",
+             c->title, axis);
+    put_grid(page, frame);
+    for (size_t r = 0; r < c->report->count; r++) {
+        put_starts(page, c, frame, r);
+        put_baseline(page, c, frame, r);
+        put_path(page, c, frame, r, false, false);
+        put_path(page, c, frame, r, true, false);
+        put_path(page, c, frame, r, true, true);
+        if (c->spikes)
+            put_spikes(page, c, frame, r);
+    }
+    buf_add_text(page, "</svg>\n");
+    axis_labels(page, &frame->x);
+    buf_add_text(page, "</div>\n");
+}
+
 static void put_curve(struct buf *page, const struct curve *c)
 {
     struct frame frame;
-    char number[32];
     if (!find_frame(c, &frame))
         return;
     put_caption(page, c);
-    buf_add_text(page, "<div class=\"curve\"><div class=\"ticks\" aria-hidden=\"true\">");
-    for (int i = 0; i <= frame.ticks; i++) {
-        const double tick = frame.low + (frame.high - frame.low) * i / frame.ticks;
-        buf_addf(page, "<span>%s</span>",
-                 section_number(fabs(tick) < 1e-9 * (frame.high - frame.low) ? 0 : tick, "%.4g", number));
-    }
-    buf_addf(
-        page,
-        "</div>\n<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s over steps; "
-        "the tables below have figures\">\n",
-        c->title);
-    put_grid(page, &frame);
-    for (size_t r = 0; r < c->report->count; r++) {
-        put_starts(page, c, &frame, r);
-        put_baseline(page, c, &frame, r);
-        put_path(page, c, &frame, r, false, false);
-        put_path(page, c, &frame, r, true, false);
-        put_path(page, c, &frame, r, true, true);
-        if (c->spikes)
-            put_spikes(page, c, &frame, r);
-    }
-    buf_addf(page, "</svg>\n<div class=\"axis\" aria-hidden=\"true\"><span>0</span><span>step %s</span>",
-             format_count(frame.steps / 2, number));
-    buf_addf(page, "<span>%s</span></div></div>\n</figure>\n", format_count(frame.steps, number));
+    for (enum axis axis = c->report->count > 1 ? 0 : AXIS_STEPS; axis < AXIS_KINDS; axis++)
+        if (axis_range(c->report, axis, &frame.x))
+            put_drawing(page, c, &frame);
+    buf_add_text(page, "</figure>\n");
 }
 
 /* ---- the plots ---- */
@@ -393,17 +412,33 @@ static void put_datasets(struct buf *page, const struct report_run *run)
         html_table_end(page);
 }
 
+/* The buttons that choose the axis; the style of the page has the rules. */
+static void put_buttons(struct buf *page, const struct report *report)
+{
+    struct axis_range range;
+    bool chosen = false;
+    for (enum axis axis = 0; axis < AXIS_KINDS; axis++)
+        if (axis_range(report, axis, &range)) {
+            const char *name = axis_names[axis];
+            buf_addf(page, "<input type=\"radio\" name=\"axis\" id=\"by-%s\"%s/><label for=\"by-%s\">by %s</label>\n",
+                     name, chosen ? "" : " checked=\"checked\"", name, name);
+            chosen = true;
+        }
+}
+
 void section_curves(struct buf *page, const struct report *report)
 {
     html_section(page, "curves", "Curves");
-    buf_addf(
+    buf_add_text(
         page,
         "<p class=\"soft\">Thin lines: training, where it is known the mean since the line before. Thick lines with "
         "dots: held-out samples. Dashes across: always "
         "guessing the commonest label. Dashes upright: the run was started again. Red dots: a loss six deviations "
         "above the 128 "
-        "logged before it.</p>\n<div class=\"figures %s\">\n",
-        report->count == 1 ? "one" : "several");
+        "logged before it.</p>\n");
+    if (report->count > 1)
+        put_buttons(page, report);
+    buf_addf(page, "<div class=\"figures %s\">\n", report->count == 1 ? "one" : "several");
     put_metrics(page, report);
     buf_add_text(page, "</div>\n");
     for (size_t r = 0; r < report->count; r++)

@@ -39,11 +39,11 @@ int report_add(struct report *report, const char *directory, struct error *err)
 void report_release(struct report *report)
 {
     for (size_t r = 0; r < report->count; r++) {
+        json_decref(report->runs[r].guesses);
         history_release(&report->runs[r].history);
         health_release(&report->runs[r].health);
         json_decref(report->runs[r].record);
     }
-    json_decref(report->guesses);
     *report = (struct report){0};
 }
 
@@ -91,19 +91,18 @@ char *section_number(double value, const char *format, char out[32])
 
 /* ---- the head ---- */
 
-static uint64_t steps_of(const struct report_run *run)
+uint64_t section_steps(const struct report_run *run)
 {
     const json_int_t steps = json_integer_value(json_object_get(json_object_get(run->record, "identity"), "steps"));
     return steps > 0 ? (uint64_t)steps : 0;
 }
 
-static uint64_t last_step(const struct history *h)
+uint64_t section_last_step(const struct report_run *run)
 {
-    return h->count ? h->lines[h->count - 1].step : 0;
+    return run->history.count ? run->history.lines[run->history.count - 1].step : 0;
 }
 
-/* The first accuracy in the last line of a split, in %; NAN if there is none. */
-static double accuracy_of(const struct history *h, bool valid)
+double section_accuracy(const struct history *h, bool valid)
 {
     const struct history_line *last = history_last(h, valid);
     for (size_t k = 0; last && k < h->key_count; k++)
@@ -112,7 +111,7 @@ static double accuracy_of(const struct history *h, bool valid)
     return (double)NAN;
 }
 
-static double speed_of(const struct report_run *run)
+double section_speed(const struct report_run *run)
 {
     const struct history *h = &run->history;
     const struct history_line *last = history_last(h, false);
@@ -126,14 +125,15 @@ static void put_tiles(struct buf *page, const struct report_run *run)
     const struct history_line *train = history_last(h, false), *valid = history_last(h, true);
     char figure[32], number[32], small[64];
     buf_add_text(page, "<dl class=\"tiles\">\n");
-    snprintf(small, sizeof small, "of %s%s", format_count(steps_of(run), number),
+    snprintf(small, sizeof small, "of %s%s", format_count(section_steps(run), number),
              json_is_true(json_object_get(run->record, "finished")) ? ", finished" : "");
-    html_tile(page, "Steps", format_count(last_step(h), figure), small);
+    html_tile(page, "Steps", format_count(section_last_step(run), figure), small);
     snprintf(small, sizeof small, "training %s", section_number(history_value(h, train, "loss"), "%.3f", number));
     html_tile(page, "Held-out loss", section_number(history_value(h, valid, "loss"), "%.3f", figure), small);
-    snprintf(small, sizeof small, "training %s", section_number(accuracy_of(h, false), "%.1f %%", number));
-    html_tile(page, "Held-out accuracy", section_number(accuracy_of(h, true), "%.1f %%", figure), small);
-    html_tile(page, "Sequences a second", section_number(speed_of(run), "%.4g", figure), "on average over the run");
+    snprintf(small, sizeof small, "training %s", section_number(section_accuracy(h, false), "%.1f %%", number));
+    html_tile(page, "Held-out accuracy", section_number(section_accuracy(h, true), "%.1f %%", figure), small);
+    html_tile(page, "Sequences a second", section_number(section_speed(run), "%.4g", figure),
+              "on average over the run");
     const double samples = history_value(h, train, "samples"), tokens = history_value(h, train, "tokens");
     snprintf(small, sizeof small, "samples, %s epochs",
              section_number(history_value(h, train, "epoch"), "%.3g", number));
@@ -143,29 +143,6 @@ static void put_tiles(struct buf *page, const struct report_run *run)
     const double seconds = history_value(h, train, "seconds");
     html_tile(page, "Training time", isfinite(seconds) ? format_seconds(seconds, figure) : "–", small);
     buf_add_text(page, "</dl>\n");
-}
-
-static void put_runs(struct buf *page, const struct report *report)
-{
-    static const char *const columns[] = {
-        "Run", "#Steps", "#Training loss", "#Held-out loss", "#Held-out accuracy", "#Samples/s", "#Seconds", NULL};
-    char number[32];
-    html_table(page, "Where the runs are", columns);
-    for (size_t r = 0; r < report->count; r++) {
-        const struct history *h = &report->runs[r].history;
-        const struct history_line *train = history_last(h, false), *valid = history_last(h, true);
-        buf_add_text(page, "<tr><th scope=\"row\">");
-        section_run_name(page, report, r);
-        buf_addf(page, "</th><td class=\"n\">%s", format_count(last_step(h), number));
-        buf_addf(page, " of %s</td>", format_count(steps_of(&report->runs[r]), number));
-        buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, train, "loss"), "%.3f", number));
-        buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, valid, "loss"), "%.3f", number));
-        buf_addf(page, "<td class=\"n\">%s</td>", section_number(accuracy_of(h, true), "%.1f\u00A0%%", number));
-        buf_addf(page, "<td class=\"n\">%s</td>", section_number(speed_of(&report->runs[r]), "%.4g", number));
-        buf_addf(page, "<td class=\"n\">%s</td></tr>\n",
-                 section_number(history_value(h, train, "seconds"), "%.0f", number));
-    }
-    html_table_end(page);
 }
 
 /* What is wrong with the runs; nothing if they are healthy. */
@@ -187,12 +164,17 @@ static void put_health(struct buf *page, const struct report *report)
         }
 }
 
+#define HEADLINE_RUNS 3u
+
 void section_headline(struct buf *page, const struct report *report)
 {
     buf_add_text(page, "<header>\n<h1>");
-    put_run(page, &report->runs[0]);
-    if (report->count > 1)
-        buf_addf(page, " and %zu more", report->count - 1);
+    for (size_t r = 0; r < report->count && (r < HEADLINE_RUNS || report->count == HEADLINE_RUNS + 1); r++) {
+        buf_add_text(page, r > 0 ? ", " : "");
+        put_run(page, &report->runs[r]);
+    }
+    if (report->count > HEADLINE_RUNS + 1)
+        buf_addf(page, " and %zu more", report->count - HEADLINE_RUNS);
     const json_t *settings = json_object_get(report->runs[0].record, "settings");
     const char *model = json_string_value(json_object_get(settings, "model"));
     buf_add_text(page, report->count > 1 ? "</h1>\n<p class=\"soft\">Trainings laid over each other"
@@ -205,7 +187,7 @@ void section_headline(struct buf *page, const struct report *report)
     if (report->count == 1)
         put_tiles(page, &report->runs[0]);
     else
-        put_runs(page, report);
+        section_comparison(page, report);
     put_health(page, report);
     buf_add_text(page,
                  "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a><a href=\"#guesses\">Samples with "
@@ -239,8 +221,13 @@ static const char style[] =
     ".spike{stroke:var(--r6);stroke-width:8px}"
     ".several .train{stroke-width:1px;opacity:.6}"
     ".one .valid,.one .points{stroke:var(--r2)}\n"
-    "tbody th>.key+bdi{display:inline;white-space:nowrap}"
-    "tr.differs>*{font-weight:600}\n";
+    "tbody th>.key+bdi,.who .key+bdi{display:inline;white-space:nowrap}"
+    ".who{margin-top:.8rem}\n"
+    /* The axis that is chosen: the buttons come before the figures. */
+    "input[name=axis]{margin:.8rem .4rem 0 0;accent-color:var(--bar)}"
+    "input[name=axis]+label{margin-right:1.2rem;font-size:.9rem}"
+    "#by-tokens:checked~.figures .curve:not(.by-tokens),#by-seconds:checked~.figures .curve:not(.by-seconds),"
+    "#by-steps:checked~.figures .curve:not(.by-steps){display:none}\n";
 
 void report_make(struct buf *page, const struct report *report)
 {

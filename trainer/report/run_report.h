@@ -16,14 +16,14 @@ struct report_run {
     json_t *record;        /* run.json */
     struct history history;
     struct health health;
+    json_t *guesses;      /* trainer/tune/guesses.h, or NULL */
+    char no_guesses[512]; /* the reason if NULL; untrusted text */
 };
 
 struct report {
     struct report_run runs[REPORT_RUNS_MAX];
     size_t count;
-    json_t *guesses;        /* of the first run (trainer/tune/guesses.h), or NULL */
-    const char *no_guesses; /* the reason if NULL; untrusted text */
-    const char *note;       /* a paragraph below the title, or NULL; untrusted text */
+    const char *note; /* a paragraph below the title, or NULL; untrusted text */
 };
 
 /* Reads run.json and metrics.jsonl. ERR_USAGE: no such directory, or not a run; ERR_VERIFY: a damaged file. */

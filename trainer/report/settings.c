@@ -24,14 +24,41 @@ static void put_value(struct buf *page, const json_t *value)
     buf_release(&text);
 }
 
-/* A table with a row for each key of any run's object `name` and a column for each run; rows that differ are marked. */
-static void put_objects(struct buf *page, const struct report *report, const char *name, const char *caption)
+/* An object of a run's record. The precision of an identity is "default" unless one was given: the one that was
+ * computed in tells more. */
+static json_t *object_of(const struct report *report, size_t run, const char *name)
 {
-    json_t *keys = json_object(), *ignored;
+    const json_t *record = report->runs[run].record, *precision = json_object_get(record, "precision");
+    json_t *object = json_copy(json_object_get(record, name));
+    if (json_object_get(object, "precision") && json_is_string(precision))
+        json_object_set(object, "precision", (json_t *)precision);
+    return object;
+}
+
+enum rows { ROWS_ALL, ROWS_DIFFERENT, ROWS_EQUAL };
+
+static bool is_different(json_t *const *objects, size_t count, const char *key)
+{
+    const json_t *first = json_object_get(objects[0], key);
+    for (size_t r = 1; r < count; r++) {
+        const json_t *other = json_object_get(objects[r], key);
+        if (first != other && !(first && other && json_equal(first, other)))
+            return true;
+    }
+    return false;
+}
+
+/* A table with a row for each key of any run's object `name` and a column for each run; of all rows or some. */
+static void put_objects(struct buf *page, const struct report *report, const char *name, const char *caption,
+                        enum rows which)
+{
+    json_t *keys = json_object(), *ignored, *objects[REPORT_RUNS_MAX];
     const char *key;
     size_t rows = 0;
-    for (size_t r = report->count; r-- > 0;)
-        json_object_update(keys, json_object_get(report->runs[r].record, name));
+    for (size_t r = report->count; r-- > 0;) {
+        objects[r] = object_of(report, r, name);
+        json_object_update(keys, objects[r]);
+    }
     buf_addf(page, "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">Name</th>",
              caption);
     for (size_t r = 0; r < report->count; r++) {
@@ -42,33 +69,40 @@ static void put_objects(struct buf *page, const struct report *report, const cha
     buf_add_text(page, "</tr></thead>\n<tbody>\n");
     json_object_foreach(keys, key, ignored)
     {
-        bool differs = false;
+        const bool differs = is_different(objects, report->count, key);
+        if (which != ROWS_ALL && differs != (which == ROWS_DIFFERENT))
+            continue;
         if (rows++ == ROWS_MAX)
             break;
-        const json_t *first = json_object_get(json_object_get(report->runs[0].record, name), key);
-        for (size_t r = 1; r < report->count; r++)
-            differs |= !json_equal(first, json_object_get(json_object_get(report->runs[r].record, name), key));
-        buf_addf(page, "<tr%s><th scope=\"row\">", differs ? " class=\"differs\"" : "");
+        buf_add_text(page, "<tr><th scope=\"row\">");
         html_name(page, key);
         buf_add_text(page, "</th>");
         for (size_t r = 0; r < report->count; r++) {
             buf_add_text(page, "<td>");
-            put_value(page, json_object_get(json_object_get(report->runs[r].record, name), key));
+            put_value(page, json_object_get(objects[r], key));
             buf_add_text(page, "</td>");
         }
         buf_add_text(page, "</tr>\n");
     }
     html_table_end(page);
+    for (size_t r = 0; r < report->count; r++)
+        json_decref(objects[r]);
     json_decref(keys);
 }
 
 void section_settings(struct buf *page, const struct report *report)
 {
     html_section(page, "settings", "Settings");
-    put_objects(page, report, "identity",
-                report->count > 1 ? "What each run is; what differs is bold" : "What the run is: data, model, recipe");
+    if (report->count == 1) {
+        put_objects(page, report, "identity", "What the run is: data, model, recipe", ROWS_ALL);
+    } else {
+        put_objects(page, report, "identity", "What makes the runs different", ROWS_DIFFERENT);
+        buf_add_text(page, "<details><summary>What is equal in all of them</summary>\n");
+        put_objects(page, report, "identity", "Data, model, recipe", ROWS_EQUAL);
+        buf_add_text(page, "</details>\n");
+    }
     buf_add_text(page, "<details><summary>All options in force at the last start</summary>\n");
-    put_objects(page, report, "settings", "Options");
+    put_objects(page, report, "settings", "Options", ROWS_ALL);
     buf_add_text(page, "</details>\n");
     html_section_end(page);
 }

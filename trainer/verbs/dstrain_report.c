@@ -16,9 +16,9 @@
 #define GUESSES       10u
 #define GUESSES_AMONG 1000u /* samples from which the commonest label is determined */
 
-/* Adds held-out samples of the first run. If that fails, for example because the dataset no longer exists, the page
- * gives the reason instead. */
-static int add_guesses(struct report *report, const struct settings *given, char why[512], struct error *err)
+/* Adds held-out samples of a run. If that fails, for example because the dataset no longer exists, the page gives the
+ * reason instead. */
+static int add_guesses(struct report_run *run, const struct settings *given, struct error *err)
 {
     struct settings settings = *given;
     struct evaluating e = {0};
@@ -26,9 +26,9 @@ static int add_guesses(struct report *report, const struct settings *given, char
     settings.split = SPLIT_VALID;
     settings.shown = GUESSES;
     settings.eval_samples = GUESSES_AMONG;
-    int result = evaluating_open(&e, &settings, report->runs[0].directory, &error);
+    int result = evaluating_open(&e, &settings, run->directory, &error);
     if (result == 0)
-        result = evaluating_guesses(&e, &report->guesses, &error);
+        result = evaluating_guesses(&e, &run->guesses, &error);
     evaluating_close(&e, result, &error);
     if (result == 0)
         return 0;
@@ -36,9 +36,9 @@ static int add_guesses(struct report *report, const struct settings *given, char
         *err = error;
         return -1;
     }
-    snprintf(why, 512, "%.200s%s%.250s", error.file, error.file[0] ? ": " : "", error.text);
-    report->no_guesses = why;
-    log_warn("no samples with guesses are shown: %s", why);
+    snprintf(run->no_guesses, sizeof run->no_guesses, "%.200s%s%.250s", error.file, error.file[0] ? ": " : "",
+             error.text);
+    log_warn("%s: no samples with guesses are shown: %s", run->directory, run->no_guesses);
     return 0;
 }
 
@@ -47,7 +47,7 @@ static void say(const struct settings *settings, const struct report *report, co
     char size[32];
     json_t *facts = json_pack("{s:o, s:I, s:I, s:I}", "report", json_name(path), "bytes", (json_int_t)bytes, "runs",
                               (json_int_t)report->count, "samples",
-                              (json_int_t)json_array_size(json_object_get(report->guesses, "samples")));
+                              (json_int_t)json_array_size(json_object_get(report->runs[0].guesses, "samples")));
     if (settings->json)
         output_json(json_incref(facts), JSON_INDENT(2));
     json_decref(facts);
@@ -64,7 +64,6 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
     const struct settings *settings = context;
     struct report report = {.note = settings->note};
     struct buf page = {0};
-    char why[512];
     int result = 0;
     stop_on_signals();
     const bool console = settings->out && strcmp(settings->out, "-") == 0;
@@ -79,8 +78,8 @@ int dstrain_report(void *context, struct opt_paths bare, struct error *err)
         result = target_check(&target, err);
     if (result < 0 && !settings->out && err->file[0] && strcmp(err->file, bare.items[0]) == 0 && !err->hint[0])
         hint(err, "--out FILE writes the page elsewhere");
-    if (result == 0)
-        result = add_guesses(&report, settings, why, err);
+    for (size_t r = 0; r < report.count && result == 0; r++)
+        result = add_guesses(&report.runs[r], settings, err);
     if (result == 0) {
         report_make(&page, &report);
         result = html_page_write(&page, path, err);
