@@ -574,3 +574,35 @@ double step_loss(const struct shape *shape, const struct tokens *tokens, const s
     free(places);
     return result;
 }
+
+/* --------------------------------------------------------------------------------------------------------- updates */
+
+static double norm_of(const double *x, long count)
+{
+    double sum = 0;
+    for (long i = 0; i < count; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+void tensor_update(const struct update_rule *rule, int t, long count, double *p, const double *g, double *m, double *v)
+{
+    const double first = 1 - pow(rule->beta1, t), second = 1 - pow(rule->beta2, t); /* for the bias of the moments */
+    double *u = zeros((size_t)count), rate = rule->rate;
+    for (long i = 0; i < count; i++) {
+        m[i] = rule->beta1 * m[i] + (1 - rule->beta1) * g[i];
+        v[i] = rule->beta2 * v[i] + (1 - rule->beta2) * g[i] * g[i];
+        u[i] =
+            rule->is_lamb ? m[i] / (sqrt(v[i]) + rule->epsilon) : m[i] / first / (sqrt(v[i] / second) + rule->epsilon);
+        u[i] += rule->decay * p[i];
+    }
+    if (rule->is_lamb) {
+        const double of_p = norm_of(p, count), of_u = norm_of(u, count);
+        rate *= sqrt(second) / first;
+        if (of_p > 0 && of_u > 0)
+            rate *= fmin(fmax(of_p / of_u, rule->ratio_min), rule->ratio_max);
+    }
+    for (long i = 0; i < count; i++)
+        p[i] -= rate * u[i];
+    free(u);
+}

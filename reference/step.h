@@ -45,4 +45,14 @@ struct tensors {
  * the gradients. */
 double step_loss(const struct shape *shape, const struct tokens *tokens, const struct tensors *tensors);
 
+/* Adam with decoupled decay (Kingma and Ba 2015; Loshchilov and Hutter 2019), or LAMB (You et al. 2020, algorithm 2, as
+ * DeepSpeed computes it), both with bias correction. */
+struct update_rule {
+    bool is_lamb;
+    double rate, beta1, beta2, epsilon, decay;
+    double ratio_min, ratio_max; /* LAMB's bounds for |p| / |u| */
+};
+/* Update number `t`, from 1, of one tensor: p, with the gradient g; m and v are its moments, zero before the first. */
+void tensor_update(const struct update_rule *rule, int t, long count, double *p, const double *g, double *m, double *v);
+
 #endif

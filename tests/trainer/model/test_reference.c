@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "reference/step.h"
 #include "tests/trainer/made.h"
+#include "trainer/optim/optimizer.h"
 
 #define TENSORS_MAX 128
 #define TOKENS_MAX  256
@@ -416,6 +417,70 @@ static void modern_bert_is_close_at_every_level(void **state)
     mem_free(expected);
 }
 
+/* ---- updates ---- */
+
+enum { COUNT = 20000 }; /* of the first tensor: two chunks, whose sums of squares are added */
+static struct param parts[] = {
+    {.name = "weight", .dimensions = 2, .shape = {COUNT / 10, 10}, .count = COUNT, .trained = COUNT, .decay = true},
+    {.name = "bias", .dimensions = 1, .shape = {5, 1}, .count = 5, .trained = 5, .offset = COUNT},
+    {.name = "zeros", .dimensions = 1, .shape = {3, 1}, .count = 3, .trained = 3, .offset = COUNT + 16, .decay = true},
+};
+static struct param_chunk pieces[] = {{0, PARAM_CHUNK, 0, true},
+                                      {PARAM_CHUNK, COUNT - PARAM_CHUNK, 0, true},
+                                      {COUNT, 5, 1, false},
+                                      {COUNT + 16, 3, 2, true}};
+static const struct params three = {.items = parts, .count = 3, .size = COUNT + 32, .chunks = pieces, .chunk_count = 4};
+
+static void check_updates(const char *type)
+{
+    static const double no_losses[STEP_SUMS];
+    static double ours[4][COUNT + 32], expected[4][COUNT + 32]; /* parameters, gradients, moments */
+    const struct random_stream stream = random_stream(8, RANDOM_INIT, 0, 0, 0, 0, 0);
+    struct optimizer optimizer = optimizer_type(type)->optimizer;
+    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    struct update_work work;
+    optimizer.weight_decay = 0.1;
+    const struct update_rule rule = {optimizer.kind == OPTIMIZER_LAMB,
+                                     0.01,
+                                     optimizer.beta1,
+                                     optimizer.beta2,
+                                     optimizer.epsilon,
+                                     0.1,
+                                     optimizer.ratio_min,
+                                     optimizer.ratio_max};
+    memset(ours, 0, sizeof ours);
+    optimizer_work_init(&work, optimizer.kind, ops, &three);
+    for (uint32_t i = 0; i < COUNT + 5; i++)
+        ours[0][i] = random_at(&stream, i, 0) * 0x1p-32 - 0.5;
+    memcpy(expected, ours, sizeof ours);
+    for (uint32_t t = 1; t <= 5; t++) {
+        for (uint32_t i = 0; i < COUNT + 32; i++)
+            ours[1][i] = expected[1][i] = (random_at(&stream, i, t) * 0x1p-32 - 0.5) / t;
+        optimizer_update(
+            &optimizer, ops,
+            &(struct update_memory){.params = ours[0], .gradients = ours[1], .first = ours[2], .second = ours[3]},
+            &work, &(struct update){t, 0.01, 0, 1, true, no_losses});
+        for (size_t i = 0; i < three.count; i++) {
+            struct update_rule own = rule;
+            const size_t at = parts[i].offset;
+            own.decay = parts[i].decay ? rule.decay : 0;
+            tensor_update(&own, (int)t, (long)parts[i].count, expected[0] + at, expected[1] + at, expected[2] + at,
+                          expected[3] + at);
+            for (size_t k = at; k < at + parts[i].count; k++)
+                assert_true(fabs(ours[0][k] - expected[0][k]) < 1e-13 && fabs(ours[3][k] - expected[3][k]) < 1e-13);
+        }
+    }
+    optimizer_work_release(&work, ops);
+    ops->close(ops);
+}
+
+static void updates_are_the_references(void **state)
+{
+    (void)state;
+    check_updates("Adam");
+    check_updates("Lamb");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +488,7 @@ int main(void)
         cmocka_unit_test(bert_is_the_reference),
         cmocka_unit_test(modern_bert_is_the_reference),
         cmocka_unit_test(modern_bert_is_close_at_every_level),
+        cmocka_unit_test(updates_are_the_references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
