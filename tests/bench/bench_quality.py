@@ -5,7 +5,8 @@ of dstrain and from the same model with random weights, by dstrain and by PyTorc
     bench_quality.py BUILD RUN [--data DIR] [--cache DIR] [--tasks sst-2,sts-b,cola,mrpc,rte,pairs,squad] [--rows N]
                      [--dev-rows N] [--epochs X] [--lr X] [--seeds N] [--threads N] [--theirs sst-2,mrpc,rte|none]
 
-BUILD is a folder with dsdata and dstrain, RUN a run of dstrain whose dataset still exists; DIR has glue and
+BUILD is a folder with dsdata and dstrain, RUN a run of dstrain whose dataset still exists, or a directory of Hugging
+Face's (which has no model of random weights to compare with); DIR has glue and
 enwiki-2016-sample.xml.bz2, from which scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and
 `squad`. Every task uses --rows of its training rows, evenly spread, and --dev-rows of the others; all programs get
 the same rows and the same learning rate. Adam corrects its bias in both programs. PyTorch fine-tunes the tasks of
@@ -213,7 +214,8 @@ def main():
         print("torch or transformers is not installed: without PyTorch's columns", file=sys.stderr)
         options.theirs = "none"
     options.cache.mkdir(parents=True, exist_ok=True)
-    starts = {"pre-trained": newest(options.run), "random": random_weights(options)}
+    starts = ({"pre-trained": options.run} if (options.run / "config.json").exists() else
+              {"pre-trained": newest(options.run), "random": random_weights(options)})
     store = options.cache / "scores.json"
     found = json.loads(store.read_text()) if store.exists() else {}
     kinds = [(who, start) for who in ("dstrain", "PyTorch") for start in starts]
