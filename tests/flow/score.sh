@@ -119,8 +119,21 @@ refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "l
 for i in {1..4097}; do echo "{\"good\": \"a\", \"bad\": \"b\", \"phenomenon\": \"$i\"}"; done >labels.jsonl
 expect_exit 6 "$dstrain" score hf labels.jsonl
 expect_words "line 4097: more than 4096 different \"phenomenon\""
-gzip -k pairs.jsonl
-expect_exit 6 "$dstrain" score hf pairs.jsonl.gz
+for tool in gzip zstd xz; do
+    command -v $tool >/dev/null || continue
+    $tool -c pairs.jsonl >packed
+    expect_exit 0 "$dstrain" score hf packed --json --details packed.details
+    expect_exit 0 "$dstrain" score hf pairs.jsonl --json --details plain.details
+    cmp -s packed.details plain.details || complain "$tool: other scores"
+    head -c 60 packed >damaged
+    expect_exit 3 "$dstrain" score hf damaged
+    expect_words "damaged: is damaged: $tool cannot unpack it"
+    expect_exit 6 env PATH=/nowhere "$dstrain" score hf packed
+    expect_words "needs the program $tool"
+    rm packed.details plain.details
+done
+# shellcheck disable=SC2016 # the variable is for the inner shell
+expect_exit 6 bash -c 'gzip -c pairs.jsonl | "$1" score hf -' sh "$dstrain"
 expect_words "zcat"
 cp pairs.jsonl kept.jsonl
 ln pairs.jsonl linked.jsonl

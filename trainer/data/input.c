@@ -1,6 +1,7 @@
 #include "trainer/data/input.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,25 +11,52 @@
 
 #define STEP_BYTES (1u << 20)
 
-/* Recognises a compressed file by its first bytes: opens bzip2, refuses others. */
+static const struct packing {
+    struct str magic;
+    const char *tool, *cat;
+} packings[] = {{{"\x1f\x8b", 2}, "gzip", "zcat"},
+                {{"\x28\xb5\x2f\xfd", 4}, "zstd", "zstdcat"},
+                {{"\xfd"
+                  "7zXZ",
+                  5},
+                 "xz",
+                 "xzcat"}};
+
+/* The file's own program decompresses it, from the beginning. */
+static int unpack(struct input *in, const struct packing *packing, struct error *err)
+{
+    char tool[8], flags[] = "-dc";
+    char *const words[] = {tool, flags, NULL};
+    if (lseek(in->file.fd, 0, SEEK_SET) != 0) {
+        fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "is compressed, and no file");
+        return hint_command(err, "%s FILE | dstrain ... - reads it unpacked from standard input", packing->cat);
+    }
+    snprintf(tool, sizeof tool, "%s", packing->tool);
+    in->tool = packing->tool;
+    in->ended = false;
+    buf_reset(&in->text);
+    return child_open(&in->child, words, in->file.fd, err);
+}
+
+/* The end of the child's output. */
+static int unpacked(struct input *in, struct error *err)
+{
+    const int code = child_close(&in->child);
+    if (code == 127) {
+        fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "needs the program %s, which is not there", in->tool);
+        return hint(err, "install %s, or unpack the file elsewhere", in->tool);
+    }
+    return code == 0 ? 0
+                     : fail_at(err, ERR_INPUT, in->path, ERROR_NO_OFFSET, "is damaged: %s cannot unpack it", in->tool);
+}
+
+/* Recognises a compressed file by its first bytes. */
 static int look(struct input *in, struct error *err)
 {
-    static const struct {
-        struct str magic;
-        const char *unpack;
-    } kinds[] = {{{"\x1f\x8b", 2}, "zcat"},
-                 {{"\x28\xb5\x2f\xfd", 4}, "zstdcat"},
-                 {{"\xfd"
-                   "7zXZ",
-                   5},
-                  "xzcat"}};
     const struct str head = buf_str(&in->text);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (str_starts(head, kinds[i].magic)) {
-            fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "is compressed");
-            return hint_command(err, "%s %s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack,
-                                in->path);
-        }
+    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
+        if (str_starts(head, packings[i].magic))
+            return unpack(in, &packings[i], err);
     if (bzip2_begins(head)) {
         in->packed = bzip2_stream_open(in->path, head, in->ended ? NULL : &in->file);
         in->ended = false;
@@ -44,12 +72,15 @@ static int read_step(struct input *in, struct error *err)
         in->ended = more == 0;
         return more;
     }
+    struct file from = in->file; /* the same name in errors */
+    if (in->child.pid != 0)
+        from.fd = in->child.out;
     buf_reserve(&in->text, STEP_BYTES);
-    const int64_t got = file_read(&in->file, in->text.data + in->text.size, STEP_BYTES, err);
+    const int64_t got = file_read(&from, in->text.data + in->text.size, STEP_BYTES, err);
     TRY(got);
     in->text.size += (size_t)got;
     in->ended = got < STEP_BYTES;
-    return 0;
+    return in->ended && in->child.pid != 0 ? unpacked(in, err) : 0;
 }
 
 /* Reads more. What input_next has given is overwritten. */
@@ -71,7 +102,7 @@ static int fill(struct input *in, struct error *err)
 
 int input_open(struct input *in, const char *path, struct error *err)
 {
-    *in = (struct input){.path = path, .file = FILE_CLOSED};
+    *in = (struct input){.path = path, .file = FILE_CLOSED, .child = CHILD_NONE};
     TRY(file_open_input(&in->file, path, err));
     if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
         log_say("note       reads what is typed here; Ctrl-D at the start of a line ends it");
@@ -139,6 +170,7 @@ void input_close(struct input *in)
     if (!in->path)
         return;
     say_dropped(in->path, in->dropped);
+    child_close(&in->child);
     bzip2_stream_close(in->packed);
     file_close(&in->file);
     buf_release(&in->text);

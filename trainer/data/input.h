@@ -1,5 +1,6 @@
-/* Text of the user, line by line: a file, plain or packed by bzip2; "-" is standard input, and pipes are read to their
- * end. Memory is bounded by the longest line and one block of bzip2, however long the text is.
+/* Text of the user, line by line: a file, plain or compressed; "-" is standard input, and pipes are read to their end.
+ * bzip2 is decompressed here, the others in files by their own programs, gzip, zstd and xz, in a pipe. Memory is bounded
+ * by the longest line and one block of bzip2, however long the text is.
  *
  *     input_open → input_next … → input_close
  */
@@ -7,6 +8,7 @@
 #define TRAINER_DATA_INPUT_H
 
 #include "base/bz/stream.h"
+#include "base/child.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -22,7 +24,9 @@ struct input {
     uint64_t number;  /* of the line that input_next gave, from 1 */
     uint64_t offset;  /* its byte in the unpacked text */
     struct file file;
-    struct bzip2_stream *packed; /* NULL: plain */
+    struct bzip2_stream *packed; /* bzip2; else NULL */
+    struct child child;          /* a program that decompresses the file */
+    const char *tool;            /* its name */
     struct buf text;             /* read, and from `at` on not given yet */
     size_t at;
     uint64_t next; /* the byte of text[at] in the unpacked text */
@@ -33,8 +37,8 @@ struct input {
 /* The caller calls input_close, on error too. */
 int input_open(struct input *input, const char *path, struct error *err);
 /* Returns 1 with the next line, without its end (LF or CR LF), a UTF-8 mark and bytes that are not UTF-8, valid until
- * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, or another compression;
- * ERR_INPUT: damaged. */
+ * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, a compressed pipe, or the
+ * program for the compression is missing; ERR_INPUT: damaged. */
 int input_next(struct input *input, struct str *line, struct error *err);
 /* The same without lines: 1 with the next bytes as they are, valid until the next call; 0 at the end. */
 int input_bytes(struct input *input, struct str *bytes, struct error *err);
