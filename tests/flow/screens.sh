@@ -19,15 +19,20 @@ for name, place in zip(("DIR", "BUILD", "SOURCE", " | HOST | "), sys.argv[1:]):
     text = text.replace(place, name)
 measured = (r"^(?:speed|time) |[Ss]eq\S* a second|per_second|seconds\W|report.html  |"
             r"Training time|machine_memory|disk_free")
-speeds = rows = False # the drawing of what was measured
+speeds, rows = False, 0 # in the drawing of what was measured, columns of it
 for line in map(str.rstrip, text.splitlines()):
     margin, line = line[:4], line[4:]
     if speeds and re.search("^ *(?:[0-9][^·]*|\[d .*)$", line):
         continue
     speeds = "Sequences a second" in line
-    rows = line.startswith(" | ") and (rows or re.search("econds( . sequences_per_second)?$", line))
-    if rows: # the last two columns are seconds and speed
-        line = line.rsplit(" | ", 2)[0]
+    if not line.startswith(" | "):
+        rows = 0
+    elif re.search("econds( . sequences_per_second)?$|Time . Samples/s$", line):
+        rows = 2 # the last columns are seconds and speed
+    elif re.search(" of training$", line):
+        rows = 1
+    if rows:
+        line = line.rsplit(" | ", rows)[0]
     if re.search(measured, line):
         line = re.sub(r"[\d.,:]+(?:e[+-]?\d+)?", "N", line)
     line = re.sub(r"20\d\d-\d\d-\d\d[T\d:Z]*", "DATE", line)
@@ -52,10 +57,10 @@ import sys, xml.etree.ElementTree as tree
 
 def walk(element, depth=0):
     tag = element.tag.split("}")[-1]
-    if tag == "style":
+    if tag == "style" or element.attrib.get("class") == "curve by-seconds":
         return
     if tag in ("p", "tr", "h1", "h2", "h3", "li", "div", "caption", "figcaption", "dt", "summary", "rect", "path",
-               "svg"):
+               "svg", "input"):
         print()
     if tag in ("td", "th", "dd"):
         print(" | ", end="")

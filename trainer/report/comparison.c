@@ -21,7 +21,7 @@ static void put_cell(struct buf *page, const char *text)
 static void put_state(struct buf *page, const struct report *report)
 {
     static const char *const columns[] = {
-        "Run", "#Steps", "#Tokens", "#Time", "#Training loss", "#Held-out loss", "#Accuracy", "#Samples/s", NULL};
+        "Run", "#Steps", "#Tokens", "#Training loss", "#Held-out loss", "#Accuracy", "#Time", "#Samples/s", NULL};
     char number[32];
     html_table(page, "Where the runs are; accuracy on held-out samples", columns);
     for (size_t r = 0; r < report->count; r++) {
@@ -33,10 +33,10 @@ static void put_state(struct buf *page, const struct report *report)
         buf_addf(page, "<td class=\"n\">%s", format_count(section_last_step(run), number));
         buf_addf(page, " of %s</td>", format_count(section_steps(run), number));
         put_cell(page, tokens >= 0 && tokens < 1e18 ? format_short((uint64_t)tokens, number) : "–");
-        put_cell(page, isfinite(seconds) ? format_seconds(seconds, number) : "–");
         put_cell(page, section_number(history_value(h, train, "loss"), "%.3f", number));
         put_cell(page, section_number(history_value(h, valid, "loss"), "%.3f", number));
         put_cell(page, section_number(section_accuracy(h, true), "%.1f\u00A0%%", number));
+        put_cell(page, isfinite(seconds) ? format_seconds(seconds, number) : "–");
         put_cell(page, section_number(section_speed(run), "%.4g", number));
         buf_add_text(page, "</tr>\n");
     }

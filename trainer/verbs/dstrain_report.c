@@ -38,7 +38,7 @@ static int add_guesses(struct report_run *run, const struct settings *given, str
     }
     snprintf(run->no_guesses, sizeof run->no_guesses, "%.200s%s%.250s", error.file, error.file[0] ? ": " : "",
              error.text);
-    log_warn("%s: no samples with guesses are shown: %s", run->directory, run->no_guesses);
+    log_warn("no samples with guesses are shown: %s", run->no_guesses);
     return 0;
 }
 
