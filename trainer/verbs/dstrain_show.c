@@ -22,6 +22,7 @@
 #include "trainer/recipe/settings.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
+#include "trainer/verbs/run_difference.h"
 #include "trainer/verbs/use.h"
 
 /* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
@@ -439,31 +440,76 @@ static char *next_of(const json_t *facts, const char *name, bool begun, const ch
     return command_text("dstrain --shards DATASET --init %s", name);
 }
 
+/* What a run, a checkpoint or a model is, with what the screen says about it beside its facts. */
+struct shown {
+    json_t *facts;
+    struct health health;
+    char *continues;
+    bool begun;
+};
+
+static void shown_release(struct shown *shown)
+{
+    health_release(&shown->health);
+    json_decref(shown->facts);
+    mem_free(shown->continues);
+    *shown = (struct shown){0};
+}
+
+static int shown_read(struct shown *shown, const char *name, struct error *err)
+{
+    enum model_source source;
+    char *files = NULL;
+    TRY(checkpoint_locate(name, &source, &files, err));
+    json_t *facts = json_pack("{s:o, s:s}", "path", json_name(name), "kind",
+                              source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
+    *shown = (struct shown){.facts = facts};
+    int result = add_run(name, facts, &shown->health, &shown->continues, err);
+    shown->begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
+    if (result == 0 && shown->begun) /* a run that was stopped before its first checkpoint has no model and no state */
+        result = add_model(name, source, files, facts, err);
+    if (result == 0 && shown->begun)
+        result = add_state(files, facts, err);
+    mem_free(files);
+    if (result < 0)
+        shown_release(shown);
+    return result;
+}
+
+static int compare(const struct settings *settings, struct opt_paths bare, struct error *err)
+{
+    json_t *facts[SHOW_MAX];
+    size_t count = 0;
+    int result = bare.count > SHOW_MAX ? fail(err, ERR_USAGE, "at most %u can be compared", SHOW_MAX) : 0;
+    while (result == 0 && count < bare.count) {
+        struct shown shown;
+        result = shown_read(&shown, bare.items[count], err);
+        if (result == 0) {
+            facts[count++] = json_incref(shown.facts);
+            shown_release(&shown);
+        }
+    }
+    if (result == 0)
+        difference_print(facts, count, settings->json);
+    while (count-- > 0)
+        json_decref(facts[count]);
+    return result;
+}
+
 int dstrain_show(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
-    enum model_source source;
-    char *files = NULL;
-    TRY(checkpoint_locate(bare.items[0], &source, &files, err));
-    json_t *facts = json_pack("{s:o, s:s}", "path", json_name(bare.items[0]), "kind",
-                              source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
-    struct health health = {0};
-    char *continues = NULL;
-    int result = add_run(bare.items[0], facts, &health, &continues, err);
-    const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
-    if (result == 0 && begun) /* a run that was stopped before its first checkpoint has no model and no state */
-        result = add_model(bare.items[0], source, files, facts, err);
-    if (result == 0 && begun)
-        result = add_state(files, facts, err);
-    if (result == 0 && settings->json) {
-        output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    } else if (result == 0) {
-        say(facts);
-        say_next(health.command ? mem_copy_text(health.command) : next_of(facts, bare.items[0], begun, continues));
+    struct shown shown;
+    if (bare.count > 1)
+        return compare(settings, bare, err);
+    TRY(shown_read(&shown, bare.items[0], err));
+    if (settings->json) {
+        output_json(json_incref(shown.facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    } else {
+        say(shown.facts);
+        say_next(shown.health.command ? mem_copy_text(shown.health.command)
+                                      : next_of(shown.facts, bare.items[0], shown.begun, shown.continues));
     }
-    health_release(&health);
-    json_decref(facts);
-    mem_free(continues);
-    mem_free(files);
-    return result;
+    shown_release(&shown);
+    return 0;
 }

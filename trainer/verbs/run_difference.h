@@ -1,0 +1,15 @@
+/* dstrain show A B …: how runs, checkpoints or models differ. */
+#ifndef TRAINER_VERBS_RUN_DIFFERENCE_H
+#define TRAINER_VERBS_RUN_DIFFERENCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SHOW_MAX 8u /* as many as a report compares */
+
+/* Prints the differences, or with `as_json` {"same", "differences": [{"of", "name", "a", "b", …}]}. `facts` are what
+ * show --json says about each, with its "path". */
+void difference_print(json_t *const *facts, size_t count, bool as_json);
+
+#endif
