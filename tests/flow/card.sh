@@ -36,6 +36,17 @@ expect_equal "samples that were trained on" "$(grep -c '^| samples |' model/READ
 grep -q "^# license:" model/README.md || complain "the card has no place for a licence"
 grep -q 'AutoModelForMaskedLM.from_pretrained' model/README.md || complain "the card does not say how it is loaded"
 
+case_begin "with the data card of its dataset"
+expect_exit 0 "$dsdata" report "$data" --card
+expect_exit 0 "$dstrain" export run --out carded --json
+grep -q '"data-card.md"' "$scratch/stdout" || complain "the data card is not among the files"
+cmp -s carded/data-card.md "$data/README.md" || complain "another data card"
+expect_row "data card" ".data-card.md..data-card.md." carded
+sed -i 's/root hash `[0-9a-f]*/root hash `0/' "$data/README.md"
+expect_exit 0 "$dstrain" export run --out without-card
+expect_absent 'data-card*' without-card
+rm "$data/README.md"
+
 case_begin "of an older checkpoint: what was known then"
 expect_exit 0 "$dstrain" export run/checkpoints/step-00000006 --out older
 expect_row "steps done" 6 older
@@ -75,11 +86,25 @@ expect_exit 0 "$dstrain" export tuned --out tuned-model
 grep -q 'AutoModelForSequenceClassification.from_pretrained' tuned-model/README.md || complain "another class"
 grep -q '^pipeline_tag: text-classification$' tuned-model/README.md || complain "another tag"
 expect_row task "(glue )?sst-2" tuned-model
-expect_row acc "$(json tuned/scores.json '"%.4f" % o["acc"]') .always the commonest label: 0.5000." tuned-model
+# score FILE KEY...: a score in per cent and Wilson's interval, as in the card's table.
+score() {
+    python3 - "$@" <<'PYTHON'
+import json, math, sys
+
+scores = json.load(open(sys.argv[1]))
+for key in sys.argv[2:]:
+    scores = scores[key]
+n, z = 40, 1.959963984540054
+middle, half = scores + z * z / 2 / n, z * math.sqrt(scores * (1 - scores) / n + z * z / 4 / n / n)
+low, high = (100 * (middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
+print(f"{100 * scores:.2f} % \\| {low:.1f} to {high:.1f} %")
+PYTHON
+}
+expect_row acc "$(score tuned/scores.json acc) \\| 50.00 %" tuned-model
 grep -q "commonest acc" tuned-model/README.md && complain "a row for the baseline alone"
+grep -qE '^\| class.._accuracy \| .*majority' tuned-model/README.md && complain "the accuracy is there twice"
 grep -q '^base_model: "run"$' tuned-model/README.md || complain "no base model"
-expect_row "started from" run tuned-model
-expect_row "initial\\\\_weights" "[0-9a-f]{16}" tuned-model
+expect_row "started from" "run, weights $(json tuned/run.json 'o["identity"]["initial_weights"]')" tuned-model
 expect_equal "labels in their order" "$(sed -n '/^## Labels/,/^## Data/s/^| \([0-9]\) | \(.*\) |$/\1 \2/p' \
     tuned-model/README.md | tr '\n' ' ')" "0 0 (negative) 1 1 (positive) "
 for scores in tuned tuned/scores.json ./tuned/; do
@@ -93,18 +118,22 @@ grep -q "^scores     sst-2: acc .* (0.5000)" stdout || complain "show has no sco
 grep -q "^labels     0 (negative), 1 (positive)$" stdout || complain "show has no labels"
 grep -q "^base       run, weights [0-9a-f]*$" stdout || complain "show has no base model"
 expect_row "samples .hash." "[0-9a-f]{16}" tuned-model
-expect_row "class\\\\_loss" "[0-9.]+" tuned-model
+expect_row loss "[0-9.]+" tuned-model
+grep -q "class.._loss" tuned-model/README.md && complain "the loss is there twice"
 expect_exit 0 "$dstrain" export tuned/checkpoints/step-00000002 --out earlier
 grep -q "^## Results" earlier/README.md && complain "the card of step 2 has the scores of step 3"
 expect_exit 0 "$dstrain" export answers --out answers-model
 grep -q 'AutoModelForQuestionAnswering.from_pretrained' answers-model/README.md || complain "another class"
 grep -q '^pipeline_tag: question-answering$' answers-model/README.md || complain "another tag"
-expect_row "exact\\\\_match" "$(json answers/scores.json '"%.6g" % o["exact_match"]')" answers-model
+exact=$(json answers/scores.json '"%.2f" % o["exact_match"]')
+expect_row "exact\\\\_match" "$exact % \\| [0-9.]* to [0-9.]* % \\| " answers-model
 expect_exit 0 "$dstrain" export run --out parent --scores tuned answers all
 expect_row "fine-tuned from" "this model" parent
-expect_row f1 "$(json answers/scores.json '"%.6g" % o["f1"]')" parent
-expect_row "tasks sst-2 spread acc mean" "[0-9.]+" parent
-expect_row "tasks sst-2 acc" "$(json all/scores.json '"%.4f" % o["tasks"]["sst-2"]["acc"]') .always.*" parent
+expect_row f1 "$(json answers/scores.json '"%.2f" % o["f1"]') % \\|  \\| " parent
+grep -qx "### sst-2" parent/README.md || complain "no table for the task"
+expect_row acc "$(score tuned/scores.json acc) \\| 50.00 %" parent
+mean=$(json all/scores.json '"%.2f" % (100 * o["tasks"]["sst-2"]["acc"])')
+expect_row acc "$mean % \\| ± [0-9.]+ % \\| 50.00 %" parent
 grep -q '^pipeline_tag: fill-mask$' parent/README.md || complain "another tag"
 expect_exit 0 "$dstrain" export older --out stranger --scores tuned
 expect_row "fine-tuned from" "another model" stranger

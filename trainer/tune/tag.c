@@ -166,6 +166,19 @@ static void tag_release(void *context)
 
 /* ---- what is made of the model ---- */
 
+/* The accuracy of giving every word the commonest tag. */
+static json_t *score_commonest(const struct tagging *t, const char *const *truth, size_t count)
+{
+    size_t most = 0;
+    for (uint32_t label = 0; label < t->names.count; label++) {
+        size_t words = 0;
+        for (size_t i = 0; i < count; i++)
+            words += strcmp(truth[i], t->names.texts[label]) == 0;
+        most = words > most ? words : most;
+    }
+    return json_pack("{s:f}", "accuracy", count > 0 ? (double)most / (double)count : 0);
+}
+
 /* Predicted and true tags of the words that have a piece, and where their sentences end. */
 static json_t *score(const struct tagging *t, const float *logits)
 {
@@ -182,6 +195,7 @@ static json_t *score(const struct tagging *t, const float *logits)
     }
     const bool spans = span_tags(t->names.names, t->names.count) && span_tags(truth, count);
     json_t *scores = span_scores(found, truth, count, ends, dev->sentences, spans);
+    json_object_set_new(scores, SCORES_COMMONEST, score_commonest(t, truth, count));
     mem_free(found);
     mem_free(ends);
     return scores;

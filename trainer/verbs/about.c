@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -77,7 +78,7 @@ char *about_sentence(const json_t *languages, const char *mask)
     return text.data;
 }
 
-/* The run's datasets that still exist unchanged where the run found them: [{"manifest", "build"}]. */
+/* The run's datasets that still exist unchanged where the run found them. */
 static json_t *datasets_there(const json_t *identity, const json_t *record)
 {
     json_t *there = json_array();
@@ -89,8 +90,9 @@ static json_t *datasets_there(const json_t *identity, const json_t *record)
         json_t *manifest = about_read(path, MANIFEST_NAME, MANIFEST_BYTES_MAX);
         const char *hash = json_string_value(json_object_get(manifest, "root_hash"));
         if (hash && hashes && strlen(hash) == HASH_DIGITS && strstr(hashes, hash))
-            json_array_append_new(there, json_pack("{s:O, s:o*}", "manifest", manifest, "build",
-                                                   about_read(path, BUILD_NAME, BUILD_BYTES_MAX)));
+            json_array_append_new(there,
+                                  json_pack("{s:O, s:o*, s:o}", "manifest", manifest, "build",
+                                            about_read(path, BUILD_NAME, BUILD_BYTES_MAX), "path", json_name(path)));
         json_decref(manifest);
         mem_free(path);
     }

@@ -11,7 +11,7 @@
 struct about {
     char *run;             /* the directory of the run that it belongs to; NULL: none */
     json_t *record;        /* its run.json, or NULL */
-    json_t *datasets;      /* [{"manifest", "build"}] of those that are unchanged where the run found them */
+    json_t *datasets;      /* [{"manifest", "build", "path"}] of those that are unchanged where the run found them */
     json_t *languages;     /* {code: true}, of the data, for a fine-tuned model of the data of the model before */
     char base[96];         /* name of the directory of the model that it started from; empty: none, or not known */
     const char *precision; /* that was computed in: "bf16"; NULL: not known */

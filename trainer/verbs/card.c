@@ -1,5 +1,3 @@
-/* Text from files goes only into table cells, where everything with a meaning in Markdown or HTML is escaped, because
- * records and result files come from anywhere. */
 #include "trainer/verbs/card.h"
 
 #include <inttypes.h>
@@ -16,98 +14,21 @@
 #include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run/run.h"
+#include "trainer/tune/tune_kinds.h"
+#include "trainer/verbs/card_parts.h"
 #include "trainer/verbs/export_files.h"
 
-#define SCORES_NAME      "scores.json"
-#define SCORES_BYTES_MAX (1u << 20)
-#define SCORES_DEPTH     4
-#define COMMONEST        "commonest" /* keys of scores.json: what guessing without a look at the text scores */
+#define DATA_CARD      "data-card"
+#define DATA_CARD_MAX  (1u << 20)
+#define DATA_CARD_SIZE 48
 
-/* ---- Markdown ---- */
-
-static void add_escaped(struct buf *card, const char *text)
-{
-    const size_t size = strlen(text) + 1;
-    char *safe = mem_alloc(size);
-    for (const char *at = log_safe(text, safe, size); *at; at++) {
-        if (strchr("|<>`*_[]\\#&", *at))
-            buf_add_byte(card, '\\');
-        buf_add_byte(card, *at);
-    }
-    mem_free(safe);
-}
-
-static void add_row(struct buf *card, const char *key, const char *value)
-{
-    buf_add_text(card, "| ");
-    add_escaped(card, key);
-    buf_add_text(card, " | ");
-    add_escaped(card, value);
-    buf_add_text(card, " |\n");
-}
+/* ---- the records ---- */
 
 static void add_count(struct buf *card, const char *key, uint64_t count)
 {
     char text[32];
-    add_row(card, key, format_count(count, text));
+    card_row(card, key, format_count(count, text));
 }
-
-/* Adds a row for a number, a string or a boolean; nothing for any other value. */
-static void add_value(struct buf *card, const char *key, const json_t *value)
-{
-    struct buf text = {0};
-    if (json_is_string(value))
-        buf_add_text(&text, json_string_value(value));
-    else if (json_is_real(value))
-        buf_addf(&text, "%.6g", json_real_value(value));
-    else if (json_is_integer(value))
-        buf_addf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_boolean(value))
-        buf_add_text(&text, json_is_true(value) ? "yes" : "no");
-    if (text.size > 0)
-        add_row(card, key, buf_text(&text));
-    buf_release(&text);
-}
-
-/* The same for a score; `commonest` is what always giving the commonest label scores. */
-static void add_score(struct buf *card, const char *key, const json_t *value, const json_t *commonest)
-{
-    char text[96];
-    if (!json_is_real(value) || !json_is_number(commonest)) {
-        add_value(card, key, value);
-        return;
-    }
-    snprintf(text, sizeof text, "%.4f (always the commonest label: %.4f)", json_real_value(value),
-             json_number_value(commonest));
-    add_row(card, key, text);
-}
-
-/* Adds a row for each value of an object. Objects in it are followed to `depth`; their keys are joined by blanks:
- * "by_paradigm agreement". */
-static void add_object(struct buf *card, const json_t *object, const char *before, int depth)
-{
-    const json_t *commonest = json_object_get(object, COMMONEST);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)object, key, value)
-    {
-        struct buf name = {0};
-        buf_addf(&name, "%s%s", before, key);
-        add_score(card, buf_text(&name), value, json_object_get(commonest, key));
-        if (json_is_object(value) && value != commonest && depth > 0) {
-            buf_add_byte(&name, ' ');
-            add_object(card, value, buf_text(&name), depth - 1);
-        }
-        buf_release(&name);
-    }
-}
-
-static void begin_table(struct buf *card, const char *title)
-{
-    buf_addf(card, "\n## %s\n\n| | |\n|---|---|\n", title);
-}
-
-/* ---- the records ---- */
 
 static void add_sources(struct buf *card, const json_t *build)
 {
@@ -118,8 +39,37 @@ static void add_sources(struct buf *card, const json_t *build)
         const char *name = json_string_value(json_object_get(source, "name"));
         const char *base = name && strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
         if (base)
-            add_row(card, "source", base);
+            card_row(card, "source", base);
     }
+}
+
+/* The data card of a dataset (`dsdata report --card`), which names the dataset's hash; NULL: it has none. The caller
+ * mem_free's it. */
+static char *data_card(const json_t *dataset)
+{
+    struct buf mark = {0}, text = {0};
+    struct error ignored = {0};
+    const char *directory = json_string_value(json_object_get(dataset, "path"));
+    const char *hash = json_string_value(json_object_get(json_object_get(dataset, "manifest"), "root_hash"));
+    char *path = directory ? path_join(directory, CARD_NAME) : NULL;
+    buf_addf(&mark, "root hash `%s`", hash ? hash : "");
+    const bool found = path && path_is_file(path) && file_read_all(path, DATA_CARD_MAX, &text, &ignored) == 0 &&
+                       str_find(buf_str(&text), buf_str(&mark)) != SIZE_MAX;
+    buf_release(&mark);
+    buf_release(&text);
+    if (!found)
+        mem_free(path);
+    return found ? path : NULL;
+}
+
+/* Its name beside the model; from the second dataset on with a number. */
+static char *data_card_name(size_t dataset, char out[DATA_CARD_SIZE])
+{
+    if (dataset == 0)
+        snprintf(out, DATA_CARD_SIZE, DATA_CARD ".md");
+    else
+        snprintf(out, DATA_CARD_SIZE, DATA_CARD "-%zu.md", dataset + 1);
+    return out;
 }
 
 static void add_data(struct buf *card, const json_t *identity, const json_t *there, const json_t *languages)
@@ -128,35 +78,52 @@ static void add_data(struct buf *card, const json_t *identity, const json_t *the
     const char *mixture = json_string_value(json_object_get(identity, "mixture"));
     json_t *ignored, *dataset;
     size_t i;
-    begin_table(card, "Data");
+    card_table(card, "Data");
     if (mixture)
-        add_row(card, "shares of datasets (root hashes of dsdata)", mixture);
+        card_row(card, "shares of datasets (root hashes of dsdata)", mixture);
     else if (hash)
-        add_row(card, json_object_get(identity, "task") ? "samples (hash)" : "dataset (root hash of dsdata)", hash);
+        card_row(card, json_object_get(identity, "task") ? "samples (hash)" : "dataset (root hash of dsdata)", hash);
     json_array_foreach((json_t *)there, i, dataset)
     {
         const json_t *pages = json_object_get(json_object_get(json_object_get(dataset, "manifest"), "pages"), "kept");
         if (json_is_integer(pages))
             add_count(card, "pages", (uint64_t)json_integer_value(pages));
     }
-    json_object_foreach((json_t *)languages, code, ignored) add_row(card, "language", code);
+    json_object_foreach((json_t *)languages, code, ignored) card_row(card, "language", code);
     json_array_foreach((json_t *)there, i, dataset) add_sources(card, json_object_get(dataset, "build"));
+    json_array_foreach((json_t *)there, i, dataset)
+    {
+        char name[DATA_CARD_SIZE], *path = data_card(dataset);
+        if (path)
+            buf_addf(card, "| data card | [%s](%s) |\n", data_card_name(i, name), name);
+        mem_free(path);
+    }
 }
 
 /* The recipe as run.json has it, but with the precision that was computed in, and the model before under its name. */
 static void add_training(struct buf *card, const struct card_facts *facts)
 {
     const char *precision = facts->about->precision;
-    json_t *recipe = json_copy((json_t *)facts->identity);
-    begin_table(card, "Training");
+    static const char *const in_data[] = {"dataset", "mixture"};
+    json_t *recipe = json_copy((json_t *)facts->identity), *value;
+    const char *key;
+    card_table(card, "Training");
     add_count(card, "steps done", facts->state->step);
     add_count(card, "samples", facts->state->samples);
     add_count(card, "tokens", facts->state->tokens);
-    if (facts->about->base[0])
-        add_row(card, "started from", facts->about->base);
+    if (facts->about->base[0]) {
+        struct buf base = {0};
+        const char *hash = json_string_value(json_object_get(recipe, "initial_weights"));
+        buf_addf(&base, "%s, weights %s", facts->about->base, hash ? hash : "?");
+        card_row(card, "started from", buf_text(&base));
+        json_object_del(recipe, "initial_weights");
+        buf_release(&base);
+    }
     if (precision)
         json_object_set_new(recipe, "precision", json_string(precision));
-    add_object(card, recipe, "", 0);
+    for (size_t i = 0; i < sizeof in_data / sizeof *in_data; i++)
+        json_object_del(recipe, in_data[i]);
+    json_object_foreach(recipe, key, value) card_value(card, key, value);
     json_decref(recipe);
 }
 
@@ -173,7 +140,7 @@ static void add_loss(struct buf *card, const char *key, double loss)
 {
     char text[32];
     snprintf(text, sizeof text, "%.4f", loss);
-    add_row(card, key, text);
+    card_row(card, key, text);
 }
 
 /* "6.90 % (commonest 6.10 %)" */
@@ -189,7 +156,7 @@ static void add_accuracy(struct buf *card, const json_t *line, const char *key, 
         if (json_is_number(baseline))
             buf_addf(&text, " (%s %.2f %%)", baselines[i], 100 * json_number_value(baseline));
     }
-    add_row(card, key, buf_text(&text));
+    card_row(card, key, buf_text(&text));
     buf_release(&text);
 }
 
@@ -200,10 +167,17 @@ static void add_result(struct buf *card, const json_t *line, const char *key, co
     else if (json_is_number(value) && str_ends(str_of(key), STR("accuracy")))
         add_accuracy(card, line, key, json_number_value(value));
     else
-        add_value(card, key, value);
+        card_value(card, key, value);
 }
 
-static void add_results(struct buf *card, const char *run, uint64_t step)
+/* The loss of the only head is the loss. */
+static bool is_repeated(const json_t *line, const char *key, const json_t *value)
+{
+    return str_ends(str_of(key), STR("_loss")) && json_equal(value, json_object_get(line, "loss"));
+}
+
+/* `scored`: the scores of a fine-tuned model follow, which have the accuracies on held-out samples. */
+static void add_results(struct buf *card, const char *run, uint64_t step, bool scored)
 {
     static const struct {
         const char *key, *title, *samples;
@@ -216,10 +190,11 @@ static void add_results(struct buf *card, const char *run, uint64_t step)
         const char *key;
         if (!line)
             continue;
-        begin_table(card, kinds[kind].title);
+        card_table(card, kinds[kind].title);
         json_object_foreach(line, key, value)
         {
-            if (is_result(key, kinds[kind].samples))
+            const bool is_score = scored && kind == 1 && str_ends(str_of(key), STR("accuracy"));
+            if (is_result(key, kinds[kind].samples) && !is_repeated(line, key, value) && !is_score)
                 add_result(card, line, key, value);
         }
     }
@@ -230,25 +205,23 @@ static void add_results(struct buf *card, const char *run, uint64_t step)
 
 static void add_score_table(struct buf *card, const char *from, const char *began, const json_t *scores)
 {
-    begin_table(card, "Results");
-    if (from)
-        add_row(card, "from", from);
+    buf_add_text(card, "\n## Results\n");
+    if (from) {
+        buf_add_text(card, "\n| | |\n|---|---|\n");
+        card_row(card, "from", from);
+    }
     if (began)
-        add_row(card, "fine-tuned from", began);
-    add_object(card, scores, "", SCORES_DEPTH);
+        card_row(card, "fine-tuned from", began);
+    card_scores(card, scores);
 }
 
-/* Adds the scores of a fine-tuned run itself, if this is its last step, for which they were made. Returns whether. */
-static bool add_own_scores(struct buf *card, const struct card_facts *facts)
+/* The scores of a fine-tuned run itself, if this is its last step, for which they were made; else NULL. */
+static json_t *own_scores(const struct card_facts *facts)
 {
     const json_t *steps = json_object_get(facts->identity, "steps");
-    json_t *scores =
-        json_object_get(facts->identity, "task") ? about_read(facts->about->run, SCORES_NAME, SCORES_BYTES_MAX) : NULL;
-    const bool last = scores && (uint64_t)json_integer_value(steps) == facts->state->step;
-    if (last)
-        add_score_table(card, NULL, NULL, scores);
-    json_decref(scores);
-    return last;
+    if (!json_object_get(facts->identity, "task") || (uint64_t)json_integer_value(steps) != facts->state->step)
+        return NULL;
+    return about_read(facts->about->run, SCORES_NAME, SCORES_BYTES_MAX);
 }
 
 /* Whether --scores names the run itself, whose scores are in the card already. */
@@ -323,13 +296,13 @@ static void add_labels(struct buf *card, const struct model_config *config)
 {
     if (!model_names_labels(config) || config->hidden == 0)
         return;
-    begin_table(card, "Labels");
+    card_table(card, "Labels");
     if (config->labels == 1)
-        add_row(card, "output", "a number");
+        card_row(card, "output", "a number");
     for (int32_t i = 0; i < config->labels && config->labels > 1; i++) {
         char number[12], name[LABEL_NAME_SIZE], text[ABOUT_LABEL_SIZE];
         snprintf(number, sizeof number, "%" PRId32, i);
-        add_row(card, number, about_label_text(config->tuned_for, i, about_label(config, i, name), text));
+        card_row(card, number, about_label_text(config->tuned_for, i, about_label(config, i, name), text));
     }
 }
 
@@ -366,7 +339,7 @@ static void add_head(struct buf *card, const struct card_facts *facts)
     buf_add_text(card, "---\n\n# ");
     const char *name =
         strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
-    add_escaped(card, name);
+    card_escaped(card, name);
     if (facts->config->hidden > 0) /* 0: config.json could not be read */
         add_shape(card, facts);
     if (unpublished)
@@ -382,23 +355,50 @@ static void add_head(struct buf *card, const struct card_facts *facts)
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
 {
     const struct about *about = facts->about;
-    bool own = false;
+    json_t *own = facts->identity ? own_scores(facts) : NULL;
     add_head(card, facts);
     add_labels(card, facts->config);
     if (facts->identity) {
         add_data(card, facts->identity, about->datasets, about->languages);
         add_training(card, facts);
-        add_results(card, about->run, facts->state->step);
-        own = add_own_scores(card, facts);
+        add_results(card, about->run, facts->state->step, own);
+        if (own)
+            add_score_table(card, NULL, NULL, own);
     }
-    return add_scores(card, facts, own, err);
+    const int result = add_scores(card, facts, own, err);
+    json_decref(own);
+    return result;
 }
 
 /* ---- the part of an export ---- */
 
 static bool is_card(const char *name)
 {
-    return strcmp(name, CARD_NAME) == 0;
+    return strcmp(name, CARD_NAME) == 0 ||
+           (str_starts(str_of(name), STR(DATA_CARD)) && str_ends(str_of(name), STR(".md")) && !strchr(name, '/'));
+}
+
+static int write_data_cards(const json_t *datasets, const char *to, json_t *written, struct error *err)
+{
+    size_t i;
+    const json_t *dataset;
+    int result = 0;
+    json_array_foreach(datasets, i, dataset)
+    {
+        struct buf text = {0};
+        char name[DATA_CARD_SIZE], *from = result == 0 ? data_card(dataset) : NULL;
+        char *path = path_join(to, data_card_name(i, name));
+        if (from)
+            result = file_read_all(from, DATA_CARD_MAX, &text, err);
+        if (from && result == 0)
+            result = file_write_all(path, text.data, text.size, err);
+        if (from)
+            json_array_append_new(written, json_string(name));
+        buf_release(&text);
+        mem_free(path);
+        mem_free(from);
+    }
+    return result;
 }
 
 static int write_card(const struct export_job *job, const char *to, json_t *written, struct error *err)
@@ -407,7 +407,7 @@ static int write_card(const struct export_job *job, const char *to, json_t *writ
     const int result = file_write_all(path, job->card.data, job->card.size, err);
     json_array_append_new(written, json_string(CARD_NAME));
     mem_free(path);
-    return result;
+    return result < 0 ? result : write_data_cards(job->datasets, to, written, err);
 }
 
 const struct export_part export_part_card = {is_card, write_card};

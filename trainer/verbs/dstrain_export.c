@@ -160,9 +160,10 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
-        result = write_whole(&(struct export_job){files, architecture_of(&config)->exported, buf_str(&card),
-                                                  settings->sentences, settings->pooling, settings->normalize},
-                             settings->out, copied, err);
+        result =
+            write_whole(&(struct export_job){files, architecture_of(&config)->exported, buf_str(&card), about.datasets,
+                                             settings->sentences, settings->pooling, settings->normalize},
+                        settings->out, copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, &use, about.languages, copied);
     about_close(&about);
