@@ -89,6 +89,7 @@ for title in "Learning rate", "Norm of the gradients, before clipping", "Sequenc
 shown = tiles(one)
 assert shown["Steps"] == "12" and shown["Held-out loss"] == f"{valid[-1]['loss']:.3f}", shown
 assert shown["Held-out accuracy"] == f"{100 * valid[-1]['mlm_accuracy']:.1f} %", shown
+assert f"always the commonest {100 * valid[-1]['mlm_accuracy_commonest']:.1f} %" in words(one.find(f".//{X}dl"))
 guesses = section(one, "guesses")
 samples = [words(e) for e in guesses.iter(X + "h3")]
 assert len(samples) == 10

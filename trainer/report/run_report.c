@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "trainer/data/metric.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/report/sections.h"
 #include "trainer/run/run.h"
@@ -111,6 +112,18 @@ double section_accuracy(const struct history *h, bool valid)
     return (double)NAN;
 }
 
+/* What always guessing the commonest label had in the last evaluation, in %; NAN if it is not known. */
+static double commonest_accuracy(const struct history *h)
+{
+    static const char *const ends[] = {"_accuracy_" BASELINE_COMMONEST, "_accuracy_" BASELINE_MAJORITY};
+    const struct history_line *last = history_last(h, true);
+    for (size_t k = 0; last && k < h->key_count; k++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+            if (str_ends(str_of(h->keys[k]), str_of(ends[e])) && isfinite(last->values[k]))
+                return 100 * last->values[k];
+    return (double)NAN;
+}
+
 double section_speed(const struct report_run *run)
 {
     const struct history *h = &run->history;
@@ -130,7 +143,9 @@ static void put_tiles(struct buf *page, const struct report_run *run)
     html_tile(page, "Steps", format_count(section_last_step(run), figure), small);
     snprintf(small, sizeof small, "training %s", section_number(history_value(h, train, "loss"), "%.3f", number));
     html_tile(page, "Held-out loss", section_number(history_value(h, valid, "loss"), "%.3f", figure), small);
-    snprintf(small, sizeof small, "training %s", section_number(section_accuracy(h, false), "%.1f %%", number));
+    const double commonest = commonest_accuracy(h);
+    snprintf(small, sizeof small, isfinite(commonest) ? "always the commonest %s" : "training %s",
+             section_number(isfinite(commonest) ? commonest : section_accuracy(h, false), "%.1f %%", number));
     html_tile(page, "Held-out accuracy", section_number(section_accuracy(h, true), "%.1f %%", figure), small);
     html_tile(page, "Sequences a second", section_number(section_speed(run), "%.4g", figure),
               "on average over the run");

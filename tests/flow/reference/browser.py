@@ -1,7 +1,7 @@
 """Opens a page in headless Chromium and reports problems: console messages, requests for anything except the page,
 parts outside the window. It uses Chromium's DevTools protocol over two pipes.
 
-    browser.py PAGE [--width N] [--dark] [--no-scripts] [--screenshot FILE.png]
+    browser.py PAGE [--width N] [--dark] [--no-scripts] [--screenshot FILE.png [--height N]]
 
 Exit 0: no problems; 1: problems on standard output; 77: Chromium is not installed.
 """
@@ -91,12 +91,14 @@ def main():
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--no-scripts", action="store_true")
     parser.add_argument("--screenshot")
+    parser.add_argument("--height", type=int, help="of the screenshot, from the top [all of the page]")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(profile)
         size = open_page(browser, options)
         if options.screenshot:
-            area = {"x": 0, "y": 0, "width": options.width, "height": size["height"], "scale": 1}
+            area = {"x": 0, "y": 0, "width": options.width, "height": options.height or size["height"],
+                    "scale": 1}
             picture = browser.call("Page.captureScreenshot", clip=area, captureBeyondViewport=True)["data"]
             pathlib.Path(options.screenshot).write_bytes(base64.b64decode(picture))
         found = ["logged: " + entry["entry"]["text"] for entry in browser.seen("Log.entryAdded")]
