@@ -312,7 +312,8 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
 {
     json_t *sources = json_array(), *command = json_array();
     for (size_t i = 0; i < inputs->count; i++)
-        json_array_append_new(sources, provenance_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i])));
+        json_array_append_new(sources, provenance_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i]),
+                                                       inputs->languages[i].code));
     for (int i = 0; i < settings->argc; i++)
         json_array_append_new(command, json_name(settings->argv[i]));
     char date[32];

@@ -48,12 +48,13 @@ static void set_text(json_t *object, const char *key, struct str text)
         json_object_set_new(object, key, json_stringn(text.data, text.size));
 }
 
-json_t *provenance_json(const char *path, const struct siteinfo *siteinfo)
+json_t *provenance_json(const char *path, const struct siteinfo *siteinfo, const char *language)
 {
     char date[11];
     const char *slash = strrchr(path, '/');
     const struct str wiki = siteinfo->dbname.data ? siteinfo->dbname : STR("");
     json_t *origin = json_pack("{so ss%}", "name", json_name(path), "wiki", wiki.data, wiki.size);
+    set_text(origin, "lang", str_of(language));
     set_text(origin, "site", siteinfo->sitename);
     set_text(origin, "base", siteinfo->base);
     if (siteinfo->base.size > 0 && find_date(slash ? slash + 1 : path, date))

@@ -81,6 +81,11 @@ static void add_code(json_t *codes, struct str code)
         json_object_set_new(codes, text, json_true());
 }
 
+static const char *source_text(const struct card *card, size_t i, const char *key)
+{
+    return json_string_value(json_object_get(json_array_get(json_object_get(card->build, "sources"), i), key));
+}
+
 /* The languages that were given, guessed or stated by wikis. */
 static void add_languages(const struct card *card)
 {
@@ -95,15 +100,13 @@ static void add_languages(const struct card *card)
         }
     for (size_t i = 0; i < manifest->language_count; i++)
         add_code(codes, str_of(manifest->languages[i].name));
+    for (size_t i = 0; i < manifest->source_count; i++)
+        if (source_text(card, i, "lang"))
+            add_code(codes, str_of(source_text(card, i, "lang")));
     if (json_object_size(codes) > 0)
         buf_add_text(card->out, "language:\n");
     json_object_foreach(codes, code, ignored) buf_addf(card->out, "- \"%s\"\n", code);
     json_decref(codes);
-}
-
-static const char *source_text(const struct card *card, size_t i, const char *key)
-{
-    return json_string_value(json_object_get(json_array_get(json_object_get(card->build, "sources"), i), key));
 }
 
 /* The licence that all sources state, or NULL. */

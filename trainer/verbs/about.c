@@ -54,8 +54,11 @@ static void add_languages(json_t *languages, const json_t *build)
     json_array_foreach(json_object_get(build, "sources"), i, source)
     {
         const char *wiki = json_string_value(json_object_get(source, "wiki"));
+        const char *lang = json_string_value(json_object_get(source, "lang")); /* older datasets have none */
         char code[8] = "";
-        if (language_size(wiki) > 0 && json_object_size(languages) < LANGUAGES_MAX) {
+        if (lang && strcmp(lang, "und") != 0 && json_object_size(languages) < LANGUAGES_MAX)
+            json_object_set_new(languages, lang, json_true());
+        else if (language_size(wiki) > 0 && json_object_size(languages) < LANGUAGES_MAX) {
             memcpy(code, wiki, language_size(wiki));
             json_object_set_new(languages, code, json_true());
         }
