@@ -49,7 +49,7 @@ rm "$data/README.md"
 
 case_begin "the language of a text: typed, and guessed"
 for i in {1..30}; do
-    echo "All the rivers of this country were very cold in the winter, and nobody who lived there could swim in them $i."
+    echo "All the rivers of this country were cold in the winter, and nobody who lived there could swim in them $i."
 done >english.txt
 expect_exit 0 "$dsdata" build -q --text fi=text.txt english.txt --vocab vocab.txt --seq 32 --valid 0.2 --out two
 expect_exit 0 "$dstrain" --shards two --model "$model" --steps 2 --batch 8 --threads 1 --out finnish -q
@@ -57,7 +57,8 @@ expect_exit 0 "$dstrain" export finnish --out finnish-model
 expect_equal "languages" "$(sed -n '/^language:/,/^[^-l]/p' finnish-model/README.md | tr '\n' ' ' | cut -c 1-25)" \
     'language: - "fi" - "en" #'
 expect_exit 0 "$dsdata" report two --card --out two.md
-expect_equal "languages of the data card" "$(grep -A 2 '^language:' two.md | tail -2 | sort | tr '\n' ' ')" '- "en" - "fi" '
+expect_equal "languages of the data card" "$(grep -A 2 '^language:' two.md | tail -2 | sort | tr '\n' ' ')" \
+    '- "en" - "fi" '
 
 case_begin "of an older checkpoint: what was known then"
 expect_exit 0 "$dstrain" export run/checkpoints/step-00000006 --out older
