@@ -49,7 +49,7 @@ static void parts_of(const struct comparison *c, const char *name, const json_t 
         parts[i] = name ? json_object_get(c->facts[i], name) : c->facts[i];
 }
 
-/* Facts that one of them cannot have, such as the options of a checkpoint without its run, are no difference. */
+/* A fact that one of them lacks, such as the language of a model whose data are not known, is no difference. */
 static bool all_have(const struct comparison *c, const char *name)
 {
     bool all = true;
@@ -99,7 +99,7 @@ static void add_model(struct comparison *c)
     parts_of(c, "identity", recipes);
     json_t *named = names_of(c, recipes);
     for (const char *const *name = names; *name; name++)
-        if (!all_have(c, "identity") || !json_object_get(named, *name))
+        if (all_have(c, *name) && (!all_have(c, "identity") || !json_object_get(named, *name)))
             c->defining += add(c, "model", *name, parts);
     json_decref(named);
 }
