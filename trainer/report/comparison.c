@@ -2,6 +2,7 @@
  * had trained as long. */
 #include "trainer/report/axis.h"
 #include "trainer/report/sections.h"
+#include "trainer/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,16 +108,12 @@ static void put_warning(struct buf *page, const struct report *report)
 {
     static const char *const keys[] = {"task", "dataset", "mixture", "seq", "vocabulary"};
     struct buf differs = {0};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const json_t *first = json_object_get(json_object_get(report->runs[0].record, "identity"), keys[k]);
-        bool equal = true;
-        for (size_t r = 1; r < report->count && equal; r++) {
-            const json_t *other = json_object_get(json_object_get(report->runs[r].record, "identity"), keys[k]);
-            equal = first == other || (first && other && json_equal(first, other));
-        }
-        if (!equal)
+    json_t *identities[REPORT_RUNS_MAX];
+    for (size_t r = 0; r < report->count; r++)
+        identities[r] = json_object_get(report->runs[r].record, "identity");
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (!run_same_member(identities, report->count, keys[k]))
             buf_addf(&differs, "%s%s", differs.size > 0 ? ", " : "", keys[k]);
-    }
     if (differs.size > 0)
         buf_addf(
             page,

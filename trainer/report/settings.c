@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/json_write.h"
+#include "trainer/run/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,39 +25,18 @@ static void put_value(struct buf *page, const json_t *value)
     buf_release(&text);
 }
 
-/* An object of a run's record. The precision of an identity is "default" unless one was given: the one that was
- * computed in tells more. */
-static json_t *object_of(const struct report *report, size_t run, const char *name)
-{
-    const json_t *record = report->runs[run].record, *precision = json_object_get(record, "precision");
-    json_t *object = json_copy(json_object_get(record, name));
-    if (json_object_get(object, "precision") && json_is_string(precision))
-        json_object_set(object, "precision", (json_t *)precision);
-    return object;
-}
-
-enum rows { ROWS_ALL, ROWS_DIFFERENT, ROWS_EQUAL };
-
-static bool is_different(json_t *const *objects, size_t count, const char *key)
-{
-    const json_t *first = json_object_get(objects[0], key);
-    for (size_t r = 1; r < count; r++) {
-        const json_t *other = json_object_get(objects[r], key);
-        if (first != other && !(first && other && json_equal(first, other)))
-            return true;
-    }
-    return false;
-}
+enum row_choice { ROWS_ALL, ROWS_DIFFERENT, ROWS_EQUAL };
 
 /* A table with a row for each key of any run's object `name` and a column for each run; of all rows or some. */
 static void put_objects(struct buf *page, const struct report *report, const char *name, const char *caption,
-                        enum rows which)
+                        enum row_choice which)
 {
     json_t *keys = json_object(), *ignored, *objects[REPORT_RUNS_MAX];
     const char *key;
     size_t rows = 0;
     for (size_t r = report->count; r-- > 0;) {
-        objects[r] = object_of(report, r, name);
+        const json_t *record = report->runs[r].record;
+        objects[r] = run_identity(json_object_get(record, name), json_object_get(record, "precision"));
         json_object_update(keys, objects[r]);
     }
     buf_addf(page, "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">Name</th>",
@@ -69,7 +49,7 @@ static void put_objects(struct buf *page, const struct report *report, const cha
     buf_add_text(page, "</tr></thead>\n<tbody>\n");
     json_object_foreach(keys, key, ignored)
     {
-        const bool differs = is_different(objects, report->count, key);
+        const bool differs = !run_same_member(objects, report->count, key);
         if (which != ROWS_ALL && differs != (which == ROWS_DIFFERENT))
             continue;
         if (rows++ == ROWS_MAX)

@@ -38,6 +38,24 @@ static void add_value(const json_t *value, struct buf *out)
         buf_add_text(out, "nothing");
 }
 
+bool run_same_member(json_t *const *objects, size_t count, const char *key)
+{
+    bool same = true;
+    for (size_t i = 1; i < count; i++) {
+        const json_t *first = json_object_get(objects[0], key), *other = json_object_get(objects[i], key);
+        same &= first == other || (first && other && json_equal(first, other));
+    }
+    return same;
+}
+
+json_t *run_identity(const json_t *identity, const json_t *precision)
+{
+    json_t *copy = json_copy((json_t *)identity);
+    if (json_object_get(copy, "precision") && json_is_string(precision))
+        json_object_set(copy, "precision", (json_t *)precision);
+    return copy;
+}
+
 void run_differences(const json_t *there, const json_t *here, struct buf *out)
 {
     json_t *keys = json_object(); /* of both, each once */

@@ -59,6 +59,11 @@ void run_unfinish(struct run *run);
 /* The step at which a run finished early, and *early, the reason; 0 and NULL if it finished after the last step. */
 uint64_t run_ended(const struct run *run, const char **early);
 
+/* Whether a member of [count] objects is equal in all of them, or absent from all. */
+bool run_same_member(json_t *const *objects, size_t count, const char *key);
+/* A copy of a record's identity that names the precision which was computed in, instead of "default". The caller
+ * json_decref's it; NULL: there is none. */
+json_t *run_identity(const json_t *identity, const json_t *precision);
 /* Appends the differences: "lr 0.0002 (now 0.0001), steps 40 (now 20)". */
 void run_differences(const json_t *there, const json_t *here, struct buf *out);
 /* ERR_MISMATCH with the differences if the checkpoint at `path`, whose identity is `there`, is not of the run

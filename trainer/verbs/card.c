@@ -103,9 +103,9 @@ static void add_data(struct buf *card, const json_t *identity, const json_t *the
 /* The recipe as run.json has it, but with the precision that was computed in, and the model before under its name. */
 static void add_training(struct buf *card, const struct card_facts *facts)
 {
-    const char *precision = facts->about->precision;
     static const char *const in_data[] = {"dataset", "mixture"};
-    json_t *recipe = json_copy((json_t *)facts->identity), *value;
+    json_t *precision = json_object_get(facts->about->record, "precision");
+    json_t *recipe = run_identity(facts->identity, precision), *value;
     const char *key;
     card_table(card, "Training");
     add_count(card, "steps done", facts->state->step);
@@ -119,8 +119,6 @@ static void add_training(struct buf *card, const struct card_facts *facts)
         json_object_del(recipe, "initial_weights");
         buf_release(&base);
     }
-    if (precision)
-        json_object_set_new(recipe, "precision", json_string(precision));
     for (size_t i = 0; i < sizeof in_data / sizeof *in_data; i++)
         json_object_del(recipe, in_data[i]);
     json_object_foreach(recipe, key, value) card_value(card, key, value);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/str.h"
+#include "trainer/run/run.h"
 
 #define CELL_BYTES 44 /* longer values are cut on the screen */
 
@@ -25,14 +26,9 @@ static const char *key_of(size_t i)
 }
 
 /* Adds a row if the member `name` of the parts differs. Returns whether. */
-static bool add(struct comparison *c, const char *of, const char *name, const json_t *const *parts)
+static bool add(struct comparison *c, const char *of, const char *name, json_t *const *parts)
 {
-    bool differs = false;
-    for (size_t i = 1; i < c->count; i++) {
-        const json_t *first = json_object_get(parts[0], name), *other = json_object_get(parts[i], name);
-        differs |= first != other && !(first && other && json_equal(first, other));
-    }
-    if (!differs)
+    if (run_same_member(parts, c->count, name))
         return false;
     json_t *row = json_pack("{s:s, s:s}", "of", of, "name", name);
     for (size_t i = 0; i < c->count; i++) {
@@ -43,7 +39,7 @@ static bool add(struct comparison *c, const char *of, const char *name, const js
     return true;
 }
 
-static void parts_of(const struct comparison *c, const char *name, const json_t **parts)
+static void parts_of(const struct comparison *c, const char *name, json_t **parts)
 {
     for (size_t i = 0; i < c->count; i++)
         parts[i] = name ? json_object_get(c->facts[i], name) : c->facts[i];
@@ -59,34 +55,28 @@ static bool all_have(const struct comparison *c, const char *name)
 }
 
 /* The names of all parts, each once. */
-static json_t *names_of(const struct comparison *c, const json_t *const *parts)
+static json_t *names_of(const struct comparison *c, json_t *const *parts)
 {
     json_t *names = json_object();
     for (size_t i = 0; i < c->count; i++)
-        json_object_update_missing(names, (json_t *)parts[i]);
+        json_object_update_missing(names, parts[i]);
     return names;
 }
 
-/* What enters the mathematics of the runs. "default" is not the precision that was computed in. */
+/* What enters the mathematics of the runs. */
 static void add_recipe(struct comparison *c)
 {
-    const json_t *parts[SHOW_MAX];
-    json_t *copies[SHOW_MAX], *ignored;
+    json_t *parts[SHOW_MAX], *ignored;
     const char *name;
     if (!all_have(c, "identity"))
         return;
-    for (size_t i = 0; i < c->count; i++) {
-        json_t *precision = json_object_get(c->facts[i], "precision");
-        copies[i] = json_copy(json_object_get(c->facts[i], "identity"));
-        if (json_object_get(copies[i], "precision") && json_is_string(precision))
-            json_object_set(copies[i], "precision", precision);
-        parts[i] = copies[i];
-    }
+    for (size_t i = 0; i < c->count; i++)
+        parts[i] = run_identity(json_object_get(c->facts[i], "identity"), json_object_get(c->facts[i], "precision"));
     json_t *names = names_of(c, parts);
     json_object_foreach(names, name, ignored) c->defining += add(c, "recipe", name, parts);
     json_decref(names);
     for (size_t i = 0; i < c->count; i++)
-        json_decref(copies[i]);
+        json_decref(parts[i]);
 }
 
 static void add_model(struct comparison *c)
@@ -94,7 +84,7 @@ static void add_model(struct comparison *c)
     static const char *const names[] = {"model",      "parameters", "layers",          "hidden",     "heads",
                                         "vocabulary", "positions",  "activation",      "base_model", "tokenizer",
                                         "languages",  "labels",     "finetuning_task", NULL};
-    const json_t *parts[SHOW_MAX], *recipes[SHOW_MAX];
+    json_t *parts[SHOW_MAX], *recipes[SHOW_MAX];
     parts_of(c, NULL, parts);
     parts_of(c, "identity", recipes);
     json_t *named = names_of(c, recipes);
@@ -109,7 +99,7 @@ static void add_options(struct comparison *c)
 {
     static const char *const others[] = {"out",     "force",     "fresh", "json", "quiet",
                                          "verbose", "precision", "model", NULL};
-    const json_t *parts[SHOW_MAX], *recipes[SHOW_MAX];
+    json_t *parts[SHOW_MAX], *recipes[SHOW_MAX];
     const char *name;
     json_t *ignored;
     if (!all_have(c, "settings"))
@@ -138,7 +128,7 @@ static void add_results(struct comparison *c)
 {
     static const char *const names[] = {"finished", "step", "samples", "tokens", NULL};
     static const char *const groups[] = {"valid", "scores", NULL};
-    const json_t *parts[SHOW_MAX];
+    json_t *parts[SHOW_MAX];
     const char *name;
     json_t *value;
     parts_of(c, NULL, parts);
