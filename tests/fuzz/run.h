@@ -80,7 +80,7 @@ static bool show_run(const char *json)
 /* The page of `dstrain report`; false where a file is damaged. */
 static bool report_run(void)
 {
-    struct report report = {.no_guesses = "none"};
+    struct report report = {0};
     struct buf page = {0};
     struct error err = {0};
     const int read = report_add(&report, fuzz_directory(), &err);
