@@ -99,7 +99,8 @@ int fuzz_input(const uint8_t *data, size_t size)
     const struct str text = as_str(size ? data : (const uint8_t *)"", size);
     check_last(text, UINT64_MAX);
     check_last(text, STEP);
-    const bool whole = check_history(), reported = report_run(), shown = show_run(size % 2 ? "--json" : NULL);
+    const bool whole = check_history(), reported = report_run(1 + size % 2),
+               shown = show_run(size % 2 ? "--json" : NULL);
     assert(shown && reported == whole);
     check_resume(text, whole);
     return 0;

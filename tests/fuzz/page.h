@@ -11,10 +11,10 @@
 /* What a page may consist of: whatever else appears was put there by a string. */
 static const char elements[] = " html head meta title style body header h1 h2 h3 p bdi dl dt dd div nav a details "
                                "summary table caption thead tbody tr th td code main section ol li b i span figure "
-                               "figcaption svg rect path ul ruby rt footer ";
+                               "figcaption svg rect path ul ruby rt footer input label ";
 static const char attributes[] = " xmlns lang xml:lang charset http-equiv content name class id href scope title style "
                                  "viewBox preserveAspectRatio role aria-label aria-labelledby aria-hidden x y width "
-                                 "height dir d ";
+                                 "height dir d type for checked ";
 
 static void check_known(const char *list, const char *name)
 {

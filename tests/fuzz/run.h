@@ -61,14 +61,15 @@ static void make_run(void)
     program.print_more = NULL;
 }
 
-/* `dstrain show` for people or (a word "--json") as JSON; false where a file is damaged. */
-static bool show_run(const char *json)
+/* `dstrain show` of a run with one more word: NULL, "--json", or another run to compare it with; false where a file is
+ * damaged. */
+static bool show_run(const char *word)
 {
-    const char *argv[] = {"dstrain", "show", fuzz_directory(), json};
+    const char *argv[] = {"dstrain", "show", fuzz_directory(), word};
     struct settings settings = {0};
     struct opt_result result;
     struct error err = {0};
-    must(opts_parse(&program, json ? 4 : 3, (char **)(uintptr_t)argv, &settings, &result, &err), &err);
+    must(opts_parse(&program, word ? 4 : 3, (char **)(uintptr_t)argv, &settings, &result, &err), &err);
     settings.program = &program;
     settings.result = &result;
     const int shown = dstrain_show(&settings, result.bare, &err);
@@ -77,13 +78,15 @@ static bool show_run(const char *json)
     return shown >= 0;
 }
 
-/* The page of `dstrain report`; false where a file is damaged. */
-static bool report_run(void)
+/* The page of `dstrain report` about the run, given so many times; false where a file is damaged. */
+static bool report_run(int times)
 {
     struct report report = {0};
     struct buf page = {0};
     struct error err = {0};
-    const int read = report_add(&report, fuzz_directory(), &err);
+    int read = 0;
+    while (read >= 0 && times-- > 0)
+        read = report_add(&report, fuzz_directory(), &err);
     assert(read >= 0 || (err.kind == ERR_VERIFY && err.text[0]));
     if (read >= 0) {
         report_make(&page, &report);
