@@ -66,6 +66,32 @@ expect_equal "modules" "$(json st/modules.json '[m["path"] for m in o]')" "['', 
 expect_equal "pooling" "$(json st/1_Pooling/config.json '[k for k, v in o.items() if v is True]')" \
     "['pooling_mode_cls_token']"
 expect_equal "length" "$(json st/sentence_bert_config.json 'o["max_seq_length"] > 0')" True
+
+case_begin "without options pooling, length and normalization are those of modules.json"
+expect_exit 0 "${embed[@]}" lines.txt --out cut.npy --normalize --pooling cls --seq 16
+sed -i 's/"max_seq_length": [0-9]*/"max_seq_length": 16/' st/sentence_bert_config.json
+of=("$dstrain" embed st lines.txt --threads 1 --force --out)
+expect_exit 0 "${of[@]}" own.npy
+expect_words "vectors    cls, of length 1; texts are cut at 16 tokens"
+cmp cut.npy own.npy || complain "other vectors"
+expect_exit 0 "${of[@]}" own.npy --pooling mean --no-normalize
+cmp lines.npy own.npy || complain "options do not override"
+echo '{"embedding_dimension": 32, "pooling_mode": "max", "include_prompt": true}' >st/1_Pooling/config.json
+expect_exit 0 "${of[@]}" own.npy
+expect_words "vectors    max, of length 1"
+echo '{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true}' >st/1_Pooling/config.json
+expect_exit 6 "${of[@]}" own.npy
+expect_words "its pooling is" "mean" "cls"
+expect_exit 0 "${of[@]}" own.npy --pooling max
+sed -i 's/models.Normalize/models.Dense/' st/modules.json
+expect_exit 6 "${of[@]}" own.npy
+expect_words "a module Dense" "--pooling mean leaves it out"
+echo '{}' >st/modules.json
+expect_exit 6 "${of[@]}" own.npy
+expect_words "modules.json" "is not a list of modules"
+expect_exit 2 "${embed[@]}" lines.txt --out v.npy --normalize --no-normalize
+expect_words "exclude each other"
+
 expect_exit 0 "$dstrain" export pre --out plain
 [ ! -e plain/modules.json ] || complain "a plain export has modules"
 

@@ -103,7 +103,7 @@ struct settings {
     bool all;                         /* for predict: probabilities of all classes */
     int pooling;                      /* enum pooling: for embed, and for export with */
     bool sentences;                   /* --sentence-transformers */
-    bool normalize;
+    bool normalize, unnormalized;     /* --no-normalize */
     /* for squad */
     const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */
     uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */

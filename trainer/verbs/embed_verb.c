@@ -14,6 +14,7 @@
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/columns.h"
 #include "trainer/tune/reading.h"
+#include "trainer/verbs/embed_modules.h"
 
 #define WINDOW     4096u /* texts */
 #define SEQ_LIKELY 512u
@@ -24,7 +25,8 @@ struct embedding {
     const char *model, *file;
     struct reading reading;
     size_t hidden;
-    bool tabular, lines; /* the input is a table; the output is JSON lines */
+    struct embed_modules how; /* as the options have it, else as the model's directory has it */
+    bool tabular, lines;      /* the input is a table; the output is JSON lines */
     struct input input;
     struct table table;
     struct columns columns;
@@ -103,8 +105,8 @@ static void add_row(const float *row, bool largest, size_t hidden, double *sums)
 /* Vector of a text from its rows [count > 0, hidden]. */
 static void pool(struct embedding *e, const float *rows, size_t count, float *out)
 {
-    const bool largest = e->settings->pooling == POOLING_MAX;
-    const size_t used = e->settings->pooling == POOLING_CLS ? 1 : count;
+    const bool largest = e->how.pooling == POOLING_MAX;
+    const size_t used = e->how.pooling == POOLING_CLS ? 1 : count;
     double squares = 0;
     for (size_t i = 0; i < e->hidden; i++)
         e->sums[i] = largest ? (double)rows[i] : 0;
@@ -114,7 +116,7 @@ static void pool(struct embedding *e, const float *rows, size_t count, float *ou
         e->sums[i] /= largest ? 1 : (double)used;
         squares += e->sums[i] * e->sums[i];
     }
-    const double norm = e->settings->normalize ? fmax(sqrt(squares), 1e-12) : 1;
+    const double norm = e->how.normalize ? fmax(sqrt(squares), 1e-12) : 1;
     for (size_t i = 0; i < e->hidden; i++)
         out[i] = (float)(e->sums[i] / norm);
 }
@@ -208,12 +210,47 @@ static int check_out(struct embedding *e, struct error *err)
     return target_check(&target, err);
 }
 
+static int refuse(const struct embedding *e, const char *what, const char *names, const char *option, struct error *err)
+{
+    fail_at(err, ERR_UNSAFE, e->reading.origin.files, ERROR_NO_OFFSET, "%s %.90s, which embed does not compute", what,
+            names);
+    return hint(err, "%s leaves it out; the vectors are then not those of sentence-transformers", option);
+}
+
+/* Pooling, length of vectors and length of texts: the command's, else those of the model's modules. */
+static int choose_how(struct embedding *e, struct error *err)
+{
+    static const char *const poolings[] = {"mean", "cls", "max"};
+    const struct settings *s = e->settings;
+    const bool pooled = settings_given(s, "pooling");
+    struct embed_modules *how = &e->how;
+    if (s->normalize && s->unnormalized)
+        return fail(err, ERR_USAGE, "--normalize and --no-normalize exclude each other");
+    TRY(embed_modules_read(e->reading.origin.files, how, err));
+    if (!pooled && how->others[0] != '\0')
+        return refuse(e, "its modules.json has a module", how->others, "--pooling mean", err);
+    if (!pooled && how->poolings[0] != '\0')
+        return refuse(e, "its pooling is", how->poolings, "--pooling mean", err);
+    if (how->lower && e->reading.text.words.cased)
+        log_warn("%s lowers texts before they are cut (do_lower_case): embed does not, as the vocabulary has capitals",
+                 SENTENCE_NAME);
+    how->pooling = pooled ? s->pooling : how->pooling;
+    how->normalize = s->normalize || (how->normalize && !s->unnormalized);
+    const uint64_t positions = (uint64_t)e->reading.recipe.config.positions;
+    const uint64_t likely = how->length ? how->length : SEQ_LIKELY;
+    how->length = s->seq ? s->seq : positions < likely ? positions : likely;
+    if (how->found)
+        log_say("vectors    %s%s; texts are cut at %" PRIu64 " tokens (%s; options change that)",
+                poolings[how->pooling], how->normalize ? ", of length 1" : "", how->length, MODULES_NAME);
+    return 0;
+}
+
 static int open_model(struct embedding *e, struct error *err)
 {
     TRY(reading_find(&e->reading, e->settings, e->model, 0, err));
+    TRY(choose_how(e, err));
     const struct model_config *config = &e->reading.recipe.config;
-    const uint64_t positions = (uint64_t)config->positions, seq = e->settings->seq;
-    const uint64_t length = seq ? seq : positions < SEQ_LIKELY ? positions : SEQ_LIKELY;
+    const uint64_t positions = (uint64_t)config->positions, length = e->how.length;
     if (length > positions)
         return fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRIu64 " positions", length,
                     positions);

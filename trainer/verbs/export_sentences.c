@@ -8,11 +8,9 @@
 #include "trainer/model/config.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/verbs/export_files.h"
+#include "trainer/verbs/embed_modules.h"
 
-#define MODULES_NAME  "modules.json"
-#define SENTENCE_NAME "sentence_bert_config.json"
-#define POOLING_NAME  "1_Pooling"
-#define TOKENS_MOST   512
+#define TOKENS_MOST 512
 
 static bool is_sentences(const char *name)
 {
