@@ -22,6 +22,7 @@ ABOVE = {
     "trainer": {"trainer"},
 }
 EVERYTHING = {".*"}
+PAGES = {"README.md", "docs/GUIDE.md", "docs/USING.md", "docs/BENCHMARKS.md"}  # tests/flow/docs.py reads them
 ALWAYS = {"tidy_.*", "layers"}
 # Files of no room that no test reads, or that only the rules read.
 NO_TEST = re.compile(r"(docs|tests/(bench|cuda|tidy)|\.github|\.ci)/|[^/]*\.md$|LICENSE$|tests/[^/]*\.(md|txt|cmake)$|"
@@ -84,7 +85,9 @@ def of_test(path):
 def of_file(path):
     room = "pipeline" if path.startswith("data/") else path.split("/")[0]
     if NO_TEST.match(path):
-        return set()
+        return {"flow_docs.*"} if path in PAGES else set()
+    if path.startswith("samples/") and path.count("/") == 1 and path.endswith((".sh", ".csv")):
+        return {"flow_docs.*"}
     if room in ABOVE:
         return of_rooms(ABOVE[room])
     if room == "tests" and path.count("/") > 1:

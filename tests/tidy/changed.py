@@ -33,7 +33,8 @@ ROWS = [
     ("python/dsshards/order.py", "flow_dsshards", "flow_build base_str"),
     ("scripts/get_dump.sh", "flow_get_dump", "flow_build"),
     ("docs/USING.md", "tidy_using layers", "base_str flow_build"),
-    ("README.md", "tidy_text", "base_str flow_demo"),
+    ("README.md", "tidy_text flow_docs", "base_str flow_demo"),
+    ("samples/own_task.sh", "flow_docs", "base_str flow_demo"),
     ("CMakeLists.txt", "base_str flow_build campaign_kills", ""),
     ("tests/golden/root-hashes.txt", "flow_golden_roots", ""),
 ]
