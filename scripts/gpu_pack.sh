@@ -18,9 +18,11 @@ build=build/gpu-pack
 most=$((40 << 20)) # bytes in total
 programs=(dstrain dstrain_cuda_test make_shards comm_driver)
 
+# RPATH: unlike RUNPATH it holds for the libraries of libraries, as libgloo's libhiredis.
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF \
     -DBUILD_TESTING=OFF \
-    -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' "$@" >$build.log 2>&1 ||
+    -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' \
+    -DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags "$@" >$build.log 2>&1 ||
     { tail -20 $build.log; exit 1; }
 cmake --build $build --target "${programs[@]}" >>$build.log 2>&1 || { tail -40 $build.log; exit 1; }
 modules=(dstrain_cuda.so)

@@ -41,7 +41,7 @@ if [ $cuda = yes ]; then
         cp -L "/usr/share/doc/$library/copyright" "$pack/LICENCE.$library"
     done
     cp "$source/LICENSE" "$pack"
-    glibc=$(objdump -T "$pack"/dstrain* "$pack"/lib* 2>/dev/null | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -1)
+    glibc=$({ objdump -T "$pack"/* 2>/dev/null || true; } | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -1)
     module=$(python3 "$source/scripts/wheel.py" dsdata_cuda "$pack" "$version" "$arch" "$out" "${glibc#GLIBC_2.}")
     (cd "$out" && sha256sum "$module")
     echo "next       pip install --find-links $dir 'dsdata[cuda]'"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/wheel.sh: the same files give the same wheel; its records are right, and pip takes it for glibc and musl. In
-# an empty environment, and as root in a bare Debian too, with nothing else on PATH: build, train, fine-tune, export.
-# What a static program cannot do is said with the way to get it.
+# an empty environment, and as root in a bare Debian and in a root that has no other file than the wheel's: build, train,
+# fine-tune, export. What a static program cannot do is said with the way to get it.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
@@ -21,6 +21,8 @@ wheel=$(cd one && echo dsdata-*.whl)
 machine=$(uname -m)
 version=$("$dsdata" --version | sed -n 's/^dsdata //p')
 expect_equal "name" "$wheel" "dsdata-$version-py3-none-manylinux_2_17_$machine.musllinux_1_1_$machine.whl"
+size=$(sed -n 's/.*makes (\([0-9]*\) MB).*/\1/p' "$project/README.md")
+expect_equal "megabytes in the README" "$(((($(stat -c %s "one/$wheel") + 500000) / 1000000)))" "$size"
 for copy in a b; do # release.sh compares two builds; here, two packings
     mkdir -p "$copy/bin" "$copy/share/doc/dsdata" "packed-$copy"
     cp "$dsdata" "$copy/bin/"
@@ -129,6 +131,17 @@ expect_exit 0 "${clean[@]}" dstrain doctor --gpu there
 expect_equal "what it was given" "$(cat stdout)" "handed over: doctor --gpu there"
 
 PATH=$PATH:/usr/sbin:/sbin
+if [ "$(id -u)" = 0 ]; then
+    case_begin "a root without a library, a shell, /proc or /dev"
+    mkdir -p unpacked empty/bin
+    python3 -m zipfile -e "one/$wheel" unpacked
+    cp unpacked/dsdata-*.data/scripts/{dsdata,dstrain} empty/bin
+    chmod +x empty/bin/*
+    cp -r work/samplewiki.xml.bz2 work/glue empty
+    cd empty
+    journey env -i PATH=/bin "$(command -v chroot)" "$scratch/empty"
+    cd ..
+fi
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null && debootstrap --variant=minbase \
     --include=python3,python3-pip,python3-venv bookworm debian >log 2>&1; then
     case_begin "a bare Debian"
