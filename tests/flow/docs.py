@@ -32,6 +32,7 @@ NOT_HERE = {
     "./scripts/demo.sh": "installs packages; flow_demo",
     "scripts/get_dump.sh": "downloads; flow_get_dump",
     "hf upload": "uploads",
+    "python -m dsshards watch": "waits for runs, with mlflow; flow_watch",
     "SHARDS=": "needs Slurm",
     "mpirun -n 8": "needs MPI; flow_mpi",
     "export DS_KEY": "for the next command",
