@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/wheel.sh: the same files give the same wheel; its records are right, and pip takes it for glibc and musl. In an
-# empty environment, and as root in a bare Debian and in a root that has no other file than the wheel's: build, train,
+# scripts/wheel.sh: the same files give the same wheel; its records are right, and pip takes it for glibc and musl. In
+# an empty environment, and as root in a bare Debian and in a root with no other file than the wheel's: build, train,
 # fine-tune, export. What a static program cannot do is said with the way to get it.
 # labels: long
 # shellcheck source-path=SCRIPTDIR source=flow.bash
