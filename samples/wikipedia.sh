@@ -3,8 +3,8 @@
 #
 #     samples/wikipedia.sh [DUMP]        by default the small wiki beside this script: one minute
 #
-# For a real one: scripts/get_dump.sh WIKI downloads a dump; the vocabulary then has its usual size, so leave out
-# --vocab-size, and --valid with it. dstrain plan proposes a training that ends within a day (--time-limit).
+# For a real one: get_dump.sh WIKI downloads a dump; the vocabulary then has its usual size, so leave out --vocab-size,
+# and --valid with it. dstrain plan proposes a training that ends within a day (--time-limit).
 set -euo pipefail
 dump=${1:-$(dirname "$0")/samplewiki.xml.bz2}
 rm -rf wiki-run wiki-bert

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Downloads the newest dump of a wiki, checks its checksums and prints the command that builds a dataset from it.
 #
-#     scripts/get_dump.sh WIKI [DATE]        fiwiki, simplewiki, enwiki …; DATE as 2026-11-01
+#     get_dump.sh WIKI [DATE]        fiwiki, simplewiki, enwiki …; DATE as 2026-11-01
 #
 # In: https://dumps.wikimedia.org (or DUMPS_URL, a mirror): the newest complete content file export of the wiki, or its
 #     newest pages-articles dump if it has no export.
@@ -99,7 +99,7 @@ get_articles() {
     echo "dsdata build $file"
 }
 
-usage="usage: scripts/get_dump.sh WIKI [DATE], as in: scripts/get_dump.sh fiwiki"
+usage="usage: get_dump.sh WIKI [DATE], as in: get_dump.sh fiwiki"
 case ${1:-} in -h | --help) echo "$usage" && exit 0 ;; esac
 case $# in 1 | 2) ;; *) leave 2 "$usage" ;; esac
 wiki=$1

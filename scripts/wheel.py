@@ -97,7 +97,8 @@ def write(files, to):
 def main():
     project, tree, version, arch, out, *glibc = sys.argv[1:]
     name = f"{project}-{version}"
-    tags = f"manylinux_2_{glibc[0]}_{arch}" if glibc else f"manylinux_2_17_{arch}.musllinux_1_1_{arch}"
+    static = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"]  # the second is the first one's name in old pips
+    tags = ".".join(f"{tag}_{arch}" for tag in ([f"manylinux_2_{glibc[0]}"] if glibc else static))
     files = dict(sorted(contents(pathlib.Path(tree), name, version, tags).items()))
     at = f"{name}.dist-info/RECORD"
     files[at] = record(files, at), False

@@ -53,7 +53,8 @@ expect() {
 }
 
 expect 0 "^dstrain " /pack/dstrain --version
-[ ! -e root/pack/dstrain_gloo.so ] || expect 0 "^gloo [0-9]" /pack/dstrain --version
+# Of what gloo needs, also by libgloo, only a library that every machine has is missing.
+[ ! -e root/pack/dstrain_gloo.so ] || expect 0 "gloo does not load: libgcc_s.so.1" /pack/dstrain --version
 expect 0 "" /pack/make_shards /tmp/data 32 60 20 50
 expect 0 "computing on the CPU: the CUDA backend does not load: libcublasLt.so" /pack/dstrain --shards /tmp/data \
     --model mini --steps 2 --batch 4 --out /tmp/run

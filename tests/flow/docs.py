@@ -27,10 +27,11 @@ WIKI = PROJECT / "samples/samplewiki.xml.bz2"
 
 # Commands that begin like this cannot run here.
 NOT_HERE = {
+    "scripts/wheel.sh --cuda": "builds for minutes; flow_wheel",
     "pip install --find-links": "needs the wheel with CUDA; flow_wheel installs the other one",
     "dstrain doctor --gpu": "runs for minutes, with a card; flow_doctor",
     "./scripts/demo.sh": "installs packages; flow_demo",
-    "scripts/get_dump.sh": "downloads; flow_get_dump",
+    "get_dump.sh": "downloads; flow_get_dump",
     "hf upload": "uploads",
     "python -m dsshards watch": "waits for runs, with mlflow; flow_watch",
     "SHARDS=": "needs Slurm",
@@ -355,6 +356,7 @@ def check_demo(shell):
 # Figures outside of code: the page, an expression for the words around them, and what they are.
 FIGURES = [
     ("README.md", r"makes \(\d+ MB\)", "the wheel's size: flow_wheel"),
+    ("README.md", r"Python 3\.9|glibc 2\.35", "what scripts/wheel.py and wheel.sh write into the wheels"),
     ("README.md", r"x86-64|aarch64|exit code 2 or 6|HDF5", "names; the codes: flow_wheel"),
     ("README.md", r"\(ltg\) of 2017|of 2023|per 1,000; pages", "names"),
     ("README.md", r"^  \| .*\|$", "check_rows"),

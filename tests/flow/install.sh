@@ -22,7 +22,7 @@ else
     expect_no_faults "$scratch/prefix"/bin/*
 fi
 cd "$scratch/prefix"
-for file in bin/dsdata bin/dstrain share/man/man1/dsdata.1 share/man/man1/dstrain.1 \
+for file in bin/dsdata bin/dstrain bin/get_dump.sh share/man/man1/dsdata.1 share/man/man1/dstrain.1 \
     share/bash-completion/completions/dsdata share/bash-completion/completions/dstrain \
     share/zsh/site-functions/_dsdata share/zsh/site-functions/_dstrain \
     share/fish/vendor_completions.d/dsdata.fish share/fish/vendor_completions.d/dstrain.fish \

@@ -20,7 +20,8 @@ expect_exit 0 "$project/scripts/wheel.sh" one
 wheel=$(cd one && echo dsdata-*.whl)
 machine=$(uname -m)
 version=$("$dsdata" --version | sed -n 's/^dsdata //p')
-expect_equal "name" "$wheel" "dsdata-$version-py3-none-manylinux_2_17_$machine.musllinux_1_1_$machine.whl"
+tags=manylinux_2_17_$machine.manylinux2014_$machine.musllinux_1_1_$machine
+expect_equal "name" "$wheel" "dsdata-$version-py3-none-$tags.whl"
 size=$(sed -n 's/.*makes (\([0-9]*\) MB).*/\1/p' "$project/README.md")
 expect_equal "megabytes in the README" "$(((($(stat -c %s "one/$wheel") + 500000) / 1000000)))" "$size"
 for copy in a b; do # release.sh compares two builds; here, two packings
@@ -59,7 +60,7 @@ assert {f"{info}/licenses/licences/{name}" for name in parts} <= set(rows), "a l
 PYTHON
 
 case_begin "pip takes it for glibc and musl"
-for platform in manylinux_2_17 musllinux_1_1; do # names that newer systems take too
+for platform in manylinux_2_17 manylinux2014 musllinux_1_1; do # newer systems take them too, old pips the second
     expect_exit 0 python3 -m pip download -q --no-index --find-links one --only-binary=:all: --no-deps \
         --platform "${platform}_$machine" -d "for-$platform" dsdata
 done
@@ -90,7 +91,7 @@ case_begin "an empty environment"
 python3 -m venv venv
 expect_exit 0 venv/bin/python -m pip install -q --no-index "one/$wheel"
 expect_no_faults venv/bin/dsdata venv/bin/dstrain
-for file in share/man/man1/dsdata.1 share/man/man1/dstrain.1 share/bash-completion/completions/dsdata \
+for file in bin/get_dump.sh share/man/man1/dsdata.1 share/man/man1/dstrain.1 share/bash-completion/completions/dsdata \
     share/zsh/site-functions/_dstrain share/fish/vendor_completions.d/dstrain.fish share/dsdata/configs/laptop.json; do
     [ -s "venv/$file" ] || complain "$file is missing"
 done
