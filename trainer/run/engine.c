@@ -138,7 +138,7 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
         TRY(backend_tune(e->ops, &e->recipe->config, &e->limits, false, &e->products, err));
     if (kind == ENGINE_TRAINING && e->settings->timings)
         e->ops = timings_open(e->ops);
-    const struct model_budget budget = engine_budget(e);
+    const struct model_budget budget = engine_budget(e, kind);
     e->model = model_open(&e->recipe->config, e->ops, &budget);
     if (kind == ENGINE_MODEL)
         return 0;

@@ -86,7 +86,7 @@ uint64_t engine_bytes(const struct engine *engine, enum engine_memory kind);
 /* Bytes of the exchange alone (gradient_exchange.h). */
 struct exchange_bytes engine_exchange_bytes(const struct engine *engine, const struct pack_limits *limits);
 /* The limits of a micro-batch, and which activations the model keeps. */
-struct model_budget engine_budget(const struct engine *engine);
+struct model_budget engine_budget(const struct engine *engine, enum engine_memory kind);
 
 /* Opens the model (cleared), and for ENGINE_TRAINING moments and --timings; times product algorithms if CUDA was given
  * no table of them. ERR_RESOURCE: the device does not have enough memory left; the hint names the micro-batch that

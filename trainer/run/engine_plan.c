@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "base/output.h"
 
-static struct model_budget budget_of(const struct engine *e, const struct pack_limits *limits)
+/* A model without a training goes forward only: it has no gradients, and its layers share their buffers. */
+static struct model_budget budget_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
 {
     const struct recipe *recipe = e->recipe;
     const int64_t layers = recipe->config.layers, groups = (int64_t)recipe->checkpoints;
@@ -16,19 +17,20 @@ static struct model_budget budget_of(const struct engine *e, const struct pack_l
         .token_rows_max = limits->tokens,
         .sequences_max = limits->sequences,
         .length_max = (int32_t)recipe->seq,
-        .recompute_every = groups == 0       ? 0
-                           : groups < layers ? (int32_t)((layers + groups - 1) / groups)
-                                             : 1,
+        .recompute_every = kind == ENGINE_MODEL ? 1
+                           : groups == 0        ? 0
+                           : groups < layers    ? (int32_t)((layers + groups - 1) / groups)
+                                                : 1,
         .divided = e->partition.size > 0,
-        .placed = engine_divides_gradients(e),
+        .placed = kind == ENGINE_MODEL || engine_divides_gradients(e),
     };
     memcpy(budget.head_rows_max, limits->marks, sizeof budget.head_rows_max);
     return budget;
 }
 
-struct model_budget engine_budget(const struct engine *e)
+struct model_budget engine_budget(const struct engine *e, enum engine_memory kind)
 {
-    return budget_of(e, &e->limits);
+    return budget_of(e, &e->limits, kind);
 }
 
 struct exchange_options plan_exchange(const struct engine *e, const struct params *params,
@@ -67,7 +69,7 @@ static uint64_t training_bytes(const struct engine *e, const struct pack_limits 
 static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    const struct model_budget budget = budget_of(e, limits);
+    const struct model_budget budget = budget_of(e, limits, kind);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
     const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? training_bytes(e, limits) : 0);
     mem_free(plan);

@@ -87,7 +87,7 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
 int estimate_make_short(struct engine *engine, const struct source *source, double seconds, struct estimate *estimate,
                         struct error *err)
 {
-    struct model_budget budget = engine_budget(engine);
+    struct model_budget budget = engine_budget(engine, ENGINE_TRAINING);
     struct model_config config = engine->recipe->config;
     budget.placed = false;
     config.layers = config.layers < ESTIMATE_LAYERS ? config.layers : ESTIMATE_LAYERS;

@@ -66,7 +66,7 @@ static void existing_directory(const char *path, char *out, size_t out_size)
 
 static void count_memory(const struct engine *engine, struct needs *needs)
 {
-    const struct model_budget budget = engine_budget(engine);
+    const struct model_budget budget = engine_budget(engine, ENGINE_TRAINING);
     struct model_plan *plan = mem_clear(1, sizeof *plan);
     model_plan(&engine->recipe->config, engine->ops, &budget, plan);
     const struct exchange_bytes exchange = engine_exchange_bytes(engine, &engine->limits);
