@@ -263,7 +263,7 @@ def check_samples(shell):
         text = (PROJECT / f"samples/{name}.sh").read_text()
         body = text[text.index("set -euo"):].split("\n\n")[-1]
         verbs = [" ".join(re.findall(r"ds(?:data|train) \w+", line)) for line in body.splitlines()]
-        wanted = [" ".join(command.split()[:2]) for _, command, _ in block if command.startswith("ds")]
+        wanted = [verb for _, command, _ in block for verb in re.findall(r"^ds(?:data|train) \w+", command)]
         if [verb for verb in verbs if verb] != wanted:
             faults.append(f"samples/{name}.sh: {verbs} instead of {wanted}")
         shell.run(f"samples/{name}.sh", f"samples/{name}.sh")

@@ -102,7 +102,7 @@ expect_exit 0 "$dsdata" build samplewiki.xml.bz2 --vocab-size 300 --seq 32 --out
 expect_equal "root hash" "$(root_hash samplewiki)" "$(root_hash same)"
 expect_exit 2 "${clean[@]}" to_safetensors.py
 expect_words numpy
-expect_exit 1 "${clean[@]}" python -c 'import dsshards'
+expect_exit 1 "${clean[@]}" python -c 'from dsshards import Dataset'
 expect_words "dsshards needs numpy: pip install numpy"
 
 case_begin "what a static program cannot do"
