@@ -108,6 +108,46 @@ learns() {
     expect_words "dstrain squad --init unanswered --dev FILE"
 }
 
+questions='[q for p in o["data"][0]["paragraphs"] for q in p["qas"]]'
+
+predicts() {
+    local of_export=(--seq 48 --doc-stride 16 --max-query 8)
+    case_begin "predict writes the questions again, each with its answer and the answer's probability, and scores them"
+    expect_exit 0 "$dstrain" predict one dev.json --out answered.json --threads 1
+    expect_words "done       50 questions predicted" "scores     EM"
+    python3 - <<'PYTHON' || complain "other answers than the run's"
+import json
+
+out, dev, best, choices = (json.load(open(name)) for name in (
+    "answered.json", "dev.json", "one/predictions.json", "one/nbest_predictions.json"))
+questions = [q for a in out["data"] for p in a["paragraphs"] for q in p["qas"]]
+assert {q["id"]: q["prediction"] for q in questions} == best
+for q in questions:
+    assert abs(q.pop("probability") - choices[q["id"]][0]["probability"]) < 1e-5, q
+    assert q.pop("prediction") == choices[q["id"]][0]["text"]
+assert out == dev
+PYTHON
+    expect_exit 0 "$dstrain" predict model dev.json "${of_export[@]}" --out again.json --threads 1
+    cmp again.json answered.json || complain "the export answers otherwise"
+    case_begin "questions without answers are answered and not scored; mistakes"
+    sed 's/"answers": \[[^]]*\]/"answers": []/g' dev.json >asked.json
+    expect_exit 0 "$dstrain" predict one asked.json --out - --threads 1
+    grep -q "scores " stderr && complain "scores without answers"
+    expect_equal "answers" "$(json "$scratch/stdout" "sum('prediction' in q for q in $questions)")" 50
+    expect_exit 2 "$dstrain" predict one answered.json --out x
+    expect_words 'a question with the key "prediction" already'
+    expect_exit 2 "$dstrain" predict one dev.json --all --out x
+    expect_words "--all is for models"
+    expect_exit 3 "$dstrain" predict one "$data/manifest.json" --out x
+    expect_words "not a file of questions"
+    expect_exit 2 "$dstrain" predict one dev.json --out dev.json
+    [ ! -e x ] || complain "x was made"
+    expect_exit 0 "${squad[@]}" --train train2.json --dev dev2.json --steps 5 --null-threshold -1000 --out never
+    expect_exit 0 "$dstrain" predict never dev2.json --out never.json --threads 1
+    expect_words "never an answer: 33.33"
+    expect_equal "answers" "$(json never.json "set(q['prediction'] for q in $questions)")" "{''}"
+}
+
 stops() {
     case_begin "a run that is stopped ends with the same bytes"
     expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --steps 9 --out whole
@@ -202,6 +242,7 @@ PYTHON
 }
 
 learns
+predicts
 stops
 held_out
 second_version

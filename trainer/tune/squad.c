@@ -83,26 +83,11 @@ static int read_dev(struct squad *s, bool evaluated, struct error *err)
     return 0;
 }
 
-static int check_limits(const struct squad *s, const struct model_config *config, struct error *err)
-{
-    if (s->limits.length > (uint32_t)config->positions) {
-        fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", s->limits.length,
-             config->positions);
-        return hint(err, "--seq %" PRId32 " is the most", config->positions);
-    }
-    if (config->types < 2)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
-    if (s->limits.query_most + 4 > s->limits.length)
-        return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,
-                    s->limits.query_most, s->limits.length);
-    return 0;
-}
-
 static int squad_open(void *context, const struct settings *settings, const struct origin *origin,
                       struct model_config *config, struct material *material, struct error *err)
 {
     struct squad *s = context;
-    TRY(check_limits(s, config, err));
+    TRY(squad_check_limits(&s->limits, config, err));
     TRY(text_open(&s->text, origin->files, config, err));
     if (s->train)
         TRY(read_train(s, err));

@@ -1,6 +1,7 @@
 #include "trainer/tune/squad_windows.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -237,4 +238,19 @@ void squad_features_release(struct squad_features *features)
     arena_release(&features->arena);
     mem_free(features->items);
     *features = (struct squad_features){.samples = {.head = HEAD_SPAN}};
+}
+
+int squad_check_limits(const struct squad_limits *limits, const struct model_config *config, struct error *err)
+{
+    if (limits->length > (uint32_t)config->positions) {
+        fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", limits->length,
+             config->positions);
+        return hint(err, "--seq %" PRId32 " is the most", config->positions);
+    }
+    if (config->types < 2)
+        return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
+    if (limits->query_most + 4 > limits->length)
+        return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,
+                    limits->query_most, limits->length);
+    return 0;
 }

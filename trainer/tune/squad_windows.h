@@ -44,6 +44,9 @@ struct squad_features {
     const char *first_left_out; /* id of one of them */
 };
 
+/* ERR_MISMATCH, ERR_USAGE: the model has no such positions or one segment only, or a question leaves no room. */
+int squad_check_limits(const struct squad_limits *limits, const struct model_config *config, struct error *err);
+
 /* Features of all questions. With `training` those that cannot be trained on are left out, and labels are set, to
  * the first answer; else all labels are 0. A zeroed *features is ready; squad_features_release. */
 void squad_features_make(const struct squad_file *file, const struct text *text, const struct squad_limits *limits,

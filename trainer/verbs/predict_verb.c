@@ -18,26 +18,41 @@
 #include "trainer/verbs/about.h"
 #include "trainer/verbs/predicting.h"
 
-#define SEQ_LIKELY 512u /* of a model whose run is not known */
+#define SEQ_LIKELY "512" /* of a model whose run is not known */
+
+static int predict_rows_of_table(struct predicting *p, json_t **scores, struct error *err);
+
+/* What a model with each head is applied to. */
+static const struct applied {
+    const char *unit, *units;
+    const struct tune_kind *kind; /* says the scores */
+    int (*predict)(struct predicting *p, json_t **scores, struct error *err);
+} applied[HEAD_KINDS] = {
+    [HEAD_CLASS] = {"row", "rows", &tune_classify, predict_rows_of_table},
+    [HEAD_TOKEN] = {"word", "words", &tune_tag, predict_tags},
+    [HEAD_SPAN] = {"question", "questions", &tune_squad, predict_answers},
+};
 
 /* ---- what is asked for ---- */
 
-static const char *recorded(const struct predicting *p, const char *option)
+const char *predicting_recorded(const struct predicting *p, const char *option)
 {
     return json_string_value(json_object_get(json_object_get(p->record, "settings"), option));
 }
 
 const char *predicting_column(const struct predicting *p, const char *given, const char *option)
 {
-    return given ? given : recorded(p, option);
+    return given ? given : predicting_recorded(p, option);
 }
 
-/* The length that texts are cut to: --seq, else the run's, else what the model has. */
+/* The length that texts are cut to: --seq, else the run's, else for questions that of squad, else what the model
+ * has. */
 static uint64_t length_of(const struct predicting *p)
 {
-    const char *run = recorded(p, "seq");
+    const char *run = predicting_recorded(p, "seq");
     const uint64_t positions = (uint64_t)p->reading.recipe.config.positions;
-    const uint64_t likely = run ? strtoull(run, NULL, 10) : SEQ_LIKELY;
+    const char *length = run ? run : p->reading.tuned == HEAD_SPAN ? tune_squad.seq : SEQ_LIKELY;
+    const uint64_t likely = strtoull(length, NULL, 10);
     return p->settings->seq ? p->settings->seq : likely < positions ? likely : positions;
 }
 
@@ -62,15 +77,17 @@ static int open_model(struct predicting *p, struct error *err)
     TRY(reading_find(&p->reading, p->settings, p->model, 0, err));
     const struct reading *r = &p->reading;
     const enum head_kind head = p->reading.tuned;
-    if (head != HEAD_CLASS && head != HEAD_TOKEN) {
-        fail_at(err, ERR_MISMATCH, p->model, ERROR_NO_OFFSET, "has no head of classes: it is %s",
-                head < HEAD_KINDS ? head_kinds[head]->class_end : "a pre-trained model");
-        return hint(err, "dstrain classify or tag trains one; dstrain squad --dev FILE answers questions");
+    if (head == HEAD_KINDS || !applied[head].unit) {
+        fail_at(err, ERR_MISMATCH, p->model, ERROR_NO_OFFSET,
+                "has no head of classes or answers: it is a pre-trained model");
+        return hint(err, "dstrain classify, tag or squad trains one");
     }
+    if (p->settings->all && head != HEAD_CLASS)
+        return fail(err, ERR_USAGE, "--all is for models that give a text one of several classes");
     p->reading.recipe.config.task_heads = 1u << head;
     p->record = about_record(p->model, r->origin.source, r->origin.files);
-    p->outputs = (uint32_t)r->recipe.config.labels;
-    if (p->outputs > 1)
+    p->outputs = (uint32_t)head_labels(head, &r->recipe.config);
+    if (p->outputs > 1 && head != HEAD_SPAN)
         class_names_of(&p->names, &r->recipe.config);
     const uint64_t length = length_of(p);
     if (length > (uint64_t)r->recipe.config.positions)
@@ -358,20 +375,20 @@ static int predict_window(struct predicting *p, struct error *err)
 
 /* ---- the command ---- */
 
-static void report(const struct predicting *p, bool tags, double seconds, const json_t *scores)
+static void report(const struct predicting *p, const struct applied *to, double seconds, const json_t *scores)
 {
     char rows[56], empty[56];
     if (p->settings->json && !p->to_stdout) {
-        json_t *facts = json_pack("{s:o, s:I, s:I, s:f}", "model", json_name(p->model), tags ? "words" : "rows",
-                                  (json_int_t)p->rows, "empty", (json_int_t)p->empty, "seconds", seconds);
+        json_t *facts = json_pack("{s:o, s:I, s:I, s:f}", "model", json_name(p->model), to->units, (json_int_t)p->rows,
+                                  "empty", (json_int_t)p->empty, "seconds", seconds);
         if (scores)
             json_object_set(facts, "scores", (json_t *)(uintptr_t)scores);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
-    log_say("done       %s predicted in %.1f s%s%s", format_counted(p->rows, tags ? "word" : "row", rows), seconds,
+    log_say("done       %s predicted in %.1f s%s%s", format_counted(p->rows, to->unit, rows), seconds,
             p->empty > 0 ? ", without text: " : "", p->empty > 0 ? format_count(p->empty, empty) : "");
     if (scores)
-        (tags ? &tune_tag : &tune_classify)->say_scores(log_say, NULL, scores);
+        to->kind->say_scores(log_say, NULL, scores);
 }
 
 static int open_output(struct predicting *p, struct error *err)
@@ -397,18 +414,18 @@ static int run(struct predicting *p, struct error *err)
     json_t *scores = NULL;
     TRY(check_out(p, err));
     TRY(open_model(p, err));
-    const bool tags = p->samples.head == HEAD_TOKEN;
-    if (!tags)
+    const struct applied *to = &applied[p->samples.head];
+    if (p->samples.head == HEAD_CLASS)
         TRY(open_table(p, err));
     TRY(open_engine(p, err));
     TRY(open_output(p, err));
     progress_open(&p->progress);
-    int result = tags ? predict_tags(p, &scores, err) : predict_rows_of_table(p, &scores, err);
+    int result = to->predict(p, &scores, err);
     progress_close(&p->progress);
     if (result == 0 && !p->to_stdout)
         result = file_commit(&p->to, err);
     if (result == 0)
-        report(p, tags, clock_now() - from, scores);
+        report(p, to, clock_now() - from, scores);
     json_decref(scores);
     return result;
 }

@@ -1,4 +1,4 @@
-/* Inside predict: what predict_verb.c and predict_tags.c share. */
+/* Inside predict: what predict_verb.c, predict_tags.c and predict_answers.c share. */
 #ifndef TRAINER_VERBS_PREDICTING_H
 #define TRAINER_VERBS_PREDICTING_H
 
@@ -39,6 +39,8 @@ struct predicting {
     struct progress progress;
 };
 
+/* The value of an option in the run's record; NULL: there is none. */
+const char *predicting_recorded(const struct predicting *p, const char *option);
 /* The name of a column that the command, else the run's record gives; NULL: neither. */
 const char *predicting_column(const struct predicting *p, const char *given, const char *option);
 /* The number of a label: its class in bytewise order, or itself; NAN: the model has no such label. */
@@ -53,5 +55,10 @@ struct str predicting_opened(struct str object);
 /* Sentences of words, for a head of tokens: the file again with the tag as one more column, the last. *scores becomes
  * those of the words if all of them have tags that the model knows, else NULL. */
 int predict_tags(struct predicting *p, json_t **scores, struct error *err);
+
+/* Questions in SQuAD's form, for a head of spans: the file again with `prediction` and `probability` in each question.
+ * *scores becomes those of the answers if every question has one to compare with, else NULL. ERR_USAGE: a question has
+ * such keys; else as squad_read. */
+int predict_answers(struct predicting *p, json_t **scores, struct error *err);
 
 #endif

@@ -1,0 +1,147 @@
+/* dstrain predict of a model that answers questions (predicting.h). */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "trainer/tune/answers.h"
+#include "trainer/tune/squad_scores.h"
+#include "trainer/tune/squad_windows.h"
+#include "trainer/verbs/predicting.h"
+
+struct questions {
+    struct squad_file file;
+    struct squad_features features;
+    struct squad_limits limits;
+    struct answer_rules rules;
+    json_t *best, *odds; /* {id: text}, {id: number}: for the scores */
+};
+
+/* ---- what is asked for ---- */
+
+/* The command's value of an option, else the run's, else the default. */
+static uint32_t count_of(const struct predicting *p, const char *option, uint64_t value)
+{
+    const char *run = predicting_recorded(p, option);
+    return (uint32_t)(run && !settings_given(p->settings, option) ? strtoull(run, NULL, 10) : value);
+}
+
+static void take_settings(const struct predicting *p, struct questions *q)
+{
+    const struct settings *s = p->settings;
+    const char *threshold = settings_given(s, "null-threshold") ? NULL : predicting_recorded(p, "null-threshold");
+    q->limits = (struct squad_limits){p->cutter.length, count_of(p, "doc-stride", s->doc_stride),
+                                      count_of(p, "max-query", s->max_query)};
+    q->rules = (struct answer_rules){
+        .n_best = count_of(p, "n-best", s->n_best),
+        .longest = count_of(p, "max-answer", s->max_answer),
+        .null_threshold = threshold ? strtod(threshold, NULL) : s->null_threshold,
+    };
+}
+
+static int check_keys(const struct predicting *p, const json_t *qa, struct error *err)
+{
+    static const char *const ours[] = {"prediction", "probability"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (json_object_get(qa, ours[i])) {
+            fail_at(err, ERR_USAGE, p->file, ERROR_NO_OFFSET, "has a question with the key \"%s\" already", ours[i]);
+            return hint(err, "rename it, as the output has one of that name");
+        }
+    return 0;
+}
+
+/* Calls `each` for the objects of all questions, in the order of squad_read. */
+static int each_question(struct predicting *p, struct questions *q,
+                         int (*each)(struct predicting *p, struct questions *q, json_t *qa, size_t i,
+                                     struct error *err),
+                         struct error *err)
+{
+    size_t a, b, c, count = 0;
+    json_t *article, *paragraph, *qa;
+    json_array_foreach(json_object_get(q->file.json, "data"), a, article)
+        json_array_foreach(json_object_get(article, "paragraphs"), b, paragraph)
+            json_array_foreach(json_object_get(paragraph, "qas"), c, qa) TRY(each(p, q, qa, count++, err));
+    return 0;
+}
+
+static int check_question(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
+{
+    (void)q;
+    (void)i;
+    return check_keys(p, qa, err);
+}
+
+/* ---- answers ---- */
+
+/* The logits of one window. */
+static struct window_logits window_logits(const void *context, uint32_t sample)
+{
+    const struct samples *samples = ((const void *const *)context)[0];
+    const float *logits = ((const void *const *)context)[1];
+    const struct task_sample *item = &samples->items[sample];
+    return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
+}
+
+/* Nine digits, as in tables. */
+static json_t *probability_of(const struct answers *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (str_equal(answers_text(a, i), a->best))
+            return json_real(round(a->items[i].probability * 1e9) / 1e9);
+    return json_real(0);
+}
+
+static int answer_question(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
+{
+    const void *context[] = {&q->features.samples, p->logits};
+    const struct squad_feature *feature = &q->features.items[i];
+    struct answers answers = {0};
+    (void)err;
+    assert(feature->question == &q->file.questions[i]);
+    answers_choose(feature, &(struct logits_source){window_logits, context}, &q->rules, &p->reading.text, &answers);
+    json_t *text = json_stringn(answers.best.data, answers.best.size);
+    json_object_set(q->best, feature->question->id.data, text);
+    json_object_set_new(q->odds, feature->question->id.data, json_real(answers.null_odds));
+    json_object_set_new(qa, "prediction", text);
+    json_object_set_new(qa, "probability", probability_of(&answers));
+    answers_release(&answers);
+    return 0;
+}
+
+static bool all_have_answers(const struct squad_file *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (file->questions[i].answer_count == 0 && !file->questions[i].impossible)
+            return false;
+    return true;
+}
+
+static int predict_all(struct predicting *p, struct questions *q, json_t **scores, struct error *err)
+{
+    TRY(squad_check_limits(&q->limits, &p->reading.recipe.config, err));
+    TRY(squad_read(&q->file, p->file, err));
+    TRY(each_question(p, q, check_question, err));
+    q->rules.version_2 = q->file.version_2;
+    squad_features_make(&q->file, &p->reading.text, &q->limits, false, &q->features);
+    TRY(predicting_compute(p, &q->features.samples, err));
+    TRY(each_question(p, q, answer_question, err));
+    if (all_have_answers(&q->file))
+        *scores = squad_score(&q->file, q->best, q->odds);
+    json_add_text(q->file.json, JSON_REAL_PRECISION(15), &p->out);
+    buf_add_byte(&p->out, '\n');
+    p->rows = q->file.count;
+    return predicting_write(p, err);
+}
+
+int predict_answers(struct predicting *p, json_t **scores, struct error *err)
+{
+    struct questions q = {.best = json_object(), .odds = json_object()};
+    take_settings(p, &q);
+    const int result = predict_all(p, &q, scores, err);
+    squad_features_release(&q.features);
+    squad_release(&q.file);
+    json_decref(q.best);
+    json_decref(q.odds);
+    return result;
+}
