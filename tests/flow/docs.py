@@ -202,8 +202,9 @@ def differs(shown, printed):
             return None if got else "another line"
         near = got[2] == guesses[2] and abs(float(got[1]) - float(guesses[1])) < 25
         return None if near else printed
-    expression, numbers = "", []
+    expression, numbers, at = "", [], 0  # numbers: text, the word before, how far off it may be
     for i, part in enumerate(PART.split(shown)):
+        at += len(part)
         if i % 2 == 0:
             expression += re.escape(part)
         elif part == "…":
@@ -214,14 +215,15 @@ def differs(shown, printed):
             expression += re.escape(part) if part == "[MASK]" else r"\[[^\]]*\]"
         else:
             expression += r"(\d[\d,.:]*\d|\d)"
-            numbers.append((part, re.findall(r"([a-z]+)\W*$", shown[:shown.index(part)])))
+            before = re.search(r"([a-z]*)\W*$", shown[:at - len(part)])[1]
+            numbers.append((part, before, 2 if shown[at:].startswith(" %") else 0.1))
     words = re.match(expression + "$", printed)
     if not words:
         return "another line"
-    for (number, before), got in zip(numbers, words.groups()):
-        if before[-1:] == ["about"] or (before and before[-1] in TRAINED and not LONG):
+    for (number, before, apart), got in zip(numbers, words.groups()):
+        if before == "about" or (before in TRAINED and not LONG):
             continue
-        if before and before[-1] in TRAINED and abs(float(number) - float(got)) <= max(2 * ("%" in shown), 0.1):
+        if before in TRAINED and abs(float(number) - float(got)) <= apart:
             continue
         if number != got:
             return printed
