@@ -44,7 +44,7 @@ int child_run(const char *program, char *const words[], struct error *err)
     return code;
 }
 
-int child_open(struct child *child, char *const words[], int in, struct error *err)
+int child_open(struct child_output *child, char *const words[], int in, struct error *err)
 {
     int ends[2];
     *child = CHILD_NONE;
@@ -64,11 +64,11 @@ int child_open(struct child *child, char *const words[], int in, struct error *e
         errno = failure;
         return fail_errno(err, words[0], "cannot be started");
     }
-    *child = (struct child){pid, ends[0]};
+    *child = (struct child_output){pid, ends[0]};
     return 0;
 }
 
-int child_close(struct child *child)
+int child_close(struct child_output *child)
 {
     if (child->pid == 0)
         return 0;

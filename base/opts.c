@@ -86,8 +86,6 @@ static int unknown_verb(const struct opt_program *program, const char *typed, st
 {
     const struct opt_verb *best = NULL;
     unsigned least = UINT32_MAX;
-    if (opt_listed(program->not_built_yet, str_of(typed)))
-        return fail(err, ERR_USAGE, "%s is not built yet", typed);
     for (const struct opt_foreign *foreign = program->foreign_verbs; foreign && foreign->from; foreign++)
         if (strcmp(typed, foreign->from) == 0)
             return fail(err, ERR_USAGE, "unknown verb %s; ours is %s", typed, foreign->ours);
@@ -166,8 +164,6 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
     const struct opt_program *program = parser->program;
     char name[80];
     snprintf(name, sizeof(name), "%s%.*s", dashes, (int)(typed.size < 64 ? typed.size : 64), typed.data);
-    if (opt_listed(program->not_built_yet, str_of(name)))
-        return fail(err, ERR_USAGE, "%s is not built yet", name);
     const char *ours = foreign_name(program, typed); /* also where another verb has an option of that name */
     for (const struct opt_row *row = program->rows; row->name; row++)
         if (strcmp(dashes, "--") == 0 && str_equal(typed, str_of(row->name)) && !ours) {
@@ -247,14 +243,14 @@ static int take_row(struct parser *parser, const struct opt_row *row, const char
     if (row->type == OPT_FLAG) {
         if (value)
             return fail(err, ERR_USAGE, "--%s takes no value", row->name);
-        return opt_value_read(parser->program, row, "", parser->settings, err);
+        return opt_value_read(row, "", parser->settings, err);
     }
     if (!value) {
         if (parser->at + 1 == parser->argc || is_option(parser->argv[parser->at + 1]))
             return no_value(row, err);
         value = parser->argv[++parser->at];
     }
-    return opt_value_read(parser->program, row, value, parser->settings, err);
+    return opt_value_read(row, value, parser->settings, err);
 }
 
 static bool is_version(const char *text)
@@ -292,7 +288,7 @@ static int take_option(struct parser *parser, const char *text, struct error *er
 static int take_bare(struct parser *parser, const char *text, struct error *err)
 {
     if (parser->paths)
-        return opt_value_read(parser->program, parser->paths, text, parser->settings, err);
+        return opt_value_read(parser->paths, text, parser->settings, err);
     if (!text[0]) /* an unset variable of the shell */
         return fail(err, ERR_USAGE, "an argument is empty; %s takes %s", parser->verb->name,
                     parser->verb->bare_max > 0 ? parser->verb->arguments : "options only");
@@ -367,7 +363,7 @@ static void set_defaults(const struct parser *parser)
     for (int of_verb = 0; of_verb < 2; of_verb++)
         for (const struct opt_row *row = parser->program->rows; row->name; row++)
             if (opt_row_is_for(row, parser->verb) == (of_verb == 1))
-                opt_value_default(parser->program, row, parser->settings);
+                opt_value_default(row, parser->settings);
 }
 
 static int short_help(const struct opt_program *program, struct error *err)

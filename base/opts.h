@@ -125,14 +125,11 @@ struct opt_program {
     const struct opt_foreign *foreign;       /* ends with NULL; may be NULL, as the next */
     const struct opt_foreign *foreign_verbs; /* the same for verbs */
     const char *default_verb;                /* verb when the first argument is an option; NULL: a verb is required */
-    /* " report plan --salvage --pairs=sop ": verbs, options and values to come, each between blanks: exit 2
-     * "not built yet". Values to come are not in the row's `choices`. */
-    const char *not_built_yet;
-    const char *version;                /* the lines that --version prints */
-    void (*print_more)(void);           /* the part of --version that takes time to find; NULL: nothing */
-    const struct opt_note *files;       /* ends with a row whose name is NULL; may be NULL, as the next */
-    const struct opt_note *environment; /* besides NO_COLOR, which every program obeys */
-    const char *see_also;               /* "dstrain(1)", or NULL */
+    const char *version;                     /* the lines that --version prints */
+    void (*print_more)(void);                /* the part of --version that takes time to find; NULL: nothing */
+    const struct opt_note *files;            /* ends with a row whose name is NULL; may be NULL, as the next */
+    const struct opt_note *environment;      /* besides NO_COLOR, which every program obeys */
+    const char *see_also;                    /* "dstrain(1)", or NULL */
 };
 
 /* Whether the program has the verb, and it takes the option. */
@@ -147,8 +144,8 @@ struct opt_result {
 };
 
 /* Parses into settings (which it sets to defaults first). ERR_USAGE: an unknown verb or option (with the nearest
- * spelling, or our name for a foreign one), an option of another verb, a missing, bad or out-of-range value, something
- * not built yet. `--help`, `VERB --help`, `help VERB` and `--version` print and leave result->verb NULL; a bare program
+ * spelling, or our name for a foreign one), an option of another verb, a missing, bad or out-of-range value.
+ * `--help`, `VERB --help`, `help VERB` and `--version` print and leave result->verb NULL; a bare program
  * name prints a short help on stderr and is ERR_USAGE. `--` ends the options. "-" and negative numbers are values. Of a
  * repeated option the last one counts. One name may be in several rows, for different verbs; the rows of the verb in
  * force set their defaults last. On error, and if verb is NULL, nothing is held. ERR_BUG: a row has no scope, or is for

@@ -16,9 +16,8 @@ static inline void *opt_field(const struct opt_row *row, const void *settings)
 bool opt_listed(const char *list, struct str word); /* whether the word is in " a b c "; false for NULL */
 
 /* opts_value.c: text → field */
-int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
-                   struct error *err);
-void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings);
+int opt_value_read(const struct opt_row *row, const char *text, void *settings, struct error *err);
+void opt_value_default(const struct opt_row *row, void *settings);
 struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings);
 void opt_paths_add(struct opt_paths *paths, const char *item);
 /* The i-th name among the row's choices; size 0 and data NULL after the last. */

@@ -199,13 +199,9 @@ static int read_real(const struct opt_row *row, const char *text, double *value,
 
 /* ------------------------------------------------------------------------------------------------ words and lists */
 
-static int unknown_choice(const struct opt_program *program, const struct opt_row *row, struct str text,
-                          struct error *err)
+static int unknown_choice(const struct opt_row *row, struct str text, struct error *err)
 {
-    char word[160], list[256];
-    snprintf(word, sizeof(word), "--%s=%.*s", row->name, (int)(text.size < 64 ? text.size : 64), text.data);
-    if (opt_listed(program->not_built_yet, str_of(word)))
-        return fail(err, ERR_USAGE, "--%s %.*s is not built yet", row->name, (int)text.size, text.data);
+    char list[256];
     size_t used = 0;
     list[0] = 0;
     for (size_t i = 0; opt_choice_name(row, i).data && used < sizeof(list); i++) {
@@ -217,15 +213,14 @@ static int unknown_choice(const struct opt_program *program, const struct opt_ro
     return fail(err, ERR_USAGE, "--%s: \"%.*s\" is none of %s", row->name, (int)text.size, text.data, list);
 }
 
-static int read_choice(const struct opt_program *program, const struct opt_row *row, struct str text, int *value,
-                       struct error *err)
+static int read_choice(const struct opt_row *row, struct str text, int *value, struct error *err)
 {
     for (size_t i = 0; opt_choice_name(row, i).data; i++)
         if (str_equal(opt_choice_name(row, i), text)) {
             *value = opt_choice_value(row, i);
             return 0;
         }
-    return unknown_choice(program, row, text, err);
+    return unknown_choice(row, text, err);
 }
 
 /* Takes the next item of a comma list; false at the end. An empty item counts as an item: "1,,2" is a mistake. */
@@ -239,15 +234,14 @@ static bool next_item(const char **list, struct str *item)
     return true;
 }
 
-static int read_set(const struct opt_program *program, const struct opt_row *row, const char *text, uint32_t *value,
-                    struct error *err)
+static int read_set(const struct opt_row *row, const char *text, uint32_t *value, struct error *err)
 {
     struct str item;
     uint32_t bits = 0;
     const char *list = !text[0] || strcmp(text, "none") == 0 ? NULL : text;
     while (next_item(&list, &item)) {
         int i = 0;
-        TRY(read_choice(program, row, item, &i, err));
+        TRY(read_choice(row, item, &i, err));
         assert(i < 32);
         bits |= (uint32_t)1 << i;
     }
@@ -272,8 +266,7 @@ static int read_numbers(const struct opt_row *row, const char *text, struct opt_
     return 0;
 }
 
-static int read_one(const struct opt_program *program, const struct opt_row *row, const char *text, void *field,
-                    struct error *err)
+static int read_one(const struct opt_row *row, const char *text, void *field, struct error *err)
 {
     switch (row->type) {
     case OPT_FLAG:
@@ -290,9 +283,9 @@ static int read_one(const struct opt_program *program, const struct opt_row *row
     case OPT_REAL:
         return read_real(row, text, field, err);
     case OPT_CHOICE:
-        return read_choice(program, row, str_of(text), field, err);
+        return read_choice(row, str_of(text), field, err);
     case OPT_SET:
-        return read_set(program, row, text, field, err);
+        return read_set(row, text, field, err);
     case OPT_NUMBERS:
         return read_numbers(row, text, field, err);
     case OPT_COUNT_OR_TIME:
@@ -339,8 +332,7 @@ static size_t field_size(enum opt_type type)
 }
 
 /* Reads both numbers of a ramp. */
-static int read_ramp(const struct opt_program *program, const struct opt_row *row, const char *text, char *fields,
-                     struct error *err)
+static int read_ramp(const struct opt_row *row, const char *text, char *fields, struct error *err)
 {
     char first[40];
     const char *colon = strchr(text, ':'), *second = colon ? colon + 1 : text;
@@ -349,24 +341,23 @@ static int read_ramp(const struct opt_program *program, const struct opt_row *ro
         return not_understood(row, str_of(text), "a number, or two as in 2:5", err);
     memcpy(first, text, size);
     first[size] = '\0';
-    TRY(read_one(program, row, first, fields, err));
-    return read_one(program, row, second, fields + field_size(row->type), err);
+    TRY(read_one(row, first, fields, err));
+    return read_one(row, second, fields + field_size(row->type), err);
 }
 
-int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
-                   struct error *err)
+int opt_value_read(const struct opt_row *row, const char *text, void *settings, struct error *err)
 {
     void *field = opt_field(row, settings);
-    return row->ramp ? read_ramp(program, row, text, field, err) : read_one(program, row, text, field, err);
+    return row->ramp ? read_ramp(row, text, field, err) : read_one(row, text, field, err);
 }
 
-void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings)
+void opt_value_default(const struct opt_row *row, void *settings)
 {
     struct error err;
     memset(opt_field(row, settings), 0, field_size(row->type) * (row->ramp ? 2 : 1));
     if (!row->default_text)
         return;
     assert(row->type != OPT_PATHS && row->type != OPT_FLAG);
-    const int result = opt_value_read(program, row, row->default_text, settings, &err);
+    const int result = opt_value_read(row, row->default_text, settings, &err);
     assert(result == 0); /* a default that its own row refuses is a bug in the table */
 }

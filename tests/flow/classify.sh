@@ -33,6 +33,14 @@ for name, part in (("train", rows[:150]), ("dev", rows[150:])):
         for i, (text, label, n) in enumerate(part):
             text = text.replace(" ", '\n"', 1) if i % 9 == 0 else text
             file.write(json.dumps({"Text": text, "Label": label, "Words": n}) + "\n")
+with open("train-several.csv", "w") as file, open("dev-several.jsonl", "w") as dev:
+    file.write("text,tags\n")
+    for i in range(150):
+        tags = [tag for tag in ("land", "Sea", "sky, air") if random.random() < 0.4]
+        text = " ".join(random.sample(words, 5) + [{"land": "hill", "Sea": "river"}.get(tag, "near") for tag in tags])
+        file.write(f'{text},"{"; ".join(tags)}"\n')
+        if i < 40:
+            dev.write(json.dumps({"text": text, "tags": tags}) + "\n")
 with open("free.csv", "w") as file:
     file.write("text,label\n" + "".join(f"the hill,answer {i}\n" for i in range(90)))
 with open("one.csv", "w") as file:
@@ -145,6 +153,47 @@ varies() {
     expect_equal "the export's" "$(json of-numbers/config.json 'o["problem_type"]')" regression
     expect_exit 0 "$dstrain" eval numbers --threads 1
 
+    case_begin "several labels"
+    expect_exit 0 "${tune[@]}" --steps 200 --lr 3e-3 --train train-several.csv --dev dev-several.jsonl --kind multi \
+        --out several
+    expect_words 'any of them, separated by ";"' "subset_accuracy"
+    expect_equal "labels" "$(json several/scores.json 'o["labels"], o["subset_accuracy"] == o["accuracy"] > 0.6')" \
+        "(['Sea', 'land', 'sky, air'], True)"
+    expect_exit 0 "$dstrain" eval several --dev dev-several.jsonl --threads 1 --json
+    expect_equal "scores" "$(json "$scratch/stdout" 'o["subset_accuracy"]')" \
+        "$(json several/scores.json 'o["subset_accuracy"]')"
+    expect_exit 0 "$dstrain" export several --out of-several
+    expect_equal "the export's" "$(json of-several/config.json 'o["problem_type"]')" multi_label_classification
+    gzip -c train-several.csv >packed.csv.gz
+    expect_exit 0 "$dstrain" predict several packed.csv.gz --threads 1 --out sets.csv
+    expect_exit 0 "$dstrain" predict of-several train-several.csv --threads 1 --all --seq 32 --out each.csv
+    python3 - <<'PYTHON' || complain "predictions are not those of the probabilities"
+import csv
+for row, each in zip(csv.DictReader(open("sets.csv")), csv.DictReader(open("each.csv")), strict=True):
+    p = {name: float(each["probability." + name]) for name in ("Sea", "land", "sky, air")}
+    whole = 1
+    for value in p.values():
+        whole *= max(value, 1 - value)
+    assert row["prediction"] == each["prediction"] == ";".join(name for name in p if p[name] > 0.5), (row, each)
+    assert abs(float(row["probability"]) - whole) < 1e-7, (row, p)
+PYTHON
+    expect_exit 0 "$dstrain" classify --init of-several --train train.csv --steps 1 --seq 32 --threads 1 --out after
+    expect_words "a new one is drawn by seed: it gives a text any number of labels"
+
+    case_begin "rare classes count more"
+    mkdir folder
+    cp train.csv folder/
+    xz -c dev.csv >folder/valid.csv.xz
+    expect_exit 0 "${tune[@]}" --steps 3 --train folder --out plain
+    expect_words "files      folder/train.csv, folder/valid.csv.xz"
+    expect_exit 0 "${tune[@]}" --steps 3 --train folder --class-weights balanced --out weighted
+    cmp -s plain/checkpoints/*3/model.safetensors weighted/checkpoints/*3/model.safetensors && complain "the same model"
+    expect_exit 2 "${tune[@]}" --train folder --class-weights balanced --kind multi --out no
+    expect_words "--kind single"
+    rm folder/train.csv
+    expect_exit 2 "${tune[@]}" --train folder --out no
+    expect_words "folder: has no train.csv"
+
     case_begin "what is odd in the data is said"
     expect_exit 0 "${tune[@]}" "${short[@]}" --dev train.csv --out same
     expect_words "150 of 150 texts of train.csv are in the training too"
@@ -161,8 +210,6 @@ refuses() {
     expect_words "--train FILE is missing"
     expect_exit 2 "${in[@]}" --train train.csv --text Txt
     expect_words 'has no column "Txt" (--text)' 'did you mean "Text"?' "Nr, Text, Label, Words"
-    expect_exit 2 "${in[@]}" --train train.csv --kind multi
-    expect_words "not built yet"
     expect_exit 3 "${in[@]}" --train free.csv
     expect_words "has 9" "labels, of which" "occur once"
     expect_exit 3 "${in[@]}" --train one.csv --dev one.csv

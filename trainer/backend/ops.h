@@ -103,6 +103,7 @@ struct ops_facts {
     OP(rotate)                                                                                                         \
     OP(loss)                                                                                                           \
     OP(square_loss)                                                                                                    \
+    OP(bits_loss)                                                                                                      \
     OP(span_loss)                                                                                                      \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \

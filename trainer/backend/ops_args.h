@@ -282,12 +282,14 @@ struct rotate_args {
 
 /* Softmax cross-entropy over the first `vocabulary` columns. The results of a row are -log p(label), and 1 if the
  * label's logit is the largest (the first of equals), else 0; they are added to sums[0] and sums[1]. With a factor the
- * logits are replaced by factor * (softmax - one-hot), padding columns by 0. */
+ * logits are replaced by factor * (softmax - one-hot), padding columns by 0. With weights the loss and the gradient of
+ * a row are multiplied by the weight of its label. */
 struct loss_args {
     double *sums;          /* [2], the device's */
     double *results;       /* [rows.live, 2] of each row, the device's; NULL: not wanted */
     void *logits;          /* [rows, columns] storage */
     const int32_t *labels; /* [rows.live] */
+    const float *weights;  /* [vocabulary], the device's; NULL: all 1 */
     struct rows rows;
     int32_t columns, vocabulary;
     double factor; /* 0: the logits are left as they are */
@@ -303,6 +305,19 @@ struct square_loss_args {
     struct rows rows;
     double factor; /* 0: the logits are left as they are */
     void *scratch;
+};
+
+/* Binary cross-entropy of the labels of a row, of which any may be right: bit c of a row's label belongs to column c;
+ * columns from BITS_LABELS on are wrong. sums[0] += the mean over the columns; sums[1] += 1 if exactly the right ones
+ * have positive logits. With a factor the logits are replaced by factor / columns * (sigmoid - bit). */
+#define BITS_LABELS 31
+struct bits_loss_args {
+    double *sums;          /* [2], the device's */
+    void *logits;          /* [rows, columns] storage */
+    const int32_t *labels; /* [rows.live] */
+    struct rows rows;
+    int32_t columns;
+    double factor; /* 0: the logits are left as they are */
 };
 
 /* Softmax cross-entropy of the begin and of the end of a span, each over the tokens of its sequence. sums[0] += the

@@ -1,6 +1,7 @@
 /* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows; for spans, of the tokens of each
- * sequence; squared error. A row takes three passes (maximum, sum, gradient) that stay in the cache. Losses and hits of
- * the rows go to scratch, or where the caller wants them, and are added in the order of the rows. */
+ * sequence; squared error; several labels of a row. A row takes three passes (maximum, sum, gradient) that stay in the
+ * cache. Losses and hits of the rows go to scratch, or where the caller wants them, and are added in the order of the
+ * rows. */
 #ifndef TRAINER_CPU_LOSS_H
 #define TRAINER_CPU_LOSS_H
 
@@ -29,6 +30,7 @@ static void loss_row(const struct loss_args *a, size_t row)
     const size_t columns = (size_t)a->columns, vocabulary = (size_t)a->vocabulary, label = (size_t)a->labels[row];
     storage *logits = (storage *)a->logits + row * columns;
     double *result = results_of(a) + 2 * row; /* loss, hit */
+    const double weight = a->weights ? (double)a->weights[label] : 1, factor = a->factor * weight;
     real most = LOAD(logits[0]);
 #pragma omp simd reduction(max : most)
     for (size_t i = 0; i < vocabulary; i++)
@@ -37,15 +39,15 @@ static void loss_row(const struct loss_args *a, size_t row)
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < vocabulary; i++)
         sum += exponential(LOAD(logits[i]) - most);
-    result[0] = log((double)sum) + (double)most - (double)LOAD(logits[label]);
+    result[0] = weight * (log((double)sum) + (double)most - (double)LOAD(logits[label]));
     result[1] = is_first_largest(logits, label, most);
     if (a->factor == 0)
         return;
-    const real scale = (real)(a->factor / (double)sum);
+    const real scale = (real)(factor / (double)sum);
 #pragma omp simd
     for (size_t i = 0; i < vocabulary; i++) {
         const real gradient = scale * exponential(LOAD(logits[i]) - most);
-        logits[i] = STORE(i == label ? gradient - (real)a->factor : gradient);
+        logits[i] = STORE(i == label ? gradient - (real)factor : gradient);
     }
     memset(logits + vocabulary, 0, (columns - vocabulary) * sizeof *logits);
 }
@@ -90,6 +92,30 @@ static void square_loss(struct device *device, const struct square_loss_args *ar
     }
     if (args->factor != 0)
         memset(logits + args->rows.live, 0, (size_t)(args->rows.total - args->rows.live) * sizeof *logits);
+}
+
+static void bits_loss(struct device *device, const struct bits_loss_args *args)
+{
+    (void)device;
+    const size_t live = (size_t)args->rows.live, columns = (size_t)args->columns;
+    const double factor = args->factor / args->columns;
+    storage *logits = args->logits;
+    for (size_t row = 0; row < live; row++) {
+        double loss = 0, hit = 1;
+        for (size_t c = 0; c < columns; c++) {
+            storage *logit = &logits[row * columns + c];
+            const double x = (double)LOAD(*logit);
+            const bool is_right = c < BITS_LABELS && args->labels[row] >> c & 1;
+            loss += log1p(exp(-fabs(x))) + fmax(is_right ? -x : x, 0);
+            hit *= (x > 0) == is_right;
+            if (factor != 0)
+                *logit = STORE((real)(factor * (1 / (1 + exp(-x)) - is_right)));
+        }
+        args->sums[0] += loss / args->columns;
+        args->sums[1] += hit;
+    }
+    if (factor != 0)
+        memset(logits + live * columns, 0, ((size_t)args->rows.total - live) * columns * sizeof *logits);
 }
 
 /* The loss and gradient of one end of a span; its logits [count] are every second number. */

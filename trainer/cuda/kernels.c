@@ -128,6 +128,11 @@ void square_loss(struct device *device, const struct square_loss_args *args)
     KERNEL(square_loss, args->rows);
 }
 
+void bits_loss(struct device *device, const struct bits_loss_args *args)
+{
+    KERNEL(bits_loss, args->rows, args->columns);
+}
+
 void span_loss(struct device *device, const struct span_loss_args *args)
 {
     KERNEL(span_loss, args->batch);

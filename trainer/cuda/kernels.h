@@ -50,6 +50,7 @@ void kernel_convert(cudaStream_t stream, enum precision precision, const struct 
 void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args);
 void kernel_scatter(cudaStream_t stream, enum precision precision, const struct scatter_args *args);
 void kernel_square_loss(cudaStream_t stream, enum precision precision, const struct square_loss_args *args);
+void kernel_bits_loss(cudaStream_t stream, enum precision precision, const struct bits_loss_args *args);
 void kernel_span_loss(cudaStream_t stream, enum precision precision, const struct span_loss_args *args);
 void kernel_tanh_rows(cudaStream_t stream, enum precision precision, const struct tanh_rows_args *args);
 void kernel_tanh_backward(cudaStream_t stream, enum precision precision, const struct tanh_backward_args *args);

@@ -15,6 +15,7 @@ template <typename storage> struct loss_operands {
     struct rows rows;
     int columns, vocabulary;
     float factor;
+    const float *weights; /* [vocabulary] of labels, or NULL */
 };
 
 /* A thread's walk over its packs of a row: the first ones are kept in registers, the others read again. Vectors are
@@ -72,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
         return;
     }
     const int label = a.labels[row];
-    const float truth = load(logits[label]);
+    const float truth = load(logits[label]), weight = a.weights ? a.weights[label] : 1;
     walk.keep();
     float most = -INFINITY, sum = 0;
     walk.each([&](int column, pack<storage, width> &p) {
@@ -94,12 +95,12 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
     sum = block_sum(sum, room);
     earlier = __syncthreads_or(earlier);
     if (threadIdx.x == 0) {
-        a.results[2 * (size_t)row] = log((double)sum) + (double)most - (double)truth;
+        a.results[2 * (size_t)row] = weight * (log((double)sum) + (double)most - (double)truth);
         a.results[2 * (size_t)row + 1] = truth == most && !earlier;
     }
     if (a.factor == 0)
         return;
-    const float scale = a.factor / sum, factor = a.factor;
+    const float factor = weight * a.factor, scale = factor / sum;
     walk.each([&](int column, pack<storage, width> &p) {
 #pragma unroll
         for (int i = 0; i < width; i++) {
@@ -131,7 +132,7 @@ template <typename storage> static void loss_of(cudaStream_t stream, const struc
     const struct rows rows = args.rows;
     double *const results = args.results ? args.results : (double *)args.scratch;
     const loss_operands<storage> a = {(storage *)args.logits, args.labels,     results,           rows,
-                                      args.columns,           args.vocabulary, (float)args.factor};
+                                      args.columns,           args.vocabulary, (float)args.factor, args.weights};
     const bool fast = vectors_serve<storage>(a.columns);
     const size_t warps = blocks_for(a.columns, WARP * (fast ? vector<storage>::count : 1));
     const int threads = warps * WARP < THREADS_MAX ? (int)warps * WARP : THREADS_MAX;
@@ -170,6 +171,48 @@ template <typename storage> static void square_loss_of(cudaStream_t stream, cons
 void kernel_square_loss(cudaStream_t stream, enum precision precision, const struct square_loss_args *args)
 {
     FOR_STORAGE(precision, square_loss_of, stream, *args);
+}
+
+/* ---- several labels of a row: a thread has a row, one block has all ---- */
+
+template <typename storage>
+static __global__ void __launch_bounds__(ADD_THREADS)
+    bits_loss_kernel(double *sums, storage *logits, const int32_t *labels, const struct rows rows, int columns,
+                     float factor)
+{
+    __shared__ double room[WARP];
+    double loss = 0, hits = 0;
+    for (int row = threadIdx.x; row < rows.total; row += ADD_THREADS) {
+        const bool live = row < rows.live;
+        bool hit = live;
+        for (int c = 0; c < columns; c++) {
+            storage *const logit = &logits[(size_t)row * columns + c];
+            const float x = live ? load(*logit) : 0;
+            const bool is_right = live && c < BITS_LABELS && labels[row] >> c & 1;
+            loss += live ? (log1pf(expf(-fabsf(x))) + fmaxf(is_right ? -x : x, 0)) / (double)columns : 0;
+            hit &= (x > 0) == is_right;
+            if (factor != 0)
+                *logit = store<storage>(live ? factor / columns * (1 / (1 + expf(-x)) - is_right) : 0);
+        }
+        hits += hit;
+    }
+    loss = block_sum(loss, room);
+    hits = block_sum(hits, room);
+    if (threadIdx.x == 0) {
+        sums[0] += loss;
+        sums[1] += hits;
+    }
+}
+
+template <typename storage> static void bits_loss_of(cudaStream_t stream, const struct bits_loss_args &a)
+{
+    launch(bits_loss_kernel<storage>, 1, ADD_THREADS, 0, stream, a.sums, (storage *)a.logits, a.labels, a.rows,
+           a.columns, (float)a.factor);
+}
+
+void kernel_bits_loss(cudaStream_t stream, enum precision precision, const struct bits_loss_args *args)
+{
+    FOR_STORAGE(precision, bits_loss_of, stream, *args);
 }
 
 /* ---- spans: a block has a sequence, the last block the dead rows ---- */

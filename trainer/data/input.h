@@ -1,6 +1,6 @@
 /* Text of the user, line by line: a file, plain or compressed; "-" is standard input, and pipes are read to their end.
- * bzip2 is decompressed here, the others in files by their own programs, gzip, zstd and xz, in a pipe. Memory is bounded
- * by the longest line and one block of bzip2, however long the text is.
+ * bzip2 is decompressed here, files of the others by their own programs, gzip, zstd and xz, in a pipe. Memory is
+ * bounded by the longest line and one block of bzip2, however long the text is.
  *
  *     input_open → input_next … → input_close
  */
@@ -25,7 +25,7 @@ struct input {
     uint64_t offset;  /* its byte in the unpacked text */
     struct file file;
     struct bzip2_stream *packed; /* bzip2; else NULL */
-    struct child child;          /* a program that decompresses the file */
+    struct child_output child;   /* a program that decompresses the file */
     const char *tool;            /* its name */
     struct buf text;             /* read, and from `at` on not given yet */
     size_t at;

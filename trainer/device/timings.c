@@ -198,6 +198,11 @@ static struct work square_loss_work(const struct timings *timings, const struct 
     return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live)};
 }
 
+static struct work bits_loss_work(const struct timings *timings, const struct bits_loss_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->columns)};
+}
+
 static struct work span_loss_work(const struct timings *timings, const struct span_loss_args *args)
 {
     const double passes = args->factor != 0 ? 2 : 1;

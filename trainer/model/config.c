@@ -225,13 +225,16 @@ static void take_heads(const json_t *json, struct model_config *config)
 {
     const size_t count = config_labels(json);
     struct model_config tuned = *config;
+    const char *problem = json_string_value(json_object_get(json, "problem_type"));
     tuned.labels = count > LABELS_MAX ? 2 : (int32_t)count;
+    tuned.several = problem && strcmp(problem, "multi_label_classification") == 0;
     const enum head_kind head = tuned_head_in(json, &tuned);
     if (head < HEAD_KINDS)
         config->task_heads = 1u << head;
     if (!model_names_labels(config))
         return;
     config->labels = tuned.labels;
+    config->several = tuned.several;
     const json_t *names = json_object_get(json, "id2label");
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12];

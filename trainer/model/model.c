@@ -56,6 +56,15 @@ static void fill_turns(struct model *model, void *turns, double theta)
     ops->unmap(ops->device, turns, host, bytes, MAP_FILL);
 }
 
+static void fill_label_weights(struct model *model)
+{
+    const struct ops *ops = model->ops;
+    const size_t bytes = (size_t)model->config.labels * sizeof *model->label_weights;
+    void *host = ops->map(ops->device, model->label_weights, bytes, MAP_FILL);
+    memcpy(host, model->config.label_weights, bytes);
+    ops->unmap(ops->device, model->label_weights, host, bytes, MAP_FILL);
+}
+
 struct model *model_open(const struct model_config *config, const struct ops *ops, const struct model_budget *budget)
 {
     struct model *model = mem_clear(1, sizeof *model);
@@ -64,6 +73,8 @@ struct model *model_open(const struct model_config *config, const struct ops *op
     struct model_plan plan;
     plan_buffers(model, &plan, NULL);
     plan_buffers(model, &plan, ops->allocate(ops->device, plan.bytes));
+    if (model->label_weights)
+        fill_label_weights(model);
     if (config->theta_global > 0) {
         fill_turns(model, model->turns[0], config->theta_local);
         fill_turns(model, model->turns[1], config->theta_global);

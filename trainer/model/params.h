@@ -52,6 +52,8 @@ struct model_config {
     uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
     int32_t labels;                                /* of the head whose labels config.json names; 1: a number */
     char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as in config.json; empty: LABEL_0, LABEL_1, … */
+    bool several;                                  /* a text may have several of the labels, or none */
+    float label_weights[LABELS_MAX];               /* of the classes in the loss; all 0: each counts 1. Not stored */
     char tuned_for[16];                            /* finetuning_task in config.json, as "sst-2"; empty: not known */
     double norm_epsilon;                           /* of every LayerNorm */
     double initializer_range;                      /* standard deviation of initial weights */

@@ -43,9 +43,10 @@ struct model {
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
-    void *entry;       /* where there is an entry norm: that norm of embed_out; else embed_out */
-    void *entry_stats; /* [T, 2] real; of that norm */
-    void *turns[2];    /* [positions of the budget, head size] real: of rotary positions, in local and global layers */
+    void *entry;          /* where there is an entry norm: that norm of embed_out; else embed_out */
+    void *entry_stats;    /* [T, 2] real; of that norm */
+    float *label_weights; /* [labels] of classes in the loss; NULL: all 1 */
+    void *turns[2]; /* [positions of the budget, head size] real: of rotary positions, in local and global layers */
     struct layer *layers;
     int32_t present; /* layers of the pass under way */
     /* for the last layer, where heads do not read all rows */

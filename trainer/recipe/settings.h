@@ -11,7 +11,7 @@
 #define GLUE_BATCH  "32"
 
 enum pooling { POOLING_MEAN, POOLING_CLS, POOLING_MAX };
-enum classify_kind { CLASSIFY_SINGLE, CLASSIFY_NUMBERS };
+enum classify_kind { CLASSIFY_SINGLE, CLASSIFY_NUMBERS, CLASSIFY_SEVERAL };
 
 struct settings {
     /* data */
@@ -100,6 +100,7 @@ struct settings {
     const char *text, *text2, *label; /* columns; NULL: by their names */
     const char *column;               /* of a corpus: of its tags; NULL: the last */
     int kind;                         /* enum classify_kind */
+    int class_weights;                /* 1: balanced */
     bool all;                         /* for predict: probabilities of all classes */
     int pooling;                      /* enum pooling: for embed, and for export with */
     bool sentences;                   /* --sentence-transformers */

@@ -83,6 +83,40 @@ json_t *class_scores(const struct label_set *set, const uint32_t *found, const u
     return scores;
 }
 
+/* ---- several labels ---- */
+
+json_t *class_several_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count)
+{
+    struct class_counts *classes = mem_clear(set->count, sizeof *classes), all = {0};
+    double whole = 0, samples = 0, macro = 0, weighted = 0;
+    json_t *each = json_object(), *names = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t both = found[i] & truth[i];
+        whole += found[i] == truth[i];
+        samples += ratio(2.0 * __builtin_popcount(both), __builtin_popcount(found[i]) + __builtin_popcount(truth[i]));
+        for (uint32_t k = 0; k < set->count; k++) {
+            classes[k].truth += truth[i] >> k & 1;
+            classes[k].found += found[i] >> k & 1;
+            classes[k].right += both >> k & 1;
+        }
+    }
+    for (uint32_t k = 0; k < set->count; k++) {
+        const struct class_counts *c = &classes[k];
+        const double f1 = ratio(2 * c->right, c->found + c->truth);
+        macro += f1 / set->count;
+        weighted += f1 * c->truth;
+        all = (struct class_counts){all.right + c->right, all.found + c->found, all.truth + c->truth};
+        json_object_set_new(each, set->names[k], class_json(c));
+        json_array_append_new(names, json_string(set->names[k]));
+    }
+    mem_free(classes);
+    whole = ratio(whole, (double)count);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "accuracy", whole, "subset_accuracy", whole,
+                     "f1_samples", ratio(samples, (double)count), "f1_macro", macro, "f1_micro",
+                     ratio(2 * all.right, all.found + all.truth), "f1_weighted", ratio(weighted, all.truth),
+                     "per_class", each, "labels", names);
+}
+
 /* ---- numbers ---- */
 
 json_t *class_number_scores(const double *found, const double *truth, size_t count)
@@ -94,11 +128,15 @@ json_t *class_number_scores(const double *found, const double *truth, size_t cou
                      score_spearman(found, truth, count).value, "rmse", sqrt(ratio(squares, (double)count)));
 }
 
-const char *const *class_score_keys(bool numbers)
+const char *const *class_score_keys(const json_t *scores)
 {
     static const char *const of_classes[] = {"accuracy", "f1_macro", "f1_micro", "f1_weighted", NULL};
+    static const char *const of_several[] = {"subset_accuracy", "f1_samples",  "f1_macro",
+                                             "f1_micro",        "f1_weighted", NULL};
     static const char *const of_numbers[] = {"pearson", "spearman", "rmse", NULL};
-    return numbers ? of_numbers : of_classes;
+    return json_object_get(scores, "rmse")              ? of_numbers
+           : json_object_get(scores, "subset_accuracy") ? of_several
+                                                        : of_classes;
 }
 
 /* ---- lines ---- */
@@ -121,7 +159,7 @@ void class_say_scores(console_line line, const json_t *scores)
     struct buf text = {0};
     char rows[56];
     const json_t *commonest = json_object_get(scores, SCORES_COMMONEST);
-    for (const char *const *key = class_score_keys(json_object_get(scores, "rmse") != NULL); *key; key++) {
+    for (const char *const *key = class_score_keys(scores); *key; key++) {
         buf_addf(&text, "%s%s %.4f", text.size > 0 ? ", " : "", *key, json_number_value(json_object_get(scores, *key)));
         if (json_object_get(commonest, *key))
             buf_addf(&text, " (%.4f)", json_number_value(json_object_get(commonest, *key)));

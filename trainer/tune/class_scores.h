@@ -19,10 +19,14 @@
 /* {"accuracy", "f1_macro", "f1_micro", "f1_weighted", "per_class": {name: {"precision", "recall", "f1", "support"}},
  * "labels", "confusion" (rows: truth)} of predictions [count]. */
 json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count);
+/* Of several labels for each row, as bits: {"accuracy" and "subset_accuracy" (all labels of a row are right),
+ * "f1_samples" (the mean over the rows of 2 |both| / (|found| + |truth|), 0 where both are empty), "f1_micro",
+ * "f1_macro" (of all labels), "f1_weighted", "per_class", "labels"}. */
+json_t *class_several_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count);
 /* {"pearson", "spearman", "rmse"} */
 json_t *class_number_scores(const double *found, const double *truth, size_t count);
-/* The keys of single numbers among the scores, closed by NULL. */
-const char *const *class_score_keys(bool numbers);
+/* The keys of single numbers that scores of this kind have, closed by NULL. */
+const char *const *class_score_keys(const json_t *scores);
 /* Prints "scores     accuracy 0.9120 (0.4300), …" and, of at most 20 classes, a line each. */
 void class_say_scores(console_line line, const json_t *scores);
 

@@ -12,6 +12,10 @@ static const struct metric class_metrics[] = {
     {"class_loss", "class", METRIC_LOSS, HEAD_CLASS, NULL},
     {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS, BASELINE_MAJORITY},
 };
+static const struct metric several_metrics[] = {
+    {"class_loss", "class", METRIC_LOSS, HEAD_CLASS, NULL},
+    {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS, NULL}, /* all labels of a text are right */
+};
 static const struct metric number_metrics[] = {
     {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS, NULL},
 };
@@ -37,6 +41,7 @@ static void put_head(enum head_kind head, const struct label_set *set, const cha
 {
     config->task_heads = 1u << head;
     config->labels = (int32_t)set->count;
+    config->several = set->several;
     memset(config->label_names, 0, sizeof config->label_names);
     for (uint32_t i = 0; i < set->count && set->count > 1; i++)
         snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", set->names[i]);
@@ -61,10 +66,12 @@ struct task class_task(struct class_sources *sources, uint32_t length, const str
     sources->run = (struct samples_reading){sources->train, recipe->shuffled, recipe->seed};
     sources->split_train = (struct samples_reading){.samples = sources->train};
     sources->split_valid = (struct samples_reading){.samples = sources->valid};
-    const bool number = recipe->config.labels == 1;
+    const struct model_config *config = &recipe->config;
     struct task task = {
         .heads = recipe->config.task_heads,
-        .metrics = number ? (struct metric_table){number_metrics, 1} : (struct metric_table){class_metrics, 2},
+        .metrics = config->several       ? (struct metric_table){several_metrics, 2}
+                   : config->labels == 1 ? (struct metric_table){number_metrics, 1}
+                                         : (struct metric_table){class_metrics, 2},
         .samples = samples_source(&sources->run, length),
         .splits = {[SPLIT_TRAIN] = samples_source(&sources->split_train, length)},
         .evaluate = evaluate_means,
@@ -137,6 +144,14 @@ void class_names_release(struct class_names *names)
     mem_free(names->texts);
     mem_free(names->rank);
     *names = (struct class_names){0};
+}
+
+uint32_t class_bits(const float *logits, const struct class_names *names)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < names->count && i < BITS_LABELS; i++)
+        bits |= (uint32_t)(logits[i] > 0) << names->rank[i];
+    return bits;
 }
 
 uint32_t class_of(const float *logits, uint32_t labels)

@@ -50,6 +50,9 @@ void class_names_take(struct class_names *names, const char *const *columns, siz
 void class_names_of(struct class_names *names, const struct model_config *config);
 void class_names_release(struct class_names *names);
 
+/* Of several labels: bit i stands for names->names[i]. */
+uint32_t class_bits(const float *logits, const struct class_names *names);
+
 /* The class with the largest logit, the first one of equals. */
 uint32_t class_of(const float *logits, uint32_t labels);
 

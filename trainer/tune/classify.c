@@ -22,7 +22,8 @@ struct classify {
     const struct settings *settings;
     bool answers; /* nothing is trained on */
     struct text text;
-    bool numbers;
+    bool numbers, several;    /* what a label is */
+    char separator;           /* of several */
     struct class_names names; /* zeroed: numbers */
     uint32_t labels;          /* 1: a number */
     struct labelled train, dev;
@@ -31,7 +32,7 @@ struct classify {
 
 static struct label_set label_set_of(const struct classify *c)
 {
-    return (struct label_set){"the table", NULL, c->labels, c->names.names, NULL};
+    return (struct label_set){"the table", NULL, c->labels, c->names.names, NULL, c->several};
 }
 
 /* ---- labels ---- */
@@ -55,20 +56,29 @@ static int check_names(const struct classify *c, const char *const *names, const
     size_t once = 0;
     for (size_t i = 0; i < count; i++)
         once += counts[i] == 1;
-    if (count == 1)
+    if (count <= 1)
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
-                       "has one label only, \"%.60s\": there is nothing to learn", names[0]);
+                       "has one label only, \"%.60s\": there is nothing to learn", count > 0 ? names[0] : "");
     if (count > 2 && 2 * once > count) {
         fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
                 "has %zu labels, of which %zu occur once: they are texts or numbers, not classes", count, once);
         return hint(err, "--label names another column; --kind regression learns numbers");
     }
-    if (count > LABELS_MAX)
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has %zu labels; the most is %d", count, LABELS_MAX);
+    const size_t most = c->several ? BITS_LABELS : LABELS_MAX;
+    if (count > most)
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has %zu labels; the most is %zu", count, most);
     return 0;
 }
 
-static int find_names(struct classify *c, struct error *err)
+/* --class-weights balanced, as scikit-learn defines it: rows / (classes x rows of the class). */
+static void weigh(const struct classify *c, const uint64_t *counts, struct model_config *config)
+{
+    const double rows = (double)c->train.samples.count;
+    for (uint32_t i = 0; i < c->names.count && c->settings->class_weights; i++)
+        config->label_weights[i] = (float)(rows / (c->names.count * (double)counts[i]));
+}
+
+static int find_names(struct classify *c, struct model_config *config, struct error *err)
 {
     const char **names;
     uint64_t *counts;
@@ -77,6 +87,7 @@ static int find_names(struct classify *c, struct error *err)
     if (result == 0) {
         say_rare(names, counts, count);
         class_names_take(&c->names, names, count);
+        weigh(c, counts, config);
     }
     mem_free(names);
     mem_free(counts);
@@ -93,6 +104,7 @@ static int read_table(const struct classify *c, const char *path, struct labelle
         .path = path,
         .columns = {s->text, s->text2, s->label},
         .numbers = c->numbers,
+        .several = c->several,
         .quiet = c->train.samples.count > 0, /* said of the first table */
         .text = &c->text,
         .length = (uint32_t)s->seq,
@@ -122,26 +134,41 @@ static void say_data(const struct classify *c)
         buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->names.names[i]);
     if (c->numbers)
         buf_add_text(&names, "numbers");
+    if (c->several)
+        buf_addf(&names, "%s, any of them, separated by \"%c\"", c->labels > 8 ? ", …" : "", c->separator);
     log_say("labels     %s%s   %zu rows to train on, %zu to score%s", buf_text(&names),
-            !c->numbers && c->labels > 8 ? ", …" : "", c->train.samples.count, c->dev.samples.count,
+            !c->numbers && !c->several && c->labels > 8 ? ", …" : "", c->train.samples.count, c->dev.samples.count,
             c->settings->dev ? "" : " (every tenth text, by its hash)");
     buf_release(&names);
 }
 
-static int read_tables(struct classify *c, const struct model_config *config, struct error *err)
+static int split_cells(struct classify *c, struct error *err)
+{
+    const struct settings *s = c->settings;
+    c->separator = labelled_separator(c->answers ? &c->dev : &c->train);
+    TRY(labelled_split(&c->train, c->separator, s->train, err));
+    return labelled_split(&c->dev, c->separator, s->dev ? s->dev : s->train, err);
+}
+
+static int read_tables(struct classify *c, struct model_config *config, struct error *err)
 {
     const struct settings *s = c->settings;
     if (c->answers) {
-        c->numbers = config->labels == 1;
+        c->several = config->several;
+        c->numbers = config->labels == 1 && !c->several;
         TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        if (c->several)
+            TRY(split_cells(c, err));
         if (!c->numbers)
             class_names_of(&c->names, config);
     } else {
         TRY(read_table(c, s->train, &c->train, s->dev ? NULL : &c->dev, err));
         if (s->dev)
             TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        if (c->several)
+            TRY(split_cells(c, err));
         if (!c->numbers)
-            TRY(find_names(c, err));
+            TRY(find_names(c, config, err));
     }
     if (c->numbers) {
         c->labels = 1;
@@ -223,7 +250,7 @@ static json_t *commonest_scores(const struct label_set *set, const uint32_t *tru
     for (size_t i = 0; i < count; i++)
         always[i] = most;
     json_t *scores = class_scores(set, always, truth, count);
-    for (const char *const *key = class_score_keys(false); *key; key++)
+    for (const char *const *key = class_score_keys(scores); *key; key++)
         json_object_set(commonest, *key, json_object_get(scores, *key));
     json_decref(scores);
     mem_free(counts);
@@ -237,11 +264,13 @@ static json_t *score_classes(const struct classify *c, const float *logits)
     const size_t count = c->dev.samples.count;
     uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
     for (size_t i = 0; i < count; i++) {
-        found[i] = c->names.rank[class_of(logits + i * c->labels, c->labels)];
+        const float *own = logits + i * c->labels;
+        found[i] = c->several ? class_bits(own, &c->names) : c->names.rank[class_of(own, c->labels)];
         truth[i] = c->dev.samples.items[i].label;
     }
-    json_t *scores = class_scores(&set, found, truth, count);
-    json_object_set_new(scores, SCORES_COMMONEST, commonest_scores(&set, truth, count));
+    json_t *scores = (c->several ? class_several_scores : class_scores)(&set, found, truth, count);
+    if (!c->several)
+        json_object_set_new(scores, SCORES_COMMONEST, commonest_scores(&set, truth, count));
     mem_free(found);
     return scores;
 }
@@ -332,7 +361,7 @@ static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MA
 {
     size_t count = 0;
     (void)task;
-    for (const char *const *key = class_score_keys(json_object_get(values, "rmse") != NULL); *key; key++)
+    for (const char *const *key = class_score_keys(values); *key; key++)
         snprintf(out[count++], TUNE_KEY_SIZE, "%s", *key);
     return count;
 }
@@ -355,6 +384,7 @@ static void *make(const char *task, const struct settings *settings, enum tune_u
     c->settings = settings;
     c->answers = use == TUNE_SCORE;
     c->numbers = settings->kind == CLASSIFY_NUMBERS;
+    c->several = settings->kind == CLASSIFY_SEVERAL;
     return c;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 #define HELD_OUT 10 /* one text in ten */
@@ -50,9 +51,11 @@ static int take_label(const struct reading_rows *r, struct labelled *rows, uint3
     *bits = 0;
     if (r->options->numbers)
         return take_number(r, label, bits, err);
-    if (label.size == 0 || memchr(label.data, '\0', label.size))
+    const bool several = r->options->several;
+    rows->several = several;
+    if ((label.size == 0 && !several) || (label.size > 0 && memchr(label.data, '\0', label.size)))
         return bad(r, label, "empty, or has a NUL byte", err);
-    if (label.size >= LABEL_NAME_SIZE)
+    if (label.size >= LABEL_NAME_SIZE && !several)
         return bad(r, label, "longer than 63 bytes: is it the column of the labels? --label names it", err);
     if (row == rows->name_room) {
         rows->name_room = 2 * row + 1024;
@@ -131,14 +134,129 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The end of a row's labels. */
+static const char *labels_end(const struct labelled *rows, size_t row)
+{
+    return rows->names.data + (row + 1 < rows->samples.count ? rows->name_at[row + 1] : rows->names.size);
+}
+
+#define CELL_BYTES_MAX (1u << 20) /* of an array of labels */
+
+static const char separators[] = {';', '|', ','};
+
+/* Adds the label without the blanks around it, unless it is empty. */
+static void add_label(struct str label, struct buf *names)
+{
+    label = str_trim(label);
+    if (label.size == 0)
+        return;
+    buf_add_str(names, label);
+    buf_add_byte(names, '\0');
+}
+
+/* Adds the labels of a cell, each ended by a NUL. */
+static void split_cell(struct str cell, char separator, struct buf *names)
+{
+    json_error_t why;
+    json_t *array = str_starts(cell, STR("[")) ? json_parse(cell, CELL_BYTES_MAX, &why) : NULL, *item;
+    size_t i;
+    json_array_foreach(array, i, item) if (json_is_string(item)) add_label(str_of(json_string_value(item)), names);
+    for (bool more = !array; more;) {
+        const char *end = cell.size > 0 ? memchr(cell.data, separator, cell.size) : NULL;
+        const size_t size = end ? (size_t)(end - cell.data) : cell.size;
+        more = end != NULL;
+        add_label((struct str){cell.data, size}, names);
+        cell = (struct str){cell.data + size + more, cell.size - size - more};
+    }
+    json_decref(array);
+}
+
+/* All cells, cut. The ends of the rows go to ends[rows], unless that is NULL. */
+static struct buf split_all(const struct labelled *rows, char separator, size_t *ends)
+{
+    struct buf names = {0};
+    buf_reserve(&names, 1);
+    for (size_t row = 0; row < rows->samples.count; row++) {
+        split_cell(str_of(rows->names.data + rows->name_at[row]), separator, &names);
+        if (ends)
+            ends[row] = names.size;
+    }
+    return names;
+}
+
+char labelled_separator(const struct labelled *rows)
+{
+    char best = separators[0];
+    size_t fewest = SIZE_MAX;
+    for (size_t k = 0; k < sizeof separators; k++) {
+        if (!memchr(rows->names.data, separators[k], rows->names.size))
+            continue;
+        struct labelled cut = {.names = split_all(rows, separators[k], NULL)};
+        const char **names;
+        uint64_t *counts;
+        const size_t count = labelled_names(&cut, &names, &counts);
+        if (count < fewest)
+            best = separators[k];
+        fewest = count < fewest ? count : fewest;
+        mem_free(names);
+        mem_free(counts);
+        buf_release(&cut.names);
+    }
+    return best;
+}
+
+int labelled_split(struct labelled *rows, char separator, const char *path, struct error *err)
+{
+    const size_t count = rows->samples.count;
+    size_t *ends = mem_array(count + 1, sizeof *ends), longest = 0;
+    struct buf names = split_all(rows, separator, ends);
+    for (size_t row = 0; row < count; row++)
+        rows->name_at[row] = row > 0 ? ends[row - 1] : 0;
+    mem_free(ends);
+    buf_release(&rows->names);
+    rows->names = names;
+    for (size_t at = 0, size; at < names.size; at += size + 1) {
+        size = strlen(names.data + at);
+        longest = size > longest ? size : longest;
+    }
+    return longest < LABEL_NAME_SIZE
+               ? 0
+               : fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
+                         "has a label of %zu bytes, more than 63: is it the column of the labels? --label names it",
+                         longest);
+}
+
+bool labelled_bits(struct str cell, const char *const *names, size_t count, uint32_t *bits)
+{
+    struct buf labels = {0};
+    bool known = false;
+    for (size_t k = 0; k < sizeof separators && !known; k++) {
+        buf_reset(&labels);
+        split_cell(str_trim(cell), separators[k], &labels);
+        known = true;
+        *bits = 0;
+        for (size_t at = 0; at < labels.size && known; at += strlen(labels.data + at) + 1) {
+            size_t i = 0;
+            while (i < count && strcmp(names[i], labels.data + at) != 0)
+                i++;
+            known = i < count && i < BITS_LABELS;
+            *bits |= known ? 1u << i : 0;
+        }
+    }
+    buf_release(&labels);
+    return known;
+}
+
 size_t labelled_names(const struct labelled *rows, const char ***names, uint64_t **counts)
 {
-    const size_t all = rows->samples.count;
-    size_t count = 0;
+    size_t count = 0, all = 0;
+    for (size_t i = 0; i < rows->names.size; i++)
+        all += rows->names.data[i] == '\0';
     *names = mem_array(all + 1, sizeof **names);
     *counts = mem_array(all + 1, sizeof **counts);
-    for (size_t i = 0; i < all; i++)
-        (*names)[i] = rows->names.data + rows->name_at[i];
+    const char *at = rows->names.data;
+    for (size_t i = 0; i < all; i++, at += strlen(at) + 1)
+        (*names)[i] = at;
     qsort(*names, all, sizeof **names, by_name);
     for (size_t i = 0; i < all; i++) {
         const char *name = (*names)[i];
@@ -156,16 +274,23 @@ void labelled_resolve(struct labelled *rows, const char *const *names, size_t co
     struct samples *samples = &rows->samples;
     size_t kept = 0, at = 0;
     for (size_t i = 0; i < samples->count; i++) {
-        const char *name = rows->names.data + rows->name_at[i];
-        const char *const *found = bsearch(&name, names, count, sizeof *names, by_name);
-        if (!found && rows->unknown++ == 0)
-            memccpy(rows->first, name, '\0', sizeof rows->first);
-        if (!found)
+        uint32_t label = 0;
+        bool known = true;
+        for (const char *name = rows->names.data + rows->name_at[i]; known && name < labels_end(rows, i);
+             name += strlen(name) + 1) {
+            const char *const *found = bsearch(&name, names, count, sizeof *names, by_name);
+            known = found != NULL;
+            if (!known && rows->unknown++ == 0)
+                memccpy(rows->first, name, '\0', sizeof rows->first);
+            const uint32_t place = known ? (uint32_t)(found - names) : 0;
+            label = rows->several ? label | 1u << place : place;
+        }
+        if (!known)
             continue;
         struct task_sample item = samples->items[i];
         memmove(samples->ids + at, samples->ids + item.at, item.length * sizeof *samples->ids);
         item.at = at;
-        item.label = (uint32_t)(found - names);
+        item.label = label;
         at += item.length;
         rows->texts[kept] = rows->texts[i];
         samples->items[kept++] = item;

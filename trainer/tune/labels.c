@@ -121,7 +121,7 @@ static const struct glue_task *task_of_model(const json_t *config, const char *r
 
 struct label_set labels_of_glue(const struct glue_task *task)
 {
-    return (struct label_set){task->name, task, task->labels, task->label_names, task->other_names};
+    return (struct label_set){task->name, task, task->labels, task->label_names, task->other_names, false};
 }
 
 /* ---- the choice ---- */
@@ -180,7 +180,10 @@ static bool gives_numbers(const struct described *d)
 /* Why a head of this kind cannot be one of the task; NULL: it can. */
 static const char *other_kind(const struct described *d, const struct label_set *set)
 {
-    if (d->problem && strcmp(d->problem, "multi_label_classification") == 0)
+    const bool several = d->problem && strcmp(d->problem, "multi_label_classification") == 0;
+    if (set->several)
+        return several ? NULL : "it gives a text one label, not any number of them";
+    if (several)
         return "it gives a text any number of labels (multi_label_classification)";
     if (set->count > 1 && gives_numbers(d))
         return "it predicts a number, not a class";

@@ -19,6 +19,7 @@ struct label_set {
     uint32_t count;               /* classes; 1: a number */
     const char *const *names;
     const char *const *others; /* of the same classes in models of transformers; NULL: none, also in the list */
+    bool several;              /* a text may have several of them */
 };
 struct label_set labels_of_glue(const struct glue_task *task);
 

@@ -145,7 +145,7 @@ static int tag_open(void *context, const struct settings *settings, const struct
     config->task_heads = 1u << HEAD_TOKEN;
     if (t->answers)
         return 0;
-    const struct label_set set = {"the corpus", NULL, t->names.count, t->names.names, NULL};
+    const struct label_set set = {"the corpus", NULL, t->names.count, t->names.names, NULL, false};
     return class_head(HEAD_TOKEN, &set, "tag", origin, config, &material->head, err);
 }
 

@@ -13,6 +13,7 @@
 #include "trainer/model/head.h"
 #include "trainer/run/run.h"
 #include "trainer/tune/class_scores.h"
+#include "trainer/tune/labelled.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/about.h"
@@ -87,7 +88,8 @@ static int open_model(struct predicting *p, struct error *err)
     p->reading.recipe.config.task_heads = 1u << head;
     p->record = about_record(p->model, r->origin.source, r->origin.files);
     p->outputs = (uint32_t)head_labels(head, &r->recipe.config);
-    if (p->outputs > 1 && head != HEAD_SPAN)
+    p->several = r->recipe.config.several;
+    if ((p->outputs > 1 && head != HEAD_SPAN) || p->several)
         class_names_of(&p->names, &r->recipe.config);
     const uint64_t length = length_of(p);
     if (length > (uint64_t)r->recipe.config.positions)
@@ -142,6 +144,9 @@ static int open_engine(struct predicting *p, struct error *err)
 double predicting_label(const struct predicting *p, struct str text)
 {
     char copy[LABEL_NAME_SIZE], *end;
+    uint32_t bits;
+    if (p->several)
+        return labelled_bits(text, p->names.names, p->names.count, &bits) ? (double)bits : (double)NAN;
     text = str_trim(text);
     if (text.size == 0 || text.size >= sizeof copy)
         return (double)NAN;
@@ -229,6 +234,31 @@ static void add_key(const struct predicting *p, const char *name, const char *cl
     buf_release(&key);
 }
 
+/* Of several labels: those with a probability above one half; the probability of the whole set if the labels did not
+ * depend on one another. */
+static double add_set(const struct predicting *p, const float *logits, double *shares, struct buf *out)
+{
+    struct buf text = {0};
+    double whole = 1;
+    for (uint32_t i = 0; i < p->outputs; i++) {
+        shares[i] = 1 / (1 + exp(-(double)logits[i]));
+        whole *= logits[i] > 0 ? shares[i] : 1 - shares[i];
+        if (logits[i] > 0)
+            buf_addf(&text, "%s%s", text.size > 0 ? ";" : "", p->names.texts[i]);
+    }
+    add_text(p, buf_text(&text), out);
+    buf_release(&text);
+    return whole;
+}
+
+static double add_class(const struct predicting *p, const float *logits, double *shares, struct buf *out)
+{
+    const uint32_t best = class_of(logits, p->outputs);
+    softmax(logits, p->outputs, shares);
+    add_text(p, p->names.texts[best], out);
+    return shares[best];
+}
+
 static void add_prediction(const struct predicting *p, const float *logits, struct buf *out)
 {
     double shares[LABELS_MAX];
@@ -237,12 +267,10 @@ static void add_prediction(const struct predicting *p, const float *logits, stru
         buf_addf(out, "%.9g", (double)logits[0]);
         return;
     }
-    const uint32_t best = class_of(logits, p->outputs);
-    softmax(logits, p->outputs, shares);
-    add_text(p, p->names.texts[best], out);
+    const double share = (p->several ? add_set : add_class)(p, logits, shares, out);
     if (!p->settings->all) {
         add_key(p, "probability", NULL, out);
-        buf_addf(out, "%.9f", shares[best]);
+        buf_addf(out, "%.9f", share);
     }
     for (uint32_t i = 0; i < p->outputs && p->settings->all; i++) {
         add_key(p, "probability", p->names.texts[i], out);
@@ -321,7 +349,7 @@ static void keep_score(struct predicting *p, size_t row)
     }
     const float *logits = p->logits + row * p->outputs;
     if (p->names.count > 0) {
-        p->found[p->scored] = p->names.rank[class_of(logits, p->outputs)];
+        p->found[p->scored] = p->several ? class_bits(logits, &p->names) : p->names.rank[class_of(logits, p->outputs)];
         p->truth[p->scored] = (uint32_t)p->labels[row];
     }
     p->found_numbers[p->scored] = (double)logits[0];
@@ -330,9 +358,10 @@ static void keep_score(struct predicting *p, size_t row)
 
 static json_t *scores_of(const struct predicting *p)
 {
-    const struct label_set set = {"the model", NULL, p->names.count, p->names.names, NULL};
-    json_t *scores = p->names.count > 0 ? class_scores(&set, p->found, p->truth, p->scored)
-                                        : class_number_scores(p->found_numbers, p->truth_numbers, p->scored);
+    const struct label_set set = {"the model", NULL, p->names.count, p->names.names, NULL, p->several};
+    json_t *scores = p->several           ? class_several_scores(&set, p->found, p->truth, p->scored)
+                     : p->names.count > 0 ? class_scores(&set, p->found, p->truth, p->scored)
+                                          : class_number_scores(p->found_numbers, p->truth_numbers, p->scored);
     json_object_set_new(scores, "dev", json_integer((json_int_t)p->scored));
     return scores;
 }

@@ -19,6 +19,7 @@ struct predicting {
     struct reading reading;
     struct class_names names; /* zeroed: the model gives a number */
     uint32_t outputs;         /* columns of the logits */
+    bool several;             /* a text may have several of the names */
     struct table table;
     struct columns columns;
 

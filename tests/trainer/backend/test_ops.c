@@ -746,8 +746,66 @@ static void square_losses(void)
     release(&logits);
 }
 
+/* Rows of a class count by its weight. */
+static void weighted_losses(void)
+{
+    const float weights[4] = {0.5f, 2, 1, 0.25f};
+    const int32_t labels[3] = {1, 3, 1};
+    struct array plain = random_array(3 * 4, 3 * 4, ops->storage_size, 4);
+    void *weighted = mem_aligned(3 * 4 * ops->storage_size), *scratch = mem_aligned(64 * 16);
+    double sums[2] = {0}, results[6], wanted = 0;
+    memcpy(weighted, plain.memory, 3 * 4 * ops->storage_size);
+    CALL(ops, loss, .sums = sums, .results = results, .logits = plain.memory, .labels = labels, .rows = {3, 3},
+         .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
+    for (int r = 0; r < 3; r++)
+        wanted += (double)weights[labels[r]] * results[2 * r];
+    sums[0] = 0;
+    CALL(ops, loss, .sums = sums, .logits = weighted, .labels = labels, .weights = weights, .rows = {3, 3},
+         .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
+    assert_true(fabs(sums[0] - wanted) <= 1e-6 * wanted);
+    for (size_t i = 0; i < 12; i++)
+        plain.values[i] = get(plain.memory, ops->storage_size, i) * (double)weights[labels[i / 4]];
+    mem_free(plain.memory);
+    plain.memory = weighted;
+    assert_close(&plain, 1, "gradient of a weighted loss");
+    mem_free(scratch);
+    release(&plain);
+}
+
+static void losses_of_several_labels(void)
+{
+    enum { ROWS = 5, COLUMNS = 33 }; /* labels from 31 on are wrong in every row */
+    struct array logits = random_array(ROWS * COLUMNS, 64 * COLUMNS, ops->storage_size, 30);
+    const int32_t labels[ROWS] = {0, 5, 0x7fffffff, 1 << 30, 77};
+    double sums[2] = {100, 1000}, loss = 0, hits = 0;
+    for (size_t r = 0; r < ROWS; r++) {
+        bool right = true;
+        for (size_t c = 0; c < COLUMNS; c++) {
+            const size_t at = r * COLUMNS + c;
+            const bool bit = c < 31 && labels[r] >> c & 1;
+            if (r == 2) /* this row is right */
+                put(logits.memory, logits.size, at, logits.values[at] = c < 31 ? 2 : -3);
+            const double x = logits.values[at], share = 1 / (1 + exp(-x));
+            loss -= (bit ? log(share) : log1p(-share)) / COLUMNS;
+            right &= (x > 0) == bit;
+            logits.values[at] = 0.25 / COLUMNS * (share - bit);
+        }
+        hits += right;
+    }
+    assert_true(hits >= 1);
+    for (int i = 0; i < 2; i++) /* first without, then with a factor */
+        CALL(ops, bits_loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = {ROWS, 64},
+             .columns = COLUMNS, .factor = i * 0.25);
+    assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000 + 2 * hits);
+    assert_close(&logits, 1, "gradient of several labels");
+    assert_zero_from(&logits, ROWS * COLUMNS, "a dead row of several labels");
+    release(&logits);
+}
+
 static void losses_of_tasks(void)
 {
+    weighted_losses();
+    losses_of_several_labels();
     span_losses();
     square_losses();
 }

@@ -198,7 +198,8 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
     check_slopes(&config, ENTRIES);
 }
 
-/* Every head of fine-tuned models; with one label too where that is a number. */
+/* Every head of fine-tuned models; also with weights of labels, with labels of which several are right, and with one
+ * label where that is a number. */
 static void gradients_of_heads_are_slopes(void **state)
 {
     (void)state;
@@ -209,6 +210,14 @@ static void gradients_of_heads_are_slopes(void **state)
         config.task_heads = 1u << h;
         config.labels = MADE_LABELS;
         check_slopes(&config, ENTRIES / 3);
+        if (h == HEAD_CLASS) {
+            struct model_config other = config;
+            for (int i = 0; i < MADE_LABELS; i++)
+                other.label_weights[i] = 0.5f + (float)i;
+            check_slopes(&other, ENTRIES / 3);
+            other.several = true;
+            check_slopes(&other, ENTRIES / 3);
+        }
         config.labels = 1;
         if (head_kinds[h]->problem && strcmp(head_kinds[h]->problem(&config), "regression") == 0)
             check_slopes(&config, ENTRIES / 3);

@@ -22,7 +22,7 @@ static void classes_are_scored(void **state)
 {
     static const uint32_t truth[] = {0, 0, 1, 1, 1, 2, 2, 0, 1, 0, 2, 2, 1, 0};
     static const uint32_t found[] = {0, 1, 1, 1, 0, 3, 0, 0, 1, 0, 1, 0, 1, 3};
-    const struct label_set set = {"table", NULL, 5, names, NULL};
+    const struct label_set set = {"table", NULL, 5, names, NULL, false};
     json_t *scores = class_scores(&set, found, truth, 14);
     (void)state;
     expect_number(scores, "accuracy", 0.5);
@@ -44,6 +44,26 @@ static void classes_are_scored(void **state)
     json_decref(scores);
 }
 
+static void several_labels_are_scored(void **state)
+{
+    static const uint32_t truth[] = {3, 1, 4, 8, 7, 2, 9, 0, 1, 4}, found[] = {3, 0, 5, 8, 15, 2, 6, 0, 1, 12};
+    const struct label_set set = {"table", NULL, 5, names, NULL, true};
+    json_t *scores = class_several_scores(&set, found, truth, 10);
+    (void)state;
+    expect_number(scores, "accuracy", 0.5);
+    expect_number(scores, "subset_accuracy", 0.5);
+    expect_number(scores, "f1_samples", 0.6190476190476191);
+    expect_number(scores, "f1_macro", 0.5561904761904761);
+    expect_number(scores, "f1_micro", 0.7142857142857143);
+    expect_number(scores, "f1_weighted", 0.7135531135531135);
+    const json_t *each = json_object_get(scores, "per_class"), *a = json_object_get(each, "a");
+    expect_number(a, "precision", 0.75);
+    expect_number(a, "recall", 0.6);
+    expect_number(a, "support", 5);
+    expect_number(json_object_get(each, "never"), "f1", 0);
+    json_decref(scores);
+}
+
 static void numbers_are_scored(void **state)
 {
     static const double found[] = {1.5, 2, 3.25, 0, 4, 2, 2}, truth[] = {1, 2.5, 3, 0.5, 3.75, 2.5, 1};
@@ -59,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_are_scored),
+        cmocka_unit_test(several_labels_are_scored),
         cmocka_unit_test(numbers_are_scored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

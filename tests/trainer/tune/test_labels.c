@@ -140,7 +140,8 @@ static void names_decide_about_a_head(void **state)
 static void a_table_takes_a_head_by_its_names(void **state)
 {
     static const char *const names[] = {"bug", "praise", "question"}, *const numbers[] = {"1", "2"};
-    const struct label_set set = {"the table", NULL, 3, names, NULL}, stars = {"the table", NULL, 2, numbers, NULL};
+    const struct label_set set = {"the table", NULL, 3, names, NULL, false},
+                           stars = {"the table", NULL, 2, numbers, NULL, false};
     struct head_choice choice;
     (void)state;
     json_t *config = json_loads("{\"architectures\":[\"BertForSequenceClassification\"],"

@@ -1,5 +1,5 @@
-/* The class of a sequence, or with one class a number (Devlin et al. 2019, 4.1): logits = dropout(tanh(x W_p)) W_c for
- * the first row x of each sequence. */
+/* The class of a sequence, several classes, or with one class a number (Devlin et al. 2019, 4.1): logits =
+ * dropout(tanh(x W_p)) W_c for the first row x of each sequence. */
 #include "trainer/model/heads/head_parts.h"
 
 #define TENSOR(place) params_head(&model->table, HEAD_CLASS, place)
@@ -29,13 +29,16 @@ static void class_loss(struct model *model, const struct batch *batch, struct ro
 {
     const int32_t labels = model->config.labels;
     double *sums = model->sums + HEAD_SUMS * HEAD_CLASS;
-    if (labels == 1)
+    if (model->config.several)
+        CALL(model->ops, bits_loss, .sums = sums, .logits = BUFFER(LOGITS), .labels = batch->heads[HEAD_CLASS].labels,
+             .rows = rows, .columns = labels, .factor = slope_factor(model, HEAD_CLASS));
+    else if (labels == 1)
         CALL(model->ops, square_loss, .sums = sums, .logits = BUFFER(LOGITS), .labels = batch->heads[HEAD_CLASS].labels,
              .rows = rows, .factor = slope_factor(model, HEAD_CLASS), .scratch = model->scratch);
     else
         CALL(model->ops, loss, .sums = sums, .logits = BUFFER(LOGITS), .labels = batch->heads[HEAD_CLASS].labels,
-             .rows = rows, .columns = labels, .vocabulary = labels, .factor = slope_factor(model, HEAD_CLASS),
-             .scratch = model->scratch);
+             .weights = model->label_weights, .rows = rows, .columns = labels, .vocabulary = labels,
+             .factor = slope_factor(model, HEAD_CLASS), .scratch = model->scratch);
 }
 
 static void class_pass(struct model *model, const struct batch *batch)
@@ -68,7 +71,9 @@ static void class_pass(struct model *model, const struct batch *batch)
 
 static const char *class_problem(const struct model_config *config)
 {
-    return config->labels == 1 ? "regression" : "single_label_classification";
+    return config->several       ? "multi_label_classification"
+           : config->labels == 1 ? "regression"
+                                 : "single_label_classification";
 }
 
 const struct head head_class = {
