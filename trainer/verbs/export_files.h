@@ -23,8 +23,8 @@ struct export_job {
     const struct layout *layout; /* that the model is rewritten in; NULL: its files are copied */
     struct str card;
     const json_t *datasets; /* of the run (about.h): their data cards are copied beside the card, which links them */
-    bool sentences; /* with the files by which sentence-transformers loads it */
-    int pooling;    /* of those: enum pooling */
+    bool sentences;         /* with the files by which sentence-transformers loads it */
+    int pooling;            /* of those: enum pooling */
     bool normalize;
 };
 
