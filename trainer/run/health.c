@@ -126,7 +126,8 @@ static struct series series_of(const struct history *history, bool valid)
     return series;
 }
 
-/* The loss of guessing all pieces, and both orders of the segments, alike; of a task, of its most classes or places. */
+/* The loss of guessing all pieces, and both orders of the segments, alike; of a task, of its most classes or places.
+ * Of a user's table the record does not say how many classes it has. */
 static double chance_of(const struct judged *j)
 {
     const char *task = json_string_value(json_object_get(j->identity, "task"));
@@ -136,6 +137,8 @@ static double chance_of(const struct judged *j)
     if (!task)
         return log(identity_real(j, "vocabulary") - spare) +
                (json_is_true(json_object_get(j->identity, "next_sentence")) ? log(2) : 0);
+    if (strcmp(task, "classify") == 0)
+        return (double)NAN;
     return history_key(j->history, "class_loss") != SIZE_MAX  ? log(3)
            : history_key(j->history, "span_loss") != SIZE_MAX ? log(identity_real(j, "seq"))
                                                               : (double)NAN;

@@ -208,6 +208,20 @@ static void a_task_with_a_higher_accuracy(void **state)
     }
 }
 
+/* A table of 150 classes begins at ln(150) = 5.01, which is no divergence; a rise is one. */
+static void a_table_of_many_classes(void **state)
+{
+    struct buf lines = {0};
+    for (int rises = 0; rises < 2; rises++) {
+        for (int i = 1; i <= 10; i++)
+            buf_addf(&lines, "{\"step\":%d,\"loss_mean\":%.4f,\"class_loss\":5,\"grad_norm\":0.9,\"skipped\":0}\n",
+                     10 * i, 5.01 + (rises ? 0.3 : -0.01) * i);
+        json_t *record = record_of();
+        json_object_set_new(json_object_get(record, "identity"), "task", json_string("classify"));
+        expect(*state, &lines, record, rises ? "diverged worse-than-best" : "", NULL);
+    }
+}
+
 static void what_cannot_be_judged(void **state)
 {
     struct buf lines = {0};
@@ -247,7 +261,7 @@ int main(void)
         cmocka_unit_test(healthy_runs_are_silent), cmocka_unit_test(a_high_rate_diverges),
         cmocka_unit_test(nothing_is_learned),      cmocka_unit_test(clipped_to_a_small_part),
         cmocka_unit_test(the_held_out_loss_rises), cmocka_unit_test(a_task_with_a_higher_accuracy),
-        cmocka_unit_test(what_cannot_be_judged),
+        cmocka_unit_test(what_cannot_be_judged),   cmocka_unit_test(a_table_of_many_classes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
