@@ -8,13 +8,14 @@ of dstrain and from the same model with random weights, by dstrain and by PyTorc
 
 BUILD is a folder with dsdata and dstrain, RUN a run of dstrain whose dataset still exists, or a directory of Hugging
 Face's (which has no model of random weights to compare with); DIR has glue and enwiki-2016-sample.xml.bz2, from which
-scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and `squad`. `xquad` are the questions of DIR/squad, and `upos` the parts of speech of DIR/ud: its dev part to train on,
-its test part to score, both whole. Every other task uses --rows of its training rows, evenly spread, and --dev-rows of
-the others; all programs get the same rows and the same learning rate. Adam corrects its bias in both programs. PyTorch
-fine-tunes the tasks of --theirs with transformers' BertForSequenceClassification, BertForQuestionAnswering or
-BertForTokenClassification and AdamW; the seed determines the head and the order. `cosine` is not tuned: the rank
-correlation of STS-B's scores and of the cosines of two vectors, by embed and by sentence-transformers.
-Results stay in the cache (build/quality), and the same command continues. Prints the table: mean and deviation over seeds."""
+scripts/make_squad.py makes `pairs` (two neighbouring sentences, or not) and `squad`. `xquad` are the questions of
+DIR/squad, and `upos` the parts of speech of DIR/ud: its dev part to train on, its test part to score, both whole. Every
+other task uses --rows of its training rows, evenly spread, and --dev-rows of the others; all programs get the same rows
+and the same learning rate. Adam corrects its bias in both programs. PyTorch fine-tunes the tasks of --theirs with
+transformers' BertForSequenceClassification, BertForQuestionAnswering or BertForTokenClassification and AdamW; the seed
+determines the head and the order. `cosine` is not tuned: the rank correlation of STS-B's scores and of the cosines of
+two vectors, by embed and by sentence-transformers. Results stay in the cache (build/quality), and the same command
+continues. Prints the table: mean and deviation over seeds."""
 import argparse
 import bz2
 import json
