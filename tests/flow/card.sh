@@ -148,6 +148,11 @@ expect_row acc "$(score tuned/scores.json acc) \\| 50.00 %" parent
 mean=$(json all/scores.json '"%.2f" % (100 * o["tasks"]["sst-2"]["acc"])')
 expect_row acc "$mean % \\| ± [0-9.]+ % \\| 50.00 %" parent
 grep -q '^pipeline_tag: fill-mask$' parent/README.md || complain "another tag"
+echo '{"task": "classify", "dev": 40, "accuracy": 0.25, "subset_accuracy": 0.25, "f1_micro": 0.5}' >several.json
+expect_exit 0 "$dstrain" export run --out several --scores several.json
+expect_row "subset\\\\_accuracy" "25.00 % \\| 14.2 to 40.2 % \\| " several
+grep -q "^| accuracy |" several/README.md && complain "the accuracy of several labels is there twice"
+expect_row "f1\\\\_micro" "50.00 % \\|  \\| " several
 expect_exit 0 "$dstrain" export older --out stranger --scores tuned
 expect_row "fine-tuned from" "another model" stranger
 

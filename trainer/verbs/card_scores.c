@@ -179,10 +179,13 @@ static char *interval_of(const json_t *scores, const char *key, double value, ch
 
 /* ---- tables ---- */
 
-/* Losses are in the tables of metrics. And with one label for each row, micro F1 is the accuracy. */
+/* Losses are in the tables of metrics. With one label for each row micro F1 is the accuracy, with several the subset
+ * accuracy is. */
 static bool is_elsewhere(const json_t *scores, const char *key)
 {
     if (str_starts(str_of(key), STR("loss")) || str_starts(str_of(key), STR("eval_loss")))
+        return true;
+    if (strcmp(key, "accuracy") == 0 && json_object_get(scores, "subset_accuracy"))
         return true;
     return strcmp(key, "f1_micro") == 0 && json_is_array(json_object_get(scores, "confusion")) &&
            json_object_get(scores, "accuracy");
