@@ -29,12 +29,12 @@ done
 # shellcheck source=scripts/package.bash
 source "$(dirname "$0")/package.bash"
 package_begin "$dir"
+pack=$work/pack
+[ $cuda = no ] || logged "$source/scripts/gpu_pack.sh" "$pack" # first: it fails soon where there is no CUDA toolkit
 package_tree "$arch" "$work/tree"
 wheel=$(python3 "$source/scripts/wheel.py" dsdata "$work/tree" "$version" "$arch" "$out")
 (cd "$out" && sha256sum "$wheel")
 if [ $cuda = yes ]; then
-    pack=$work/pack
-    logged "$source/scripts/gpu_pack.sh" "$pack"
     rm "$pack"/libstdc++.so.* # it needs a newer glibc than all else; gloo uses that of the machine
     for file in "$pack"/lib*; do # Debian's libraries, with their licences
         library=$(dpkg -S "*/${file##*/}" | head -1 | cut -d: -f1)
