@@ -5,10 +5,11 @@ embed of texts of mixed length, and the first answer of predict.
     bench_apply.py BUILD MODEL [--data DIR] [--texts N] [--precision fp32|bf16] [--rounds N] [--rows step,predict,...]
 
 MODEL is a Hugging Face directory. DIR has glue/SST-2 and squad: the texts are sentences, questions and contexts, in an
-order that is drawn once. They are cut at 128 tokens; transformers has padded batches of 32 in that order. Of a step only
-the step is timed on both sides. Of predict and embed our time includes the start, theirs is that of the loop. The first
-answer is a command from its start to its end on both sides. The least of several rounds counts. --precision is that of
-the step (in PyTorch autocast); predict and embed compute in fp32. Needs torch and transformers; exit 77 without them."""
+order that is drawn once. They are cut at 128 tokens; transformers has padded batches of 32 in that order. Of a step
+only the step is timed on both sides. Of predict and embed our time includes the start, theirs is that of the loop. The
+first answer is a command from its start to its end on both sides. The least of several rounds counts. --precision is
+that of the step (in PyTorch autocast); predict and embed compute in fp32. Needs torch and transformers; exit 77
+without them."""
 import argparse
 import csv
 import json
@@ -83,9 +84,9 @@ class Bench:
             csv.writer(file).writerows([["text", "label"], *([text, "ab"[i % 2]] for i, text in enumerate(texts))])
 
     def tune(self, out, steps):
-        return cpu_of(self.dstrain, "classify", "--init", self.asked.model, "--train", self.scratch / "all.csv", "--dev",
-                      self.scratch / "one.csv", "--out", self.scratch / out, "--steps", steps, "--seq", SEQ, "--batch",
-                      BATCH, "--no-shuffle", "--threads", 1, "--precision", self.asked.precision, "-q")
+        return cpu_of(self.dstrain, "classify", "--init", self.asked.model, "--train", self.scratch / "all.csv",
+                      "--dev", self.scratch / "one.csv", "--out", self.scratch / out, "--steps", steps, "--seq", SEQ,
+                      "--batch", BATCH, "--no-shuffle", "--threads", 1, "--precision", self.asked.precision, "-q")
 
     def least(self, measure):
         return min(measure() for _ in range(self.asked.rounds))
