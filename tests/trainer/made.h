@@ -27,6 +27,13 @@ static inline int32_t made_rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
+/* How many labels a head that has some in each sequence chooses from. */
+static inline uint32_t made_labels(enum head_kind head, const struct made_source *source)
+{
+    const int32_t columns = head_kinds[head]->buffers[head_kinds[head]->logits].columns;
+    return columns > 0 ? (uint32_t)columns : columns == OF_VOCABULARY ? (uint32_t)source->vocabulary : MADE_LABELS;
+}
+
 /* Appends the label of a sequence that begins at `row`, for a head that has one for each sequence. */
 static inline void made_label(struct head_batch *to, enum head_kind head, const struct random_stream *stream,
                               uint32_t number, int32_t row, uint32_t length)
@@ -78,7 +85,7 @@ static inline struct batch made_batch(const struct made_source *source, const in
             const bool marked = source->masked_every && j > 0 && (j + first + i) % source->masked_every == 0;
             for (enum head_kind h = 0; marked && h < HEAD_KINDS; h++)
                 if (head_kinds[h]->reads == READS_MARKED) {
-                    const uint32_t labels = h == HEAD_MASKED ? (uint32_t)source->vocabulary : MADE_LABELS;
+                    const uint32_t labels = made_labels(h, source);
                     batch.heads[h].index[batch.heads[h].live] = row;
                     batch.heads[h].labels[batch.heads[h].live++] = (int32_t)(draw / 7 % labels);
                 }
