@@ -9,6 +9,7 @@
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/keep.h"
+#include "trainer/cpu/lanes.h"
 #include "trainer/cpu/product.h"
 #include "trainer/cpu/real.h"
 
@@ -203,18 +204,14 @@ static real softmax(real *scores, const struct attention_head *h, const struct k
 #pragma omp simd reduction(max : most)
     for (size_t i = 0; i < seen->count; i++)
         most = row[i] > most ? row[i] : most;
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < seen->count; i++) {
-        row[i] = exponential((row[i] - most) * h->scale);
-        sum += row[i];
-    }
-    const real share = 1 / sum;
+    real sums[LANES] = {0};
+    EACH_LANE(i, lane, seen->count, row[i] = exponential((row[i] - most) * h->scale); sums[lane] += row[i]);
+    const real sum = sum_lanes(sums), share = 1 / sum;
 #pragma omp simd
     for (size_t i = 0; i < seen->count; i++)
         row[i] *= share;
     clear_unseen(scores, seen);
-    return most * h->scale + (real)log((double)sum);
+    return most * h->scale + (real)same_log((double)sum);
 }
 
 /* The panels of a range of keys, where keys are columns. */
@@ -372,11 +369,10 @@ static void backward_block(const struct attention_backward_args *a, const struct
     pack_rows(w->dresult, dcontext, h->hidden, rows, h->size);
     /* delta = the row's dO O, which is the sum of P dP that the softmax's gradient subtracts. */
     for (size_t i = 0; i < rows; i++) {
-        real delta = 0;
-#pragma omp simd reduction(+ : delta)
-        for (size_t j = 0; j < h->size; j++)
-            delta += LOAD(dcontext[i * h->hidden + j]) * LOAD(context[i * h->hidden + j]);
-        deltas[i] = delta;
+        const storage *d = dcontext + i * h->hidden, *c = context + i * h->hidden;
+        real delta[LANES] = {0};
+        EACH_LANE(j, lane, h->size, delta[lane] += LOAD(d[j]) * LOAD(c[j]));
+        deltas[i] = sum_lanes(delta);
     }
     /* Q K^T and dO V^T, from which P and the gradient of the scores are made again. */
     small_product(w->scores, range.wide, strips_of_rows(w->queries, h->size_units),

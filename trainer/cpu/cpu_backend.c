@@ -96,8 +96,10 @@ static void close_cpu(struct ops *ops)
 }
 
 /* The table of the highest level up to `level`. */
-static const struct kernels *kernels_of(enum precision precision, enum cpu_level level)
+static const struct kernels *kernels_of(enum precision precision, enum cpu_level level, bool same_bits)
 {
+    if (same_bits && precision == PRECISION_FP32 && level == CPU_BASE)
+        return &kernels_fp32_exact_base;
 #ifdef __x86_64__
     static const struct kernels *const all[PRECISION_KINDS][CPU_LEVELS] = {
         [PRECISION_FP32] = {&kernels_fp32_base, &kernels_fp32_avx2, &kernels_fp32_avx512},
@@ -129,7 +131,7 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     }
     struct cpu *cpu = mem_clear(1, sizeof *cpu);
     struct ops *ops = &cpu->ops;
-    cpu->kernels = kernels_of(options->precision, options->level);
+    cpu->kernels = kernels_of(options->precision, options->level, options->same_bits);
     *ops = cpu->kernels->ops;
     if (options->threads)
         parallel_set_threads((int)options->threads);

@@ -18,6 +18,7 @@ struct cpu_options {
     enum precision precision;
     enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
     unsigned threads;     /* of the whole process, from now on; 0: unchanged */
+    bool same_bits;       /* fp32 has the same bits on every level, though it takes more time on CPU_BASE of x86-64 */
 };
 
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where

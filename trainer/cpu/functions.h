@@ -5,13 +5,6 @@
 
 #include "trainer/cpu/real.h"
 
-/* a * b + c, rounded once where the level has an instruction for it (the compiler may not contract on its own). */
-#if LEVEL >= LEVEL_AVX2
-#define FUSED(a, b, c) __builtin_fmaf(a, b, c)
-#else
-#define FUSED(a, b, c) ((a) * (b) + (c))
-#endif
-
 #if NUMBER == NUMBER_FP64
 
 static inline real exponential(real x)

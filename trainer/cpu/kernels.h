@@ -11,7 +11,8 @@ struct kernels {
     size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
 };
 
-extern const struct kernels kernels_fp32_base, kernels_bf16_base, kernels_fp16_base, kernels_fp64_base;
+extern const struct kernels kernels_fp32_base, kernels_fp32_exact_base, kernels_bf16_base, kernels_fp16_base,
+    kernels_fp64_base;
 #ifdef __x86_64__
 extern const struct kernels kernels_fp32_avx2, kernels_bf16_avx2, kernels_fp16_avx2;
 extern const struct kernels kernels_fp32_avx512, kernels_bf16_avx512, kernels_fp16_avx512;

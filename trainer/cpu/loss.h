@@ -6,6 +6,7 @@
 #define TRAINER_CPU_LOSS_H
 
 #include "trainer/cpu/functions.h"
+#include "trainer/cpu/lanes.h"
 #include "trainer/cpu/real.h"
 
 #define LOSS_ROWS 4 /* rows of one task, at most */
@@ -35,11 +36,10 @@ static void loss_row(const struct loss_args *a, size_t row)
 #pragma omp simd reduction(max : most)
     for (size_t i = 0; i < vocabulary; i++)
         most = LOAD(logits[i]) > most ? LOAD(logits[i]) : most;
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < vocabulary; i++)
-        sum += exponential(LOAD(logits[i]) - most);
-    result[0] = weight * (log((double)sum) + (double)most - (double)LOAD(logits[label]));
+    real sums[LANES] = {0};
+    EACH_LANE(i, lane, vocabulary, sums[lane] += exponential(LOAD(logits[i]) - most));
+    const real sum = sum_lanes(sums);
+    result[0] = weight * (same_log((double)sum) + (double)most - (double)LOAD(logits[label]));
     result[1] = is_first_largest(logits, label, most);
     if (a->factor == 0)
         return;
@@ -129,7 +129,7 @@ static void span_end(storage *logits, size_t count, size_t label, double factor,
         sum += exponential(LOAD(logits[2 * i]) - most);
     for (size_t i = 0; i < label; i++)
         earlier |= LOAD(logits[2 * i]) == most;
-    result[0] += (log((double)sum) + (double)most - (double)LOAD(logits[2 * label])) / 2;
+    result[0] += (same_log((double)sum) + (double)most - (double)LOAD(logits[2 * label])) / 2;
     result[1] *= LOAD(logits[2 * label]) == most && !earlier;
     if (factor == 0)
         return;

@@ -38,14 +38,10 @@ static void momentum_block(const void *args, size_t task, int thread)
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct momentum_of o = momentum_of(a, &a->work->chunks[chunk]);
         const size_t count = (size_t)a->work->chunks[chunk].count;
-        double uu = 0;
-#pragma omp simd reduction(+ : uu)
-        for (size_t i = 0; i < count; i++) {
-            o.m[i] = o.beta * o.m[i] + o.share * (o.gradients[i] * o.factor);
-            const real u = ahead_of(&o, i);
-            uu += (double)u * (double)u;
-        }
-        a->work->sums[3 * chunk] = uu;
+        double squares[LANES] = {0};
+        EACH_LANE(i, lane, count, o.m[i] = o.beta * o.m[i] + o.share * (o.gradients[i] * o.factor);
+                  const double u = (double)ahead_of(&o, i); squares[lane] += u * u);
+        a->work->sums[3 * chunk] = sum_double_lanes(squares);
     }
 }
 

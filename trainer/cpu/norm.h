@@ -5,6 +5,7 @@
 #define TRAINER_CPU_NORM_H
 
 #include "trainer/cpu/keep.h"
+#include "trainer/cpu/lanes.h"
 #include "trainer/cpu/partials.h"
 #include "trainer/cpu/real.h"
 
@@ -36,16 +37,11 @@ static void norm_row(storage *y, const storage *z, real *statistics, const struc
 {
     const real *gain = a->gain, *bias = a->bias;
     const size_t hidden = (size_t)a->hidden;
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < hidden; i++)
-        sum += LOAD(z[i]);
-    const real mean = sum / (real)hidden;
-    real squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (size_t i = 0; i < hidden; i++)
-        squares += (LOAD(z[i]) - mean) * (LOAD(z[i]) - mean);
-    const real scale = (real)(1 / sqrt((double)squares / (double)hidden + a->epsilon));
+    real sums[LANES] = {0}, squares[LANES] = {0};
+    EACH_LANE(i, lane, hidden, sums[lane] += LOAD(z[i]));
+    const real mean = sum_lanes(sums) / (real)hidden;
+    EACH_LANE(i, lane, hidden, squares[lane] += (LOAD(z[i]) - mean) * (LOAD(z[i]) - mean));
+    const real scale = (real)(1 / sqrt((double)sum_lanes(squares) / (double)hidden + a->epsilon));
     if (bias)
 #pragma omp simd
         for (size_t i = 0; i < hidden; i++)
@@ -94,17 +90,11 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
     storage *dz = (storage *)a->dz + at, *dx = a->dx ? (storage *)a->dx + at : NULL;
     const real *gain = a->gain, *statistics = (const real *)a->statistics + row * 2;
     const real mean = statistics[0], scale = statistics[1];
-    real sum = 0, product = 0;
-#pragma omp simd reduction(+ : sum, product)
-    for (size_t i = 0; i < hidden; i++) {
-        const real normal = (LOAD(z[i]) - mean) * scale, dout = LOAD(dy[i]);
-        dgain[i] += dout * normal;
-        dbias[i] += dout;
-        sum += dout * gain[i];
-        product += dout * gain[i] * normal;
-    }
-    sum /= (real)hidden;
-    product /= (real)hidden;
+    real sums[LANES] = {0}, products[LANES] = {0};
+    EACH_LANE(i, lane, hidden, const real normal = (LOAD(z[i]) - mean) * scale; const real dout = LOAD(dy[i]);
+              dgain[i] += dout * normal; dbias[i] += dout; sums[lane] += dout * gain[i];
+              products[lane] += dout * gain[i] * normal);
+    const real sum = sum_lanes(sums) / (real)hidden, product = sum_lanes(products) / (real)hidden;
     /* The means need the whole row, so it is read a second time. Block by block, so that several short loops, each of
      * which is vectorized, share what is still in the cache. */
     real keep[KEEP_COLUMNS], dsum[KEEP_COLUMNS];

@@ -74,7 +74,7 @@ static void tiles_close(void)
 {
 }
 
-/* a * b + c, rounded once where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
+/* FUSED (real.h) of vectors. */
 #if DOT
 #define MULTIPLY_ADD(a, b, c) (vector) _mm512_dpbf16_ps((__m512)(c), (__m512bh)(a), (__m512bh)(b))
 #define SPREAD(a)             (vector) _mm512_set1_epi32((int)(a))
@@ -83,6 +83,12 @@ static void tiles_close(void)
 #define SPREAD(a)             ((a) - (vector){0})
 #elif LEVEL == LEVEL_AVX2
 #define MULTIPLY_ADD(a, b, c) (vector) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define SPREAD(a)             ((a) - (vector){0})
+#elif NUMBER != NUMBER_FP64 && defined(__aarch64__)
+#define MULTIPLY_ADD(a, b, c) (vector) vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b))
+#define SPREAD(a)             ((a) - (vector){0})
+#elif EXACT
+#define MULTIPLY_ADD(a, b, c) (vector) fused_four((__m128)(a), (__m128)(b), (__m128)(c))
 #define SPREAD(a)             ((a) - (vector){0})
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))

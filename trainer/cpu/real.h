@@ -3,6 +3,7 @@
 #ifndef TRAINER_CPU_REAL_H
 #define TRAINER_CPU_REAL_H
 
+#include "base/same_math.h"
 #include "trainer/cpu/device.h"
 
 /* Values of NUMBER and LEVEL. Each level contains those before it; fp64 exists for tests, at LEVEL_BASE only. */
@@ -19,6 +20,8 @@
 
 #if LEVEL >= LEVEL_AVX2
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if NUMBER == NUMBER_FP64
@@ -33,6 +36,20 @@
 #define real    float
 #define storage uint16_t
 #define SQRT(x) sqrtf(x)
+#endif
+
+/* a * b + c, rounded once; at LEVEL_BASE of x86-64, which has no instruction for it, only with EXACT, where software
+ * does it (fused.h). The compiler may not contract on its own (-ffp-contract=off). */
+#ifndef EXACT
+#define EXACT 0
+#endif
+#if NUMBER != NUMBER_FP64 && (LEVEL >= LEVEL_AVX2 || defined(__aarch64__))
+#define FUSED(a, b, c) __builtin_fmaf(a, b, c)
+#elif EXACT
+#include "trainer/cpu/fused.h"
+#define FUSED(a, b, c) fused(a, b, c)
+#else
+#define FUSED(a, b, c) ((a) * (b) + (c))
 #endif
 
 #if NUMBER == NUMBER_BF16

@@ -45,14 +45,14 @@ static void scatter(struct device *device, const struct scatter_args *args)
     each_rows(device, (size_t)args->rows.live, BLOCK_ROWS, scatter_rows, args);
 }
 
-/* The pooler has one row per sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
+/* The pooler has one row per sequence, so this tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
 static void tanh_rows(struct device *device, const struct tanh_rows_args *args)
 {
     (void)device;
     const size_t columns = (size_t)args->columns, live = (size_t)args->rows.live, total = (size_t)args->rows.total;
     storage *x = args->x;
     for (size_t i = 0; i < live * columns; i++)
-        x[i] = STORE((real)tanh((double)LOAD(x[i])));
+        x[i] = STORE((real)same_tanh((double)LOAD(x[i])));
     memset(x + live * columns, 0, (total - live) * columns * sizeof *x);
 }
 

@@ -4,7 +4,7 @@
 #ifndef TRAINER_CPU_UPDATE_H
 #define TRAINER_CPU_UPDATE_H
 
-#include "trainer/cpu/real.h"
+#include "trainer/cpu/lanes.h"
 
 #define CHUNKS 4 /* chunks of one task */
 
@@ -76,12 +76,10 @@ static void squares_block(const void *args, size_t task, int thread)
     const struct chunk_range chunks = task_chunks(a->range, task);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const real *values = (const real *)a->values + (a->work->chunks[chunk].offset - a->from);
-        const int32_t count = a->work->chunks[chunk].count;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (int32_t i = 0; i < count; i++)
-            sum += (double)values[i] * (double)values[i];
-        a->work->squares[chunk] = sum;
+        double squares[LANES] = {0};
+        EACH_LANE(i, lane, (size_t)a->work->chunks[chunk].count,
+                  squares[lane] += (double)values[i] * (double)values[i]);
+        a->work->squares[chunk] = sum_double_lanes(squares);
     }
 }
 
@@ -141,6 +139,20 @@ static void adam_block(const void *args, size_t task, int thread)
     }
 }
 
+/* The moments of number i; adds the squares of p, u and c to the sums. */
+static inline __attribute__((always_inline)) void moments_of(const struct operands *o, size_t i, real gradient_term,
+                                                             double *pp, double *uu, double *cc)
+{
+    const real p = o->p[i], g = o->gradients[i] * o->factor + o->added * p;
+    o->m[i] = o->beta1 * o->m[i] + o->weight1 * g;
+    o->v[i] = o->beta2 * o->v[i] + o->weight2 * g * g;
+    const real d = SQRT(o->v[i]) * o->correction2 + o->epsilon;
+    const real u = o->correction1 * o->m[i] / d + o->decay * p, c = gradient_term * (g / d + o->decay * p);
+    *pp += (double)p * (double)p;
+    *uu += (double)u * (double)u;
+    *cc += (double)c * (double)c;
+}
+
 static void moments_block(const void *args, size_t task, int thread)
 {
     (void)thread;
@@ -149,21 +161,11 @@ static void moments_block(const void *args, size_t task, int thread)
     const real gradient_term = has_gradient_term(a->step->kind);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
-        double pp = 0, uu = 0, cc = 0;
-#pragma omp simd reduction(+ : pp, uu, cc)
-        for (size_t i = 0; i < o.count; i++) {
-            const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
-            o.m[i] = o.beta1 * o.m[i] + o.weight1 * g;
-            o.v[i] = o.beta2 * o.v[i] + o.weight2 * g * g;
-            const real d = SQRT(o.v[i]) * o.correction2 + o.epsilon;
-            const real u = o.correction1 * o.m[i] / d + o.decay * p, c = gradient_term * (g / d + o.decay * p);
-            pp += (double)p * (double)p;
-            uu += (double)u * (double)u;
-            cc += (double)c * (double)c;
-        }
-        a->work->sums[3 * chunk] = pp;
-        a->work->sums[3 * chunk + 1] = uu;
-        a->work->sums[3 * chunk + 2] = cc;
+        double pp[LANES] = {0}, uu[LANES] = {0}, cc[LANES] = {0};
+        EACH_LANE(i, lane, o.count, moments_of(&o, i, gradient_term, &pp[lane], &uu[lane], &cc[lane]));
+        a->work->sums[3 * chunk] = sum_double_lanes(pp);
+        a->work->sums[3 * chunk + 1] = sum_double_lanes(uu);
+        a->work->sums[3 * chunk + 2] = sum_double_lanes(cc);
     }
 }
 

@@ -11,13 +11,14 @@
 #include "trainer/model/parts.h"
 
 #include "base/random.h"
+#include "base/same_math.h"
 
 #include <math.h>
 
 double layer_drop_theta(const struct layer_drop *drop, uint32_t step)
 {
     const double t = fmax(0, (double)step - (drop->compat ? 2 : 1));
-    return (1 - drop->theta) * exp(-drop->gamma * t) + drop->theta;
+    return (1 - drop->theta) * same_exp(-drop->gamma * t) + drop->theta;
 }
 
 static double share_of(int32_t layer, int32_t layers, double theta)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/same_math.h"
 
 #include <assert.h>
 #include <math.h>
@@ -262,10 +263,10 @@ static void draw_block(const struct random_stream *stream, uint32_t block, uint3
     uint32_t words[4];
     random_at4(stream, block, draw, words);
     for (int i = 0; i < 4; i += 2) {
-        const double radius = deviation * sqrt(-2 * log((words[i] + 0.5) * 0x1p-32));
-        const double angle = 2 * acos(-1) * (words[i + 1] * 0x1p-32);
-        out[i] = (float)(radius * cos(angle));
-        out[i + 1] = (float)(radius * sin(angle));
+        const double radius = deviation * sqrt(-2 * same_log((words[i] + 0.5) * 0x1p-32));
+        const double angle = 2 * M_PI * (words[i + 1] * 0x1p-32);
+        out[i] = (float)(radius * same_cos(angle));
+        out[i + 1] = (float)(radius * same_sin(angle));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/same_math.h"
 #include "trainer/optim/muon.h"
 
 /* clang-format off */
@@ -165,8 +166,8 @@ void optimizer_work_release(struct update_work *work, const struct ops *ops)
 
 static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
-    const double bias_correction1 = o->bias_correction ? 1 - pow(o->beta1, (double)update->number) : 1;
-    const double bias_correction2 = o->bias_correction ? 1 - pow(o->beta2, (double)update->number) : 1;
+    const double bias_correction1 = o->bias_correction ? 1 - same_pow(o->beta1, (double)update->number) : 1;
+    const double bias_correction2 = o->bias_correction ? 1 - same_pow(o->beta2, (double)update->number) : 1;
     struct update_step step = {
         .kind = o->kind,
         .loss_scale = update->loss_scale,

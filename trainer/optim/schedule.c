@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/same_math.h"
+
 #define FIELD(name) offsetof(struct schedule, name)
 #define PI          3.14159265358979323846
 #define UPDATES     0, 1e12 /* the range of a count */
@@ -116,7 +118,7 @@ static double ours(const struct schedule *s, double update)
     case SCHEDULE_LINEAR:
         return s->rate * left;
     case SCHEDULE_COSINE:
-        return s->rate * (1 + cos(PI * (1 - left))) / 2;
+        return s->rate * (1 + same_cos(PI * (1 - left))) / 2;
     case SCHEDULE_POLY:
         return s->rate * sqrt(left);
     case SCHEDULE_WSD:
@@ -138,12 +140,12 @@ static double bing_bert(const struct schedule *s, double step)
     case SCHEDULE_BING_LINEAR:
         return x < w ? up : positive(1 - x);
     case SCHEDULE_BING_EXP_POLY:
-        return x < w ? pow(up, 1.5) : positive(1 - x) * positive(1 - x);
+        return x < w ? same_pow(up, 1.5) : positive(1 - x) * positive(1 - x);
     case SCHEDULE_BING_LINEAR_EXP:
     case SCHEDULE_BING_EXP_EXP:
         if (x < w)
             return s->kind == SCHEDULE_BING_EXP_EXP ? up * up : up;
-        return pow(s->decay_rate, (step - w * s->total) / s->decay_step);
+        return same_pow(s->decay_rate, (step - w * s->total) / s->decay_step);
     default:
         assert(!"one of bing_bert's");
         return 0;
@@ -161,9 +163,9 @@ static double warm_up(const struct schedule *s, double update)
         return w < 1 ? left / (1 - w) : 1;
     assert(s->kind == SCHEDULE_POLY_WARM_UP);
     if (s->constant < 0)
-        return pow(left, s->power);
+        return same_pow(left, s->power);
     const double flat = w + s->constant;
-    return q < flat || flat >= 1 ? 1 : pow(left / (1 - flat), s->power);
+    return q < flat || flat >= 1 ? 1 : same_pow(left / (1 - flat), s->power);
 }
 
 /* index is -1 at the first update. */
@@ -177,12 +179,12 @@ static double deepspeed(const struct schedule *s, double index)
     if (index < 0)
         up = 0;
     else if (index < warmup)
-        up = s->linear_warmup ? index / warmup : log(index + 1) / log(warmup);
+        up = s->linear_warmup ? index / warmup : same_log(index + 1) / same_log(warmup);
     else if (s->kind == SCHEDULE_WARMUP_DECAY)
         up = positive((s->total - index) / fmax(1, s->total - warmup));
     else if (cosine) {
         const double done = s->total > warmup ? fmin((index - warmup + 1) / (s->total - warmup), 1) : 1;
-        return s->rate * (s->constant + (1 - s->constant) * (1 + cos(PI * done)) / 2);
+        return s->rate * (s->constant + (1 - s->constant) * (1 + same_cos(PI * done)) / 2);
     }
     return unit * (low + (high - low) * up);
 }
@@ -224,7 +226,7 @@ static double polynomial(const struct schedule *s, double updates)
         return s->rate * (updates > 0 ? updates : 1) / s->warmup;
     if (updates >= s->total)
         return s->minimum;
-    return (s->rate - s->minimum) * pow(1 - (updates - s->warmup) / (s->total - s->warmup), s->power) + s->minimum;
+    return (s->rate - s->minimum) * same_pow(1 - (updates - s->warmup) / (s->total - s->warmup), s->power) + s->minimum;
 }
 
 /* ---- all ---- */

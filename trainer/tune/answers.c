@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/same_math.h"
 
 /* ---- back to the original text ---- */
 
@@ -268,9 +269,9 @@ static void weigh_all(struct answers *a)
     for (uint32_t i = 0; i < a->count; i++)
         most = fmax(most, logit_sum(&a->items[i]));
     for (uint32_t i = 0; i < a->count; i++)
-        sum += exp(logit_sum(&a->items[i]) - most);
+        sum += same_exp(logit_sum(&a->items[i]) - most);
     for (uint32_t i = 0; i < a->count; i++)
-        a->items[i].probability = exp(logit_sum(&a->items[i]) - most) / sum;
+        a->items[i].probability = same_exp(logit_sum(&a->items[i]) - most) / sum;
 }
 
 /* The null answer of the window where its score is lowest. */

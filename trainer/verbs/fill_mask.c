@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/same_math.h"
 #include "base/json_write.h"
 #include "trainer/data/input.h"
 #include "trainer/tune/reading.h"
@@ -155,9 +156,9 @@ static void choose(const float *logits, size_t pieces, struct guess *best, size_
     }
     const double most = best[0].probability;
     for (size_t i = 0; i < pieces; i++)
-        sum += exp((double)logits[i] - most);
+        sum += same_exp((double)logits[i] - most);
     for (size_t i = 0; i < top; i++)
-        best[i].probability = exp(best[i].probability - most) / sum;
+        best[i].probability = same_exp(best[i].probability - most) / sum;
 }
 
 static void answer(void *context, const struct batch *batch)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/same_math.h"
 #include "base/target.h"
 #include "trainer/model/head.h"
 #include "trainer/run/run.h"
@@ -192,9 +193,9 @@ static void softmax(const float *logits, uint32_t count, double *out)
 {
     double most = (double)logits[0], sum = 0;
     for (uint32_t i = 1; i < count; i++)
-        most = fmax(most, (double)logits[i]);
+        most = (double)logits[i] > most ? (double)logits[i] : most; /* gcc 12 for aarch64 crashes on fmax here */
     for (uint32_t i = 0; i < count; i++)
-        sum += out[i] = exp((double)logits[i] - most);
+        sum += out[i] = same_exp((double)logits[i] - most);
     for (uint32_t i = 0; i < count; i++)
         out[i] /= sum;
 }
