@@ -16,7 +16,7 @@ sysroot=$work/sysroot
 libraries=(libc6-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev libutf8proc-dev libjansson-dev
     libxxhash-dev libcmocka-dev)
 # Without tests whose programs start others, which needs a kernel that runs aarch64 files with qemu.
-flows=(samples golden_roots tokenize vocab vocab_check salvage tfrecord fill_mask score)
+flows=(samples golden_roots golden_bits tokenize vocab vocab_check salvage tfrecord fill_mask score)
 left_out='^trainer_(spawn|train)$'
 
 need_programs aarch64-linux-gnu-gcc qemu-aarch64-static ninja

@@ -26,6 +26,10 @@ if [ $write = no ] && ! grep -qx "compiler $compiler" "$golden"; then
     recorded=no
 fi
 
+checkpoint_hash() {
+    json run/$last/state.json '"-".join(o["files"][name] for name in ("model.safetensors", "optimizer.safetensors"))'
+}
+
 # Sets `now`: the hashes of weights and moments that these options give at this level, or - without the level.
 hash_now() {
     local level=$1 words=$2 got=0
@@ -36,8 +40,7 @@ hash_now() {
         >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || got=$?
     grep -q "this processor has no $level" "$scratch/stderr" && return
     expect_equal "exit code" $got 0
-    now=$(json run/$last/state.json \
-        '"-".join(o["files"][name] for name in ("model.safetensors", "optimizer.safetensors"))')
+    now=$(checkpoint_hash)
 }
 
 row() {
@@ -68,6 +71,20 @@ row() {
     fi
 }
 
+# A run of a row, begun at the highest level by one process and ended by three with unequal shares at the lowest.
+moved_run() {
+    local hash words="--optimizer lamb"
+    read -r hash < <(sed -n "s/^every \(.*\) $words$/\1/p" "$golden")
+    case_begin "$words: begun here, ended elsewhere"
+    rm -rf run
+    # shellcheck disable=SC2086  # the words are a command line
+    local command=("${train[@]}" --same-bits --micro-batch 2 --eval-samples 0 --precision fp32)
+    expect_exit 75 "${command[@]}" $words --out run --stop-after 6
+    expect_exit 0 "${command[@]}" $words --out run --cpu base --processes 3
+    [ "$(uname -m)" != x86_64 ] || expect_words "computed in software"
+    expect_equal "hash" "$(checkpoint_hash)" "$hash"
+}
+
 left_out=0
 unknown=0
 while IFS= read -r line; do
@@ -88,6 +105,7 @@ while IFS= read -r line; do
     esac
     echo "$line" >>hashes
 done <"$golden"
+[ $write = yes ] || [ ! -e "$build/dstrain_gloo.so" ] || moved_run
 [ $unknown = 0 ] || echo "$unknown rows have no hash yet: left out; --write on a processor of their level adds them"
 [ $left_out = 0 ] || echo "$left_out rows are of processors with more instructions: left out"
 [ $failures = 0 ] || cat <<'TEXT'

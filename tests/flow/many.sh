@@ -240,7 +240,7 @@ levels() {
 }
 
 case_begin "processors of two levels under --same-bits"
-levels levels-2 "${same[@]}"
+levels levels-2 "${same[@]}" --precision bf16
 case_begin "processors of two levels and updates of whole matrices"
 levels levels-3 "${train[@]}" --precision fp32 --optimizer muon
 

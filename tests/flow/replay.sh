@@ -94,8 +94,18 @@ printf x >>damaged/checkpoints/step-00000009/model.safetensors
 expect_exit 4 "${replay[@]}" damaged
 expect_words step-00000009/model.safetensors "damaged"
 
-case_begin "another machine"
-expect_exit 5 "${replay[@]}" run --cpu base
+case_begin "another processor"
+expect_exit 0 "${same[@]}" --precision fp32 --out everywhere
+expect_words "the same on every CPU"
+expect_exit 0 "${replay[@]}" everywhere --cpu base
+if [ $got != 77 ]; then
+    flip everywhere 6 $tensor
+    expect_exit 4 "${replay[@]}" everywhere --cpu base
+    expect_words step-00000006/model.safetensors $tensor "element 2047"
+fi
+expect_exit 0 "${same[@]}" --precision bf16 --out half
+expect_words "on devices like this one"
+expect_exit 5 "${replay[@]}" half --cpu base
 expect_words "device" "base"
 cp -r run foreign
 sed -i 's/"device": "[^"]*"/"device": "cuda bf16 (NVIDIA H200, cuBLASLt)"/' foreign/run.json

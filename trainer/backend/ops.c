@@ -56,6 +56,11 @@ char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
     return out;
 }
 
+bool ops_same_everywhere(const char *device)
+{
+    return strncmp(device, "cpu fp32 (", strlen("cpu fp32 (")) == 0;
+}
+
 void ops_describe(struct ops *ops)
 {
     const size_t size = strlen(ops_device(ops, ops->name));

@@ -171,6 +171,9 @@ struct ops {
 
 /* The device as a run records it, without the number of units: "cpu bf16 (avx512_bf16, own products)". */
 char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE]);
+/* Of such a text: whether with --same-bits all such devices give the same bits, whatever the level
+ * (docs/ARITHMETIC.md). */
+bool ops_same_everywhere(const char *device);
 /* Makes ops->name from precision and facts. */
 void ops_describe(struct ops *ops);
 

@@ -106,7 +106,7 @@ static void bits_loss(struct device *device, const struct bits_loss_args *args)
             storage *logit = &logits[row * columns + c];
             const double x = (double)LOAD(*logit);
             const bool is_right = c < BITS_LABELS && args->labels[row] >> c & 1;
-            loss += log1p(exp(-fabs(x))) + fmax(is_right ? -x : x, 0);
+            loss += same_log(1 + same_exp(-fabs(x))) + fmax(is_right ? -x : x, 0);
             hit *= (x > 0) == is_right;
             if (factor != 0)
                 *logit = STORE((real)(factor * (1 / (1 + exp(-x)) - is_right)));

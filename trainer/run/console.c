@@ -130,6 +130,20 @@ void console_recipe(const struct recipe *recipe, double epochs)
     warn_freeze(recipe);
 }
 
+/* What --same-bits promises on this device. */
+static void say_bits(const char *device)
+{
+    bool software = false;
+#ifdef __x86_64__
+    software = strstr(device, "(base,") != NULL;
+#endif
+    if (!ops_same_everywhere(device))
+        log_say("bits       the same for any processes on devices like this one; on every CPU with --precision fp32");
+    else
+        log_say("bits       the same on every CPU%s",
+                software ? "; fused multiply-adds are computed in software here, which takes ten times as long" : "");
+}
+
 void console_open(struct console *console, const struct console_opening *opening)
 {
     char name[32], size[32], memory[32], steps[56], count[32], time[64], text[160], epochs[40];
@@ -148,6 +162,8 @@ void console_open(struct console *console, const struct console_opening *opening
             recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
             micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
+    if (recipe->part > 0)
+        say_bits(opening->device);
     if (recipe->batches.steps > 0)
         log_say("batches    grow from %" PRIu32 " to %" PRIu32 " samples over the first %s steps",
                 recipe->batches.first, recipe->batch, format_count(recipe->batches.steps, steps));

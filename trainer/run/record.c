@@ -61,10 +61,15 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     return json;
 }
 
-/* Whether a fact may change bits; with --same-bits the number of processes and the ZeRO stage do not. */
-static bool decides(const char *fact, bool same_bits)
+/* Whether a fact may change bits. With --same-bits the number of processes and the ZeRO stage do not, and in fp32 nor
+ * does the level of the CPU. */
+static bool decides(const char *fact, const json_t *before, const json_t *now, bool same_bits)
 {
-    return !same_bits || (strcmp(fact, "processes") != 0 && strcmp(fact, "zero") != 0);
+    if (!same_bits)
+        return true;
+    if (strcmp(fact, "device") == 0 && json_is_string(before))
+        return !ops_same_everywhere(json_string_value(before)) || !ops_same_everywhere(json_string_value(now));
+    return strcmp(fact, "processes") != 0 && strcmp(fact, "zero") != 0;
 }
 
 void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out)
@@ -72,9 +77,11 @@ void record_differences(const json_t *start, const struct setup *setup, const st
     json_t *facts = facts_of(engine), *before = json_object();
     const char *key;
     json_t *value;
-    json_object_foreach(facts, key, value) json_object_set(
-        before, key,
-        decides(key, setup->recipe.part > 0) && json_object_get(start, key) ? json_object_get(start, key) : value);
+    json_object_foreach(facts, key, value)
+    {
+        json_t *old = json_object_get(start, key);
+        json_object_set(before, key, old && decides(key, old, value, setup->recipe.part > 0) ? old : value);
+    }
     run_differences(before, facts, out);
     json_decref(before);
     json_decref(facts);

@@ -187,10 +187,14 @@ static int model_begin(struct training *t, struct error *err)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     TRY(process_group_barrier(t->processes, result, err));
     char device[OPS_NAME_SIZE];
+    ops_device(t->engine.ops, device);
     /* With --same-bits it must not matter which process computes a part. Updates of whole matrices contain products,
-     * whose results must be the same in all processes. Both need the same device everywhere. */
-    if (t->setup.recipe.part > 0 || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
-        TRY(process_group_compare(t->processes, "device", ops_device(t->engine.ops, device), err));
+     * whose results must be the same in all processes. Both need the same device everywhere, or with --same-bits one
+     * whose level does not matter. */
+    const bool same_bits = t->setup.recipe.part > 0;
+    if (same_bits || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
+        TRY(process_group_compare(t->processes, "device",
+                                  same_bits && ops_same_everywhere(device) ? "cpu fp32" : device, err));
     if (t->engine.ops->precision == PRECISION_FP16)
         t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
     return 0;

@@ -169,10 +169,11 @@ static int same_machine(const struct replay *r, uint64_t last, struct error *err
         result = fail_at(err, ERR_MISMATCH, r->run, ERROR_NO_OFFSET,
                          "its bits cannot be computed here: the start at step %" PRIu64 " had %.400s",
                          stretch_start_step(before), buf_text(&differences));
-        hint(err, t->setup.recipe.part > 0
-                      ? "they depend on the processor's level, the library and the precision"
-                      : "they depend on device, library, precision, and without --same-bits on processes and "
-                        "micro-batch");
+        hint(err,
+             t->setup.recipe.part > 0
+                 ? "they depend on the precision, and except for fp32 on CPUs on the processor's level and the library"
+                 : "they depend on device, library, precision, and without --same-bits on processes and "
+                   "micro-batch");
     }
     buf_release(&differences);
     return result;
