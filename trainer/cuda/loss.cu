@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
         return;
     }
     const int label = a.labels[row];
-    const float truth = load(logits[label]), weight = a.weights ? a.weights[label] : 1;
+    const float truth = load(logits[label]);
     walk.keep();
     float most = -INFINITY, sum = 0;
     walk.each([&](int column, pack<storage, width> &p) {
@@ -94,6 +94,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
     });
     sum = block_sum(sum, room);
     earlier = __syncthreads_or(earlier);
+    const float weight = a.weights ? a.weights[label] : 1; /* read here: earlier it would cost a register */
     if (threadIdx.x == 0) {
         a.results[2 * (size_t)row] = weight * (log((double)sum) + (double)most - (double)truth);
         a.results[2 * (size_t)row + 1] = truth == most && !earlier;
