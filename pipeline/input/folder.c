@@ -219,8 +219,7 @@ static int tell_missing(const struct listing *listing, struct str missing, size_
     }
     fail_at(err, ERR_INPUT, listing->path, ERROR_NO_OFFSET, "%.*s, which %s lists, is not there%s", (int)missing.size,
             missing.data, SUMS_NAME, others);
-    return hint(err,
-                "download what is missing (get_dump.sh goes on with a folder), or go on without: --salvage");
+    return hint(err, "download what is missing (get_dump.sh goes on with a folder), or go on without: --salvage");
 }
 
 static int take_sums(const struct listing *listing, struct error *err)

@@ -17,8 +17,7 @@ static const char *file_in(const char *folder, const char *const *stems, size_t 
     for (size_t s = 0; s < count; s++)
         for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
             for (size_t p = 0; p < sizeof packings / sizeof *packings; p++) {
-                const int size =
-                    snprintf(path, PATH_MAX, "%s/%s.%s%s", folder, stems[s], endings[e], packings[p]);
+                const int size = snprintf(path, PATH_MAX, "%s/%s.%s%s", folder, stems[s], endings[e], packings[p]);
                 if (size < PATH_MAX && path_is_file(path))
                     return path;
             }
