@@ -229,11 +229,23 @@ static int write_arrays(const char *directory, const char *name, const struct ch
     return result;
 }
 
+/* The pieces that a text begins and ends with, under both names of each. */
+static void add_ends(json_t *config, const struct checkpoint_parts *parts)
+{
+    static const char *const begins[] = {"bos_token_id", "cls_token_id"}, *const ends[] = {"eos_token_id",
+                                                                                           "sep_token_id"};
+    for (int i = 0; i < 2 && architecture_of(parts->config)->layout->names_ends; i++) {
+        json_object_set_new(config, begins[i], json_integer(parts->cls_id));
+        json_object_set_new(config, ends[i], json_integer(parts->sep_id));
+    }
+}
+
 /* Writes all files, state.json last, into an empty directory. */
 static int write_files(const char *directory, const struct checkpoint_parts *parts,
                        const struct checkpoint_state *state, struct error *err)
 {
     json_t *hashes = json_object(), *config = config_json(parts->config, parts->pad_id), *whole = NULL;
+    add_ends(config, parts);
     int result = write_json(directory, "config.json", config, hashes, err);
     if (result == 0)
         result = write_arrays(directory, WEIGHTS_NAME, parts, CHECKPOINT_WEIGHTS, 1, hashes, err);

@@ -46,7 +46,7 @@ struct checkpoint_source {
  * NULL, they are not used and every tensor is read from it instead. */
 struct checkpoint_parts {
     const struct model_config *config;
-    uint32_t pad_id;
+    uint32_t pad_id, cls_id, sep_id;
     const struct params *params;
     const float *weights, *first, *second;
     const struct tokenizer_files *tokenizer;

@@ -71,7 +71,8 @@ struct layout {
     const char *class_begin;       /* "Bert" of transformers' BertForMaskedLM */
     uint32_t lacks;                /* heads for which transformers has no class: bit h is head h */
     bool pads_positions; /* the positions of tokens count from pad_token_id + 1; rows before it are not used */
-    int32_t pad_id;      /* if so: that of a config.json without pad_token_id */
+    bool names_ends;     /* config.json names the pieces at a text's ends: their defaults are others */
+    int32_t pad_id;      /* if positions are padded: that of a config.json without pad_token_id */
     bool erf_head;       /* the head of masked tokens has the erf GELU, whatever the layers have */
     /* Reads what `keys` cannot say, after them; ERR_UNSAFE names the key. And writes it. NULL: there is nothing. */
     int (*take)(const char *path, const json_t *json, struct model_config *config, struct error *err);
@@ -104,7 +105,7 @@ enum optional {
     OPTIONAL_NORM_BIASES,
     OPTIONAL_ATTENTION_BIASES,
     OPTIONAL_FEED_FORWARD_BIASES,
-    OPTIONAL_HEAD_BIASES,  /* of the masked head's first product */
+    OPTIONAL_HEAD_BIASES,  /* of the first product of heads that transform */
     OPTIONAL_DECODER_BIAS, /* of its last */
 };
 
@@ -138,7 +139,9 @@ struct architecture {
     const char *suffix;            /* of the names of its models: "-preln" */
     struct norm_order norms;
     const struct feed_forward *feed_forward;
-    bool cpu_only; /* the CUDA backend lacks ops that it needs */
+    bool transforms; /* heads of fine-tuning begin with the masked head's transform, where others have a pooler or
+                      * nothing */
+    bool cpu_only;   /* the CUDA backend lacks ops that it needs */
 };
 
 extern const struct architecture *const architectures[ARCHITECTURE_KINDS];

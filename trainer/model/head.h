@@ -25,6 +25,7 @@ struct head_buffer {
     const char *name; /* in the plan: "masked.logits" */
     int32_t columns;  /* a number or a size (tensors.h); the vocabulary's is padded */
     bool real;        /* else storage */
+    bool transform;   /* only in models that transform (struct architecture) */
 };
 #define HEAD_BUFFERS_MAX 8
 
@@ -44,9 +45,10 @@ struct head {
     void (*pass)(struct model *model, const struct batch *batch);
 
     /* transformers' classes: BertForMaskedLM, RobertaPreLayerNormForMaskedLM, AutoModelForMaskedLM. */
-    const char *class_end; /* "ForMaskedLM" */
-    const char *prefix;    /* how the names of those of its tensors begin that no model lacks which has it */
-    bool prefix_tells;     /* and that other classes do not have */
+    const char *class_end;          /* "ForMaskedLM" */
+    const char *prefix;             /* how the names of those of its tensors begin that no model lacks which has it */
+    const char *prefix_transformed; /* the same in models that transform; NULL: the same */
+    bool prefix_tells;              /* and that other classes do not have */
     /* It is the only head of a fine-tuned model, whose class config.json names. A file's head of another task is
      * ignored. False: of pre-training. */
     bool tuned;

@@ -77,6 +77,8 @@ static void plan_head(struct planner *planner, struct model *model, enum head_ki
     assert(head_kinds[head]->buffer_count <= HEAD_BUFFERS_MAX);
     for (size_t i = 0; i < head_kinds[head]->buffer_count; i++) {
         const struct head_buffer *buffer = &head_kinds[head]->buffers[i];
+        if (buffer->transform && !architecture_of(&model->config)->transforms)
+            continue;
         const int32_t columns = buffer->columns == OF_VOCABULARY ? vocabulary_padded(&model->config)
                                                                  : size_of(&model->config, buffer->columns);
         take(planner, &model->head_buffers[head][i], buffer->name, rows * (size_t)columns,

@@ -113,7 +113,7 @@ static int take_flags(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
-/* Dropout and a decoder of its own would change the mathematics. */
+/* Dropout, a decoder of its own, and classes of the mean of all rows would change the mathematics. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
 {
     static const char *const dropouts[] = {"attention_dropout", "embedding_dropout", "mlp_dropout"};
@@ -122,6 +122,10 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
             return unsupported(path, dropouts[i], err);
     if (json_is_false(json_object_get(json, "tie_word_embeddings")))
         return unsupported(path, "tie_word_embeddings", err);
+    const char *class = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    const char *pooling = json_string_value(json_object_get(json, "classifier_pooling"));
+    if (class && strcmp(class, "ModernBertForSequenceClassification") == 0 && pooling && strcmp(pooling, "cls") != 0)
+        return unsupported(path, "classifier_pooling", err);
     return 0;
 }
 
@@ -210,6 +214,7 @@ static void modern_add(json_t *json, const struct model_config *config)
     for (size_t i = 0; i < FLAGS; i++)
         json_object_set_new(json, flags[i].name, json_boolean(!(config->lacks >> flags[i].optional & 1)));
     json_object_set_new(json, "tie_word_embeddings", json_true());
+    json_object_set_new(json, "classifier_pooling", json_string("cls"));
 }
 
 static const struct name_rule names[] = {
@@ -241,8 +246,9 @@ const struct layout layout_modern = {
     .add = modern_add,
     .defaults = "modern-base",
     .class_begin = "ModernBert",
-    .lacks = ~(1u << HEAD_MASKED),
+    .lacks = 1u << HEAD_NEXT,
     .erf_head = true,
+    .names_ends = true,
     .names = names,
     .starts = starts,
 };
@@ -252,5 +258,6 @@ const struct architecture architecture_modern = {
     .suffix = "",
     .norms = {.unnormalised = true, .from_embedding = true, .pre_norm = true, .smaller = true},
     .feed_forward = &feed_forward_glu,
+    .transforms = true,
     .cpu_only = true,
 };

@@ -110,7 +110,10 @@ static struct param *add(struct params *params, const struct model_config *confi
 {
     const int64_t rows = size_of(config, row->rows), columns = size_of(config, row->columns);
     const int64_t room = row->rows == OF_VOCABULARY ? vocabulary_padded(config) : rows, width = columns ? columns : 1;
-    const char *name = row->name_pre && architecture_of(config)->norms.pre_norm ? row->name_pre : row->name;
+    const struct architecture *architecture = architecture_of(config);
+    const char *name = row->name_pre && architecture->norms.pre_norm ? row->name_pre : row->name;
+    if (row->name_transformed && architecture->transforms)
+        name = row->name_transformed;
     if (!row->adjacent)
         params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     struct param *param = &params->items[params->count++];

@@ -77,6 +77,12 @@ static inline bool model_layer_is_global(const struct model_config *config, int3
     return config->window == 0 || config->global_layers[layer / 64] >> layer % 64 & 1;
 }
 
+/* Whether a text may have two segments: there are two types, or types add nothing. */
+static inline bool model_takes_pairs(const struct model_config *config)
+{
+    return config->types > 1 || config->lacks >> OPTIONAL_TYPE_TABLE & 1;
+}
+
 static inline bool model_has(const struct model_config *config, enum head_kind head)
 {
     return config->task_heads >> head & 1;

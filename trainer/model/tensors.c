@@ -43,7 +43,9 @@ _Static_assert(sizeof final_tensors / sizeof *final_tensors == FINAL_PARAMS, "a 
 
 bool model_has_tensor(const struct model_config *config, const struct tensor_row *row, int32_t layer)
 {
-    const bool enters = row->before && layer == 0;
+    const bool enters = row->before && layer == 0, transforms = architecture_of(config)->transforms;
+    if (row->begin != ANY_BEGIN && transforms != (row->begin == OF_TRANSFORM))
+        return false;
     return !(config->lacks >> row->optional & 1) && !(enters && config->lacks >> OPTIONAL_ENTRY_NORM & 1);
 }
 

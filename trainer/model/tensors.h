@@ -20,6 +20,8 @@ enum {
     OF_LABELS = -7
 };
 
+enum head_begin { ANY_BEGIN, OF_POOLER, OF_TRANSFORM };
+
 struct tensor_row {
     const char *name; /* Hugging Face's; a layer's without "bert.encoder.layer.N." */
     int32_t rows;
@@ -29,7 +31,9 @@ struct tensor_row {
     bool before;   /* a norm before a layer's first branch, which OPTIONAL_ENTRY_NORM is about in the first layer */
     bool adjacent; /* follows the row before it without a gap */
     bool added;    /* its product is added to the sum that runs through all layers */
-    const char *name_pre; /* where norms are before the branches, DeepSpeed's; NULL: the same */
+    enum head_begin begin; /* of a head of fine-tuning: models that transform lack its pooler, others its transform */
+    const char *name_pre;  /* where norms are before the branches, DeepSpeed's; NULL: the same */
+    const char *name_transformed; /* in models that transform; NULL: the same */
 };
 
 /* A row of each kind; further fields follow by name. */

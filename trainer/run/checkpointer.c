@@ -300,6 +300,8 @@ static int write_checkpoint(struct checkpointer *k, struct engine *engine, const
     const struct checkpoint_parts parts = {
         .config = &setup->recipe.config,
         .pad_id = setup->pad_id,
+        .cls_id = setup->cls_id,
+        .sep_id = setup->sep_id,
         .params = model_table(engine->model),
         .weights = flat.params,
         .first = flat.first,

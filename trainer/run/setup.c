@@ -99,7 +99,10 @@ static int data_open(struct setup *s, uint32_t seq, struct error *err)
     datasets_identity(&s->datasets, s->material.mixture);
     for (uint32_t d = 0; d < s->datasets.count; d++)
         s->material.samples += s->datasets.train[d].samples;
-    s->pad_id = s->datasets.train[0].manifest.special.pad;
+    const struct special_ids *special = &s->datasets.train[0].manifest.special;
+    s->pad_id = special->pad;
+    s->cls_id = special->cls;
+    s->sep_id = special->sep;
     return 0;
 }
 
@@ -112,7 +115,10 @@ static int texts_open(struct setup *s, const struct origin *origin, struct model
     }
     TRY(origin_config(origin, config, err));
     TRY(tuning->open(tuning->context, s->settings, origin, config, &s->material, err));
-    s->pad_id = tuning->text(tuning->context)->vocab->pad;
+    const struct vocab *vocab = tuning->text(tuning->context)->vocab;
+    s->pad_id = vocab->pad;
+    s->cls_id = vocab->cls;
+    s->sep_id = vocab->sep;
     return 0;
 }
 

@@ -30,8 +30,8 @@ struct setup {
     struct recipe recipe;            /* the mathematics */
     struct material material;        /* facts about the training data */
     struct datasets datasets;        /* both splits; empty with a tuning */
-    uint32_t pad_id;
-    struct pretraining pretraining; /* the sources of `task`, without a tuning */
+    uint32_t pad_id, cls_id, sep_id; /* pieces */
+    struct pretraining pretraining;  /* the sources of `task`, without a tuning */
     struct task task;
     struct tokenizer_files tokenizer;
     struct growth growth; /* of the origin's word table, with --grow-vocab */

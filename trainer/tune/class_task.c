@@ -22,7 +22,7 @@ static const struct metric number_metrics[] = {
 
 int class_check_pairs(const struct model_config *config, struct error *err)
 {
-    return config->types > 1 ? 0 : fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
+    return model_takes_pairs(config) ? 0 : fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
 }
 
 int class_open(const struct settings *settings, const struct origin *origin, struct model_config *config,

@@ -247,7 +247,7 @@ int squad_check_limits(const struct squad_limits *limits, const struct model_con
              config->positions);
         return hint(err, "--seq %" PRId32 " is the most", config->positions);
     }
-    if (config->types < 2)
+    if (!model_takes_pairs(config))
         return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
     if (limits->query_most + 4 > limits->length)
         return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,

@@ -77,7 +77,8 @@ static const struct head *head_of_class(const char *class, const struct safetens
             assert(!found || i < HEAD_KINDS); /* a head that is trained here now has a row in head_kinds only */
             found = found ? found : row(i);
         }
-    return found && (!file || has_head(file, found->prefix)) ? found : NULL;
+    const bool other = file && found && found->prefix_transformed && has_head(file, found->prefix_transformed);
+    return found && (!file || other || has_head(file, found->prefix)) ? found : NULL;
 }
 
 /* The head that the file has, as far as names of tensors tell: the first that can be tried, else the first. */

@@ -182,6 +182,8 @@ static void other_modern_configs_are_refused_by_their_key(void **state)
         {"norm_bias", "\"norm_bias\": 1"},
         {"hidden_activation", "\"hidden_activation\": \"relu\""},
         {"classifier_activation", "\"classifier_activation\": \"silu\""},
+        {"classifier_pooling",
+         "\"classifier_pooling\": \"mean\", \"architectures\": [\"ModernBertForSequenceClassification\"]"},
     };
     char *path = path_join(*state, CONFIG_NAME);
     struct model_config config;

@@ -140,7 +140,8 @@ static void check_slopes(const struct model_config *config, size_t entries_max)
         /* A constant added to all rows shifts all scores of a span equally: the error is relative to the tensor before
          * it. */
         if (model_has(config, HEAD_SPAN) &&
-            (strstr(param->name, "1.output.LayerNorm.bias") || strstr(param->name, "outputs.bias")))
+            (strstr(param->name, "1.output.LayerNorm.bias") || strstr(param->name, "transform.LayerNorm.bias") ||
+             strstr(param->name, "outputs.bias") || strstr(param->name, "classifier.bias")))
             size = before;
         before = size;
         if (size == 0 && error == 0)
@@ -198,19 +199,20 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
     check_slopes(&config, ENTRIES);
 }
 
-/* Every head of fine-tuned models; also with weights of labels, with labels of which several are right, and with one
- * label where that is a number. */
+/* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels, with
+ * labels of which several are right, and with one label where that is a number. */
 static void gradients_of_heads_are_slopes(void **state)
 {
     (void)state;
-    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
-        struct model_config config = small;
-        if (!head_kinds[h]->tuned)
+    for (enum head_kind h = 0; h < 2 * HEAD_KINDS; h++) {
+        const struct head *head = head_kinds[h % HEAD_KINDS];
+        struct model_config config = h < HEAD_KINDS ? small : config_of(ARCHITECTURE_MODERN, 2, false);
+        if (!head->tuned)
             continue;
-        config.task_heads = 1u << h;
+        config.task_heads = 1u << h % HEAD_KINDS;
         config.labels = MADE_LABELS;
         check_slopes(&config, ENTRIES / 3);
-        if (h == HEAD_CLASS) {
+        if (h % HEAD_KINDS == HEAD_CLASS) {
             struct model_config other = config;
             for (int i = 0; i < MADE_LABELS; i++)
                 other.label_weights[i] = 0.5f + (float)i;
@@ -219,7 +221,7 @@ static void gradients_of_heads_are_slopes(void **state)
             check_slopes(&other, ENTRIES / 3);
         }
         config.labels = 1;
-        if (head_kinds[h]->problem && strcmp(head_kinds[h]->problem(&config), "regression") == 0)
+        if (head->problem && strcmp(head->problem(&config), "regression") == 0)
             check_slopes(&config, ENTRIES / 3);
     }
 }

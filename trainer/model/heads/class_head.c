@@ -1,22 +1,24 @@
 /* The class of a sequence, several classes, or with one class a number (Devlin et al. 2019, 4.1): logits =
- * dropout(tanh(x W_p)) W_c for the first row x of each sequence. */
+ * dropout(tanh(x W_p)) W_c for the first row x of each sequence; in models that transform, its transform instead of
+ * tanh(x W_p). */
 #include "trainer/model/heads/head_parts.h"
 
 #define TENSOR(place) params_head(&model->table, HEAD_CLASS, place)
 #define BUFFER(place) model->head_buffers[HEAD_CLASS][place]
 
-enum { OUTPUT_WEIGHT = POOLER_TENSORS, OUTPUT_BIAS };
+enum { POOLER = TRANSFORM_TENSORS, OUTPUT_WEIGHT = POOLER + POOLER_TENSORS, OUTPUT_BIAS };
 static const struct tensor_row class_tensors[] = {
-    POOLER_TENSOR_ROWS,
+    TRANSFORM_TENSOR_ROWS(OF_TRANSFORM),
+    POOLER_TENSOR_ROWS(OF_POOLER),
     [OUTPUT_WEIGHT] = MATRIX("classifier.weight", OF_LABELS, OF_HIDDEN),
     [OUTPUT_BIAS] = BIAS("classifier.bias", OF_LABELS),
 };
 
-enum { DROPPED = POOLER_BUFFERS, LOGITS, GRADIENT };
+enum { DROPPED = TRANSFORM_BUFFERS, LOGITS, GRADIENT };
 static const struct head_buffer class_buffers[] = {
     [POOLER_FIRST] = {"class.first", OF_HIDDEN, false}, [POOLER_OUT] = {"class.pooled", OF_HIDDEN, false},
     [DROPPED] = {"class.dropped", OF_HIDDEN, false},    [LOGITS] = {"class.logits", OF_LABELS, false},
-    [GRADIENT] = {"class.gradient", OF_HIDDEN, false},
+    [GRADIENT] = {"class.gradient", OF_HIDDEN, false},  TRANSFORM_BUFFER_ROWS("class", true),
 };
 
 static double class_work(const struct model_config *config)
@@ -56,7 +58,7 @@ static void class_pass(struct model *model, const struct batch *batch)
         .weight = TENSOR(OUTPUT_WEIGHT),
         .bias = TENSOR(OUTPUT_BIAS),
     };
-    pool(model, batch, head);
+    pool(model, batch, head, POOLER);
     CALL(model->ops, dropout, .y = BUFFER(DROPPED), .x = BUFFER(POOLER_OUT), .batch = batch_read(batch), .index = index,
          .rows = rows, .hidden = hidden, .dropout = &dropout);
     output_forward(model, &output);
@@ -66,7 +68,7 @@ static void class_pass(struct model *model, const struct batch *batch)
     output_backward(model, &output);
     CALL(model->ops, dropout, .y = BUFFER(GRADIENT), .x = BUFFER(GRADIENT), .batch = batch_read(batch), .index = index,
          .rows = rows, .hidden = hidden, .dropout = &dropout);
-    pool_backward(model, batch, head, BUFFER(GRADIENT));
+    pool_backward(model, batch, head, POOLER, BUFFER(GRADIENT));
 }
 
 static const char *class_problem(const struct model_config *config)

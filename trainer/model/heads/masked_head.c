@@ -5,23 +5,17 @@
 #define TENSOR(place) params_head(&model->table, HEAD_MASKED, place)
 #define BUFFER(place) model->head_buffers[HEAD_MASKED][place]
 
-enum { TRANSFORM_WEIGHT, TRANSFORM_BIAS, NORM_WEIGHT, NORM_BIAS, DECODER_BIAS };
+enum { DECODER_BIAS = TRANSFORM_TENSORS };
 static const struct tensor_row masked_tensors[] = {
-    [TRANSFORM_WEIGHT] = MATRIX("cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN),
-    [TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN, .optional = OPTIONAL_HEAD_BIASES),
-    [NORM_WEIGHT] = GAIN("cls.predictions.transform.LayerNorm.weight", OF_HIDDEN),
-    [NORM_BIAS] = NORM_BIAS("cls.predictions.transform.LayerNorm.bias", ),
+    TRANSFORM_TENSOR_ROWS(ANY_BEGIN),
     [DECODER_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY, .optional = OPTIONAL_DECODER_BIAS),
 };
 
-enum { PICKED, TRANSFORM, TRANSFORM_OUT, STATISTICS, FEATURES, LOGITS, GRADIENT, RESULTS };
+enum { LOGITS = TRANSFORM_BUFFERS, GRADIENT, RESULTS };
 static const struct head_buffer masked_buffers[] = {
-    /* rows of masked tokens, later the gradient of them; before GELU, after it, after LayerNorm */
-    [PICKED] = {"masked.picked", OF_HIDDEN, false},
-    [TRANSFORM] = {"masked.transform", OF_HIDDEN, false},
-    [TRANSFORM_OUT] = {"masked.transform_out", OF_HIDDEN, false},
-    [STATISTICS] = {"masked.stats", 2, true},
-    [FEATURES] = {"masked.features", OF_HIDDEN, false},
+    [TRANSFORM_IN] = {"masked.picked", OF_HIDDEN, false}, /* rows of masked tokens, later the gradient of them */
+    [TRANSFORM_OUT] = {"masked.features", OF_HIDDEN, false},
+    TRANSFORM_BUFFER_ROWS("masked", false),
     [LOGITS] = {"masked.logits", OF_VOCABULARY, false},
     [GRADIENT] = {"masked.gradient", OF_HIDDEN, false},
     /* in evaluation: loss and hit of each row */
@@ -32,11 +26,6 @@ static double masked_work(const struct model_config *config)
 {
     const double hidden = config->hidden;
     return hidden * hidden + hidden * config->vocabulary;
-}
-
-static enum gelu head_gelu(const struct model *model)
-{
-    return architecture_of(&model->config)->layout->erf_head ? GELU_ERF : model->config.gelu;
 }
 
 /* The decoder's weights are the word table. */
@@ -50,13 +39,13 @@ static void decoder_backward_weight(struct model *model, struct rows rows)
     struct word_block block;
     if (!listener || !listener->block) {
         CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = bias, .dy = BUFFER(LOGITS),
-             .x = BUFFER(FEATURES), .rows = rows, .out = vocabulary, .in = hidden, .scratch = model->scratch);
+             .x = BUFFER(TRANSFORM_OUT), .rows = rows, .out = vocabulary, .in = hidden, .scratch = model->scratch);
         return;
     }
     while (listener->block(listener->context, &block))
         CALL(ops, linear_backward_weight, .dw = block.gradient, .db = bias + (size_t)block.from * ops->real_size,
              .dy = (const char *)BUFFER(LOGITS) + (size_t)block.from * ops->storage_size, .columns = vocabulary,
-             .x = BUFFER(FEATURES), .rows = rows, .out = block.to - block.from, .in = hidden,
+             .x = BUFFER(TRANSFORM_OUT), .rows = rows, .out = block.to - block.from, .in = hidden,
              .scratch = model->scratch);
 }
 
@@ -65,22 +54,12 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     const struct ops *ops = model->ops;
     const struct param *word = params_embedding(&model->table, PARAM_WORD);
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
-    const enum gelu gelu = head_gelu(model);
     void *gradient = BUFFER(GRADIENT);
     CALL(ops, linear_backward_input, .dx = gradient, .dy = BUFFER(LOGITS), .w = weight_of(model, word), .rows = rows,
          .out = vocabulary, .in = hidden);
     decoder_backward_weight(model, rows);
-    CALL(ops, norm_backward, .dz = gradient, .dgain = gradient_of(model, TENSOR(NORM_WEIGHT)),
-         .dbias = gradient_of(model, TENSOR(NORM_BIAS)), .dy = gradient, .z = BUFFER(TRANSFORM_OUT),
-         .statistics = BUFFER(STATISTICS), .gain = vector_of(model, TENSOR(NORM_WEIGHT)), .rows = rows,
-         .hidden = hidden, .scratch = model->scratch);
-    CALL(ops, gelu_backward, .dy = gradient, .pre = BUFFER(TRANSFORM), .rows = rows, .columns = hidden, .gelu = gelu);
-    CALL(ops, linear_backward_weight, .dw = gradient_of(model, TENSOR(TRANSFORM_WEIGHT)),
-         .db = gradient_of(model, TENSOR(TRANSFORM_BIAS)), .dy = gradient, .x = BUFFER(PICKED), .rows = rows,
-         .out = hidden, .in = hidden, .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = BUFFER(PICKED), .dy = gradient,
-         .w = weight_of(model, TENSOR(TRANSFORM_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(PICKED),
+    transform_backward(model, HEAD_MASKED, BUFFER(TRANSFORM_IN), rows, gradient, BUFFER(TRANSFORM_IN), false);
+    CALL(ops, scatter, .y = output_gradient(model, batch), .x = BUFFER(TRANSFORM_IN),
          .index = batch->heads[HEAD_MASKED].index, .rows = rows, .hidden = hidden);
 }
 
@@ -89,16 +68,10 @@ static void masked_pass(struct model *model, const struct batch *batch)
     const struct ops *ops = model->ops;
     const struct rows rows = head_rows(HEAD_MASKED, batch).rows;
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
-    CALL(ops, gather, .y = BUFFER(PICKED), .x = model_hidden(model), .index = batch->heads[HEAD_MASKED].index,
+    CALL(ops, gather, .y = BUFFER(TRANSFORM_IN), .x = model_hidden(model), .index = batch->heads[HEAD_MASKED].index,
          .rows = rows, .hidden = hidden);
-    CALL(ops, linear_gelu, .pre = BUFFER(TRANSFORM), .y = BUFFER(TRANSFORM_OUT), .x = BUFFER(PICKED),
-         .w = weight_of(model, TENSOR(TRANSFORM_WEIGHT)), .b = vector_of(model, TENSOR(TRANSFORM_BIAS)), .rows = rows,
-         .out = hidden, .in = hidden, .gelu = head_gelu(model));
-    CALL(ops, norm, .y = BUFFER(FEATURES), .z = BUFFER(TRANSFORM_OUT), .statistics = BUFFER(STATISTICS),
-         .x = BUFFER(TRANSFORM_OUT), .gain = vector_of(model, TENSOR(NORM_WEIGHT)),
-         .bias = vector_of(model, TENSOR(NORM_BIAS)), .epsilon = model->config.norm_epsilon, .rows = rows,
-         .hidden = hidden);
-    CALL(ops, linear, .y = BUFFER(LOGITS), .x = BUFFER(FEATURES),
+    transform(model, HEAD_MASKED, BUFFER(TRANSFORM_IN), rows);
+    CALL(ops, linear, .y = BUFFER(LOGITS), .x = BUFFER(TRANSFORM_OUT),
          .w = weight_of(model, params_embedding(&model->table, PARAM_WORD)),
          .b = vector_of(model, TENSOR(DECODER_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
     CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .results = model->training ? NULL : BUFFER(RESULTS),

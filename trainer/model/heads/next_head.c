@@ -7,7 +7,7 @@
 
 enum { OUTPUT_WEIGHT = POOLER_TENSORS, OUTPUT_BIAS };
 static const struct tensor_row next_tensors[] = {
-    POOLER_TENSOR_ROWS,
+    POOLER_TENSOR_ROWS(ANY_BEGIN),
     [OUTPUT_WEIGHT] = MATRIX("cls.seq_relationship.weight", 2, OF_HIDDEN),
     [OUTPUT_BIAS] = BIAS("cls.seq_relationship.bias", 2),
 };
@@ -39,14 +39,14 @@ static void next_pass(struct model *model, const struct batch *batch)
         .weight = TENSOR(OUTPUT_WEIGHT),
         .bias = TENSOR(OUTPUT_BIAS),
     };
-    pool(model, batch, head);
+    pool(model, batch, head, 0);
     output_forward(model, &output);
     CALL(model->ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_NEXT, .logits = BUFFER(LOGITS),
          .labels = batch->heads[HEAD_NEXT].labels, .rows = rows, .columns = 2, .vocabulary = 2,
          .factor = slope_factor(model, HEAD_NEXT), .scratch = model->scratch);
     if (model->training) {
         output_backward(model, &output);
-        pool_backward(model, batch, head, BUFFER(GRADIENT));
+        pool_backward(model, batch, head, 0, BUFFER(GRADIENT));
     }
 }
 

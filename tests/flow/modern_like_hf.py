@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# labels: long
+"""ModernBERTs that transformers made against dstrain: models of fixed and of ten random configurations (the seed is
+printed) guess the same in fill-mask; random models with each head of fine-tuning give the same to predict; an export
+loads without a missing or an unexpected tensor.
+
+modern_like_hf.py BUILD [SEED]: needs torch and transformers; exit 77 without. TUNE_PYTHON names a Python that has
+them."""
+import csv
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+if os.environ.get("TUNE_PYTHON") and not os.environ.get("TUNE_INSIDE"):
+    os.environ["TUNE_INSIDE"] = "1"
+    os.execv(os.environ["TUNE_PYTHON"], [os.environ["TUNE_PYTHON"], *sys.argv])
+try:
+    import torch
+    import transformers
+    from transformers import AutoTokenizer, ModernBertConfig
+except ImportError as error:
+    print(f"a package is not installed ({error}): skipped")
+    sys.exit(77)
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
+RANDOM = 10
+TEXTS = ["The [MASK] of the town is old, and the river was [MASK]. " * 6, "[MASK]", "A [MASK] city."]
+FIXED = [{}, {"local_attention": 1}, {"local_attention": 128, "global_attn_every_n_layers": 1},
+         {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False},
+         {"hidden_activation": "silu"}, {"hidden_activation": "gelu_pytorch_tanh"}]
+
+
+def run(program, *arguments):
+    done = subprocess.run([BUILD / program, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{program} {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def drawn():
+    layers, heads = random.randint(1, 5), random.randint(1, 4)
+    settings = {"hidden_size": heads * 2 * random.choice([1, 3, 8, 16, 20]), "num_attention_heads": heads,
+                "num_hidden_layers": layers, "intermediate_size": random.randint(3, 90),
+                "hidden_activation": random.choice(["gelu", "gelu_pytorch_tanh", "silu"]),
+                "local_attention": random.randint(1, 60), "norm_eps": random.choice([1e-12, 1e-5, 1e-2]),
+                **{key: random.random() < 0.5 for key in ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias",
+                                                          "decoder_bias")}}
+    if random.random() < 0.5:
+        settings["layer_types"] = [random.choice(["full_attention", "sliding_attention"]) for _ in range(layers)]
+    else:
+        settings["global_attn_every_n_layers"] = random.randint(1, 4)
+    if random.random() < 0.5:
+        settings["global_rope_theta"], settings["local_rope_theta"] = (round(10 ** random.uniform(1, 6), 2) for _ in "12")
+    return settings
+
+
+def make(kind, settings, source, to, **more):
+    """A random model of class ModernBert`kind`, in directory `to` with the tokenizer of `source`."""
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    ids = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": tokenizer.cls_token_id,
+           "cls_token_id": tokenizer.cls_token_id, "eos_token_id": tokenizer.sep_token_id,
+           "sep_token_id": tokenizer.sep_token_id}
+    config = ModernBertConfig(**{"vocab_size": len(tokenizer), "hidden_size": 48, "intermediate_size": 40,
+                                 "num_hidden_layers": 4, "num_attention_heads": 3, "local_attention": 16,
+                                 "max_position_embeddings": 512, **ids, **settings}, **more)
+    model = getattr(transformers, "ModernBert" + kind)(config).eval()
+    with torch.no_grad():
+        for name, tensor in model.named_parameters():
+            tensor.normal_(1.0 if "norm.weight" in name else 0.0, 0.15)
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(source, to, ignore=shutil.ignore_patterns("config.json", "model.safetensors", "README.md"))
+    model.save_pretrained(to)
+    return tokenizer, model
+
+
+def fill_masks(source, to, settings):
+    tokenizer, model = make("ForMaskedLM", settings, source, to)
+    lines = json.loads(run("dstrain", "fill-mask", to, "--top", 20, "--json", *TEXTS))["lines"]
+    most = 0.0
+    for text, line in zip(TEXTS, lines, strict=True):
+        ids = tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            rows = model(**ids).logits[0, ids.input_ids[0] == tokenizer.mask_token_id].softmax(-1)
+        for row, guesses in zip(rows, line["masks"], strict=True):
+            most = max([most, *(abs(guess["probability"] - row[guess["id"]].item()) for guess in guesses)])
+    print(f"fill-mask, {settings}: {most:.1g}", flush=True)
+    assert most < 1e-5
+
+
+def classes(source, to, settings):
+    tokenizer, model = make("ForSequenceClassification", settings, source, to, num_labels=3)
+    texts = ["The town is old.", "Rivers.", "The city was new and large, and people came. " * 5]
+    with open(to.parent / "in.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["text"], *([text] for text in texts)])
+    run("dstrain", "predict", to, to.parent / "in.csv", "--force", "--out", to.parent / "out.csv")
+    with torch.no_grad():
+        theirs = [model(**tokenizer(text, return_tensors="pt")).logits[0].softmax(-1) for text in texts]
+    ours = list(csv.DictReader(open(to.parent / "out.csv", newline="")))
+    most = max(abs(float(row["probability"]) - one.max().item()) for row, one in zip(ours, theirs, strict=True))
+    print(f"predict, {settings}: {most:.1g}", flush=True)
+    assert most < 1e-5
+
+
+def tags(source, to, settings):
+    tokenizer, model = make("ForTokenClassification", settings, source, to, num_labels=4)
+    words = "the town near river was old and people came to new city".split() * 9
+    (to.parent / "in.conll").write_text("".join(f"{word}\n" for word in words) + "\n")
+    run("dstrain", "predict", to, to.parent / "in.conll", "--force", "--out",
+        to.parent / "out.conll")
+    features = tokenizer(words, is_split_into_words=True, return_tensors="pt")
+    with torch.no_grad():
+        best = model(**features).logits[0].argmax(1).tolist()
+    numbers = features.word_ids()
+    theirs = [model.config.id2label[best[numbers.index(i)]] for i in range(len(words))]
+    ours = [line.split()[-1] for line in open(to.parent / "out.conll") if line.strip()]
+    assert ours == theirs
+    print(f"tags, {settings}: the same", flush=True)
+
+
+def exports(scratch, source):
+    """Of short fine-tunings: transformers finds every tensor in them, and no other."""
+    rows = [["the town is old", "a"], ["the river was new", "b"]] * 8
+    with open(scratch / "train.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["text", "label"], *rows])
+    (scratch / "train.conll").write_text("\n".join("".join(f"{word} {'NV'[len(word) % 2]}\n" for word in row[0].split())
+                                                   for row in rows))
+    questions = [{"id": str(i), "question": "What is old?", "answers": [{"text": "town", "answer_start": 4}]}
+                 for i in range(8)]
+    (scratch / "train.json").write_text(json.dumps({"version": "1.1", "data": [
+        {"title": "t", "paragraphs": [{"context": "The town is old.", "qas": questions}]}]}))
+    for verb, train, kind in (("classify", "train.csv", "ForSequenceClassification"),
+                              ("tag", "train.conll", "ForTokenClassification"),
+                              ("squad", "train.json", "ForQuestionAnswering")):
+        out, exported = scratch / verb, scratch / f"{verb}-export"
+        run("dstrain", verb, "--init", source, "--train", scratch / train, "--dev", scratch / train, "--steps", 2,
+            "--seq", 96, "--out", out)
+        run("dstrain", "export", out, "--out", exported)
+        model, info = getattr(transformers, "ModernBert" + kind).from_pretrained(exported, output_loading_info=True)
+        assert model.config.architectures == ["ModernBert" + kind], model.config.architectures
+        assert not any(info[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys")), info
+        print(f"{verb}: {len(model.state_dict())} tensors", flush=True)
+
+
+with tempfile.TemporaryDirectory(prefix="modern.") as folder:
+    print(f"seed {SEED}")
+    random.seed(SEED)
+    torch.manual_seed(SEED)
+    scratch = pathlib.Path(folder)
+    run("dsdata", "build", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 1000, "--seq", 64, "--pairs", "none", "--out",
+        scratch / "data")
+    (scratch / "small.json").write_text(json.dumps({
+        "model_type": "modernbert", "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "vocab_size": 1000, "max_position_embeddings": 512}))
+    run("dstrain", "--shards", scratch / "data", "--model", scratch / "small.json", "--steps", 2, "--batch", 8, "--out",
+        scratch / "run")
+    run("dstrain", "export", scratch / "run", "--out", scratch / "source")
+    for one in [*FIXED, *(drawn() for _ in range(RANDOM))]:
+        fill_masks(scratch / "source", scratch / "model", one)
+    for one in [{}, FIXED[3], drawn()]:
+        classes(scratch / "source", scratch / "model", one)
+        tags(scratch / "source", scratch / "model", one)
+    exports(scratch, scratch / "source")
