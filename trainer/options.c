@@ -293,7 +293,7 @@ static const struct opt_row rows[] = {
     {.name = "same-bits", .type = OPT_FLAG, .scope = SCOPE_IDENTITY, .field = FIELD(same_bits),
      .verbs = " train tune plan ",
      .help = "Sum gradients as integers: checkpoints are the same, bit for bit, for any number of processes, "
-             "and in fp32 on every CPU."},
+             "and in fp32 on every CPU (docs/ARITHMETIC.md)."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "DIR",
      .verbs = " train plan ", .default_help = "runs/MODEL-SEQ-HASH, with a hash of the settings",
      .help = "The run's directory; repeat the same command to resume."},

@@ -58,7 +58,8 @@ def drawn():
     else:
         settings["global_attn_every_n_layers"] = random.randint(1, 4)
     if random.random() < 0.5:
-        settings["global_rope_theta"], settings["local_rope_theta"] = (round(10 ** random.uniform(1, 6), 2) for _ in "12")
+        settings["global_rope_theta"], settings["local_rope_theta"] = (round(10 ** random.uniform(1, 6), 2)
+                                                                       for _ in "12")
     return settings
 
 
@@ -154,7 +155,8 @@ with tempfile.TemporaryDirectory(prefix="modern.") as folder:
     random.seed(SEED)
     torch.manual_seed(SEED)
     scratch = pathlib.Path(folder)
-    run("dsdata", "build", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 1000, "--seq", 64, "--pairs", "none", "--out",
+    run("dsdata", "build", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 1000, "--seq", 64,
+        "--pairs", "none", "--out",
         scratch / "data")
     (scratch / "small.json").write_text(json.dumps({
         "model_type": "modernbert", "hidden_size": 32, "intermediate_size": 24, "num_hidden_layers": 2,

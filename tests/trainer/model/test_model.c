@@ -199,8 +199,8 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
     check_slopes(&config, ENTRIES);
 }
 
-/* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels, with
- * labels of which several are right, and with one label where that is a number. */
+/* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels,
+ * with labels of which several are right, and with one label where that is a number. */
 static void gradients_of_heads_are_slopes(void **state)
 {
     (void)state;
