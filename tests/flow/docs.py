@@ -366,7 +366,7 @@ FIGURES = [
     ("README.md", r"AVX-512|bzip2 files", "names"),
     ("README.md", r"takes 0\.71 to 0\.85 of", "BENCHMARKS"),
     ("README.md", r"1\.03 to 1\.21", "BENCHMARKS"),
-    ("README.md", r"of length 128 take the model tiny 11 hours on two\s+cores, mini 38 hours and base 24 days",
+    ("README.md", r"of length 128 take the model tiny\s+11 hours on two cores, mini 38 hours and base 24 days",
      "check_models"),
     ("docs/GUIDE.md", r"at most 128 \(or 512\)|\*\*128, then 512\*\*|length 128|length\s+512", "defaults of --seq"),
     ("docs/GUIDE.md", r"most\s+40\s+epochs|model\s+for\s+1,000\s+steps", "the output of dstrain plan; --steps"),
