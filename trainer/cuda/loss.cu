@@ -132,8 +132,8 @@ template <typename storage> static void loss_of(cudaStream_t stream, const struc
 {
     const struct rows rows = args.rows;
     double *const results = args.results ? args.results : (double *)args.scratch;
-    const loss_operands<storage> a = {(storage *)args.logits, args.labels,     results,           rows,
-                                      args.columns,           args.vocabulary, (float)args.factor, args.weights};
+    const loss_operands<storage> a = {(storage *)args.logits, args.labels,        results,     rows, args.columns,
+                                      args.vocabulary,        (float)args.factor, args.weights};
     const bool fast = vectors_serve<storage>(a.columns);
     const size_t warps = blocks_for(a.columns, WARP * (fast ? vector<storage>::count : 1));
     const int threads = warps * WARP < THREADS_MAX ? (int)warps * WARP : THREADS_MAX;
