@@ -203,10 +203,13 @@ static inline const struct param *params_head(const struct params *params, enum 
 {
     return params->places[params->heads[head] + place];
 }
-/* The first tensor of the heads. */
+/* The first tensor of the heads; places of tensors that the architecture lacks are NULL. */
 static inline const struct param *params_heads(const struct params *params)
 {
-    return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + (size_t)params->finals];
+    size_t place = PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + (size_t)params->finals;
+    while (!params->places[place])
+        place++;
+    return params->places[place];
 }
 
 /* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is keyed by (seed,
