@@ -16,9 +16,12 @@ static const struct tensor_row class_tensors[] = {
 
 enum { DROPPED = TRANSFORM_BUFFERS, LOGITS, GRADIENT };
 static const struct head_buffer class_buffers[] = {
-    [POOLER_FIRST] = {"class.first", OF_HIDDEN, false}, [POOLER_OUT] = {"class.pooled", OF_HIDDEN, false},
-    [DROPPED] = {"class.dropped", OF_HIDDEN, false},    [LOGITS] = {"class.logits", OF_LABELS, false},
-    [GRADIENT] = {"class.gradient", OF_HIDDEN, false},  TRANSFORM_BUFFER_ROWS("class", true),
+    [POOLER_FIRST] = {"class.first", OF_HIDDEN, .real = false},
+    [POOLER_OUT] = {"class.pooled", OF_HIDDEN, .real = false},
+    [DROPPED] = {"class.dropped", OF_HIDDEN, .real = false},
+    [LOGITS] = {"class.logits", OF_LABELS, .real = false},
+    [GRADIENT] = {"class.gradient", OF_HIDDEN, .real = false},
+    TRANSFORM_BUFFER_ROWS("class", true),
 };
 
 static double class_work(const struct model_config *config)

@@ -13,13 +13,14 @@ static const struct tensor_row masked_tensors[] = {
 
 enum { LOGITS = TRANSFORM_BUFFERS, GRADIENT, RESULTS };
 static const struct head_buffer masked_buffers[] = {
-    [TRANSFORM_IN] = {"masked.picked", OF_HIDDEN, false}, /* rows of masked tokens, later the gradient of them */
-    [TRANSFORM_OUT] = {"masked.features", OF_HIDDEN, false},
+    /* rows of masked tokens, later the gradient of them */
+    [TRANSFORM_IN] = {"masked.picked", OF_HIDDEN, .real = false},
+    [TRANSFORM_OUT] = {"masked.features", OF_HIDDEN, .real = false},
     TRANSFORM_BUFFER_ROWS("masked", false),
-    [LOGITS] = {"masked.logits", OF_VOCABULARY, false},
-    [GRADIENT] = {"masked.gradient", OF_HIDDEN, false},
+    [LOGITS] = {"masked.logits", OF_VOCABULARY, .real = false},
+    [GRADIENT] = {"masked.gradient", OF_HIDDEN, .real = false},
     /* in evaluation: loss and hit of each row */
-    [RESULTS] = {"masked.results", 2 * sizeof(double) / sizeof(float), true},
+    [RESULTS] = {"masked.results", 2 * sizeof(double) / sizeof(float), .real = true},
 };
 
 static double masked_work(const struct model_config *config)

@@ -14,10 +14,10 @@ static const struct tensor_row next_tensors[] = {
 
 enum { LOGITS = POOLER_BUFFERS, GRADIENT };
 static const struct head_buffer next_buffers[] = {
-    [POOLER_FIRST] = {"next.first", OF_HIDDEN, false},
-    [POOLER_OUT] = {"next.pooled", OF_HIDDEN, false},
-    [LOGITS] = {"next.logits", 2, false},
-    [GRADIENT] = {"next.gradient", OF_HIDDEN, false},
+    [POOLER_FIRST] = {"next.first", OF_HIDDEN, .real = false},
+    [POOLER_OUT] = {"next.pooled", OF_HIDDEN, .real = false},
+    [LOGITS] = {"next.logits", 2, .real = false},
+    [GRADIENT] = {"next.gradient", OF_HIDDEN, .real = false},
 };
 
 static double next_work(const struct model_config *config)

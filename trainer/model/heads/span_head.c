@@ -18,7 +18,7 @@ static const struct head_buffer span_buffers[] = {
     [GRADIENT] = {"span.gradient", OF_HIDDEN, .transform = true},
     [TRANSFORM_OUT] = {"span.features", OF_HIDDEN, .transform = true},
     TRANSFORM_BUFFER_ROWS("span", true),
-    [LOGITS] = {"span.logits", 2, false},
+    [LOGITS] = {"span.logits", 2, .real = false},
 };
 
 static double span_work(const struct model_config *config)

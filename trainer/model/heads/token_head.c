@@ -14,11 +14,11 @@ static const struct tensor_row token_tensors[] = {
 
 enum { LOGITS = TRANSFORM_BUFFERS, GRADIENT };
 static const struct head_buffer token_buffers[] = {
-    [TRANSFORM_IN] = {"token.picked", OF_HIDDEN, false},
+    [TRANSFORM_IN] = {"token.picked", OF_HIDDEN, .real = false},
     [TRANSFORM_OUT] = {"token.features", OF_HIDDEN, .transform = true},
     TRANSFORM_BUFFER_ROWS("token", true),
-    [LOGITS] = {"token.logits", OF_LABELS, false},
-    [GRADIENT] = {"token.gradient", OF_HIDDEN, false},
+    [LOGITS] = {"token.logits", OF_LABELS, .real = false},
+    [GRADIENT] = {"token.gradient", OF_HIDDEN, .real = false},
 };
 
 static double token_work(const struct model_config *config)
