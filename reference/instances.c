@@ -130,7 +130,7 @@ static uint32_t choice(uint32_t random, size_t n)
 
 /* -------------------------------------------------------------------------------------------------- pages and text */
 
-/* The part of [from, end) between two strings; *from moves behind the second. NULL: not there. */
+/* The part of [from, end) between two strings; *from moves to the end of the second. NULL: not there. */
 static const char *between(const char **from, const char *end, const char *open, const char *close, size_t *size)
 {
     const char *start = memmem(*from, (size_t)(end - *from), open, strlen(open));
@@ -729,7 +729,7 @@ static void read_pages(const char *path, const struct vocabulary *vocabulary, ui
         const char *text = between(&from, page_end, "<text", "</text>", &text_size);
         if (!ns || !id || !text || redirect || atoi(ns) != 0)
             continue;
-        const char *const body = strchr(text, '>') + 1; /* behind the attributes */
+        const char *const body = strchr(text, '>') + 1; /* after the attributes */
         char *wikitext = unescaped(body, text_size - (size_t)(body - text));
         const uint64_t number = strtoull(id, NULL, 10);
         add_document(corpus, vocabulary, number, is_held_out(number, valid), wikitext);

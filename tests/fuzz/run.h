@@ -78,7 +78,7 @@ static bool show_run(const char *word)
     return shown >= 0;
 }
 
-/* The page of `dstrain report` about the run, given so many times; false where a file is damaged. */
+/* Makes the page of `dstrain report` from the run, repeated `times` times; false where a file is damaged. */
 static bool report_run(int times)
 {
     struct report report = {0};

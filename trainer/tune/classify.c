@@ -155,6 +155,9 @@ static int read_tables(struct classify *c, struct model_config *config, struct e
     const struct settings *s = c->settings;
     if (c->answers) {
         c->several = config->several;
+        if (c->several && config->labels > BITS_LABELS)
+            return fail(err, ERR_MISMATCH, "the model gives a text any of %d labels; scores are for at most %d",
+                        (int)config->labels, BITS_LABELS);
         c->numbers = config->labels == 1 && !c->several;
         TRY(read_table(c, s->dev, &c->dev, NULL, err));
         if (c->several)

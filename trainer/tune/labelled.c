@@ -230,7 +230,7 @@ bool labelled_bits(struct str cell, const char *const *names, size_t count, uint
 {
     struct buf labels = {0};
     bool known = false;
-    for (size_t k = 0; k < sizeof separators && !known; k++) {
+    for (size_t k = 0; count <= BITS_LABELS && k < sizeof separators && !known; k++) {
         buf_reset(&labels);
         split_cell(str_trim(cell), separators[k], &labels);
         known = true;
@@ -239,7 +239,7 @@ bool labelled_bits(struct str cell, const char *const *names, size_t count, uint
             size_t i = 0;
             while (i < count && strcmp(names[i], labels.data + at) != 0)
                 i++;
-            known = i < count && i < BITS_LABELS;
+            known = i < count;
             *bits |= known ? 1u << i : 0;
         }
     }

@@ -47,8 +47,8 @@ char labelled_separator(const struct labelled *rows);
 /* Cuts these cells into labels; an array of JSON has a label in each string. ERR_INPUT, naming `path`: one is too
  * long. */
 int labelled_split(struct labelled *rows, char separator, const char *path, struct error *err);
-/* The labels of such a cell, whatever its separator: bit i stands for names[i], of at most BITS_LABELS. False: it has
- * others. */
+/* The labels of such a cell, whatever its separator: bit i stands for names[i]. False: it has others, or
+ * there are more than BITS_LABELS names. */
 bool labelled_bits(struct str cell, const char *const *names, size_t count, uint32_t *bits);
 
 /* The distinct labels of the rows in bytewise order, and how often each occurs; the caller mem_free's both arrays. The
