@@ -606,18 +606,18 @@ static void task_losses(double factor)
     BOTH_ORDERS(squares, sums[0] = wanted[0]; KERNEL(square_loss, .sums = sums, .logits = numbers.memory,
                                                      .labels = labels, .rows = rows, .factor = factor));
     assert_close(&numbers, 1, "square_loss");
-    struct array several = array_of(STORED, 33 * (size_t)rows.live, 33 * (size_t)rows.total, 4);
-    struct array *bits[] = {&several};
+    struct array per_bit = array_of(STORED, 33 * (size_t)rows.live, 33 * (size_t)rows.total, 4);
+    struct array *bits[] = {&per_bit};
     for (int32_t i = 0; i < rows.live; i++)
         labels[i] = i * 77;
     wanted[0] = wanted[1] = 1;
-    CALL(reference, bits_loss, .sums = wanted, .logits = several.values, .labels = labels, .rows = rows, .columns = 33,
+    CALL(reference, bits_loss, .sums = wanted, .logits = per_bit.values, .labels = labels, .rows = rows, .columns = 33,
          .factor = factor);
-    BOTH_ORDERS(bits, sums[0] = sums[1] = 1; KERNEL(bits_loss, .sums = sums, .logits = several.memory, .labels = labels,
+    BOTH_ORDERS(bits, sums[0] = sums[1] = 1; KERNEL(bits_loss, .sums = sums, .logits = per_bit.memory, .labels = labels,
                                                     .rows = rows, .columns = 33, .factor = factor));
     assert_true(fabs(sums[0] - wanted[0]) < 1e-5 * wanted[0] && sums[1] == wanted[1]);
-    assert_close(&several, 1, "bits_loss");
-    release(&several);
+    assert_close(&per_bit, 1, "bits_loss");
+    release(&per_bit);
     mem_free(labels);
     mem_free(scratch);
     release(&logits);
