@@ -3,17 +3,14 @@
 #ifndef TESTS_BASE_HELP_H
 #define TESTS_BASE_HELP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
 #include "base/mem.h"
+#include "tests/unit.h"
 
 #define UNUSED       __attribute__((unused))
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -28,9 +28,8 @@ static size_t size_of(uint32_t i)
     return i % 400 == 399 ? 3 << 20 : i % 40 == 39 ? r % 200000 : r % 300;
 }
 
-static void pieces_are_aligned_and_apart(void **state)
+TEST(pieces_are_aligned_and_apart)
 {
-    (void)state;
     enum { PIECES = 1000 };
     static unsigned char *pieces[PIECES];
     struct arena arena = {0};
@@ -50,9 +49,8 @@ static void pieces_are_aligned_and_apart(void **state)
     assert_int_equal(arena_bytes(&arena), 0);
 }
 
-static void a_chunk_has_room_for_what_it_is_made_for(void **state)
+TEST(a_chunk_has_room_for_what_it_is_made_for)
 {
-    (void)state;
     for (size_t bytes = (64 << 10) - 32; bytes <= (64 << 10) + 64; bytes += 16) {
         struct arena arena = {0};
         arena_alloc(&arena, bytes);
@@ -70,9 +68,8 @@ static void a_chunk_has_room_for_what_it_is_made_for(void **state)
     arena_release(&arena);
 }
 
-static void the_steady_state_allocates_nothing(void **state)
+TEST(the_steady_state_allocates_nothing)
 {
-    (void)state;
     struct arena arena = {0};
     uint64_t calls = 0;
     for (uint32_t job = 0; job < 20; job++) {
@@ -87,9 +84,8 @@ static void the_steady_state_allocates_nothing(void **state)
     arena_release(&arena);
 }
 
-static void another_order_of_sizes_reuses_large_chunks(void **state)
+TEST(another_order_of_sizes_reuses_large_chunks)
 {
-    (void)state;
     struct arena arena = {0};
     arena_alloc(&arena, 10);
     arena_alloc(&arena, 5 << 20);
@@ -103,9 +99,8 @@ static void another_order_of_sizes_reuses_large_chunks(void **state)
     arena_release(&arena);
 }
 
-static void copies_end_with_nul(void **state)
+TEST(copies_end_with_nul)
 {
-    (void)state;
     struct arena arena = {0};
     const struct str copy = arena_copy(&arena, STR("abc"));
     assert_int_equal(copy.size, 3);
@@ -155,9 +150,8 @@ static void reads_what_an_earlier_job_wrote(void *argument)
 }
 #endif
 
-static void misuse_is_caught(void **state)
+TEST(misuse_is_caught)
 {
-    (void)state;
     struct outcome seen;
     in_child(overflows, NULL, &seen);
     assert_int_equal(seen.code, 7);
@@ -173,17 +167,4 @@ static void misuse_is_caught(void **state)
     in_child(reads_what_an_earlier_job_wrote, NULL, &seen);
     assert_non_null(strstr(seen.err, "use-of-uninitialized-value"));
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_aligned_and_apart),
-        cmocka_unit_test(a_chunk_has_room_for_what_it_is_made_for),
-        cmocka_unit_test(the_steady_state_allocates_nothing),
-        cmocka_unit_test(another_order_of_sizes_reuses_large_chunks),
-        cmocka_unit_test(copies_end_with_nul),
-        cmocka_unit_test(misuse_is_caught),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,9 +211,8 @@ static void expect(const struct world *wanted, uint64_t end, const char *error)
         }
 }
 
-static void every_job_goes_through_in_order(void **state)
+TEST(every_job_goes_through_in_order)
 {
-    (void)state;
     struct world world = world_of(JOBS);
     expect(&world, JOBS, NULL);
     world = world_of(0);
@@ -222,9 +221,8 @@ static void every_job_goes_through_in_order(void **state)
     expect(&world, 1, NULL);
 }
 
-static void the_first_error_in_order_wins(void **state)
+TEST(the_first_error_in_order_wins)
 {
-    (void)state;
     /* Later jobs fail in earlier steps, so their errors come first in time. */
     struct world world = world_of(JOBS);
     world.fail_at[1] = 30;
@@ -246,9 +244,8 @@ static void the_first_error_in_order_wins(void **state)
     }
 }
 
-static void an_end_drops_what_comes_later(void **state)
+TEST(an_end_drops_what_comes_later)
 {
-    (void)state;
     struct world world = world_of(UINT64_MAX);
     world.end_at[4] = 10;
     expect(&world, 11, NULL);
@@ -267,9 +264,8 @@ static void an_end_drops_what_comes_later(void **state)
     expect(&world, 10, "step 3 failed in job 10");
 }
 
-static void a_job_may_yield_several_loads(void **state)
+TEST(a_job_may_yield_several_loads)
 {
-    (void)state;
     struct world world = world_of(JOBS);
     world.with_passes = 1;
     expect(&world, JOBS, NULL);
@@ -281,9 +277,8 @@ static void a_job_may_yield_several_loads(void **state)
     expect(&world, 15, "step 1 failed in job 15");
 }
 
-static void an_end_among_loads_is_the_last_load(void **state)
+TEST(an_end_among_loads_is_the_last_load)
 {
-    (void)state;
     for (size_t crew = 0; crew < COUNT(crews); crew++) {
         struct world world = world_of(UINT64_MAX);
         struct error err;
@@ -297,9 +292,8 @@ static void an_end_among_loads_is_the_last_load(void **state)
 
 /* ---------------------------------------------------------------------------------- which thread runs what */
 
-static void one_thread_finishes_a_job_before_it_reads_the_next(void **state)
+TEST(one_thread_finishes_a_job_before_it_reads_the_next)
 {
-    (void)state;
     struct world world = world_of(5);
     struct error err;
     world.calm = 1;
@@ -347,9 +341,8 @@ static int run_c(void *context, void *job, uint64_t number, struct error *err)
     return run_trace(context, 'c', number);
 }
 
-static void the_furthest_step_comes_first(void **state)
+TEST(the_furthest_step_comes_first)
 {
-    (void)state;
     static const struct belt_step three[] = {{"a", 1, run_a}, {"b", 0, run_b}, {"c", 1, run_c}};
     struct trace trace = {0};
     struct error err;
@@ -391,9 +384,8 @@ static int run_meet(void *context, void *job, uint64_t number, struct error *err
     return late ? (fail)(err, ERR_BUG, "job %d waited alone", (int)number) : BELT_NEXT;
 }
 
-static void all_of_the_crew_can_be_in_a_parallel_step(void **state)
+TEST(all_of_the_crew_can_be_in_a_parallel_step)
 {
-    (void)state;
     static const struct belt_step two[] = {{"number", 1, run_number}, {"meet", 0, run_meet}};
     for (size_t crew = 0; crew < COUNT(crews); crew++) {
         struct meeting meeting = {
@@ -428,9 +420,8 @@ static int run_gate(void *context, void *job, uint64_t number, struct error *err
     return BELT_NEXT;
 }
 
-static void no_thread_sleeps_while_work_is_ready(void **state)
+TEST(no_thread_sleeps_while_work_is_ready)
 {
-    (void)state;
     static const struct belt_step three[] = {{"count", 1, run_count}, {"gate", 1, run_gate}, {"meet", 0, run_meet}};
     struct meeting meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER, .wanted = 8};
     struct error err;
@@ -474,9 +465,8 @@ static int run_last(void *context, void *job, uint64_t number, struct error *err
     return BELT_NEXT;
 }
 
-static void a_job_further_down_is_preferred(void **state)
+TEST(a_job_further_down_is_preferred)
 {
-    (void)state;
     static const struct belt_step three[] = {
         {"count", 1, run_count}, {"gate", 1, run_gate_keeper}, {"last", 1, run_last}};
     struct meeting meeting = {.wanted = 8};
@@ -510,9 +500,8 @@ static int run_two(void *context, void *job, uint64_t number, struct error *err)
     return number < 2 ? BELT_NEXT : BELT_END;
 }
 
-static void the_order_of_failing_does_not_matter(void **state)
+TEST(the_order_of_failing_does_not_matter)
 {
-    (void)state;
     static const struct belt_step two[] = {{"two", 1, run_two}, {"fail", 0, run_fail}};
     for (uint64_t late = 0; late < 2; late++) {
         struct error err;
@@ -523,9 +512,8 @@ static void the_order_of_failing_does_not_matter(void **state)
     }
 }
 
-static void a_single_step_is_a_belt_too(void **state)
+TEST(a_single_step_is_a_belt_too)
 {
-    (void)state;
     struct world world = world_of(7);
     struct error err;
     struct belt_options options = options_of(&world, 2, 2);
@@ -536,9 +524,8 @@ static void a_single_step_is_a_belt_too(void **state)
 
 /* ---------------------------------------------------------------------------------- a consumer outside the belt */
 
-static void a_consumer_takes_jobs_in_order(void **state)
+TEST(a_consumer_takes_jobs_in_order)
 {
-    (void)state;
     for (size_t crew = 0; crew < COUNT(crews); crew++)
         for (size_t depth = 0; depth < COUNT(depths); depth++)
             for (int passes = 0; passes < 2; passes++) {
@@ -566,9 +553,8 @@ static void a_consumer_takes_jobs_in_order(void **state)
             }
 }
 
-static void a_consumer_gets_the_jobs_before_an_error(void **state)
+TEST(a_consumer_gets_the_jobs_before_an_error)
 {
-    (void)state;
     for (size_t crew = 0; crew < COUNT(crews); crew++)
         for (size_t depth = 0; depth < COUNT(depths); depth++) {
             struct world world = world_of(UINT64_MAX);
@@ -592,9 +578,8 @@ static void a_consumer_gets_the_jobs_before_an_error(void **state)
         }
 }
 
-static void a_consumer_may_leave_at_any_time(void **state)
+TEST(a_consumer_may_leave_at_any_time)
 {
-    (void)state;
     for (size_t crew = 0; crew < COUNT(crews); crew++)
         for (int taken = 0; taken < 20; taken++) {
             struct world world = world_of(UINT64_MAX);
@@ -612,26 +597,4 @@ static void a_consumer_may_leave_at_any_time(void **state)
             assert_int_equal(atomic_load(&released), 4);
             assert_int_equal(atomic_load(&world.busy), 0);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_goes_through_in_order),
-        cmocka_unit_test(the_first_error_in_order_wins),
-        cmocka_unit_test(an_end_drops_what_comes_later),
-        cmocka_unit_test(a_job_may_yield_several_loads),
-        cmocka_unit_test(an_end_among_loads_is_the_last_load),
-        cmocka_unit_test(one_thread_finishes_a_job_before_it_reads_the_next),
-        cmocka_unit_test(the_furthest_step_comes_first),
-        cmocka_unit_test(all_of_the_crew_can_be_in_a_parallel_step),
-        cmocka_unit_test(no_thread_sleeps_while_work_is_ready),
-        cmocka_unit_test(a_job_further_down_is_preferred),
-        cmocka_unit_test(the_order_of_failing_does_not_matter),
-        cmocka_unit_test(a_single_step_is_a_belt_too),
-        cmocka_unit_test(a_consumer_takes_jobs_in_order),
-        cmocka_unit_test(a_consumer_gets_the_jobs_before_an_error),
-        cmocka_unit_test(a_consumer_may_leave_at_any_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 #include <sched.h>
 
-static void affinity_bounds_them(void **state)
+TEST(affinity_bounds_them)
 {
-    (void)state;
     cpu_set_t all, one;
     CPU_ZERO(&one);
     assert_true(cores_allowed() >= 1 && cores_allowed() <= 65536);
@@ -20,9 +19,8 @@ static void affinity_bounds_them(void **state)
 }
 
 /* cores_keep binds the thread to one core; cores_are_ours is false for a thread that is bound already. */
-static void a_thread_keeps_a_core(void **state)
+TEST(a_thread_keeps_a_core)
 {
-    (void)state;
     cpu_set_t before, after;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     const unsigned last = (unsigned)CPU_COUNT(&before) - 1;
@@ -38,13 +36,4 @@ static void a_thread_keeps_a_core(void **state)
     assert_false(cores_are_ours(1));
     assert_false(cores_are_ours(1u << 20));
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_keeps_a_core),
-        cmocka_unit_test(affinity_bounds_them),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-static void known_values(void **state)
+TEST(known_values)
 {
-    (void)state;
     unsigned char bytes[32];
     assert_int_equal(crc32c("", 0), 0);
     assert_int_equal(crc32c("123456789", 9), 0xe3069283);
@@ -36,9 +35,8 @@ static uint32_t by_definition(const unsigned char *bytes, size_t size)
     return ~crc;
 }
 
-static void equals_its_definition(void **state)
+TEST(equals_its_definition)
 {
-    (void)state;
     unsigned char bytes[300];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 37 + i / 7);
@@ -52,20 +50,9 @@ static void equals_its_definition(void **state)
     }
 }
 
-static void masked_as_in_tfrecords(void **state)
+TEST(masked_as_in_tfrecords)
 {
-    (void)state;
     /* The CRC of "123456789" is 0xe3069283, which rotated right by 15 is 0x2507c60d. */
     assert_int_equal(crc32c_masked("123456789", 9), 0x2507c60du + 0xa282ead8u);
     assert_int_equal(crc32c_masked("", 0), 0xa282ead8u);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(equals_its_definition),
-        cmocka_unit_test(masked_as_in_tfrecords),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static int caller(int bad, struct error *err)
     return 7;
 }
 
-static void fail_fills_and_TRY_passes_on(void **state)
+TEST(fail_fills_and_TRY_passes_on)
 {
-    (void)state;
     struct error err;
     memset(&err, 'x', sizeof(err));
     assert_int_equal(caller(0, &err), 7);
@@ -39,9 +38,8 @@ static void fail_fills_and_TRY_passes_on(void **state)
     assert_string_equal(err.text, "bad");
 }
 
-static void errno_gives_kind_and_reason(void **state)
+TEST(errno_gives_kind_and_reason)
 {
-    (void)state;
     static const struct {
         int number;
         enum error_kind kind;
@@ -58,9 +56,8 @@ static void errno_gives_kind_and_reason(void **state)
     }
 }
 
-static void long_texts_are_cut(void **state)
+TEST(long_texts_are_cut)
 {
-    (void)state;
     struct error err;
     char text[2000];
     memset(text, 'a', sizeof(text));
@@ -83,9 +80,8 @@ static void print_json(void *argument)
     _exit(error_print(argument, "dsdata", 1));
 }
 
-static void a_message_has_file_byte_and_hint(void **state)
+TEST(a_message_has_file_byte_and_hint)
 {
-    (void)state;
     struct error err;
     struct outcome seen;
     fail_at(&err, ERR_INPUT, "d\n\033[2Jump.bz2", 7, "block CRC does not match");
@@ -103,9 +99,8 @@ static void a_message_has_file_byte_and_hint(void **state)
     assert_string_equal(seen.err, "dsdata: stopped\n");
 }
 
-static void json_is_one_object_on_stdout(void **state)
+TEST(json_is_one_object_on_stdout)
 {
-    (void)state;
     struct error err;
     struct outcome seen;
     fail_at(&err, ERR_VERIFY, "a\"b\xff", 1ull << 40, "damaged");
@@ -132,21 +127,10 @@ static void dies(void *argument)
     die(ERR_NUMERIC, "loss is %s", "NaN");
 }
 
-static void die_says_why_and_leaves(void **state)
+TEST(die_says_why_and_leaves)
 {
-    (void)state;
     struct outcome seen;
     in_child(dies, NULL, &seen);
     assert_int_equal(seen.code, 8);
     assert_non_null(strstr(seen.err, ": loss is NaN\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fail_fills_and_TRY_passes_on), cmocka_unit_test(errno_gives_kind_and_reason),
-        cmocka_unit_test(long_texts_are_cut),           cmocka_unit_test(a_message_has_file_byte_and_hint),
-        cmocka_unit_test(json_is_one_object_on_stdout), cmocka_unit_test(die_says_why_and_leaves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

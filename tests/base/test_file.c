@@ -29,9 +29,8 @@ static void expect_content(const char *path, const char *content)
     buf_release(&text);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     struct error err;
     struct file file;
     struct mapping mapping;
@@ -63,9 +62,8 @@ static void what_is_written_is_read(void **state)
     file_unmap(&mapping);
 }
 
-static void bytes_may_come_in_any_order(void **state)
+TEST(bytes_may_come_in_any_order)
 {
-    (void)state;
     struct error err;
     struct file file;
     const char *path = path_of("a");
@@ -81,9 +79,8 @@ static void bytes_may_come_in_any_order(void **state)
     expect_content(path, "0123456789ab");
 }
 
-static void a_file_that_is_not_committed_goes_away(void **state)
+TEST(a_file_that_is_not_committed_goes_away)
 {
-    (void)state;
     struct error err;
     struct file file;
     const char *path = path_of("b");
@@ -99,9 +96,8 @@ static void a_file_that_is_not_committed_goes_away(void **state)
     file_close(&file);
 }
 
-static void a_log_grows_and_is_cut(void **state)
+TEST(a_log_grows_and_is_cut)
 {
-    (void)state;
     struct error err;
     struct file file;
     const char *path = path_of("log");
@@ -121,9 +117,8 @@ static void a_log_grows_and_is_cut(void **state)
     expect_content(path, "abcdeh");
 }
 
-static void errors_name_the_path_and_the_kind(void **state)
+TEST(errors_name_the_path_and_the_kind)
 {
-    (void)state;
     struct error err;
     struct file file;
     struct mapping mapping;
@@ -151,9 +146,8 @@ static void errors_name_the_path_and_the_kind(void **state)
     buf_release(&text);
 }
 
-static void links_are_not_followed_when_we_create(void **state)
+TEST(links_are_not_followed_when_we_create)
 {
-    (void)state;
     struct error err;
     struct file file;
     assert_int_equal(file_write_all(path_of("victim"), "safe", 4, &err), 0);
@@ -180,9 +174,8 @@ static void links_are_not_followed_when_we_create(void **state)
     file_close(&file);
 }
 
-static void only_inputs_may_be_pipes(void **state)
+TEST(only_inputs_may_be_pipes)
 {
-    (void)state;
     struct error err;
     struct file file;
     struct mapping mapping;
@@ -198,9 +191,8 @@ static void only_inputs_may_be_pipes(void **state)
     assert_false(path_is_file(path_of("pipe")));
 }
 
-static void a_leftover_of_a_killed_process_is_taken_over(void **state)
+TEST(a_leftover_of_a_killed_process_is_taken_over)
 {
-    (void)state;
     struct error err;
     FILE *left = fopen(path_of("over.tmp"), "w");
     fputs("a long text of somebody who was killed", left);
@@ -209,9 +201,8 @@ static void a_leftover_of_a_killed_process_is_taken_over(void **state)
     expect_content(path_of("over"), "new");
 }
 
-static void a_hash_is_that_of_the_whole_file(void **state)
+TEST(a_hash_is_that_of_the_whole_file)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20};
     char *bytes = mem_alloc(3u << 20);
     struct error err = {0};
@@ -230,9 +221,8 @@ static void a_hash_is_that_of_the_whole_file(void **state)
 }
 
 /* What git leaves where Git LFS did not fetch a file is not taken for the file. */
-static void a_pointer_of_git_lfs_is_refused(void **state)
+TEST(a_pointer_of_git_lfs_is_refused)
 {
-    (void)state;
     static const char start[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 440473133\n";
     char text[1100] = "";
     static const struct {
@@ -278,17 +268,15 @@ static void pipe_through_stdin(void *argument)
         _exit(93);
 }
 
-static void dash_is_standard_input(void **state)
+TEST(dash_is_standard_input)
 {
-    (void)state;
     struct outcome seen;
     in_child(pipe_through_stdin, NULL, &seen);
     assert_int_equal(seen.code, 0);
 }
 
-static void descriptors_do_not_reach_other_programs(void **state)
+TEST(descriptors_do_not_reach_other_programs)
 {
-    (void)state;
     struct error err;
     struct file file;
     assert_int_equal(file_create(&file, path_of("cloexec"), &err), 0);
@@ -315,9 +303,8 @@ static void write_all_under_fault(void *argument)
 
 /* Every state-changing call of file_write_all fails once in every way, with and without an existing file of that
  * name. */
-static void whichever_call_fails_a_file_is_whole(void **state)
+TEST(whichever_call_fails_a_file_is_whole)
 {
-    (void)state;
     static const enum file_fault_kind kinds[] = {FILE_FAULT_KILL, FILE_FAULT_SHORT, FILE_FAULT_ERRNO};
     struct error err;
     int points = 0;
@@ -352,9 +339,8 @@ static void whichever_call_fails_a_file_is_whole(void **state)
     assert_int_equal(points, 2 * 3 * 5);
 }
 
-static void a_short_write_leaves_half_then_no_space(void **state)
+TEST(a_short_write_leaves_half_then_no_space)
 {
-    (void)state;
     struct error err;
     struct file file;
     assert_int_equal(file_append_open(&file, path_of("half"), &err), 0);
@@ -371,9 +357,8 @@ static void a_short_write_leaves_half_then_no_space(void **state)
     file_fault_set((struct file_fault){0});
 }
 
-static void a_full_disk_stays_full_until_the_fault_ends(void **state)
+TEST(a_full_disk_stays_full_until_the_fault_ends)
 {
-    (void)state;
     struct error err;
     struct file file;
     assert_int_equal(file_append_open(&file, path_of("full"), &err), 0);
@@ -392,9 +377,8 @@ static void a_full_disk_stays_full_until_the_fault_ends(void **state)
     expect_content(path_of("full"), "01234!");
 }
 
-static void an_interrupted_call_is_made_again(void **state)
+TEST(an_interrupted_call_is_made_again)
 {
-    (void)state;
     for (uint64_t at = 1; at <= 5; at++) {
         struct error err;
         file_fault_set((struct file_fault){.at = at, .kind = FILE_FAULT_ERRNO, .number = EINTR});
@@ -406,9 +390,8 @@ static void an_interrupted_call_is_made_again(void **state)
     }
 }
 
-static void a_failing_read_is_an_error_and_a_short_one_is_none(void **state)
+TEST(a_failing_read_is_an_error_and_a_short_one_is_none)
 {
-    (void)state;
     struct error err;
     struct buf text = {0};
     assert_int_equal(file_write_all(path_of("read"), "0123456789", 10, &err), 0);
@@ -445,9 +428,8 @@ static void traced(void *argument)
     file_close(&file);
 }
 
-static void a_trace_has_every_change_in_order(void **state)
+TEST(a_trace_has_every_change_in_order)
 {
-    (void)state;
     struct outcome seen;
     struct error err;
     struct buf text = {0};
@@ -483,9 +465,8 @@ static void counted(void *argument)
            (unsigned long long)mem_calls());
 }
 
-static void calls_are_counted_as_faults_count_them(void **state)
+TEST(calls_are_counted_as_faults_count_them)
 {
-    (void)state;
     struct outcome seen;
     struct error err;
     struct buf text = {0};
@@ -507,9 +488,8 @@ static void set_from_environment(void *argument)
         _exit((int)err.kind);
 }
 
-static void the_environment_sets_faults(void **state)
+TEST(the_environment_sets_faults)
 {
-    (void)state;
     static const struct {
         const char *text;
         int code;
@@ -524,29 +504,4 @@ static void the_environment_sets_faults(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(bytes_may_come_in_any_order),
-        cmocka_unit_test(a_file_that_is_not_committed_goes_away),
-        cmocka_unit_test(a_log_grows_and_is_cut),
-        cmocka_unit_test(errors_name_the_path_and_the_kind),
-        cmocka_unit_test(links_are_not_followed_when_we_create),
-        cmocka_unit_test(only_inputs_may_be_pipes),
-        cmocka_unit_test(a_leftover_of_a_killed_process_is_taken_over),
-        cmocka_unit_test(a_hash_is_that_of_the_whole_file),
-        cmocka_unit_test(a_pointer_of_git_lfs_is_refused),
-        cmocka_unit_test(dash_is_standard_input),
-        cmocka_unit_test(descriptors_do_not_reach_other_programs),
-        cmocka_unit_test(whichever_call_fails_a_file_is_whole),
-        cmocka_unit_test(a_short_write_leaves_half_then_no_space),
-        cmocka_unit_test(a_full_disk_stays_full_until_the_fault_ends),
-        cmocka_unit_test(an_interrupted_call_is_made_again),
-        cmocka_unit_test(a_failing_read_is_an_error_and_a_short_one_is_none),
-        cmocka_unit_test(a_trace_has_every_change_in_order),
-        cmocka_unit_test(calls_are_counted_as_faults_count_them),
-        cmocka_unit_test(the_environment_sets_faults),
-    };
-    return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);
-}
+GROUP(directory_set_up, directory_tear_down)

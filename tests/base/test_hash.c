@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void known_values(void **state)
+TEST(known_values)
 {
-    (void)state;
     /* Made with `printf '' | xxhsum -H3`, and so on. */
     assert_true(hash64("", 0) == 0x2d06800538d394c2);
     assert_true(hash64(NULL, 0) == 0x2d06800538d394c2);
@@ -15,9 +14,8 @@ static void known_values(void **state)
     assert_true(hash64("abc", 3) == 0x78af5f94892f3950);
 }
 
-static void parts_make_the_whole(void **state)
+TEST(parts_make_the_whole)
 {
-    (void)state;
     static char data[5000];
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (char)(i * 7 + i / 251);
@@ -34,9 +32,8 @@ static void parts_make_the_whole(void **state)
     }
 }
 
-static void text_and_back(void **state)
+TEST(text_and_back)
 {
-    (void)state;
     char text[17];
     uint64_t value = 5;
     assert_string_equal(hash_text(0x0123456789abcdef, text), "0123456789abcdef");
@@ -55,14 +52,4 @@ static void text_and_back(void **state)
     for (size_t i = 0; i < COUNT(bad); i++)
         assert_int_equal(hash_parse(bad[i], &value), -1);
     assert_true(value == UINT64_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(parts_make_the_whole),
-        cmocka_unit_test(text_and_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

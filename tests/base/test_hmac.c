@@ -1,11 +1,8 @@
 /* HMAC-SHA-256 of the examples of RFC 4231, section 4. */
 #include "base/hmac.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct str repeat(char *to, int byte, size_t size)
 {
@@ -23,9 +20,8 @@ static void expect(struct str key, struct str message, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-static void the_examples_of_the_standard(void **state)
+TEST(the_examples_of_the_standard)
 {
-    (void)state;
     char key[200], message[200];
     expect(repeat(key, 0x0b, 20), STR("Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
     expect(STR("Jefe"), STR("what do ya want for nothing?"),
@@ -46,18 +42,16 @@ static void the_examples_of_the_standard(void **state)
 }
 
 /* Keys of exactly a block and one byte more; computed with Python's hmac. */
-static void keys_around_a_block(void **state)
+TEST(keys_around_a_block)
 {
-    (void)state;
     char key[65];
     expect(repeat(key, 'k', 64), STR(""), "83026a325aaee70e36cfe607536aa1054104ad1077c36134810d4ccded1ccd3b");
     expect(repeat(key, 'k', 65), STR(""), "41f1c4cc3107cd5b8d92460f61032902bfdb06484eef17e861b83a5012d3b7f3");
     expect((struct str){NULL, 0}, STR(""), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
-static void every_byte_is_compared(void **state)
+TEST(every_byte_is_compared)
 {
-    (void)state;
     unsigned char a[HMAC_BYTES] = {0}, b[HMAC_BYTES] = {0};
     assert_true(hmac_same(a, b));
     for (size_t i = 0; i < 8 * sizeof a; i++) {
@@ -65,14 +59,4 @@ static void every_byte_is_compared(void **state)
         assert_false(hmac_same(a, b));
         b[i / 8] = 0;
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_examples_of_the_standard),
-        cmocka_unit_test(keys_around_a_block),
-        cmocka_unit_test(every_byte_is_compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* Keys of jobs: which texts and files hold one. */
 #include "base/job_key.h"
 #include "help.h"
+#include "tests/unit.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #define DIGITS "00112233445566778899aabbccddeeff"
 
-static void random_keys_differ(void **state)
+TEST(random_keys_differ)
 {
-    (void)state;
     struct job_key a = {0}, b = {0};
     job_key_random(&a);
     job_key_random(&b);
@@ -17,9 +17,8 @@ static void random_keys_differ(void **state)
     assert_memory_not_equal(a.bytes, b.bytes, sizeof a.bytes);
 }
 
-static void a_text_of_digits_is_a_key(void **state)
+TEST(a_text_of_digits_is_a_key)
 {
-    (void)state;
     static const char *const same[] = {DIGITS, "00112233445566778899AABBCCDDEEFF", DIGITS "\n", " \t" DIGITS "\r\n"};
     struct job_key key, first;
     struct error err;
@@ -37,9 +36,8 @@ static void a_text_of_digits_is_a_key(void **state)
     assert_memory_not_equal(key.bytes, first.bytes, sizeof key.bytes);
 }
 
-static void other_texts_are_refused_and_not_quoted(void **state)
+TEST(other_texts_are_refused_and_not_quoted)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -84,9 +82,8 @@ static void write_file(const char *name, const char *text, size_t size, mode_t m
     mem_free(path);
 }
 
-static void a_file_of_the_owner_alone_is_read(void **state)
+TEST(a_file_of_the_owner_alone_is_read)
 {
-    (void)state;
     static char huge[100000];
     static const mode_t modes[] = {0644, 0640, 0620, 0610, 0604, 0602, 0601, 0777};
     struct error err;
@@ -110,9 +107,8 @@ static void a_file_of_the_owner_alone_is_read(void **state)
     assert_int_equal(read_file("absent", &err), ERR_USAGE);
 }
 
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
-    (void)state;
     struct error err;
     char *path = path_join(directory, "pipe");
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -138,14 +134,4 @@ static void what_is_no_file_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_keys_differ),
-        cmocka_unit_test(a_text_of_digits_is_a_key),
-        cmocka_unit_test(other_texts_are_refused_and_not_quoted),
-        cmocka_unit_test(a_file_of_the_owner_alone_is_read),
-        cmocka_unit_test(what_is_no_file_is_refused),
-    };
-    return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);
-}
+GROUP(directory_set_up, directory_tear_down)

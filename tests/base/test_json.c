@@ -21,9 +21,8 @@ static json_t *parse(struct str text, json_error_t *why)
     return json_parse(text, LIMIT, why);
 }
 
-static void reads_what_jansson_reads(void **state)
+TEST(reads_what_jansson_reads)
 {
-    (void)state;
     json_error_t why;
     json_t *value = parse(STR("{\"a\": [1, \"two\", {\"b\": null}]}"), &why);
     assert_int_equal(json_array_size(json_object_get(value, "a")), 3);
@@ -40,9 +39,8 @@ static void reads_what_jansson_reads(void **state)
 }
 
 /* The trees of these texts would take 45, 75, 40 and 17 times the memory of the text. */
-static void many_values_are_refused(void **state)
+TEST(many_values_are_refused)
 {
-    (void)state;
     static const char *const units[] = {"[],", "{},", "\"\",", "1,"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         json_error_t why;
@@ -54,9 +52,8 @@ static void many_values_are_refused(void **state)
 }
 
 /* Rows of numbers and long strings, as programs write them, are accepted up to the size limit. */
-static void usual_files_are_taken(void **state)
+TEST(usual_files_are_taken)
 {
-    (void)state;
     static const char *const units[] = {
         "{\"file\": \"seq128/train-00000-of-00064.dss\", \"samples\": 400000, \"bytes\": 268435456, \"hash\": "
         "\"2709aa165945b65c\"},\n",
@@ -80,9 +77,8 @@ static int read_text(struct str text, json_t **out, struct error *err)
     return result;
 }
 
-static void a_file_holds_one_object(void **state)
+TEST(a_file_holds_one_object)
 {
-    (void)state;
     struct error err = {0};
     json_t *object;
     assert_int_equal(read_text(STR("{\"a\": 1}\n"), &object, &err), 0);
@@ -109,9 +105,8 @@ static int read_foreign(const char *text, json_t **out, struct error *err)
 }
 
 /* Values as Python reads them, and what becomes of them here: an integer, a real, or null ('n'). */
-static void files_of_other_programs_hold_any_number(void **state)
+TEST(files_of_other_programs_hold_any_number)
 {
-    (void)state;
     static const struct {
         const char *text;
         char kind;
@@ -155,9 +150,8 @@ static void files_of_other_programs_hold_any_number(void **state)
     }
 }
 
-static void strings_are_left_alone(void **state)
+TEST(strings_are_left_alone)
 {
-    (void)state;
     static const char *const texts[] = {
         "NaN", "-Infinity, 1e999", "99999999999999999999", "a \" NaN, 99999999999999999999", "\\", "end \\\" Infinity"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -178,9 +172,8 @@ static void strings_are_left_alone(void **state)
 }
 
 /* What Python does not read either stays an error, at its place in the file; our own files have none of this. */
-static void other_words_are_refused(void **state)
+TEST(other_words_are_refused)
 {
-    (void)state;
     struct error err = {0};
     json_t *object;
     static const char *const wrong[] = {
@@ -196,18 +189,4 @@ static void other_words_are_refused(void **state)
     static const char *const foreign[] = {"{\"a\": NaN}", "{\"a\": 9223372036854775808}"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         assert_int_equal(read_text(str_of(foreign[i]), &object, &err), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_jansson_reads),
-        cmocka_unit_test(many_values_are_refused),
-        cmocka_unit_test(usual_files_are_taken),
-        cmocka_unit_test(a_file_holds_one_object),
-        cmocka_unit_test(files_of_other_programs_hold_any_number),
-        cmocka_unit_test(strings_are_left_alone),
-        cmocka_unit_test(other_words_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Which environments and command lines announce several processes, and the address at which they meet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/launcher.h"
+#include "tests/unit.h"
 
 static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",     "MV2_COMM_WORLD_SIZE",
                                     "WORLD_SIZE",           "SLURM_NTASKS", "SLURM_STEP_ID"};
@@ -21,7 +16,7 @@ static int clear(void **state)
     return 0;
 }
 
-static void one_process_is_welcome(void **state)
+TEST(one_process_is_welcome)
 {
     struct error err = {0};
     assert_int_equal(launcher_refuse("prog", &err), 0);
@@ -31,7 +26,7 @@ static void one_process_is_welcome(void **state)
     clear(state);
 }
 
-static void several_are_refused(void **state)
+TEST(several_are_refused)
 {
     for (size_t i = 0; i < 4; i++) {
         struct error err = {0};
@@ -45,9 +40,8 @@ static void several_are_refused(void **state)
     }
 }
 
-static void rank_0_speaks_for_all(void **state)
+TEST(rank_0_speaks_for_all)
 {
-    (void)state;
     assert_false(launcher_follows());
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
     setenv("OMPI_COMM_WORLD_RANK", "0", 1);
@@ -72,7 +66,7 @@ static void rank_0_speaks_for_all(void **state)
     unsetenv("LOCAL_RANK");
 }
 
-static void slurm_counts_inside_a_step_only(void **state)
+TEST(slurm_counts_inside_a_step_only)
 {
     struct error err = {0};
     setenv("SLURM_NTASKS", "4", 1);
@@ -114,9 +108,8 @@ static int find(struct launch *launch, const char *words, struct launch_flags fl
 #define STEP "SLURM_STEP_ID=3 SLURM_JOB_ID=71 SLURM_STEP_NUM_TASKS=6 SLURM_PROCID=4 SLURM_LOCALID=1 SLURM_NTASKS=8 "
 #define OMPI "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_LOCAL_RANK=1 "
 
-static void every_launcher_is_known(void **state)
+TEST(every_launcher_is_known)
 {
-    (void)state;
     static const struct {
         const char *words;
         enum launch_kind kind;
@@ -165,9 +158,8 @@ static void every_launcher_is_known(void **state)
 }
 
 /* For processes of another run that come to a meeting by accident. */
-static void launchers_name_what_they_started(void **state)
+TEST(launchers_name_what_they_started)
 {
-    (void)state;
     static const struct {
         const char *words, *job;
     } cases[] = {
@@ -185,9 +177,8 @@ static void launchers_name_what_they_started(void **state)
     }
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     static const struct {
         const char *words;
         const char *says;
@@ -217,9 +208,8 @@ static void contradictions_are_refused(void **state)
     }
 }
 
-static void the_command_line_comes_first(void **state)
+TEST(the_command_line_comes_first)
 {
-    (void)state;
     struct launch launch;
     struct error err = {0};
     assert_int_equal(find(&launch, OMPI,
@@ -260,9 +250,8 @@ static void the_command_line_comes_first(void **state)
     assert_string_equal(launch.rendezvous, "h:1");
 }
 
-static void command_lines_that_contradict_themselves_are_refused(void **state)
+TEST(command_lines_that_contradict_themselves_are_refused)
 {
-    (void)state;
     static char long_name[600];
     memset(long_name, 'x', sizeof long_name - 1);
     static const struct {
@@ -299,9 +288,8 @@ static const char *only_child(void *context, const char *name)
     return strcmp(name, LAUNCH_CHILD_VARIABLE) == 0 ? context : NULL;
 }
 
-static void a_child_learns_what_its_parent_says(void **state)
+TEST(a_child_learns_what_its_parent_says)
 {
-    (void)state;
     const struct launch said = {
         .rank = 5, .size = 8, .local_rank = 1, .local_size = 4, .rendezvous = "/a dir/f", .listener = 7, .key_pipe = 9};
     const struct launch_flags flags = {.processes = 4};
@@ -322,9 +310,8 @@ static void a_child_learns_what_its_parent_says(void **state)
     assert_string_equal(heard.rendezvous, "/a dir/f");
 }
 
-static void a_child_reads_the_key_from_a_pipe(void **state)
+TEST(a_child_reads_the_key_from_a_pipe)
 {
-    (void)state;
     struct launch said = {.listener = -1}, heard = {0};
     char text[LAUNCH_CHILD_BYTES], digits[2 * JOB_KEY_BYTES + 1];
     job_key_random(&said.key);
@@ -340,9 +327,8 @@ static void a_child_reads_the_key_from_a_pipe(void **state)
     assert_int_equal(launch_key_read(&heard), -1); /* it was closed */
 }
 
-static void threads_are_shared_out(void **state)
+TEST(threads_are_shared_out)
 {
-    (void)state;
     uint64_t sum = 0;
     for (uint32_t rank = 0; rank < 3; rank++)
         sum += launch_threads(&(struct launch){.local_rank = rank, .local_size = 3}, 8);
@@ -352,21 +338,4 @@ static void threads_are_shared_out(void **state)
     assert_int_equal(launch_threads(&(struct launch){.local_rank = 1}, 2), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_process_is_welcome),
-        cmocka_unit_test(several_are_refused),
-        cmocka_unit_test(rank_0_speaks_for_all),
-        cmocka_unit_test(slurm_counts_inside_a_step_only),
-        cmocka_unit_test(every_launcher_is_known),
-        cmocka_unit_test(launchers_name_what_they_started),
-        cmocka_unit_test(contradictions_are_refused),
-        cmocka_unit_test(the_command_line_comes_first),
-        cmocka_unit_test(command_lines_that_contradict_themselves_are_refused),
-        cmocka_unit_test(a_child_learns_what_its_parent_says),
-        cmocka_unit_test(a_child_reads_the_key_from_a_pipe),
-        cmocka_unit_test(threads_are_shared_out),
-    };
-    return cmocka_run_group_tests(tests, clear, NULL);
-}
+GROUP(clear, NULL)

@@ -20,9 +20,8 @@ static void talk(void *argument)
     log_warn("warn \"%s\"", "\xff\n");
 }
 
-static void levels_choose_lines(void **state)
+TEST(levels_choose_lines)
 {
-    (void)state;
     static const struct {
         struct mode mode;
         const char *err;
@@ -40,9 +39,8 @@ static void levels_choose_lines(void **state)
     }
 }
 
-static void json_lines_are_objects(void **state)
+TEST(json_lines_are_objects)
 {
-    (void)state;
     struct outcome seen;
     struct mode mode = {LOG_VERBOSE, true};
     static const char *const levels[] = {"info", "detail", "warning"}, *const texts[] = {"said 1", "detail",
@@ -59,9 +57,8 @@ static void json_lines_are_objects(void **state)
     assert_int_equal(count, 3);
 }
 
-static void names_from_outside_are_made_safe(void **state)
+TEST(names_from_outside_are_made_safe)
 {
-    (void)state;
     static const struct {
         const char *text, *safe;
     } cases[] = {
@@ -96,21 +93,9 @@ static void a_file_has_no_colours(void *argument)
     _exit(log_colours() || log_terminal() ? 1 : 0);
 }
 
-static void only_terminals_have_colours(void **state)
+TEST(only_terminals_have_colours)
 {
-    (void)state;
     struct outcome seen;
     in_child(a_file_has_no_colours, NULL, &seen);
     assert_int_equal(seen.code, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_choose_lines),
-        cmocka_unit_test(json_lines_are_objects),
-        cmocka_unit_test(names_from_outside_are_made_safe),
-        cmocka_unit_test(only_terminals_have_colours),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

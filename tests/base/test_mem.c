@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-static void memory_is_as_promised(void **state)
+TEST(memory_is_as_promised)
 {
-    (void)state;
     char *nothing = mem_alloc(0);
     assert_non_null(nothing);
     uint64_t *cleared = mem_clear(1000, sizeof(*cleared));
@@ -56,9 +55,8 @@ static void overflow_of_a_product(void *call)
         mem_aligned(SIZE_MAX - 3);
 }
 
-static void sizes_that_overflow_end_the_program(void **state)
+TEST(sizes_that_overflow_end_the_program)
 {
-    (void)state;
     for (int call = 0; call < 4; call++) {
         struct outcome seen;
         in_child(overflow_of_a_product, &call, &seen);
@@ -78,9 +76,8 @@ static void third_call_fails(void *argument)
     fputs("three\n", stderr);
 }
 
-static void the_nth_allocation_can_be_made_to_fail(void **state)
+TEST(the_nth_allocation_can_be_made_to_fail)
 {
-    (void)state;
     struct outcome seen;
     in_child(third_call_fails, NULL, &seen);
     assert_int_equal(seen.code, 7);
@@ -94,24 +91,12 @@ static void the_nth_allocation_can_be_made_to_fail(void **state)
     mem_free(mem_alloc(1));
 }
 
-static void the_peak_is_in_bytes(void **state)
+TEST(the_peak_is_in_bytes)
 {
-    (void)state;
     const size_t bytes = 32 << 20;
     char *block = mem_alloc(bytes);
     memset(block, 1, bytes);
     assert_true(mem_peak_bytes() > bytes);
     assert_true(mem_peak_bytes() < (uint64_t)1 << 40);
     mem_free(block);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_as_promised),
-        cmocka_unit_test(sizes_that_overflow_end_the_program),
-        cmocka_unit_test(the_nth_allocation_can_be_made_to_fail),
-        cmocka_unit_test(the_peak_is_in_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,9 +278,8 @@ static void parse_well(struct run *run, const char *line)
 }
 
 /* Each path follows its option; an argument without an option belongs to the verb. */
-static void paths_may_come_one_by_one(void **state)
+TEST(paths_may_come_one_by_one)
 {
-    (void)state;
     static const struct opt_row each[] = {{.name = "wiki",
                                            .type = OPT_PATHS,
                                            .scope = SCOPE_PROCESS,
@@ -322,9 +321,8 @@ static int parse_with_row(struct run *run, enum opt_scope scope, const char *of_
 }
 
 /* Even if the command line is of another verb. */
-static void a_row_for_no_verb_is_a_bug(void **state)
+TEST(a_row_for_no_verb_is_a_bug)
 {
-    (void)state;
     static const char *const right[] = {NULL, "", " build ", " extract build "};
     static const char *const wrong[] = {" biuld ",         " build extrac ", "build ",   " build",  "build",
                                         " build  verify ", " buil ",         " builds ", "-build ", " build verify-"};
@@ -340,9 +338,8 @@ static void a_row_for_no_verb_is_a_bug(void **state)
     }
 }
 
-static void a_row_without_a_scope_is_a_bug(void **state)
+TEST(a_row_without_a_scope_is_a_bug)
 {
-    (void)state;
     struct run run;
     assert_int_equal(parse_with_row(&run, SCOPE_UNDECIDED, NULL), -1);
     assert_int_equal(run.err.kind, ERR_BUG);
@@ -350,9 +347,8 @@ static void a_row_without_a_scope_is_a_bug(void **state)
     assert_non_null(strstr(run.err.text, "scope"));
 }
 
-static void defaults_are_set(void **state)
+TEST(defaults_are_set)
 {
-    (void)state;
     struct run run;
     parse_well(&run, "build");
     const struct settings *set = &run.settings;
@@ -384,9 +380,8 @@ static void defaults_are_set(void **state)
     release(&run);
 }
 
-static void values_are_read(void **state)
+TEST(values_are_read)
 {
-    (void)state;
     struct run run;
     parse_well(&run,
                "build -o dir --lang=de --threads 8 --memory=2048K --memory 3M --every 2d --mask-prob .5 --lr=-1e-1 "
@@ -428,9 +423,8 @@ static void expect_paths(struct opt_paths paths, const char *joined)
     buf_release(&all);
 }
 
-static void bare_arguments_belong_to_the_paths_before_them(void **state)
+TEST(bare_arguments_belong_to_the_paths_before_them)
 {
-    (void)state;
     struct run run;
     parse_well(&run, "build x --wiki a b - --cased y --text=c d --wiki e --lang de z -- --odd -q");
     expect_paths(run.settings.wiki, "a b - e");
@@ -446,9 +440,8 @@ static void bare_arguments_belong_to_the_paths_before_them(void **state)
 }
 
 /* The least and the most value are taken, and read back; what lies next to them is refused. */
-static void values_are_taken_up_to_their_bounds(void **state)
+TEST(values_are_taken_up_to_their_bounds)
 {
-    (void)state;
     static const struct {
         const char *option, *verb;
         double least, most, next;
@@ -480,9 +473,8 @@ static void values_are_taken_up_to_their_bounds(void **state)
 }
 
 /* "-5" and "-.5" are arguments, "-x" is an option. */
-static void a_number_may_begin_with_a_sign(void **state)
+TEST(a_number_may_begin_with_a_sign)
 {
-    (void)state;
     for (int byte = '!'; byte < 127; byte += byte == 'g' ? 2 : 1) /* -h prints */
         for (int point = 0; point < 2; point++) {
             const char word[] = {'-', point ? '.' : (char)byte, point ? (char)byte : '\0', '\0'};
@@ -499,9 +491,8 @@ static void a_number_may_begin_with_a_sign(void **state)
 }
 
 /* Half to even at the seventh place, exact, however long the number. */
-static void millionths_are_rounded_half_to_even(void **state)
+TEST(millionths_are_rounded_half_to_even)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t value;
@@ -529,9 +520,8 @@ static void millionths_are_rounded_half_to_even(void **state)
 }
 
 /* One number is both the beginning and the end. */
-static void a_ramp_is_one_number_or_two(void **state)
+TEST(a_ramp_is_one_number_or_two)
 {
-    (void)state;
     static const struct {
         const char *line, *batch, *share;
     } cases[] = {
@@ -555,9 +545,8 @@ static void a_ramp_is_one_number_or_two(void **state)
     release(&run);
 }
 
-static void what_is_wrong_is_said(void **state)
+TEST(what_is_wrong_is_said)
 {
-    (void)state;
     static const struct {
         const char *line, *text, *hint;
     } cases[] = {
@@ -640,18 +629,16 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
-static void errors_while_paths_are_held_leak_nothing(void **state)
+TEST(errors_while_paths_are_held_leak_nothing)
 {
-    (void)state;
     struct run run;
     parse(&run, "build x y --wiki a b c --text d --bogus");
     assert_int_equal(run.code, -1);
     assert_null(run.settings.wiki.items);
 }
 
-static void a_group_stands_for_its_verbs(void **state)
+TEST(a_group_stands_for_its_verbs)
 {
-    (void)state;
     const struct opt_row row = {.verbs = " readers "}, alone = {.verbs = " extract "};
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(opt_row_is_for(&row, &verbs[i]), i > 0);
@@ -661,9 +648,8 @@ static void a_group_stands_for_its_verbs(void **state)
     assert_false(opt_verb_takes(&program, "readers", "seq"));
 }
 
-static void a_locale_changes_nothing(void **state)
+TEST(a_locale_changes_nothing)
 {
-    (void)state;
     struct run run;
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C.UTF-8"};
     for (size_t i = 0; i < COUNT(names) && !setlocale(LC_ALL, names[i]); i++)
@@ -674,9 +660,8 @@ static void a_locale_changes_nothing(void **state)
     setlocale(LC_ALL, "C");
 }
 
-static void json_is_known_before_parsing(void **state)
+TEST(json_is_known_before_parsing)
 {
-    (void)state;
     struct run run;
     split(&run, "build --bogus --json x");
     assert_true(opts_typed(run.argc, run.argv, "json"));
@@ -694,9 +679,8 @@ static void expect_json(struct run *run, const char *expected)
     release(run);
 }
 
-static void settings_are_recorded(void **state)
+TEST(settings_are_recorded)
 {
-    (void)state;
     struct run run;
     parse_well(&run, "build --wiki a b --lr 0.1 --keep none --mask-prob 0.000010 --cased");
     expect_json(&run,
@@ -706,9 +690,8 @@ static void settings_are_recorded(void **state)
 }
 
 /* Names hold any byte but 0. Bytes that are not UTF-8, which JSON cannot hold, become '?'. */
-static void any_name_is_recorded(void **state)
+TEST(any_name_is_recorded)
 {
-    (void)state;
     struct run run;
     parse_well(&run, "verify --out a=b\nlr=9\"\\ --lang \xFFx\xC3");
     json_t *options = opts_json(&program, run.result.verb, &run.settings);
@@ -720,9 +703,8 @@ static void any_name_is_recorded(void **state)
 }
 
 /* The choices in a table: names, values in any order, their text in --help. */
-static void choices_come_from_a_table(void **state)
+TEST(choices_come_from_a_table)
 {
-    (void)state;
     struct run run;
     struct buf text = {0};
     parse_well(&run, "extract x");
@@ -787,9 +769,8 @@ static const char build_help[] =
     "example:\n"
     "  prog build -o d dump.xml.bz2\n";
 
-static void help_is_aligned_and_wrapped(void **state)
+TEST(help_is_aligned_and_wrapped)
 {
-    (void)state;
     static const char *const ways[] = {"build --help", "help build", "build -h", "build --cased x --help --bogus"};
     struct outcome seen;
     for (size_t i = 0; i < COUNT(ways); i++) {
@@ -814,9 +795,8 @@ static const char program_help[] =
     "\n"
     "prog VERB --help shows the options of a verb; prog --version shows what was built.\n";
 
-static void the_program_says_what_it_can(void **state)
+TEST(the_program_says_what_it_can)
 {
-    (void)state;
     static const char *const ways[] = {"--help", "-h", "help"};
     struct outcome seen;
     for (size_t i = 0; i < COUNT(ways); i++) {
@@ -841,9 +821,8 @@ static void the_program_says_what_it_can(void **state)
     assert_string_equal(seen.out, "prog 1.2.3\n");
 }
 
-static void a_verb_may_be_left_out(void **state)
+TEST(a_verb_may_be_left_out)
 {
-    (void)state;
     struct run run;
     with_default = program;
     with_default.default_verb = "build";
@@ -872,9 +851,8 @@ static int judge(const char *command, struct buf *text, char *said, size_t said_
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static void the_man_page_is_valid_roff(void **state)
+TEST(the_man_page_is_valid_roff)
 {
-    (void)state;
     struct buf text = {0};
     char said[20000];
     opts_man_page(&program, &text);
@@ -908,9 +886,8 @@ static void expect_completion(struct buf *script, const char *line, const char *
     buf_release(&text);
 }
 
-static void the_completion_completes(void **state)
+TEST(the_completion_completes)
 {
-    (void)state;
     struct buf text = {0};
     char said[2000];
     opts_completion(&program, &text);
@@ -927,9 +904,8 @@ static void the_completion_completes(void **state)
 }
 
 /* zsh and fish, where installed, accept the scripts without a message; fish also completes. */
-static void the_other_completions_are_valid(void **state)
+TEST(the_other_completions_are_valid)
 {
-    (void)state;
     struct buf text = {0};
     char said[2000];
     opts_completion_zsh(&program, &text);
@@ -970,9 +946,8 @@ static const char *by_json(struct run *run, const char *option, const char *json
     return text;
 }
 
-static void a_key_sets_the_field_of_its_option(void **state)
+TEST(a_key_sets_the_field_of_its_option)
 {
-    (void)state;
     static const struct {
         const char *option, *json, *text;
     } cases[] = {
@@ -1012,36 +987,4 @@ static void a_key_sets_the_field_of_its_option(void **state)
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_string_equal(by_json(&run, cases[i].option, cases[i].json), cases[i].text);
     opts_release(&program, &run.settings, &run.result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_for_no_verb_is_a_bug),
-        cmocka_unit_test(a_row_without_a_scope_is_a_bug),
-        cmocka_unit_test(a_key_sets_the_field_of_its_option),
-        cmocka_unit_test(defaults_are_set),
-        cmocka_unit_test(values_are_read),
-        cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),
-        cmocka_unit_test(values_are_taken_up_to_their_bounds),
-        cmocka_unit_test(a_number_may_begin_with_a_sign),
-        cmocka_unit_test(millionths_are_rounded_half_to_even),
-        cmocka_unit_test(a_ramp_is_one_number_or_two),
-        cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(errors_while_paths_are_held_leak_nothing),
-        cmocka_unit_test(a_group_stands_for_its_verbs),
-        cmocka_unit_test(a_locale_changes_nothing),
-        cmocka_unit_test(json_is_known_before_parsing),
-        cmocka_unit_test(settings_are_recorded),
-        cmocka_unit_test(any_name_is_recorded),
-        cmocka_unit_test(choices_come_from_a_table),
-        cmocka_unit_test(help_is_aligned_and_wrapped),
-        cmocka_unit_test(the_program_says_what_it_can),
-        cmocka_unit_test(paths_may_come_one_by_one),
-        cmocka_unit_test(a_verb_may_be_left_out),
-        cmocka_unit_test(the_man_page_is_valid_roff),
-        cmocka_unit_test(the_other_completions_are_valid),
-        cmocka_unit_test(the_completion_completes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,18 +12,16 @@ static void talk(void *argument)
     output_json(json_pack("{s:o, s:s}", "name", json_name("x\xFF\xC2\x9B"), "text", "caf\xC3\xA9\x7F"), JSON_COMPACT);
 }
 
-static void what_could_harm_is_replaced_or_escaped(void **state)
+TEST(what_could_harm_is_replaced_or_escaped)
 {
-    (void)state;
     struct outcome seen;
     in_child(talk, NULL, &seen);
     assert_string_equal(seen.out, "a?[2J b???\n"
                                   "{\"name\":\"x??\",\"text\":\"caf\xC3\xA9\\u007f\"}\n");
 }
 
-static void a_shell_reads_the_words_back(void **state)
+TEST(a_shell_reads_the_words_back)
 {
-    (void)state;
     static const char *const words[] = {
         "plain-1.5_/+,:@%=", "",         "two words",   "it's", "$(x) `y` \"z\" \\ *", "caf\xC3\xA9",
         "a\nb\t'\\c\033",    "\xFF\xC3", "\xE2\x80\xAE"};
@@ -46,9 +44,8 @@ static void a_shell_reads_the_words_back(void **state)
     mem_free(command);
 }
 
-static void names_in_hints_are_words_of_the_shell(void **state)
+TEST(names_in_hints_are_words_of_the_shell)
 {
-    (void)state;
     struct error err = {0};
     char long_name[600];
     assert_int_equal(hint_command(&err, "type: dsdata show %s --sample 0", "e $(touch x) 'q"), -1);
@@ -61,9 +58,8 @@ static void names_in_hints_are_words_of_the_shell(void **state)
     assert_string_equal(err.hint, "dsdata verify FILE names it");
 }
 
-static void values_cannot_become_options(void **state)
+TEST(values_cannot_become_options)
 {
-    (void)state;
     struct buf command = {0};
     command_option(&command, "text-key", "-k");
     command_option(&command, "id-key", "my id");
@@ -72,15 +68,4 @@ static void values_cannot_become_options(void **state)
     command_path(&command, "--out");
     assert_string_equal(buf_text(&command), "--text-key=-k --id-key 'my id' --cased - ./--out");
     buf_release(&command);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_could_harm_is_replaced_or_escaped),
-        cmocka_unit_test(a_shell_reads_the_words_back),
-        cmocka_unit_test(names_in_hints_are_words_of_the_shell),
-        cmocka_unit_test(values_cannot_become_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static void run_region(size_t tasks, size_t work)
         assert_int_equal(done[task], task < tasks);
 }
 
-static void every_task_is_run_once(void **state)
+TEST(every_task_is_run_once)
 {
-    (void)state;
     static const int threads[] = {1, 2, 7, 3, 64, 2};
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
         parallel_set_threads(threads[i]);
@@ -52,9 +51,8 @@ static void every_task_is_run_once(void **state)
 }
 
 /* Workers that reach a region after it has closed must not take its tasks, nor miss the next region. */
-static void regions_follow_one_another(void **state)
+TEST(regions_follow_one_another)
 {
-    (void)state;
     parallel_set_threads(4);
     for (size_t i = 0; i < 3000; i++)
         run_region(2 + i % 9, i % 50 == 0 ? 20000 : i % 7);
@@ -74,9 +72,8 @@ static void hold(const void *args, size_t task, int thread)
     atomic_fetch_sub(&holders[thread], 1);
 }
 
-static void threads_share_no_number(void **state)
+TEST(threads_share_no_number)
 {
-    (void)state;
     atomic_int clashes = 0;
     parallel_set_threads(8);
     for (int i = 0; i < 50; i++)
@@ -85,9 +82,8 @@ static void threads_share_no_number(void **state)
 }
 
 /* A caller that pauses between regions wakes its sleeping workers; the number of threads changes each time. */
-static void sleepers_are_woken(void **state)
+TEST(sleepers_are_woken)
 {
-    (void)state;
     const struct timespec while_ = {.tv_nsec = 2 * 1000 * 1000};
     for (int i = 0; i < 100; i++) {
         parallel_set_threads(2 + i % 20);
@@ -106,9 +102,8 @@ static void meet(const void *args, size_t task, int thread)
         sched_yield();
 }
 
-static void all_threads_come(void **state)
+TEST(all_threads_come)
 {
-    (void)state;
     for (int threads = 2; threads <= 32; threads *= 2) {
         atomic_int there = 0;
         parallel_set_threads(threads);
@@ -117,9 +112,8 @@ static void all_threads_come(void **state)
     }
 }
 
-static void the_smallest_region_is_reported(void **state)
+TEST(the_smallest_region_is_reported)
 {
-    (void)state;
     parallel_least();
     assert_true(parallel_least() == SIZE_MAX);
     run_region(12, 1);
@@ -128,14 +122,4 @@ static void the_smallest_region_is_reported(void **state)
     run_region(30, 1);
     assert_int_equal(parallel_least(), 7);
     assert_true(parallel_least() == SIZE_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_is_run_once),  cmocka_unit_test(regions_follow_one_another),
-        cmocka_unit_test(threads_share_no_number), cmocka_unit_test(sleepers_are_woken),
-        cmocka_unit_test(all_threads_come),        cmocka_unit_test(the_smallest_region_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

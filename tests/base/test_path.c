@@ -15,9 +15,8 @@ static void expect_join(const char *a, const char *b, const char *joined)
     mem_free(path);
 }
 
-static void names_join_with_one_slash(void **state)
+TEST(names_join_with_one_slash)
 {
-    (void)state;
     expect_join("a", "b", "a/b");
     expect_join("a/", "b", "a/b");
     expect_join("/", "b", "/b");
@@ -31,9 +30,8 @@ static void expect_parent(const char *path, const char *parent)
     mem_free(found);
 }
 
-static void a_parent_is_the_name_before_the_last(void **state)
+TEST(a_parent_is_the_name_before_the_last)
 {
-    (void)state;
     expect_parent("a/b", "a");
     expect_parent("a//b//", "a");
     expect_parent("a/", ".");
@@ -43,9 +41,8 @@ static void a_parent_is_the_name_before_the_last(void **state)
     expect_parent("", ".");
 }
 
-static void directories_are_made_with_parents_and_listed(void **state)
+TEST(directories_are_made_with_parents_and_listed)
 {
-    (void)state;
     struct error err;
     struct path_list list;
     char *deep = path_join(directory, "x/y//z/");
@@ -78,9 +75,8 @@ static void directories_are_made_with_parents_and_listed(void **state)
     mem_free(under);
 }
 
-static void many_names_come_sorted(void **state)
+TEST(many_names_come_sorted)
 {
-    (void)state;
     struct error err;
     struct path_list list;
     char *many = path_join(directory, "many");
@@ -100,9 +96,8 @@ static void many_names_come_sorted(void **state)
     mem_free(many);
 }
 
-static void a_rename_moves(void **state)
+TEST(a_rename_moves)
 {
-    (void)state;
     struct error err;
     char *from = path_join(directory, "from"), *sub = path_join(directory, "sub"), *to = path_join(sub, "to");
     assert_int_equal(file_write_all(from, "1", 1, &err), 0);
@@ -118,9 +113,8 @@ static void a_rename_moves(void **state)
     mem_free(to);
 }
 
-static void path_kind_does_not_follow_links(void **state)
+TEST(path_kind_does_not_follow_links)
 {
-    (void)state;
     struct error err;
     char *folder = path_join(directory, "kinds"), *file = path_join(folder, "file"), *link = path_join(folder, "link");
     assert_int_equal(path_kind(folder), PATH_ABSENT);
@@ -145,9 +139,8 @@ static void path_kind_does_not_follow_links(void **state)
     mem_free(link);
 }
 
-static void free_space_of_a_path_to_come(void **state)
+TEST(free_space_of_a_path_to_come)
 {
-    (void)state;
     struct error err;
     assert_true(path_free_bytes(".", &err) > 0);
     assert_true(path_free_bytes("not/yet/there", &err) > 0);
@@ -177,9 +170,8 @@ static pid_t holder_start(int *said)
     return pid;
 }
 
-static void one_process_holds_a_directory(void **state)
+TEST(one_process_holds_a_directory)
 {
-    (void)state;
     struct error err;
     struct lock lock;
     char *name = path_join(directory, ".lock"), text[32];
@@ -223,9 +215,8 @@ static void contend(const char *inside)
     _exit(0);
 }
 
-static void a_lock_taken_repeatedly_excludes_others(void **state)
+TEST(a_lock_taken_repeatedly_excludes_others)
 {
-    (void)state;
     char *inside = path_join(directory, "inside");
     pid_t pids[3];
     for (size_t i = 0; i < COUNT(pids); i++) {
@@ -265,9 +256,8 @@ static pid_t member_start(const uint32_t bytes[2])
     return pid;
 }
 
-static void a_job_of_several_keeps_others_out_until_the_last_is_gone(void **state)
+TEST(a_job_of_several_keeps_others_out_until_the_last_is_gone)
 {
-    (void)state;
     static const uint32_t of_one[2] = {1, 1u << 20}, of_two[2] = {2, 3};
     struct error err;
     struct lock first, other;
@@ -301,9 +291,8 @@ static void a_job_of_several_keeps_others_out_until_the_last_is_gone(void **stat
     lock_release(&other);
 }
 
-static void a_lock_needs_a_directory(void **state)
+TEST(a_lock_needs_a_directory)
 {
-    (void)state;
     struct error err;
     struct lock lock;
     assert_int_equal(lock_take(&lock, "not/there", &err), -1);
@@ -311,20 +300,4 @@ static void a_lock_needs_a_directory(void **state)
     lock_release(&lock);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_join_with_one_slash),
-        cmocka_unit_test(a_parent_is_the_name_before_the_last),
-        cmocka_unit_test(directories_are_made_with_parents_and_listed),
-        cmocka_unit_test(many_names_come_sorted),
-        cmocka_unit_test(a_rename_moves),
-        cmocka_unit_test(path_kind_does_not_follow_links),
-        cmocka_unit_test(free_space_of_a_path_to_come),
-        cmocka_unit_test(one_process_holds_a_directory),
-        cmocka_unit_test(a_lock_taken_repeatedly_excludes_others),
-        cmocka_unit_test(a_job_of_several_keeps_others_out_until_the_last_is_gone),
-        cmocka_unit_test(a_lock_needs_a_directory),
-    };
-    return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);
-}
+GROUP(directory_set_up, directory_tear_down)

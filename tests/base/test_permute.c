@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void every_small_n_is_a_permutation(void **state)
+TEST(every_small_n_is_a_permutation)
 {
-    (void)state;
     static unsigned char seen[4200];
     static const uint64_t large[] = {127, 1000, 1023, 1024, 1025, 4096, 4097};
     for (uint64_t round = 1; round < 70 + COUNT(large); round++) {
@@ -32,9 +31,8 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void images_in_large_n_are_distinct(void **state)
+TEST(images_in_large_n_are_distinct)
 {
-    (void)state;
     static const uint64_t sizes[] = {1ull << 32, (1ull << 32) + 1, (1ull << 62) + 1, 1ull << 63, UINT64_MAX};
     for (size_t s = 0; s < COUNT(sizes); s++) {
         uint64_t images[200];
@@ -47,9 +45,8 @@ static void images_in_large_n_are_distinct(void **state)
 }
 
 /* Over many keys, position 0 maps to every value equally often, and position 1 to each of the remaining values. */
-static void small_permutations_are_uniform_over_keys(void **state)
+TEST(small_permutations_are_uniform_over_keys)
 {
-    (void)state;
     enum { KEYS = 20000 };
     for (uint64_t n = 2; n <= 9; n++) {
         double counts[81] = {0}, chi2 = 0;
@@ -67,9 +64,8 @@ static void small_permutations_are_uniform_over_keys(void **state)
     }
 }
 
-static void neighbours_part(void **state)
+TEST(neighbours_part)
 {
-    (void)state;
     /* In a random order, the images of neighbours are n / 3 apart on average. */
     const uint64_t n = 10007;
     double sum = 0;
@@ -82,23 +78,10 @@ static void neighbours_part(void **state)
     assert_true(stayed < 10); /* one is expected */
 }
 
-static void the_order_never_changes(void **state)
+TEST(the_order_never_changes)
 {
-    (void)state;
     /* Part of the format: a run that resumes under a newer program reads the same samples. */
     static const uint64_t expected[] = {325, 75, 106, 112, 912, 854, 892, 151, 867, 702, 627, 443};
     for (uint64_t i = 0; i < COUNT(expected); i++)
         assert_int_equal(permute(i, 1000, 12345), expected[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_small_n_is_a_permutation),
-        cmocka_unit_test(images_in_large_n_are_distinct),
-        cmocka_unit_test(small_permutations_are_uniform_over_keys),
-        cmocka_unit_test(neighbours_part),
-        cmocka_unit_test(the_order_never_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

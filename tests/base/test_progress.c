@@ -50,9 +50,8 @@ static void show_as_json(void *argument)
     progress_close(&progress);
 }
 
-static void json_lines_hold_share_and_time(void **state)
+TEST(json_lines_hold_share_and_time)
 {
-    (void)state;
     struct outcome seen;
     in_child(show_as_json, NULL, &seen);
     assert_int_equal(seen.code, 0);
@@ -64,9 +63,8 @@ static void json_lines_hold_share_and_time(void **state)
     assert_non_null(strstr(second, "{\"level\":\"progress\",\"text\":\"15 pages\"}\n"));
 }
 
-static void a_file_gets_lines_and_the_time_left(void **state)
+TEST(a_file_gets_lines_and_the_time_left)
 {
-    (void)state;
     struct outcome seen;
     enum log_level level = LOG_NORMAL;
     in_child(show_to_a_file, &level, &seen);
@@ -98,9 +96,8 @@ static void show_stages(void *argument)
     progress_close(&progress);
 }
 
-static void what_is_after_a_stage_counts(void **state)
+TEST(what_is_after_a_stage_counts)
 {
-    (void)state;
     struct outcome seen;
     in_child(show_stages, NULL, &seen);
     assert_int_equal(seen.code, 0);
@@ -108,9 +105,8 @@ static void what_is_after_a_stage_counts(void **state)
                                   "known │ 1:25 left\nover │ 0:05 left\n");
 }
 
-static void lines_come_as_often_as_asked(void **state)
+TEST(lines_come_as_often_as_asked)
 {
-    (void)state;
     struct progress progress;
     log_open("prog", LOG_NORMAL, true);
     progress_open(&progress);
@@ -154,9 +150,8 @@ static void show_to_a_terminal(void)
     _exit(0);
 }
 
-static void a_terminal_gets_one_line_rewritten(void **state)
+TEST(a_terminal_gets_one_line_rewritten)
 {
-    (void)state;
     const struct winsize size = {.ws_row = 10, .ws_col = 20};
     char text[1000];
     size_t used = 0;
@@ -195,9 +190,8 @@ static void take_signals(void *argument)
     }
 }
 
-static void one_signal_asks_and_a_second_one_leaves(void **state)
+TEST(one_signal_asks_and_a_second_one_leaves)
 {
-    (void)state;
     struct outcome seen;
     int none[] = {0}, each[][2] = {{SIGINT, 0}, {SIGTERM, 0}, {SIGHUP, 0}, {SIGUSR1, 0}, {SIGUSR2, 0}, {SIGXCPU, 0}},
         two[] = {SIGTERM, SIGINT, 0};
@@ -221,33 +215,16 @@ static void ask_then_signal(void *argument)
     raise(SIGINT); /* the first signal: the program still saves what was requested */
 }
 
-static void asking_is_not_a_signal(void **state)
+TEST(asking_is_not_a_signal)
 {
-    (void)state;
     struct outcome seen;
     in_child(ask_then_signal, NULL, &seen);
     assert_int_equal(seen.code, 0);
 }
 
-static void the_clock_increases(void **state)
+TEST(the_clock_increases)
 {
-    (void)state;
     const double before = clock_now();
     nap(0.01);
     assert_true(clock_now() - before >= 0.01 && clock_now() - before < 60);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_gets_lines_and_the_time_left),
-        cmocka_unit_test(json_lines_hold_share_and_time),
-        cmocka_unit_test(what_is_after_a_stage_counts),
-        cmocka_unit_test(lines_come_as_often_as_asked),
-        cmocka_unit_test(a_terminal_gets_one_line_rewritten),
-        cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),
-        cmocka_unit_test(asking_is_not_a_signal),
-        cmocka_unit_test(the_clock_increases),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

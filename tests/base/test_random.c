@@ -6,9 +6,8 @@
 
 #include <math.h>
 
-static void published_vectors(void **state)
+TEST(published_vectors)
 {
-    (void)state;
     /* Random123, tests/kat_vectors, philox4x32 10. */
     static const uint32_t cases[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -27,9 +26,8 @@ static void published_vectors(void **state)
     }
 }
 
-static void a_stream_is_its_name(void **state)
+TEST(a_stream_is_its_name)
 {
-    (void)state;
     /* The 48 bytes of the stream's name, written out. */
     static const unsigned char bytes[48] = {2, [8] = 3, [16] = 0xFE, 0xCA, [24] = 1, [33] = 2, [40] = 5};
     const uint64_t name = hash64(bytes, sizeof(bytes));
@@ -46,9 +44,8 @@ static void a_stream_is_its_name(void **state)
     assert_int_equal(random_at(&a, 7, 8), direct[0]);
 }
 
-static void every_part_of_the_name_counts(void **state)
+TEST(every_part_of_the_name_counts)
 {
-    (void)state;
     const struct random_stream streams[] = {
         random_stream(0, RANDOM_PAIR, 0, 0, 0, 0, 0),          random_stream(1, RANDOM_PAIR, 0, 0, 0, 0, 0),
         random_stream(1ull << 32, RANDOM_PAIR, 0, 0, 0, 0, 0), random_stream(0, RANDOM_MASK, 0, 0, 0, 0, 0),
@@ -62,9 +59,8 @@ static void every_part_of_the_name_counts(void **state)
     assert_int_not_equal(random_at(&streams[0], 0, 1), random_at(&streams[0], 1, 0));
 }
 
-static void chance_is_exact_at_its_borders(void **state)
+TEST(chance_is_exact_at_its_borders)
 {
-    (void)state;
     assert_false(random_chance(0, 0));
     assert_true(random_chance(UINT32_MAX, MILLION));
     assert_true(random_chance(0, 1));
@@ -78,9 +74,8 @@ static void chance_is_exact_at_its_borders(void **state)
 }
 
 /* The draws are fixed, so these bounds of five standard deviations always hold or never do. */
-static void draws_are_uniform(void **state)
+TEST(draws_are_uniform)
 {
-    (void)state;
     enum { DRAWS = 200000, CELLS = 97 };
     const struct random_stream stream = random_stream(12345, RANDOM_MASK, 1, 2, 3, 128, 0);
     double hits = 0, cells[CELLS] = {0}, bits[32] = {0}, chi2 = 0;
@@ -121,26 +116,12 @@ static void compare_row(void *level)
     }
 }
 
-static void a_row_is_its_draws_at_every_level(void **state)
+TEST(a_row_is_its_draws_at_every_level)
 {
-    (void)state;
     static const char *const levels[] = {"base", "avx2", "avx512"};
     for (size_t i = 0; i < COUNT(levels); i++) {
         struct outcome seen;
         in_child(compare_row, (void *)(uintptr_t)levels[i], &seen);
         assert_int_equal(seen.code, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors),
-        cmocka_unit_test(a_stream_is_its_name),
-        cmocka_unit_test(every_part_of_the_name_counts),
-        cmocka_unit_test(chance_is_exact_at_its_borders),
-        cmocka_unit_test(draws_are_uniform),
-        cmocka_unit_test(a_row_is_its_draws_at_every_level),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

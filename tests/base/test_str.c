@@ -6,9 +6,8 @@
 #include <jansson.h>
 #include <math.h>
 
-static void views_compare_and_search(void **state)
+TEST(views_compare_and_search)
 {
-    (void)state;
     const struct str none = {0};
     assert_true(str_equal(none, STR("")));
     assert_true(str_starts(STR("abc"), STR("ab")) && !str_starts(STR("a"), STR("ab")) && str_starts(STR("a"), none));
@@ -29,9 +28,8 @@ static void views_compare_and_search(void **state)
     assert_true(str_find(STR("abc"), STR("abcd")) == SIZE_MAX && str_find(none, STR("a")) == SIZE_MAX);
 }
 
-static void distance_is_levenshteins(void **state)
+TEST(distance_is_levenshteins)
 {
-    (void)state;
     assert_int_equal(str_distance(STR("kitten"), STR("sitting")), 3);
     assert_int_equal(str_distance(STR(""), STR("abc")), 3);
     assert_int_equal(str_distance(STR("abc"), STR("")), 3);
@@ -47,9 +45,8 @@ static void distance_is_levenshteins(void **state)
     assert_int_equal(str_distance((struct str){a, 63}, (struct str){b, 63}), 63);
 }
 
-static void buffers_grow(void **state)
+TEST(buffers_grow)
 {
-    (void)state;
     struct buf buf = {0};
     assert_string_equal(buf_text(&buf), "");
     assert_int_equal(buf.size, 0);
@@ -77,9 +74,8 @@ static void buffers_grow(void **state)
     buf_release(&buf);
 }
 
-static void json_strings_escape_what_they_must(void **state)
+TEST(json_strings_escape_what_they_must)
 {
-    (void)state;
     struct buf buf = {0};
     buf_add_json(&buf, STR("a\"b\\c/\n\x1f\x7f\xc3\xa9"));
     assert_true(str_equal(buf_str(&buf), STR("\"a\\\"b\\\\c/\\n\\u001F\x7f\xc3\xa9\"")));
@@ -90,9 +86,8 @@ static void json_strings_escape_what_they_must(void **state)
 }
 
 /* jansson is the reference: each byte at each place of a block, and none. */
-static void json_strings_are_those_of_jansson(void **state)
+TEST(json_strings_are_those_of_jansson)
 {
-    (void)state;
     for (size_t at = 0; at < 100; at += 3)
         for (unsigned char byte = 1; byte < 0x80; byte++) {
             char text[100];
@@ -118,17 +113,15 @@ static void reserve_too_much(void *argument)
     buf_reserve(&buf, SIZE_MAX - 1);
 }
 
-static void a_buffer_that_overflows_ends_the_program(void **state)
+TEST(a_buffer_that_overflows_ends_the_program)
 {
-    (void)state;
     struct outcome seen;
     in_child(reserve_too_much, NULL, &seen);
     assert_int_equal(seen.code, 7);
 }
 
-static void figures_have_three_digits(void **state)
+TEST(figures_have_three_digits)
 {
-    (void)state;
     static const struct {
         uint64_t bytes;
         const char *text;
@@ -158,9 +151,8 @@ static void figures_have_three_digits(void **state)
         }
 }
 
-static void counts_have_commas(void **state)
+TEST(counts_have_commas)
 {
-    (void)state;
     char out[32], counted[56];
     assert_string_equal(format_count(0, out), "0");
     assert_string_equal(format_count(999, out), "999");
@@ -176,9 +168,8 @@ static void counts_have_commas(void **state)
     assert_string_equal(format_count(UINT64_MAX, out), "18,446,744,073,709,551,615");
 }
 
-static void seconds_read_as_a_clock(void **state)
+TEST(seconds_read_as_a_clock)
 {
-    (void)state;
     char out[32];
     assert_string_equal(format_seconds(0, out), "0:00");
     assert_string_equal(format_seconds(18.4, out), "0:18");
@@ -191,20 +182,4 @@ static void seconds_read_as_a_clock(void **state)
     assert_string_equal(format_seconds(-5, out), "0:00");
     assert_string_equal(format_seconds((double)NAN, out), "0:00");
     assert_true(strlen(format_seconds((double)INFINITY, out)) < 31);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_compare_and_search),
-        cmocka_unit_test(distance_is_levenshteins),
-        cmocka_unit_test(buffers_grow),
-        cmocka_unit_test(json_strings_escape_what_they_must),
-        cmocka_unit_test(json_strings_are_those_of_jansson),
-        cmocka_unit_test(a_buffer_that_overflows_ends_the_program),
-        cmocka_unit_test(figures_have_three_digits),
-        cmocka_unit_test(counts_have_commas),
-        cmocka_unit_test(seconds_read_as_a_clock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* Framing: a record known byte by byte, and input that is not a complete record. */
 #include "base/tfrecord.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 /* A record without a message: its CRCs are those of eight zeros and of no bytes. */
-static void an_empty_message(void **state)
+TEST(an_empty_message)
 {
-    (void)state;
     static const char expected[16] = {0,    0,    0,          0,    0,          0,          0,          0,
                                       0x29, 0x03, (char)0x98, 0x07, (char)0xd8, (char)0xea, (char)0x82, (char)0xa2};
     char record[16];
@@ -21,9 +17,8 @@ static void an_empty_message(void **state)
     assert_int_equal(message.size, 0);
 }
 
-static void damage_is_refused(void **state)
+TEST(damage_is_refused)
 {
-    (void)state;
     char record[16 + 5] = "............water", copy[16 + 5];
     struct str message;
     const size_t bytes = tfrecord_frame(record, 5);
@@ -43,13 +38,4 @@ static void damage_is_refused(void **state)
         copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
         assert_false(tfrecord_message((struct str){copy, bytes}, &message));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_message),
-        cmocka_unit_test(damage_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static void check(const unsigned char *text, size_t size)
         fail_msg("%02x %02x %02x: U+%04X does not encode back", text[0], text[1], text[2], code_point);
 }
 
-static void all_short_sequences(void **state)
+TEST(all_short_sequences)
 {
-    (void)state;
     for (uint32_t bits = 0; bits < 1 << 24; bits++) {
         const unsigned char text[4] = {(unsigned char)(bits >> 16), (unsigned char)(bits >> 8), (unsigned char)bits,
                                        0x80};
@@ -64,9 +63,8 @@ static void all_short_sequences(void **state)
     }
 }
 
-static void corners_of_four_bytes(void **state)
+TEST(corners_of_four_bytes)
 {
-    (void)state;
     static const unsigned char corners[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xF0, 0xFF};
     for (unsigned lead = 0xEF; lead <= 0xFF; lead++)
         for (size_t i = 0; i < COUNT(corners); i++)
@@ -75,9 +73,8 @@ static void corners_of_four_bytes(void **state)
                     check((unsigned char[]){(unsigned char)lead, corners[i], corners[j], corners[k]}, 4);
 }
 
-static void every_code_point_reads_back(void **state)
+TEST(every_code_point_reads_back)
 {
-    (void)state;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) {
         char text[4];
         uint32_t back;
@@ -90,9 +87,8 @@ static void every_code_point_reads_back(void **state)
     }
 }
 
-static void repair_drops_what_is_ill_formed(void **state)
+TEST(repair_drops_what_is_ill_formed)
 {
-    (void)state;
     /* The examples of tables 3-8 to 3-11 of the standard. Where they have U+FFFD, we drop the bytes. */
     static const struct {
         const char *from;
@@ -122,9 +118,8 @@ static void repair_drops_what_is_ill_formed(void **state)
 }
 
 /* As Python's bytes.decode("utf-8", "replace"). */
-static void replace_writes_one_mark_for_each_part(void **state)
+TEST(replace_writes_one_mark_for_each_part)
 {
-    (void)state;
     static const struct {
         struct str from;
         const char *to; /* "?" for U+FFFD */
@@ -151,9 +146,8 @@ static void replace_writes_one_mark_for_each_part(void **state)
 }
 
 /* A well-formed character between letters, and the same without its last byte. */
-static void a_character_is_found_at_any_position(void **state)
+TEST(a_character_is_found_at_any_position)
 {
-    (void)state;
     static const char *const characters[] = {"\xC2\x80",     "\xDF\xBF",     "\xE0\xA0\x80",     "\xE3\x81\x82",
                                              "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
     for (size_t i = 0; i < COUNT(characters); i++)
@@ -185,9 +179,8 @@ static bool should_be_blank(uint32_t c)
     return false;
 }
 
-static void blank_characters_are_known_in_parts_too(void **state)
+TEST(blank_characters_are_known_in_parts_too)
 {
-    (void)state;
     for (uint32_t c = 0; c <= 0x10FFFF; c++) {
         if (c >= 0xD800 && c <= 0xDFFF)
             continue;
@@ -207,18 +200,4 @@ static void blank_characters_are_known_in_parts_too(void **state)
                                         "\xA0",     "\xC0\xA0", "\xF0", "\xE3\x80\x80.", "\xE0\x82\xA0"};
     for (size_t i = 0; i < COUNT(shown); i++)
         assert_false(str_is_blank(str_of(shown[i])));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_short_sequences),
-        cmocka_unit_test(corners_of_four_bytes),
-        cmocka_unit_test(every_code_point_reads_back),
-        cmocka_unit_test(repair_drops_what_is_ill_formed),
-        cmocka_unit_test(replace_writes_one_mark_for_each_part),
-        cmocka_unit_test(a_character_is_found_at_any_position),
-        cmocka_unit_test(blank_characters_are_known_in_parts_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
