@@ -1,16 +1,11 @@
 /* The functions against the C library's, and against bits that every compiler and processor must give. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/same_math.h"
+#include "tests/unit.h"
 
 #define COUNT 200000
 
@@ -26,9 +21,8 @@ static void expect(double found, double right, double limit, const char *what, d
         fail_msg("%s(%a) is %a, not %a", what, x, found, right);
 }
 
-static void functions_are_right(void **state)
+TEST(functions_are_right)
 {
-    (void)state;
     for (uint32_t i = 0; i < COUNT; i++) {
         const double x = uniform(i, 0, -700, 700), small = uniform(i, 1, -2, 2), turn = uniform(i, 2, -10000, 10000);
         const double beta = uniform(i, 3, 0.5, 1), power = uniform(i, 4, 0, 500);
@@ -44,9 +38,8 @@ static void functions_are_right(void **state)
     }
 }
 
-static void edges_are_right(void **state)
+TEST(edges_are_right)
 {
-    (void)state;
     assert_true(same_log(0) == -INFINITY && isnan(same_log(-1)) && isnan(same_log(NAN)) && same_log(1) == 0);
     assert_true(same_log(INFINITY) == INFINITY && fabs(same_log(0x1p-1074) + 744.4400719213812) < 1e-12);
     assert_true(same_exp(0) == 1 && same_exp(-INFINITY) == 0 && same_exp(INFINITY) == INFINITY && isnan(same_exp(NAN)));
@@ -56,9 +49,8 @@ static void edges_are_right(void **state)
     assert_true(same_tanh(0) == 0 && same_tanh(100) == 1 && same_tanh(-100) == -1 && isnan(same_tanh(NAN)));
 }
 
-static void bits_are_the_same(void **state)
+TEST(bits_are_the_same)
 {
-    (void)state;
     static double values[6 * COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         const double x = uniform(i, 0, -700, 700), turn = uniform(i, 2, -10000, 10000);
@@ -68,11 +60,4 @@ static void bits_are_the_same(void **state)
         memcpy(values + 6 * (size_t)i, all, sizeof all);
     }
     assert_int_equal(hash64(values, sizeof values), 0x4f4fef83e2d39c8);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_right), cmocka_unit_test(edges_are_right),
-                                       cmocka_unit_test(bits_are_the_same)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

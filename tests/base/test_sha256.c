@@ -1,15 +1,12 @@
 /* SHA-256 of the examples of FIPS 180-4 (csrc.nist.gov, "SHA256") and similar inputs, fed in pieces of any size. */
 #include "base/sha256.h"
 #include "base/sha256_blocks.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void expect(const char *text, size_t bytes, const char *wanted)
 {
@@ -22,46 +19,9 @@ static void expect(const char *text, size_t bytes, const char *wanted)
     }
 }
 
-static void the_examples_of_the_standard(void **state)
+/* The SHA instructions of the processor against plain C. First, because the CPU level must not be chosen before it forks. */
+TEST(the_instructions_agree)
 {
-    (void)state;
-    expect("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    expect("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-    expect("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
-           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-}
-
-static void a_million_letters(void **state)
-{
-    (void)state;
-    char *letters = malloc(1000000), out[65];
-    memset(letters, 'a', 1000000);
-    struct sha256 sha = sha256_begin();
-    sha256_add(&sha, letters, 1000000);
-    assert_string_equal(sha256_text(&sha, out), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-    free(letters);
-}
-
-/* Every length around the ends of blocks. The expected hash of all hashes was computed with Python's hashlib. */
-static void every_length(void **state)
-{
-    (void)state;
-    char bytes[300], out[65];
-    struct sha256 sums = sha256_begin();
-    for (int i = 0; i < 300; i++)
-        bytes[i] = (char)(i * 7);
-    for (size_t size = 0; size <= 300; size++) {
-        struct sha256 sha = sha256_begin();
-        sha256_add(&sha, bytes, size);
-        sha256_add(&sums, sha256_text(&sha, out), 64);
-    }
-    assert_string_equal(sha256_text(&sums, out), "917dfe241fcf4d27cf00582a4b7cbc1f5bb92f4298d46d8d986f7cda814596c6");
-}
-
-/* The SHA instructions of the processor against plain C. */
-static void the_instructions_agree(void **state)
-{
-    (void)state;
     if (!sha256_has_instructions())
         skip();
     pid_t child = fork();
@@ -70,7 +30,7 @@ static void the_instructions_agree(void **state)
     char out[65];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 31 + i / 256);
-    if (child == 0) { /* in this process the CPU level has not been chosen yet: see main */
+    if (child == 0) { /* in this process the CPU level has not been chosen yet */
         setenv("DSDATA_CPU", "base", 1);
         struct sha256 sha = sha256_begin();
         sha256_add(&sha, bytes, sizeof bytes);
@@ -84,9 +44,41 @@ static void the_instructions_agree(void **state)
     assert_string_equal(sha256_text(&sha, out), "470d1b89fc75293c6793ec18ae42d29a06e47c26fde262729975d35de66bc5b1");
 }
 
-static void a_saved_sum_continues(void **state)
+TEST(the_examples_of_the_standard)
 {
-    (void)state;
+    expect("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    expect("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    expect("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
+           "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(a_million_letters)
+{
+    char *letters = malloc(1000000), out[65];
+    memset(letters, 'a', 1000000);
+    struct sha256 sha = sha256_begin();
+    sha256_add(&sha, letters, 1000000);
+    assert_string_equal(sha256_text(&sha, out), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    free(letters);
+}
+
+/* Every length around the ends of blocks. The expected hash of all hashes was computed with Python's hashlib. */
+TEST(every_length)
+{
+    char bytes[300], out[65];
+    struct sha256 sums = sha256_begin();
+    for (int i = 0; i < 300; i++)
+        bytes[i] = (char)(i * 7);
+    for (size_t size = 0; size <= 300; size++) {
+        struct sha256 sha = sha256_begin();
+        sha256_add(&sha, bytes, size);
+        sha256_add(&sums, sha256_text(&sha, out), 64);
+    }
+    assert_string_equal(sha256_text(&sums, out), "917dfe241fcf4d27cf00582a4b7cbc1f5bb92f4298d46d8d986f7cda814596c6");
+}
+
+TEST(a_saved_sum_continues)
+{
     char bytes[300], out[65], wanted[65];
     for (int i = 0; i < 300; i++)
         bytes[i] = (char)(i * 7);
@@ -110,9 +102,8 @@ static void a_saved_sum_continues(void **state)
 
 #define SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-static void lines_of_lists(void **state)
+TEST(lines_of_lists)
 {
-    (void)state;
     static const struct {
         const char *line, *name;
     } lines[] = {
@@ -143,17 +134,4 @@ static void lines_of_lists(void **state)
     assert_string_equal(digits, SUM);
     assert_false(
         sha256_line(STR("ga7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a"), digits, &name));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_instructions_agree), /* first, because the CPU level must not be chosen before it forks */
-        cmocka_unit_test(the_examples_of_the_standard),
-        cmocka_unit_test(a_million_letters),
-        cmocka_unit_test(every_length),
-        cmocka_unit_test(a_saved_sum_continues),
-        cmocka_unit_test(lines_of_lists),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* What an option's row says about the identity of a dataset is true. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/clean/filter.h"
 #include "pipeline/dsdata_options.h"
 #include "tests/option_values.h"
+#include "tests/unit.h"
 
 /* build.c adds these to the recipe when it has seen the inputs. */
 static const char *const by_inputs[] = {"lang", "encoding", "text-form", "exclude"};
@@ -72,9 +69,8 @@ static bool changes(const struct opt_row *row)
     return differ;
 }
 
-static void the_identity_has_what_rows_say(void **state)
+TEST(the_identity_has_what_rows_say)
 {
-    (void)state;
     size_t in = 0, out = 0;
     for (const struct opt_row *row = program.rows; row->name; row++) {
         bool later = !opt_row_is_for(row, &(struct opt_verb){.name = "build"});
@@ -92,9 +88,8 @@ static void the_identity_has_what_rows_say(void **state)
     assert_true(in > 25 && out > 10);
 }
 
-static void a_repeated_option_is_noted(void **state)
+TEST(a_repeated_option_is_noted)
 {
-    (void)state;
     struct dsdata_settings settings;
     const char *wrong = option_not_noted(&program, "build", &settings, sizeof settings);
     if (wrong)
@@ -103,8 +98,6 @@ static void a_repeated_option_is_noted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
-                                       cmocka_unit_test(a_repeated_option_is_noted)};
     program = dsdata_program();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run();
 }

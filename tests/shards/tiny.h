@@ -9,17 +9,14 @@
 #include "shards/manifest.h"
 #include "shards/sample.h"
 #include "shards/writer.h"
+#include "tests/unit.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define TINY_VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s\nof\nwater\nriver\n"
 #define TINY_PIECES 10u

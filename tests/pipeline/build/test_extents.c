@@ -258,9 +258,8 @@ static void make_text(struct buf *text)
     buf_add_text(text, "</page></mediawiki>\n");
 }
 
-static void parts_give_what_the_whole_gives(void **state)
+TEST(parts_give_what_the_whole_gives)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     unsigned joined = 0, removed = 0;
     make_text(&text);
@@ -285,9 +284,8 @@ static void parts_give_what_the_whole_gives(void **state)
 }
 
 /* Windows so small that tags, magics and trailers span several, and many have no text at all. */
-static void tiny_windows_are_parts_too(void **state)
+TEST(tiny_windows_are_parts_too)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     add_dump(&text, 4, 40, 3);
     for (int shape = 0; shape < 4; shape++) {
@@ -302,9 +300,8 @@ static void tiny_windows_are_parts_too(void **state)
 }
 
 /* Two dumps one after the other, with text after the last </mediawiki>. */
-static void the_end_of_a_dump_may_be_anywhere(void **state)
+TEST(the_end_of_a_dump_may_be_anywhere)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     add_dump(&text, 5, 60, 4);
     add_dump(&text, 5, 60, 5);
@@ -321,9 +318,8 @@ static void the_end_of_a_dump_may_be_anywhere(void **state)
 }
 
 /* Pages after </mediawiki>, which a border between two parts may cut. */
-static void a_border_may_cut_the_end_of_a_dump(void **state)
+TEST(a_border_may_cut_the_end_of_a_dump)
 {
-    (void)state;
     struct buf text = {0};
     uint64_t random = 3;
     add_dump(&text, 5, 40, 4);
@@ -338,9 +334,8 @@ static void a_border_may_cut_the_end_of_a_dump(void **state)
 }
 
 /* What a journal says is read and written again as it was. */
-static void a_journal_keeps_the_state(void **state)
+TEST(a_journal_keeps_the_state)
 {
-    (void)state;
     struct buf text = {0};
     struct error err;
     struct world world;
@@ -387,9 +382,8 @@ static void a_journal_keeps_the_state(void **state)
     buf_release(&rewritten);
 }
 
-static void several_files_are_one_row(void **state)
+TEST(several_files_are_one_row)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     char names[FILES_MAX][96];
     const char *paths[FILES_MAX];
@@ -420,9 +414,8 @@ static void several_files_are_one_row(void **state)
 
 /* ------------------------------------------------------------------------------------------------------- damage */
 
-static void damage_is_reported_as_in_one_go(void **state)
+TEST(damage_is_reported_as_in_one_go)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     make_text(&text);
     for (int shape = 1; shape < 4; shape += 2) {
@@ -523,9 +516,8 @@ static struct buf plant_block(struct str stream, struct str block)
 
 /* Valid blocks with correct CRCs inside real blocks: a part that begins at one follows the wrong chain, and is read
  * again. */
-static void planted_blocks_are_not_trusted(void **state)
+TEST(planted_blocks_are_not_trusted)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, block = false_block();
     uint64_t random = 8;
     size_t from = 0;
@@ -562,9 +554,8 @@ static void planted_blocks_are_not_trusted(void **state)
 
 /* -------------------------------------------------------------------------------------------------------- cuts */
 
-static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
+TEST(cuts_are_equal_and_keep_to_what_can_be_divided)
 {
-    (void)state;
     struct buf text = {0};
     struct error err;
     struct world world;
@@ -612,18 +603,4 @@ static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
     buf_release(&text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_give_what_the_whole_gives),
-        cmocka_unit_test(tiny_windows_are_parts_too),
-        cmocka_unit_test(the_end_of_a_dump_may_be_anywhere),
-        cmocka_unit_test(a_border_may_cut_the_end_of_a_dump),
-        cmocka_unit_test(a_journal_keeps_the_state),
-        cmocka_unit_test(several_files_are_one_row),
-        cmocka_unit_test(damage_is_reported_as_in_one_go),
-        cmocka_unit_test(planted_blocks_are_not_trusted),
-        cmocka_unit_test(cuts_are_equal_and_keep_to_what_can_be_divided),
-    };
-    return cmocka_run_group_tests_name("pipeline: extents", tests, make_directory, clean_up);
-}
+GROUP(make_directory, clean_up)

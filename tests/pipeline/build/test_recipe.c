@@ -1,13 +1,8 @@
 /* recipe.c: checks beyond the option table, and defaults that depend on other options. */
 #include "base/random.h"
 #include "pipeline/build/dataset_recipe.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 static struct dsdata_settings plain(void)
@@ -22,9 +17,8 @@ static struct dsdata_settings plain(void)
                                     .vocab_size = 30522};
 }
 
-static void predictions_follow_length_and_probability(void **state)
+TEST(predictions_follow_length_and_probability)
 {
-    (void)state;
     struct dsdata_settings settings = plain();
     struct dataset_recipe recipe;
     struct error err = {0};
@@ -51,9 +45,8 @@ static void refuse(struct dsdata_settings settings, const char *words)
     assert_non_null(strstr(err.text, words));
 }
 
-static void wrong_lists_are_refused(void **state)
+TEST(wrong_lists_are_refused)
 {
-    (void)state;
     struct dsdata_settings settings = plain();
     settings.max_predictions = (struct opt_numbers){{20}, 1};
     refuse(settings, "one for each length");
@@ -82,9 +75,8 @@ static bool strips(bool cased, int accents, bool learned, bool english)
     return recipe.strip_accents;
 }
 
-static void accents_by_case_vocabulary_and_language(void **state)
+TEST(accents_by_case_vocabulary_and_language)
 {
-    (void)state;
     assert_true(strips(false, ACCENTS_AUTO, false, true));
     assert_true(strips(false, ACCENTS_AUTO, false, false)); /* with a given vocabulary, BERT's rule holds */
     assert_true(strips(false, ACCENTS_AUTO, true, true));
@@ -94,9 +86,8 @@ static void accents_by_case_vocabulary_and_language(void **state)
     assert_false(strips(false, ACCENTS_KEEP, false, true));
 }
 
-static void the_object_names_what_changes_a_byte(void **state)
+TEST(the_object_names_what_changes_a_byte)
 {
-    (void)state;
     struct dsdata_settings settings = plain();
     struct dataset_recipe recipe;
     struct error err = {0};
@@ -123,9 +114,8 @@ static void the_object_names_what_changes_a_byte(void **state)
     json_decref(third);
 }
 
-static void the_profile_is_named_where_it_is_not_hf(void **state)
+TEST(the_profile_is_named_where_it_is_not_hf)
 {
-    (void)state;
     struct dsdata_settings settings = plain();
     struct dataset_recipe recipe;
     struct error err = {0};
@@ -141,9 +131,8 @@ static void the_profile_is_named_where_it_is_not_hf(void **state)
 
 /* Only options that differ from the default are in the manifest, so that datasets made before these options existed
  * keep their bytes. */
-static void pairs_and_masks_are_named_where_they_differ(void **state)
+TEST(pairs_and_masks_are_named_where_they_differ)
 {
-    (void)state;
     struct dsdata_settings settings = plain();
     struct dataset_recipe recipe;
     struct error err = {0};
@@ -164,17 +153,4 @@ static void pairs_and_masks_are_named_where_they_differ(void **state)
     assert_string_equal(json_string_value(json_object_get(object, "masking")), "whole-word");
     assert_int_equal(json_integer_value(json_object_get(object, "copies")), 5);
     json_decref(object);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_follow_length_and_probability),
-        cmocka_unit_test(wrong_lists_are_refused),
-        cmocka_unit_test(accents_by_case_vocabulary_and_language),
-        cmocka_unit_test(the_object_names_what_changes_a_byte),
-        cmocka_unit_test(the_profile_is_named_where_it_is_not_hf),
-        cmocka_unit_test(pairs_and_masks_are_named_where_they_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,8 @@
 #include "pipeline/build/extents.h"
 #include "pipeline/build/repeats.h"
 #include "tests/pipeline/directory.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,11 +50,10 @@ static int list(uint64_t room_bytes, struct error *err)
     return repeats_list(&recipe, &extents, sets, 1 << 20, room_bytes, err);
 }
 
-static void every_document_of_every_extent_has_its_fate(void **state)
+TEST(every_document_of_every_extent_has_its_fate)
 {
     struct repeats repeats;
     struct error err;
-    (void)state;
     for (uint32_t count = 0; count < 10; count += 1 + count / 4) {
         write_notes(count);
         assert_int_equal(list(1 << 20, &err), 0);
@@ -74,11 +68,10 @@ static void every_document_of_every_extent_has_its_fate(void **state)
 }
 
 /* The hint of an error says how much memory is missing: with so much it continues, with less it does not. */
-static void as_much_memory_as_the_hint_says_is_enough(void **state)
+TEST(as_much_memory_as_the_hint_says_is_enough)
 {
     unsigned long long more = 0;
     struct error err;
-    (void)state;
     write_notes(20000);
     assert_int_equal(list(1000, &err), -1);
     assert_int_equal(err.kind, ERR_RESOURCE);
@@ -88,11 +81,10 @@ static void as_much_memory_as_the_hint_says_is_enough(void **state)
     assert_int_equal(list(1000 + (more << 20), &err), 0);
 }
 
-static void a_file_that_lacks_a_byte_is_damaged(void **state)
+TEST(a_file_that_lacks_a_byte_is_damaged)
 {
     struct repeats repeats;
     struct error err;
-    (void)state;
     for (uint32_t e = 0; e < EXTENTS; e++) {
         write_notes(9);
         char *path = spill_path(directory, e, 1, 0);
@@ -112,12 +104,4 @@ static void a_file_that_lacks_a_byte_is_damaged(void **state)
     mem_free(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_document_of_every_extent_has_its_fate),
-        cmocka_unit_test(as_much_memory_as_the_hint_says_is_enough),
-        cmocka_unit_test(a_file_that_lacks_a_byte_is_damaged),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+GROUP(make_directory, remove_directory)

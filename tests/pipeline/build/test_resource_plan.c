@@ -1,12 +1,7 @@
 /* Threads, depth of the belt and loads of the seal that fit into --memory. */
 #include "pipeline/build/resource_plan.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #define MIB (1ull << 20)
@@ -22,9 +17,8 @@ static struct resource_plan plan_of(size_t threads, uint64_t memory)
     return plan;
 }
 
-static void too_little_memory_is_refused(void **state)
+TEST(too_little_memory_is_refused)
 {
-    (void)state;
     const struct dsdata_settings settings = {.threads = 1, .memory = 288 * MIB - 1};
     struct resource_plan plan;
     struct error err = {0};
@@ -33,34 +27,30 @@ static void too_little_memory_is_refused(void **state)
     assert_non_null(strstr(err.hint, "--memory 288M"));
 }
 
-static void the_least_is_one_thread_and_one_job(void **state)
+TEST(the_least_is_one_thread_and_one_job)
 {
-    (void)state;
     const struct resource_plan plan = plan_of(4, 288 * MIB);
     assert_int_equal(plan.threads, 1);
     assert_int_equal(plan.depth, 1);
 }
 
-static void depth_shrinks_before_the_crew(void **state)
+TEST(depth_shrinks_before_the_crew)
 {
-    (void)state;
     assert_int_equal(plan_of(4, 4096 * MIB).depth, 8);
     const struct resource_plan plan = plan_of(4, (224 + 4 * 24 + 5 * 40) * MIB); /* five jobs for four threads */
     assert_int_equal(plan.threads, 4);
     assert_int_equal(plan.depth, 5);
 }
 
-static void a_load_is_an_eighth_of_memory(void **state)
+TEST(a_load_is_an_eighth_of_memory)
 {
-    (void)state;
     assert_int_equal(plan_of(2, 1024 * MIB).load_bytes_max, 128 * MIB);
     assert_int_equal(plan_of(2, 8192 * MIB).load_bytes_max, 1024 * MIB);
 }
 
 /* Their memory is not that of the threads: added to what is chosen, taken from what is typed. */
-static void templates_have_memory_of_their_own(void **state)
+TEST(templates_have_memory_of_their_own)
 {
-    (void)state;
     struct buf file = {0};
     struct error err = {0};
     struct inputs inputs = {0};
@@ -82,14 +72,4 @@ static void templates_have_memory_of_their_own(void **state)
     assert_int_equal(resource_plan_threads(&settings, &inputs, &plan, &err), -1);
     templates_free(inputs.templates);
     buf_release(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_little_memory_is_refused),       cmocka_unit_test(the_least_is_one_thread_and_one_job),
-        cmocka_unit_test(depth_shrinks_before_the_crew),      cmocka_unit_test(a_load_is_an_eighth_of_memory),
-        cmocka_unit_test(templates_have_memory_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* What each filter keeps and drops. */
 #include "base/file.h"
 #include "pipeline/clean/filter.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static enum page_fate fate_of(const struct dsdata_settings *settings, const char *text, const char *language)
 {
@@ -29,9 +23,8 @@ static void assert_words(const char *text, uint64_t words)
         assert_int_equal(fate_of(&(struct dsdata_settings){.max_words = words - 1}, text, ""), PAGE_LONG);
 }
 
-static void words_are_counted(void **state)
+TEST(words_are_counted)
 {
-    (void)state;
     assert_words("word", 1);
     assert_words("three words, here", 3);
     assert_words("  blanks\taround  ", 2);
@@ -49,9 +42,8 @@ static void assert_refused(const struct dsdata_settings *settings)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-static void bounds_that_leave_nothing_are_refused(void **state)
+TEST(bounds_that_leave_nothing_are_refused)
 {
-    (void)state;
     assert_refused(&(struct dsdata_settings){.min_words = 3, .max_words = 2});
 }
 
@@ -74,9 +66,8 @@ static struct buf identity_of(const struct dsdata_settings *settings, const char
 #define GERMAN                                                                                                         \
     "Es war die beste Zeit, und es war die Zeit, in der die Leute nicht mehr auf den Straßen zu sehen waren.\n"
 
-static void languages_are_guessed_or_stated(void **state)
+TEST(languages_are_guessed_or_stated)
 {
-    (void)state;
     const struct dsdata_settings one = {.only_lang = "en"}, two = {.only_lang = "fi,de"};
     assert_int_equal(fate_of(&one, ENGLISH, ""), PAGE_KEPT);
     assert_int_equal(fate_of(&one, GERMAN, "en"), PAGE_LANGUAGE);
@@ -105,9 +96,8 @@ static enum page_fate fate_of_prose(const char *filter, const char *head)
     return fate;
 }
 
-static void gopher_has_a_reason_for_each_rule(void **state)
+TEST(gopher_has_a_reason_for_each_rule)
 {
-    (void)state;
     static const struct {
         const char *filter, *head;
         enum page_fate fate;
@@ -152,9 +142,8 @@ static void gopher_has_a_reason_for_each_rule(void **state)
     assert_refused(&(struct dsdata_settings){.filter = "gopher,bullets=0.1234"});
 }
 
-static void texts_of_other_files_are_excluded(void **state)
+TEST(texts_of_other_files_are_excluded)
 {
-    (void)state;
     static const char *const path = BINARY_DIR "/test_filter_excluded.jsonl";
     static const char content[] =
         "\xef\xbb\xbf{\"q\": \"\\u00dc b c d e f g h i j k l m\"}\n"
@@ -199,9 +188,8 @@ static struct buf identity_of_two(const char *one, const char *two)
     return identity;
 }
 
-static void every_excluded_file_counts(void **state)
+TEST(every_excluded_file_counts)
 {
-    (void)state;
     struct buf other = identity_of_two(ALPHABET " ", ALPHABET), same = identity_of_two(ALPHABET, " " ALPHABET),
                few = identity_of_two(ALPHABET, "too few words");
     assert_int_equal(same.size, 16); /* a file without a new n-gram is none without an n-gram */
@@ -210,15 +198,4 @@ static void every_excluded_file_counts(void **state)
     buf_release(&other);
     buf_release(&same);
     buf_release(&few);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_counted),
-                                       cmocka_unit_test(bounds_that_leave_nothing_are_refused),
-                                       cmocka_unit_test(languages_are_guessed_or_stated),
-                                       cmocka_unit_test(gopher_has_a_reason_for_each_rule),
-                                       cmocka_unit_test(texts_of_other_files_are_excluded),
-                                       cmocka_unit_test(every_excluded_file_counts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

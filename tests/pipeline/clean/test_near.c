@@ -1,12 +1,7 @@
 /* Words and n-grams; the rules of near duplicates for each P; similar documents are found, others are not. */
 #include "pipeline/clean/near.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,9 +28,8 @@ static void assert_same_words(const char *a, const char *b, size_t words)
     assert_int_equal(count_b, words);
 }
 
-static void words_are_runs_of_letters_and_digits(void **state)
+TEST(words_are_runs_of_letters_and_digits)
 {
-    (void)state;
     assert_same_words("Hello, World!\n", "hello world", 2);
     assert_same_words("it's 42nd_street", "IT S 42ND Street", 4);
     assert_same_words("CAFÉ", "cafe\u0301", 1);                    /* NFC */
@@ -47,9 +41,8 @@ static void words_are_runs_of_letters_and_digits(void **state)
     assert_same_words("\ufdfa", "صلى الله عليه وسلم", 4); /* the longest decomposition */
 }
 
-static void n_grams_are_words_in_a_row(void **state)
+TEST(n_grams_are_words_in_a_row)
 {
-    (void)state;
     size_t a, b;
     assert_int_equal(count_common("a b c d e f", "a b c d e", NEAR_WORDS, &a, &b), 1);
     assert_int_equal(a, 2);
@@ -58,9 +51,8 @@ static void n_grams_are_words_in_a_row(void **state)
     assert_int_equal(a, 0);
 }
 
-static void rules_are_those_of_the_table(void **state)
+TEST(rules_are_those_of_the_table)
 {
-    (void)state;
     static const struct {
         uint32_t p, rows, bands, equal;
     } table[] = {{300000, 1, 11, 73},   {500000, 2, 13, 124}, {700000, 4, 13, 175},  {800000, 7, 12, 200},
@@ -110,9 +102,8 @@ static size_t found_among(const struct near_rules *rules, size_t changed)
 }
 
 /* J = (GRAMS - changed) / (GRAMS + changed). */
-static void similar_documents_are_found(void **state)
+TEST(similar_documents_are_found)
 {
-    (void)state;
     const struct near_rules rules = near_rules(800000);
     assert_int_equal(found_among(&rules, 0), DOCUMENTS / 2);
     assert_true(found_among(&rules, 9) >= DOCUMENTS / 2 * 97 / 100); /* 0.86 */
@@ -130,9 +121,8 @@ static void make_document(const struct near_rules *rules, uint64_t changed, uint
 }
 
 /* Many that are not similar enough share bands with the one that is, and stand before it. */
-static void all_candidates_are_compared(void **state)
+TEST(all_candidates_are_compared)
 {
-    (void)state;
     enum { OTHERS = 120 };
     const struct near_rules rules = near_rules(800000);
     struct near_index *index = near_index_open(&rules, OTHERS + 2, read_values, NULL);
@@ -144,24 +134,12 @@ static void all_candidates_are_compared(void **state)
     near_index_close(index);
 }
 
-static void a_sketch_does_not_depend_on_order_or_repetition(void **state)
+TEST(a_sketch_does_not_depend_on_order_or_repetition)
 {
-    (void)state;
     const struct near_rules rules = near_rules(500000);
     const uint64_t few[] = {11, 22, 33}, again[] = {33, 11, 22, 11, 33};
     struct near_sketch a = {0}, b = {0};
     near_sketch_make(&rules, (struct grams){few, 3}, &a);
     near_sketch_make(&rules, (struct grams){again, 5}, &b);
     assert_memory_equal(&a, &b, near_sketch_bytes(&rules));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_are_runs_of_letters_and_digits),
-                                       cmocka_unit_test(n_grams_are_words_in_a_row),
-                                       cmocka_unit_test(rules_are_those_of_the_table),
-                                       cmocka_unit_test(similar_documents_are_found),
-                                       cmocka_unit_test(all_candidates_are_compared),
-                                       cmocka_unit_test(a_sketch_does_not_depend_on_order_or_repetition)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,12 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* last: its fail is a macro */
+#include "tests/unit.h" /* last: cmocka's fail is a macro */
 
 #define UNUSED __attribute__((unused))
 

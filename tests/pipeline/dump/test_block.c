@@ -81,9 +81,8 @@ static void make_text(struct buf *text, unsigned kind, size_t size)
     text->size = size;
 }
 
-static void what_encoders_write_is_taken(void **state)
+TEST(what_encoders_write_is_taken)
 {
-    (void)state;
     static const size_t sizes[] = {1, 2, 3, 4, 5, 8, 50, 51, 99, 255, 1000, 4159, 4161, 30000, 99000};
     struct buf text = {0}, file = {0};
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -102,9 +101,8 @@ static void what_encoders_write_is_taken(void **state)
 }
 
 /* Runs of every length at the end and elsewhere. Blocks with 255 or 256 byte values are left to libbz2. */
-static void odd_blocks_are_left_to_libbz2(void **state)
+TEST(odd_blocks_are_left_to_libbz2)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     for (unsigned values = 253; values <= 256; values++) {
         buf_reset(&text);
@@ -159,9 +157,8 @@ static bool forge(struct buf *file, size_t size_max)
 }
 
 /* Bits after the CRC are flipped, then CRC and end are made to match the decoded text. libbz2 must read the same. */
-static void forged_blocks_give_the_text_of_libbz2(void **state)
+TEST(forged_blocks_give_the_text_of_libbz2)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, forged = {0};
     uint64_t random = 1;
     unsigned taken = 0, tried = 0;
@@ -240,9 +237,8 @@ static void make_long_block(struct buf *file, unsigned detours)
 }
 
 /* The largest block without detours fits into BZIP2_BLOCK_BYTES_MAX; one with detours is larger and is accepted too. */
-static void the_longest_block_is_taken(void **state)
+TEST(the_longest_block_is_taken)
 {
-    (void)state;
     struct buf file = {0};
     for (unsigned detours = 0; detours < 2000000; detours += 1999999) {
         buf_reset(&file);
@@ -258,9 +254,8 @@ static void the_longest_block_is_taken(void **state)
 }
 
 /* Cut off at every byte; random bytes after a magic. */
-static void ends_and_noise_are_refused(void **state)
+TEST(ends_and_noise_are_refused)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     uint64_t random = 5;
     make_text(&text, 0, 700);
@@ -284,9 +279,8 @@ static void ends_and_noise_are_refused(void **state)
     buf_release(&file);
 }
 
-static void the_samples_blocks_are_taken(void **state)
+TEST(the_samples_blocks_are_taken)
 {
-    (void)state;
     static const char *const names[] = {"enwiki-2016-sample", "dewiki-mini", "arwiki-mini", "jawiki-mini"};
     struct buf text = {0}, peer = {0}, file = {0};
     unsigned blocks = 0;
@@ -331,15 +325,4 @@ static void the_samples_blocks_are_taken(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_encoders_write_is_taken),
-        cmocka_unit_test(odd_blocks_are_left_to_libbz2),
-        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2),
-        cmocka_unit_test(ends_and_noise_are_refused),
-        cmocka_unit_test(the_longest_block_is_taken),
-        cmocka_unit_test(the_samples_blocks_are_taken),
-    };
-    return cmocka_run_group_tests(tests, open_decoders, close_decoders);
-}
+GROUP(open_decoders, close_decoders)

@@ -36,9 +36,8 @@ static int unpack(struct str bytes, struct buf *text, struct error *err)
     return more;
 }
 
-static void all_streams_are_read(void **state)
+TEST(all_streams_are_read)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     make_text(&text, 700000);
@@ -59,9 +58,8 @@ static void all_streams_are_read(void **state)
 }
 
 /* A file cut between streams is accepted, any other cut is an error. A flipped bit never gives a different text. */
-static void a_cut_and_a_bit_are_noticed(void **state)
+TEST(a_cut_and_a_bit_are_noticed)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     size_t whole = 0, taken = 0;
@@ -91,9 +89,8 @@ static void a_cut_and_a_bit_are_noticed(void **state)
 }
 
 /* Longer than the window, so that it is refilled, in the zeros at the end too. */
-static void a_long_file_is_read_in_windows(void **state)
+TEST(a_long_file_is_read_in_windows)
 {
-    (void)state;
     static const char name[] = "test_bz_stream.bz2";
     struct buf text = {0}, one = {0}, file = {0}, out = {0};
     struct error err;
@@ -128,14 +125,4 @@ static void a_long_file_is_read_in_windows(void **state)
     buf_release(&one);
     buf_release(&file);
     buf_release(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_streams_are_read),
-        cmocka_unit_test(a_cut_and_a_bit_are_noticed),
-        cmocka_unit_test(a_long_file_is_read_in_windows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

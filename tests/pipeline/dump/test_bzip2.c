@@ -22,9 +22,8 @@ static const uint8_t *data(const struct buf *buf)
     return (const uint8_t *)buf->data;
 }
 
-static void bits_are_read_at_every_place(void **state)
+TEST(bits_are_read_at_every_place)
 {
-    (void)state;
     const uint8_t bytes[9] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0, 0x81};
     assert_int_equal(bzip2_bits(bytes, 9, 0, 8), 0x12);
     assert_int_equal(bzip2_bits(bytes, 9, 4, 48), 0x23456789abcd);
@@ -34,9 +33,8 @@ static void bits_are_read_at_every_place(void **state)
     assert_int_equal(bzip2_bits(bytes, 9, 64, 8), 0x81);
 }
 
-static void a_magic_is_found_at_every_bit(void **state)
+TEST(a_magic_is_found_at_every_bit)
 {
-    (void)state;
     for (uint64_t at = 0; at <= 8 * 20 - 48; at++) {
         for (int fill = 0; fill < 2; fill++) {
             uint8_t bytes[20];
@@ -89,9 +87,8 @@ static unsigned follow(struct str text, int level, size_t block_bytes, size_t be
     return blocks;
 }
 
-static void blocks_decode_to_the_text(void **state)
+TEST(blocks_decode_to_the_text)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct buf text = {0};
         make_text(&text, 250000, seed);
@@ -127,16 +124,14 @@ static void short_input_is_short(const char *decoder)
     bzip2_release(&memory);
 }
 
-static void short_input_is_short_at_every_length(void **state)
+TEST(short_input_is_short_at_every_length)
 {
-    (void)state;
     short_input_is_short("own");
     short_input_is_short("libbz2");
 }
 
-static void a_block_begins_with_its_magic(void **state)
+TEST(a_block_begins_with_its_magic)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
@@ -153,9 +148,8 @@ static void a_block_begins_with_its_magic(void **state)
     bzip2_release(&memory);
 }
 
-static void no_flipped_bit_changes_the_text(void **state)
+TEST(no_flipped_bit_changes_the_text)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     unsigned same = 0;
@@ -182,9 +176,8 @@ static void no_flipped_bit_changes_the_text(void **state)
     bzip2_release(&memory);
 }
 
-static void a_block_too_long_is_refused(void **state)
+TEST(a_block_too_long_is_refused)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
@@ -208,9 +201,8 @@ static void a_block_too_long_is_refused(void **state)
     bzip2_release(&memory);
 }
 
-static void a_full_block_of_zeros_is_its_46_megabytes(void **state)
+TEST(a_full_block_of_zeros_is_its_46_megabytes)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
@@ -227,15 +219,4 @@ static void a_full_block_of_zeros_is_its_46_megabytes(void **state)
     buf_release(&file);
     buf_release(&out);
     bzip2_release(&memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_are_read_at_every_place),  cmocka_unit_test(a_magic_is_found_at_every_bit),
-        cmocka_unit_test(blocks_decode_to_the_text),     cmocka_unit_test(short_input_is_short_at_every_length),
-        cmocka_unit_test(a_block_begins_with_its_magic), cmocka_unit_test(no_flipped_bit_changes_the_text),
-        cmocka_unit_test(a_block_too_long_is_refused),   cmocka_unit_test(a_full_block_of_zeros_is_its_46_megabytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,42 @@ static void add_streams(struct buf *file, struct str text, size_t part, size_t b
     }
 }
 
-static void streams_of_every_shape_are_one_text(void **state)
+/* First, because it checks the peak of memory. */
+TEST(a_bomb_stays_small)
 {
-    (void)state;
+    struct buf text = {0}, file = {0}, part = {0}, got = {0};
+    add_page(&text, 1, 10, &(uint64_t){1});
+    buf_add_text(&part, test_head);
+    buf_add_str(&part, buf_str(&text));
+    buf_add_text(&part, "<page><text>");
+    add_stream(&file, buf_str(&part), 9, 0);
+    buf_reset(&part);
+    buf_reserve(&part, 40000000);
+    memset(part.data, '\n', 40000000);
+    part.size = 40000000;
+    for (int i = 0; i < 5; i++)
+        add_stream(&file, buf_str(&part), 9, 0);
+    buf_release(&part);
+    buf_add_text(&part, "</text></page>");
+    buf_add_str(&part, buf_str(&text));
+    buf_add_text(&part, "</mediawiki>");
+    add_stream(&file, buf_str(&part), 9, 0);
+    assert_true(file.size < 2000);
+    uint64_t before = mem_peak_bytes();
+    struct dump_options options = small_options(1 << 20);
+    struct error err;
+    assert_int_equal(read_bytes(buf_str(&file), &options, &got, &err), 0);
+    assert_non_null(strstr(got.data, "records 2 oversize 1"));
+    assert_true(got.size < 1000);
+    assert_true(mem_peak_bytes() - before < 200u << 20); /* one block's text, a piece, a group */
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&part);
+    buf_release(&got);
+}
+
+TEST(streams_of_every_shape_are_one_text)
+{
     struct buf text = make_dump(12), file = {0};
     for (size_t part = 1; part < text.size; part = part * 3 + 1) {
         for (size_t block = 1; block < 300; block = block * 5 + 2) {
@@ -93,9 +126,8 @@ static void streams_of_every_shape_are_one_text(void **state)
     buf_release(&file);
 }
 
-static void empty_streams_and_zero_padding_are_fine(void **state)
+TEST(empty_streams_and_zero_padding_are_fine)
 {
-    (void)state;
     struct buf text = make_dump(3), file = {0};
     for (int i = 0; i < 3; i++)
         add_stream(&file, (struct str){"", 0}, 9 - i, 0);
@@ -111,9 +143,8 @@ static void empty_streams_and_zero_padding_are_fine(void **state)
     buf_release(&file);
 }
 
-static void trailing_garbage_is_named(void **state)
+TEST(trailing_garbage_is_named)
 {
-    (void)state;
     struct buf text = make_dump(3), file = {0};
     add_streams(&file, buf_str(&text), 400, 50);
     size_t end = file.size;
@@ -134,9 +165,8 @@ static void trailing_garbage_is_named(void **state)
     buf_release(&file);
 }
 
-static void every_truncation_is_named(void **state)
+TEST(every_truncation_is_named)
 {
-    (void)state;
     struct buf text = make_dump(5), file = {0}, got = {0};
     for (int shape = 0; shape < 2; shape++) {
         buf_reset(&file);
@@ -167,9 +197,8 @@ static void every_truncation_is_named(void **state)
 }
 
 /* A flipped bit (at least two in every byte) is found, unless it has no meaning (padding, an unused table). */
-static void every_flipped_bit_is_found_or_harmless(void **state)
+TEST(every_flipped_bit_is_found_or_harmless)
 {
-    (void)state;
     struct buf text = make_dump(2), file = {0}, good = {0}, got = {0}, peer = {0};
     add_stream(&file, (struct str){text.data, 700}, 1, 0);
     add_stream(&file, (struct str){text.data + 700, text.size - 700}, 2, 400);
@@ -200,9 +229,8 @@ static void every_flipped_bit_is_found_or_harmless(void **state)
     buf_release(&peer);
 }
 
-static void a_wrong_stream_crc_is_named(void **state)
+TEST(a_wrong_stream_crc_is_named)
 {
-    (void)state;
     struct buf text = make_dump(3), file = {0};
     add_stream(&file, (struct str){text.data, 800}, 5, 100);
     size_t end = file.size;
@@ -217,9 +245,8 @@ static void a_wrong_stream_crc_is_named(void **state)
 }
 
 /* The header of a stream is changed to a lower level than its block needs. */
-static void a_block_above_its_streams_level_is_refused(void **state)
+TEST(a_block_above_its_streams_level_is_refused)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     uint64_t random = 1;
     buf_add_text(&text, test_head);
@@ -287,9 +314,8 @@ static struct buf plant_in_selectors(struct str stream, unsigned count)
     return out.bytes;
 }
 
-static void magics_inside_a_block_are_passed_over(void **state)
+TEST(magics_inside_a_block_are_passed_over)
 {
-    (void)state;
     struct buf text = make_dump(12), stream = {0}, peer = {0};
     add_stream(&stream, buf_str(&text), 1, 0);
     for (unsigned count = 0; count <= 100; count = count * 5 + 1) {
@@ -329,9 +355,8 @@ static struct buf plant_detours(struct str stream, unsigned detours)
     return out.bytes;
 }
 
-static void a_block_is_at_most_three_megabytes(void **state)
+TEST(a_block_is_at_most_three_megabytes)
 {
-    (void)state;
     struct buf text = make_dump(12), stream = {0}, peer = {0}, got = {0};
     const struct dump_options options = small_options(1 << 20);
     add_stream(&stream, buf_str(&text), 1, 0);
@@ -353,9 +378,8 @@ static void a_block_is_at_most_three_megabytes(void **state)
 }
 
 /* A valid block inside bytes that are not a block, as an attacker would plant it. */
-static void planted_blocks_are_not_taken(void **state)
+TEST(planted_blocks_are_not_taken)
 {
-    (void)state;
     struct buf text = make_dump(3), file = {0}, planted = {0};
     add_stream(&file, buf_str(&text), 9, 0);
     add_stream(&planted, STR("<page>planted</page>"), 9, 0);
@@ -374,54 +398,4 @@ static void planted_blocks_are_not_taken(void **state)
     buf_release(&planted);
 }
 
-static void a_bomb_stays_small(void **state)
-{
-    (void)state;
-    struct buf text = {0}, file = {0}, part = {0}, got = {0};
-    add_page(&text, 1, 10, &(uint64_t){1});
-    buf_add_text(&part, test_head);
-    buf_add_str(&part, buf_str(&text));
-    buf_add_text(&part, "<page><text>");
-    add_stream(&file, buf_str(&part), 9, 0);
-    buf_reset(&part);
-    buf_reserve(&part, 40000000);
-    memset(part.data, '\n', 40000000);
-    part.size = 40000000;
-    for (int i = 0; i < 5; i++)
-        add_stream(&file, buf_str(&part), 9, 0);
-    buf_release(&part);
-    buf_add_text(&part, "</text></page>");
-    buf_add_str(&part, buf_str(&text));
-    buf_add_text(&part, "</mediawiki>");
-    add_stream(&file, buf_str(&part), 9, 0);
-    assert_true(file.size < 2000);
-    uint64_t before = mem_peak_bytes();
-    struct dump_options options = small_options(1 << 20);
-    struct error err;
-    assert_int_equal(read_bytes(buf_str(&file), &options, &got, &err), 0);
-    assert_non_null(strstr(got.data, "records 2 oversize 1"));
-    assert_true(got.size < 1000);
-    assert_true(mem_peak_bytes() - before < 200u << 20); /* one block's text, a piece, a group */
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&part);
-    buf_release(&got);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bomb_stays_small), /* first, because it checks the peak of memory */
-        cmocka_unit_test(streams_of_every_shape_are_one_text),
-        cmocka_unit_test(empty_streams_and_zero_padding_are_fine),
-        cmocka_unit_test(trailing_garbage_is_named),
-        cmocka_unit_test(every_truncation_is_named),
-        cmocka_unit_test(every_flipped_bit_is_found_or_harmless),
-        cmocka_unit_test(a_wrong_stream_crc_is_named),
-        cmocka_unit_test(a_block_above_its_streams_level_is_refused),
-        cmocka_unit_test(magics_inside_a_block_are_passed_over),
-        cmocka_unit_test(a_block_is_at_most_three_megabytes),
-        cmocka_unit_test(planted_blocks_are_not_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, test_file_remove);
-}
+GROUP(NULL, test_file_remove)

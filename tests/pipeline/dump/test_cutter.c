@@ -72,9 +72,8 @@ static void assert_cut(enum source_kind kind, struct str text, const struct dump
     buf_release(&out);
 }
 
-static void pages_are_the_text_between_their_tags(void **state)
+TEST(pages_are_the_text_between_their_tags)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     assert_cut(SOURCE_WIKI,
                STR("<mediawiki a><siteinfo/>\n <page>one</page>\n< page>no</page><pages>no</pages>"
@@ -88,18 +87,16 @@ static void pages_are_the_text_between_their_tags(void **state)
                "== file 3 window 0 part 0 records 2 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n");
 }
 
-static void a_page_that_is_not_closed_spoils_no_other(void **state)
+TEST(a_page_that_is_not_closed_spoils_no_other)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     assert_cut(SOURCE_WIKI, STR("<mediawiki><page>broken<page>good</page><page>off</mediawiki>"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 12\n<page>broken\n-- 17\n<page>good</page>\n-- "
                "9\n<page>off\n");
 }
 
-static void an_open_wiki_is_truncated(void **state)
+TEST(an_open_wiki_is_truncated)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     struct buf out = {0};
     static const char *const cases[] = {
@@ -111,9 +108,8 @@ static void an_open_wiki_is_truncated(void **state)
     buf_release(&out);
 }
 
-static void documents_end_at_blank_lines(void **state)
+TEST(documents_end_at_blank_lines)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     assert_cut(SOURCE_TEXT, STR("\n \r\n  one\ntwo \n\n\n\nthree\r\n \t\r\nfour"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\none\ntwo\n-- 5\nthree\n-- 4\nfour\n");
@@ -174,9 +170,8 @@ static void assert_documents(enum source_kind kind, struct str text, const struc
     buf_release(&body);
 }
 
-static void a_line_that_shows_nothing_is_blank(void **state)
+TEST(a_line_that_shows_nothing_is_blank)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     assert_cut(SOURCE_TEXT, STR("a\n\xC2\xA0\nb\xC2\xA0\n \xE3\x80\x80\t\r\nc\n\xE2\x80\xA8\n"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 1\na\n-- 3\nb\xC2\xA0\n-- 1\nc\n");
@@ -203,9 +198,8 @@ static void a_line_that_shows_nothing_is_blank(void **state)
             }
 }
 
-static void a_document_ends_at_as_many_blank_lines_as_asked_for(void **state)
+TEST(a_document_ends_at_as_many_blank_lines_as_asked_for)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     const struct str text = STR("\n\na\nb\n\nc\n \n\u3000\r\n\nd\n\ne\n\n");
     options.blank_lines = 2;
@@ -227,9 +221,8 @@ static void a_document_ends_at_as_many_blank_lines_as_asked_for(void **state)
 }
 
 /* Of documents that may span windows, a look at one window takes the lines that are complete in it. */
-static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
+TEST(a_look_at_a_window_takes_parts_of_long_documents)
 {
-    (void)state;
     static const struct {
         uint32_t blank_lines;
         bool first, last;
@@ -259,17 +252,15 @@ static void a_look_at_a_window_takes_parts_of_long_documents(void **state)
     }
 }
 
-static void a_json_line_is_a_record(void **state)
+TEST(a_json_line_is_a_record)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     assert_cut(SOURCE_JSONL, STR("\n{\"a\":1}\r\n  {} \n\n[]"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\n{\"a\":1}\n-- 2\n{}\n-- 2\n[]\n");
 }
 
-static void long_records_are_skipped_and_counted(void **state)
+TEST(long_records_are_skipped_and_counted)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     options.page_bytes_max = 20;
     assert_cut(SOURCE_WIKI,
@@ -284,9 +275,8 @@ static void long_records_are_skipped_and_counted(void **state)
                "== file 3 window 0 part 0 records 1 oversize 2\n-- 5\n12345\n");
 }
 
-static void a_long_group_is_given_in_parts(void **state)
+TEST(a_long_group_is_given_in_parts)
 {
-    (void)state;
     struct dump_options options = small_options(1);
     options.group_bytes_max = 28;
     assert_cut(SOURCE_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"),
@@ -303,9 +293,8 @@ static void a_long_group_is_given_in_parts(void **state)
 
 /* For windows of every size, a record's group is the window of its first byte, and records are in the order of the
  * text. Spans of any size give the same. */
-static void a_record_is_in_the_group_where_it_begins(void **state)
+TEST(a_record_is_in_the_group_where_it_begins)
 {
-    (void)state;
     static const char wiki[] =
         "<mediawiki><page>0</page> <page>1</page>\n\n<page>22222222222222222222222222222</page> junk "
         "<page></page><page>4</page></mediawiki> ";
@@ -344,22 +333,4 @@ static void a_record_is_in_the_group_where_it_begins(void **state)
     buf_release(&out);
     buf_release(&again);
     buf_release(&expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_are_the_text_between_their_tags),
-        cmocka_unit_test(a_page_that_is_not_closed_spoils_no_other),
-        cmocka_unit_test(an_open_wiki_is_truncated),
-        cmocka_unit_test(documents_end_at_blank_lines),
-        cmocka_unit_test(a_document_ends_at_as_many_blank_lines_as_asked_for),
-        cmocka_unit_test(a_look_at_a_window_takes_parts_of_long_documents),
-        cmocka_unit_test(a_line_that_shows_nothing_is_blank),
-        cmocka_unit_test(a_json_line_is_a_record),
-        cmocka_unit_test(long_records_are_skipped_and_counted),
-        cmocka_unit_test(a_long_group_is_given_in_parts),
-        cmocka_unit_test(a_record_is_in_the_group_where_it_begins),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 
 /* ------------------------------------------------------------------------------------------------------- kinds */
 
-static void the_siteinfo_is_read(void **state)
+TEST(the_siteinfo_is_read)
 {
-    (void)state;
     struct buf text = {0};
     struct dump *dump;
     struct error err;
@@ -175,9 +174,8 @@ static int read_all(struct dump *dump, uint64_t number, struct error *err)
 
 /* The expansion limit holds for each window: salvage does not avoid it, and a reader that begins at the window finds it
  * too. */
-static void a_bomb_is_refused_in_its_window(void **state)
+TEST(a_bomb_is_refused_in_its_window)
 {
-    (void)state;
     enum { WINDOW = 2000, BOMB = 400000 };
     struct buf file = {0}, text = {0}, blanks = {0};
     struct error err, again;
@@ -221,9 +219,8 @@ static void a_bomb_is_refused_in_its_window(void **state)
     buf_release(&blanks);
 }
 
-static void the_kind_follows_from_the_content(void **state)
+TEST(the_kind_follows_from_the_content)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(sniff_cases) / sizeof(*sniff_cases); i++) {
         const struct sniff_case *c = &sniff_cases[i / 2];
         struct dump_options options = small_options(16);
@@ -252,14 +249,13 @@ static void the_kind_follows_from_the_content(void **state)
     }
 }
 
-static void hints_for_compressed_inputs_unpack_them(void **state)
+TEST(hints_for_compressed_inputs_unpack_them)
 {
     static const struct {
         struct str bytes;
         const char *hint;
     } cases[] = {{STR("[\n [\"x\"]]"), "-input | jq -c '.[] | {text: "},
                  {STR("One line.\rAnother.\rA third."), "-input | tr '\\r' '\\n' | dsdata"}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dump_options options = small_options(16);
         struct dump *dump;
@@ -274,9 +270,8 @@ static void hints_for_compressed_inputs_unpack_them(void **state)
     }
 }
 
-static void what_cannot_be_opened_is_a_usage_error(void **state)
+TEST(what_cannot_be_opened_is_a_usage_error)
 {
-    (void)state;
     struct dump_options options = dump_defaults(input_formats);
     struct dump *dump;
     struct error err;
@@ -294,9 +289,8 @@ static void what_cannot_be_opened_is_a_usage_error(void **state)
 }
 
 /* A file that is truncated while it is read gives an error with the offset, not stale bytes of a buffer. */
-static void a_file_that_becomes_shorter_is_an_error(void **state)
+TEST(a_file_that_becomes_shorter_is_an_error)
 {
-    (void)state;
     struct byte_source source;
     struct buf out = {0};
     struct error err;
@@ -313,9 +307,8 @@ static void a_file_that_becomes_shorter_is_an_error(void **state)
     buf_release(&out);
 }
 
-static void a_byte_order_mark_is_no_text(void **state)
+TEST(a_byte_order_mark_is_no_text)
 {
-    (void)state;
     struct buf file = {0}, out = {0};
     struct error err;
     for (size_t window = 1; window < 8; window++) {
@@ -373,9 +366,8 @@ static void expect_groups(struct str file, size_t window_bytes, struct buf *expe
 }
 
 /* Single and multistream, blocks that cut tags anywhere, windows that cut blocks and magics anywhere. */
-static void a_page_is_in_the_group_of_its_blocks_window(void **state)
+TEST(a_page_is_in_the_group_of_its_blocks_window)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0}, expected = {0};
     struct error err;
     for (int shape = 0; shape < 3; shape++) {
@@ -406,9 +398,8 @@ static void a_page_is_in_the_group_of_its_blocks_window(void **state)
 }
 
 /* The records of a peek are also in the groups; for a file of one window they are all of them. */
-static void a_peek_gives_whole_records(void **state)
+TEST(a_peek_gives_whole_records)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, all = {0};
     struct dump_piece piece = {0};
     struct group group = {0};
@@ -449,9 +440,8 @@ static void a_peek_gives_whole_records(void **state)
     buf_release(&all);
 }
 
-static void the_hash_is_of_every_byte(void **state)
+TEST(the_hash_is_of_every_byte)
 {
-    (void)state;
     struct buf text = {0}, out = {0};
     struct dump *dump;
     struct error err;
@@ -481,9 +471,8 @@ static const char *sum_of(struct str bytes)
     return sha256_text(&sum, digits);
 }
 
-static void a_wrong_sum_is_reported_at_the_end(void **state)
+TEST(a_wrong_sum_is_reported_at_the_end)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     struct dump *dump;
     struct error err;
@@ -582,9 +571,8 @@ static void assert_restarts(const char *path, const struct dump_options *options
     buf_release(&out);
 }
 
-static void a_restart_gives_the_groups_that_were_missing(void **state)
+TEST(a_restart_gives_the_groups_that_were_missing)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     uint64_t random = 1;
     buf_add_text(&text, test_head);
@@ -619,9 +607,8 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
 }
 
 /* A state from a start without --sha256 has no sum; the restart computes it from the beginning of the file. */
-static void a_sum_is_made_up_for(void **state)
+TEST(a_sum_is_made_up_for)
 {
-    (void)state;
     struct buf text = {0}, out = {0};
     struct dump *dump;
     struct error err;
@@ -648,9 +635,8 @@ static void a_sum_is_made_up_for(void **state)
     buf_release(&out);
 }
 
-static void text_and_jsonl_restart_too(void **state)
+TEST(text_and_jsonl_restart_too)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     uint64_t random = 7;
     buf_add_text(&text, "\xef\xbb\xbf");
@@ -679,9 +665,8 @@ static void text_and_jsonl_restart_too(void **state)
 }
 
 /* Asking for the length reads ahead, and leaves the input at its beginning. */
-static void a_length_is_compared_before_reading(void **state)
+TEST(a_length_is_compared_before_reading)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, before = {0}, after = {0};
     struct error err;
     for (unsigned i = 0; i < 60; i++)
@@ -711,9 +696,8 @@ static void a_length_is_compared_before_reading(void **state)
 }
 
 /* Salvage also restarts from any state: gaps begin at, span, or end at a window's border. */
-static void salvage_restarts(void **state)
+TEST(salvage_restarts)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     add_dump(&text, 12, 90, 5);
     for (size_t at = 0; at < text.size; at += 300)
@@ -734,9 +718,8 @@ static void salvage_restarts(void **state)
     buf_release(&file);
 }
 
-static void a_state_that_cannot_be_is_refused(void **state)
+TEST(a_state_that_cannot_be_is_refused)
 {
-    (void)state;
     struct buf text = {0}, file = {0};
     struct dump *dump;
     struct error err;
@@ -790,9 +773,8 @@ static int read_pipe(struct str bytes, const struct dump_options *options, struc
     return result;
 }
 
-static void a_pipe_is_as_a_file(void **state)
+TEST(a_pipe_is_as_a_file)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0}, piped = {0};
     struct error err;
     add_dump(&text, 300, 3000, 4);
@@ -869,9 +851,8 @@ static void flow_release(void *job)
     group_release(&((struct job *)job)->group);
 }
 
-static void threads_change_nothing(void **state)
+TEST(threads_change_nothing)
 {
-    (void)state;
     static const struct belt_step steps[] = {
         {"read", 1, flow_read}, {"decode", 0, flow_decode}, {"cut", 1, flow_cut}, {"collect", 1, flow_collect}};
     struct buf text = {0}, file = {0}, expected = {0};
@@ -903,9 +884,8 @@ static void threads_change_nothing(void **state)
 }
 
 /* Otherwise groups would not be processed in parallel. */
-static void a_piece_gives_its_group_at_one_call(void **state)
+TEST(a_piece_gives_its_group_at_one_call)
 {
-    (void)state;
     struct buf text = {0};
     struct error err;
     struct dump *dump;
@@ -934,9 +914,8 @@ static void a_piece_gives_its_group_at_one_call(void **state)
 
 /* --------------------------------------------------------------------------------------------------- real data */
 
-static void the_english_sample_is_whole(void **state)
+TEST(the_english_sample_is_whole)
 {
-    (void)state;
     char path[REAL_PATH_BYTES];
     struct buf file = {0}, text = {0}, body = {0}, out = {0}, small = {0};
     struct error err;
@@ -977,30 +956,4 @@ static void the_english_sample_is_whole(void **state)
     buf_release(&small);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_siteinfo_is_read),
-        cmocka_unit_test(the_kind_follows_from_the_content),
-        cmocka_unit_test(a_bomb_is_refused_in_its_window),
-        cmocka_unit_test(hints_for_compressed_inputs_unpack_them),
-        cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
-        cmocka_unit_test(a_file_that_becomes_shorter_is_an_error),
-        cmocka_unit_test(a_byte_order_mark_is_no_text),
-        cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
-        cmocka_unit_test(a_peek_gives_whole_records),
-        cmocka_unit_test(the_hash_is_of_every_byte),
-        cmocka_unit_test(a_wrong_sum_is_reported_at_the_end),
-        cmocka_unit_test(a_sum_is_made_up_for),
-        cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
-        cmocka_unit_test(text_and_jsonl_restart_too),
-        cmocka_unit_test(a_length_is_compared_before_reading),
-        cmocka_unit_test(salvage_restarts),
-        cmocka_unit_test(a_state_that_cannot_be_is_refused),
-        cmocka_unit_test(a_pipe_is_as_a_file),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(a_piece_gives_its_group_at_one_call),
-        cmocka_unit_test(the_english_sample_is_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, test_file_remove);
-}
+GROUP(NULL, test_file_remove)

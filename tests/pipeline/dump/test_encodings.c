@@ -5,16 +5,11 @@
 #include "base/str.h"
 #include "pipeline/dump/guess_encoding.h"
 #include "pipeline/dump/well_formed.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void names_are_found_in_any_spelling(void **state)
+TEST(names_are_found_in_any_spelling)
 {
     static const char *const spellings[][2] = {
         {"UTF8", "utf-8"},
@@ -39,7 +34,6 @@ static void names_are_found_in_any_spelling(void **state)
         {"ascii", "utf-8"},
     };
     struct encoding encoding;
-    (void)state;
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         assert_true(encoding_find(spellings[i][0], &encoding));
         assert_string_equal(encoding.name, spellings[i][1]);
@@ -106,12 +100,11 @@ static size_t decode(const struct encoding *encoding, struct str text, size_t st
     return at;
 }
 
-static void the_first_and_last_characters_of_every_size_fit_any_room(void **state)
+TEST(the_first_and_last_characters_of_every_size_fit_any_room)
 {
     static const uint32_t edges[] = {0x10FFFF, 0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFE};
     struct buf text = {0}, out = {0}, expected = {0};
     struct encoding encoding;
-    (void)state;
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
         buf_reset(&text);
         buf_reset(&expected);
@@ -134,12 +127,11 @@ static void the_first_and_last_characters_of_every_size_fit_any_room(void **stat
 }
 
 /* What is next to the characters that exist, and half a pair of UTF-16. */
-static void units_that_are_no_character_stop_the_decoder(void **state)
+TEST(units_that_are_no_character_stop_the_decoder)
 {
     static const uint32_t bad[] = {0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x110000, UINT32_MAX};
     struct buf text = {0}, out = {0};
     struct encoding encoding;
-    (void)state;
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++)
         for (size_t i = 0; i < (wides[w].width == 2 ? 4 : sizeof bad / sizeof *bad); i++)
             for (int follows = 0; follows < 2; follows++) { /* nothing, or a character that is no second half */
@@ -156,21 +148,19 @@ static void units_that_are_no_character_stop_the_decoder(void **state)
     buf_release(&out);
 }
 
-static void only_iconv_has_a_library(void **state)
+TEST(only_iconv_has_a_library)
 {
     struct encoding encoding;
-    (void)state;
     assert_true(encoding_find("koi8-r", &encoding));
     assert_null(encoding_library(&encoding));
     assert_true(encoding_find("euc-jp", &encoding));
     assert_non_null(encoding_library(&encoding));
 }
 
-static void a_gap_may_cut_a_character_at_both_sides(void **state)
+TEST(a_gap_may_cut_a_character_at_both_sides)
 {
     struct well_formed utf8 = {0};
     uint64_t bad = 0;
-    (void)state;
     assert_true(well_formed_feed(&utf8, STR("a\xe2\x82"), &bad));
     assert_false(well_formed_end(&utf8, &bad));
     assert_int_equal(bad, 1);
@@ -182,26 +172,12 @@ static void a_gap_may_cut_a_character_at_both_sides(void **state)
     assert_int_equal(bad, 7);
 }
 
-static void a_guess_needs_text(void **state)
+TEST(a_guess_needs_text)
 {
-    (void)state;
     assert_string_equal(encoding_guess(STR("plain")).encoding, "utf-8");
     assert_string_equal(encoding_guess(STR("caf\xe9")).encoding, "windows-1252");
     assert_null(encoding_guess(STR("\x01\x02\x03\x04\xe9\xff\x05")).encoding);
     assert_null(encoding_guess(STR("\x7f"
                                    "ELF\0\0\0\1\2\3"))
                     .encoding);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_found_in_any_spelling),
-        cmocka_unit_test(the_first_and_last_characters_of_every_size_fit_any_room),
-        cmocka_unit_test(units_that_are_no_character_stop_the_decoder),
-        cmocka_unit_test(only_iconv_has_a_library),
-        cmocka_unit_test(a_gap_may_cut_a_character_at_both_sides),
-        cmocka_unit_test(a_guess_needs_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,9 +65,8 @@ static void make_dump(struct buf *text, struct buf *file, size_t stream_bytes)
 
 /* A page spans at most two blocks, a block touches at most three pages, and one more may have begun before: 4 pages are
  * lost at most. */
-static void pages_around_a_flipped_byte_are_whole(void **state)
+TEST(pages_around_a_flipped_byte_are_whole)
 {
-    (void)state;
     static const size_t streams[] = {3000, 1u << 20}, windows[] = {97, 700, 1u << 20};
     for (size_t s = 0; s < 2; s++) {
         struct buf text = {0}, file = {0};
@@ -102,9 +101,8 @@ static size_t count_of(struct str text, const char *what)
     return count;
 }
 
-static void records_before_a_cut_are_complete(void **state)
+TEST(records_before_a_cut_are_complete)
 {
-    (void)state;
     for (int compressed = 0; compressed < 2; compressed++) {
         struct buf text = {0}, file = {0};
         make_dump(&text, &file, 3000);
@@ -129,9 +127,8 @@ static void records_before_a_cut_are_complete(void **state)
     }
 }
 
-static void lines_begin_anew_after_a_gap(void **state)
+TEST(lines_begin_anew_after_a_gap)
 {
-    (void)state;
     for (int kind = SOURCE_TEXT; kind <= SOURCE_JSONL; kind++) {
         struct buf text = {0}, file = {0};
         uint64_t random = 9;
@@ -153,12 +150,4 @@ static void lines_begin_anew_after_a_gap(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_around_a_flipped_byte_are_whole),
-        cmocka_unit_test(records_before_a_cut_are_complete),
-        cmocka_unit_test(lines_begin_anew_after_a_gap),
-    };
-    return cmocka_run_group_tests_name("pipeline/dump: salvage", tests, NULL, test_file_remove);
-}
+GROUP(NULL, test_file_remove)

@@ -86,9 +86,8 @@ static void pack(struct buf *out, struct str text, size_t packing, size_t units)
 
 /* ------------------------------------------------------------------------------------------------------- tests */
 
-static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
+TEST(a_packed_dump_gives_the_groups_of_the_plain_one)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
     struct error err;
     const struct dump_options options = small_options(700);
@@ -109,9 +108,8 @@ static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
     buf_release(&packed);
 }
 
-static void every_row_of_the_codecs_is_complete(void **state)
+TEST(every_row_of_the_codecs_is_complete)
 {
-    (void)state;
     for (enum container container = CONTAINER_NONE + 1; container < CONTAINERS; container++) {
         const struct codec *codec = codec_of(container);
         struct buf name = {0};
@@ -127,9 +125,8 @@ static void every_row_of_the_codecs_is_complete(void **state)
 }
 
 /* A unit is measured from the byte on at which all of it is there, whatever follows. */
-static void a_unit_is_measured_when_it_is_whole(void **state)
+TEST(a_unit_is_measured_when_it_is_whole)
 {
-    (void)state;
     for (size_t i = 0; i < PACKINGS; i++) {
         const struct codec *codec = codec_of(containers[i]);
         struct buf file = {0};
@@ -153,9 +150,8 @@ static size_t stated_size(const struct buf *file, size_t at)
 }
 
 /* Sizes in bgzip's headers say only where members may be decoded ahead; they are not checked. */
-static void a_wrong_size_in_a_member_loses_no_text(void **state)
+TEST(a_wrong_size_in_a_member_loses_no_text)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
     struct error err;
     const struct dump_options options = small_options(700);
@@ -177,9 +173,8 @@ static void a_wrong_size_in_a_member_loses_no_text(void **state)
     buf_release(&packed);
 }
 
-static void its_hash_and_size_are_those_of_the_text(void **state)
+TEST(its_hash_and_size_are_those_of_the_text)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump *dump;
@@ -228,9 +223,8 @@ static void keep_state(void *context, const struct dump *dump, uint64_t window, 
     stop->size = out->size;
 }
 
-static void reading_resumes_from_any_window(void **state)
+TEST(reading_resumes_from_any_window)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, whole = {0}, rest = {0};
     struct error err;
     struct dump *dump;
@@ -259,9 +253,8 @@ static void reading_resumes_from_any_window(void **state)
     buf_release(&rest);
 }
 
-static void a_cut_file_is_truncated_wherever_it_ends(void **state)
+TEST(a_cut_file_is_truncated_wherever_it_ends)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     const struct dump_options options = small_options(700);
@@ -279,9 +272,8 @@ static void a_cut_file_is_truncated_wherever_it_ends(void **state)
     buf_release(&out);
 }
 
-static void a_wrong_byte_is_reported_or_harmless(void **state)
+TEST(a_wrong_byte_is_reported_or_harmless)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, plain = {0}, out = {0};
     struct error err;
     const struct dump_options options = small_options(700);
@@ -311,9 +303,8 @@ static void a_wrong_byte_is_reported_or_harmless(void **state)
 }
 
 /* Five units, one of them damaged in the middle: the records of the others are read, and one gap is counted. */
-static void salvage_continues_with_the_next_unit(void **state)
+TEST(salvage_continues_with_the_next_unit)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump_options options = small_options(700);
@@ -346,9 +337,8 @@ static void salvage_continues_with_the_next_unit(void **state)
 }
 
 /* More units than are decoded at a time: long ones, empty ones, and some that expand many times. */
-static void many_units_are_one_stream(void **state)
+TEST(many_units_are_one_stream)
 {
-    (void)state;
     static const size_t packings[] = {ZSTD, BGZIP};
     struct buf text = {0}, file = {0}, plain = {0}, out = {0};
     struct error err;
@@ -396,9 +386,8 @@ static void expect_exact_ratio(struct str file, struct dump_options options)
     buf_release(&out);
 }
 
-static void a_bomb_and_a_huge_window_are_refused(void **state)
+TEST(a_bomb_and_a_huge_window_are_refused)
 {
-    (void)state;
     struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump_options options = small_options(1 << 20);
@@ -431,20 +420,4 @@ static void a_bomb_and_a_huge_window_are_refused(void **state)
     buf_release(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_of_the_codecs_is_complete),
-        cmocka_unit_test(a_unit_is_measured_when_it_is_whole),
-        cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
-        cmocka_unit_test(a_wrong_size_in_a_member_loses_no_text),
-        cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
-        cmocka_unit_test(reading_resumes_from_any_window),
-        cmocka_unit_test(a_cut_file_is_truncated_wherever_it_ends),
-        cmocka_unit_test(a_wrong_byte_is_reported_or_harmless),
-        cmocka_unit_test(salvage_continues_with_the_next_unit),
-        cmocka_unit_test(many_units_are_one_stream),
-        cmocka_unit_test(a_bomb_and_a_huge_window_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, test_file_remove);
-}
+GROUP(NULL, test_file_remove)

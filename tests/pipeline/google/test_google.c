@@ -2,14 +2,9 @@
  * gave for a small text (sequence length 32, 5 predictions, 2 copies, seed 12345, its defaults otherwise). */
 #include "pipeline/google/google_lines.h"
 #include "pipeline/google/instances.h"
+#include "tests/unit.h"
 #include "tokenizer/tokenizer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,9 +18,8 @@ static struct twister seeded(uint64_t seed)
 }
 
 /* Python 3.11: r = random.Random(12345); r.getrandbits(32), r.random(), r.randint(0, 9), r.shuffle(list(range(10))). */
-static void draws_as_python(void **state)
+TEST(draws_as_python)
 {
-    (void)state;
     static const uint32_t words[] = {1789368711u, 3146859322u, 43676229u, 3522623596u};
     static const double reals[] = {.41661987254534116, .010169169457068361, .8252065092537432, .2986398551995928,
                                    .3684116894884757};
@@ -46,9 +40,8 @@ static void draws_as_python(void **state)
 }
 
 /* The same for seeds of one and two words: the first word, and the 2,000th, after the state was renewed three times. */
-static void seeds_of_any_size(void **state)
+TEST(seeds_of_any_size)
 {
-    (void)state;
     static const struct {
         uint64_t seed;
         uint32_t first, late;
@@ -67,9 +60,8 @@ static void seeds_of_any_size(void **state)
     }
 }
 
-static void one_choice_draws_too(void **state)
+TEST(one_choice_draws_too)
 {
-    (void)state;
     struct twister twister = seeded(12345), other = seeded(12345);
     assert_int_equal(twister_between(&twister, 3, 3), 3);
     /* A choice from one value draws single bits until one is 0. The first words begin with 0x6a and 0xbb. */
@@ -89,9 +81,8 @@ static void one_choice_draws_too(void **state)
 
 /* ------------------------------------------------------------------------------------------ lines */
 
-static void strips_as_python(void **state)
+TEST(strips_as_python)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", ""},
         {" a b ", "a b"},
@@ -254,9 +245,8 @@ static void release(struct listing *listing)
         buf_release(&listing->lines[i]);
 }
 
-static void the_instances_of_googles_program(void **state)
+TEST(the_instances_of_googles_program)
 {
-    (void)state;
     struct listing listing;
     make(false, 12345, &listing);
     assert_int_equal(listing.count, 11);
@@ -281,9 +271,8 @@ static bool stop_at_third(void *context, const struct sample *sample)
     return ++*count < 3;
 }
 
-static void stops_when_asked(void **state)
+TEST(stops_when_asked)
 {
-    (void)state;
     struct vocab *vocab = make_vocab();
     struct documents documents = {0};
     read_text(vocab, &documents);
@@ -295,17 +284,4 @@ static void stops_when_asked(void **state)
     instances_close(instances);
     documents_release(&documents);
     vocab_close(vocab);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(draws_as_python),
-        cmocka_unit_test(seeds_of_any_size),
-        cmocka_unit_test(one_choice_draws_too),
-        cmocka_unit_test(strips_as_python),
-        cmocka_unit_test(the_instances_of_googles_program),
-        cmocka_unit_test(stops_when_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

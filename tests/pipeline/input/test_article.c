@@ -1,13 +1,8 @@
 /* How records become the text of documents. */
 #include "pipeline/input/input_kind.h"
 #include "pipeline/text/words/languages.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 /* The text of a document, `{"text":"…"}` for JSON lines. */
@@ -29,9 +24,8 @@ static void assert_text(enum source_kind kind, enum text_form form, bool wrapped
     article_close(reader);
 }
 
-static void blank_lines_are_left_out(void **state)
+TEST(blank_lines_are_left_out)
 {
-    (void)state;
     const char *lines = "One.\n\u00a0\nTwo.\n \u3000\t\n\u200b\nThree.\n\u2028";
     assert_text(SOURCE_TEXT, FORM_SENTENCES, false, lines, "One.\nTwo.\nThree.\n");
     assert_text(SOURCE_TEXT, FORM_PARAGRAPHS, false, lines, "One.\nTwo.\nThree.\n");
@@ -42,9 +36,8 @@ static void blank_lines_are_left_out(void **state)
 }
 
 /* Lines of a wrapped paragraph are joined; blank lines and U+3000 begin another one. */
-static void wrapped_lines_are_joined(void **state)
+TEST(wrapped_lines_are_joined)
 {
-    (void)state;
     assert_text(SOURCE_TEXT, FORM_WRAPPED, true, "One\n  and a\t\r\nhalf.\n", "One and a half.\n");
     assert_text(SOURCE_TEXT, FORM_FILE, true, "One\nhalf.\n\n\nTwo\n \u3000\nThree and a well-\nknown four.\n",
                 "One half.\nTwo\nThree and a well-known four.\n");
@@ -58,9 +51,8 @@ static uint64_t hash_of(struct article_reader *reader, struct str text)
 }
 
 /* Runs of blanks of every length at every place, also across blocks that are read at once, count as one ' '. */
-static void hashes_do_not_depend_on_white_space(void **state)
+TEST(hashes_do_not_depend_on_white_space)
 {
-    (void)state;
     static const char blanks[] = " \t\n\v\f\r";
     struct article_reader *reader = article_open();
     for (size_t at = 1; at < 100; at++)
@@ -77,12 +69,4 @@ static void hashes_do_not_depend_on_white_space(void **state)
                                  hash_of(reader, (struct str){once, sizeof once - 1}));
         }
     article_close(reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blank_lines_are_left_out),
-                                       cmocka_unit_test(wrapped_lines_are_joined),
-                                       cmocka_unit_test(hashes_do_not_depend_on_white_space)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define X     "xxwiki-2026-11-01-"
 #define SUM_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -77,9 +74,8 @@ static void refuse(bool salvage, enum error_kind kind, const char *word, const c
     folder_release(&folder);
 }
 
-static void names_of_parts(void **state)
+TEST(names_of_parts)
 {
-    (void)state;
     static const struct {
         const char *name, *export;
         uint64_t page, last, revision, revision_last;
@@ -117,9 +113,8 @@ static void names_of_parts(void **state)
         assert_false(part_name_read(str_of(others[i]), &part));
 }
 
-static void parts_in_the_order_of_their_pages(void **state)
+TEST_WITH(parts_in_the_order_of_their_pages, make, clear)
 {
-    (void)state;
     put(X "p9p99.xml.bz2", "");
     put(X "p1000p2000.xml.bz2", "");
     put(X "p1p8.xml.bz2", "");
@@ -134,9 +129,8 @@ static void parts_in_the_order_of_their_pages(void **state)
     expect(X "p1p8.xml.bz2 " X "p9p99.xml.bz2 " X "p100r21r300.xml.bz2 " X "p101p999.xml.bz2 " X "p1000p2000.xml.bz2 ");
 }
 
-static void mixtures_are_refused(void **state)
+TEST_WITH(mixtures_are_refused, make, clear)
 {
-    (void)state;
     refuse(false, ERR_USAGE, "without a part", "");
     put(X "p1p9.xml.bz2", "");
     put("xxwiki-2026-10-01-p10p19.xml.bz2", "");
@@ -168,9 +162,8 @@ static void mixtures_are_refused(void **state)
     refuse(true, ERR_USAGE, "twice", "pages-articles1");
 }
 
-static void sums_go_to_their_parts(void **state)
+TEST_WITH(sums_go_to_their_parts, make, clear)
 {
-    (void)state;
     struct error err;
     struct folder folder;
     put(X "p1p8.xml.bz2", "");
@@ -186,9 +179,8 @@ static void sums_go_to_their_parts(void **state)
     folder_release(&folder);
 }
 
-static void lists_that_do_not_fit(void **state)
+TEST_WITH(lists_that_do_not_fit, make, clear)
 {
-    (void)state;
     put(X "p1p8.xml.bz2", "");
     put("SHA256SUMS", SUM_A "  " X "p1p8.xml.bz2\n" SUM_A "  " X "p9p99.xml.bz2\n" SUM_A "  " X "p100p200.xml.bz2\n");
     refuse(false, ERR_INPUT, X "p9p99.xml.bz2", "1 more");
@@ -201,16 +193,4 @@ static void lists_that_do_not_fit(void **state)
     refuse(true, ERR_INPUT, "line 2", X "p1p8.xml.bz2");
     put("SHA256SUMS", "<html>\n");
     refuse(true, ERR_INPUT, "line 1", "sha256sum");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_parts),
-        cmocka_unit_test_setup_teardown(parts_in_the_order_of_their_pages, make, clear),
-        cmocka_unit_test_setup_teardown(mixtures_are_refused, make, clear),
-        cmocka_unit_test_setup_teardown(sums_go_to_their_parts, make, clear),
-        cmocka_unit_test_setup_teardown(lists_that_do_not_fit, make, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

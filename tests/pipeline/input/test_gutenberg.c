@@ -1,12 +1,7 @@
 /* The frame of Project Gutenberg's books. */
 #include "pipeline/input/gutenberg.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 static const struct {
@@ -34,9 +29,8 @@ static const struct {
     {"", ""},
 };
 
-static void frames_are_left_out(void **state)
+TEST(frames_are_left_out)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct str text = gutenberg_text(str_of(cases[i].file));
         if (!str_equal(text, str_of(cases[i].text)))
@@ -45,19 +39,12 @@ static void frames_are_left_out(void **state)
 }
 
 /* A mark far into a file is part of its text. */
-static void only_at_the_beginning(void **state)
+TEST(only_at_the_beginning)
 {
-    (void)state;
     struct buf file = {0};
     for (int i = 0; i < 20000; i++)
         buf_add_text(&file, "word\n");
     buf_add_text(&file, "*** START OF THE PROJECT GUTENBERG EBOOK BOATS ***\nOne.\n");
     assert_int_equal(gutenberg_text(buf_str(&file)).size, file.size);
     buf_release(&file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(frames_are_left_out), cmocka_unit_test(only_at_the_beginning)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

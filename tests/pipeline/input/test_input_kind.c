@@ -22,9 +22,8 @@ static void need(bool has, enum source_kind kind, const char *what)
         fail_msg("%s_kind lacks %s", source_kinds[kind], what);
 }
 
-static void every_row_is_complete(void **state)
+TEST(every_row_is_complete)
 {
-    (void)state;
     size_t plain = 0, folders = 0;
     for
         EACH_KIND(kind)
@@ -58,9 +57,8 @@ static const struct opt_row *option_of(const struct opt_program *program, const 
     return NULL;
 }
 
-static void every_kind_has_its_options(void **state)
+TEST(every_kind_has_its_options)
 {
-    (void)state;
     const struct opt_program program = dsdata_program();
     for
         EACH_KIND(kind)
@@ -88,9 +86,8 @@ static struct dump *open_sample(enum source_kind kind, enum source_kind asked)
     return dump;
 }
 
-static void every_sample_gives_its_documents(void **state)
+TEST(every_sample_gives_its_documents)
 {
-    (void)state;
     for
         EACH_KIND(kind)
         {
@@ -131,12 +128,4 @@ static void every_sample_gives_its_documents(void **state)
         }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_complete),
-        cmocka_unit_test(every_kind_has_its_options),
-        cmocka_unit_test(every_sample_gives_its_documents),
-    };
-    return cmocka_run_group_tests(tests, NULL, test_file_remove);
-}
+GROUP(NULL, test_file_remove)

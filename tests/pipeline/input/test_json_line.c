@@ -4,11 +4,9 @@
 #include "base/mem.h"
 #include "pipeline/parts/page_parts.h"
 #include "tests/needs_faults.h"
+#include "tests/unit.h"
 
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -54,9 +52,8 @@ static void check(struct str line, bool expected)
         fail_msg("%.*s: %x", (int)line.size, line.data, repairs);
 }
 
-static void takes_what_is_json(void **state)
+TEST(takes_what_is_json)
 {
-    (void)state;
     static const struct str lines[] = {
         STR("{}"),
         STR(" \t\r\n{ \n} \r\t\n"),
@@ -86,9 +83,8 @@ static void takes_what_is_json(void **state)
         check(lines[i], true);
 }
 
-static void refuses_what_is_not(void **state)
+TEST(refuses_what_is_not)
 {
-    (void)state;
     static const struct str lines[] = {
         STR(""),
         STR(" "),
@@ -154,9 +150,8 @@ static void refuses_what_is_not(void **state)
 #define BIT(reason) (1u << REPAIR_##reason)
 
 /* Beyond RFC 8259 or jansson, as in Python: taken with the text under "a", and with repairs. */
-static void takes_what_python_writes(void **state)
+TEST(takes_what_python_writes)
 {
-    (void)state;
     static const struct {
         struct str line;
         struct str text; /* data NULL: of another kind */
@@ -206,9 +201,8 @@ static void takes_what_python_writes(void **state)
     }
 }
 
-static void refuses_an_array_and_what_python_does(void **state)
+TEST(refuses_an_array_and_what_python_does)
 {
-    (void)state;
     static const struct str lines[] = {STR("[]"),
                                        STR("[{\"text\":\"x\"}]"),
                                        STR("{\"a\":+Infinity}"),
@@ -226,9 +220,8 @@ static void refuses_an_array_and_what_python_does(void **state)
         assert_false(taken(lines[i], NULL));
 }
 
-static void says_what_was_asked(void **state)
+TEST(says_what_was_asked)
 {
-    (void)state;
     struct json_member text = {.name = "text"};
     assert_true(taken(STR("{\"t\":[\"text\",1],\"t\\u0065xt\":\"a\\u0000\\n\\ud83d\\ude00\",\"texts\":2}"), &text));
     assert_int_equal(text.kind, MEMBER_TEXT);
@@ -272,9 +265,8 @@ static void note_member(void *context, const struct json_member *member)
     buf_addf(context, "%s=%d:%.*s;", member->name, (int)member->kind, (int)member->text.size, member->text.data);
 }
 
-static void lists_all_members(void **state)
+TEST(lists_all_members)
 {
-    (void)state;
     struct json_line scratch = {0};
     struct arena arena = {0};
     struct buf found = {0};
@@ -303,9 +295,8 @@ static struct buf nested(size_t depth, const char *open, const char *value, char
     return line;
 }
 
-static void nests_at_any_depth(void **state)
+TEST(nests_at_any_depth)
 {
-    (void)state;
     static const struct {
         const char *open, *value;
         char close;
@@ -321,9 +312,8 @@ static void nests_at_any_depth(void **state)
 }
 
 /* The tree that an earlier version built from such a line took 45 times its size. */
-static void many_values_take_no_memory(void **state)
+TEST(many_values_take_no_memory)
 {
-    (void)state;
     struct json_line scratch = {0};
     struct arena arena = {0};
     struct json_member text = {.name = "text"};
@@ -341,15 +331,4 @@ static void many_values_take_no_memory(void **state)
     buf_release(&line);
     json_line_release(&scratch);
     arena_release(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_is_json),       cmocka_unit_test(refuses_what_is_not),
-        cmocka_unit_test(takes_what_python_writes), cmocka_unit_test(refuses_an_array_and_what_python_does),
-        cmocka_unit_test(says_what_was_asked),      cmocka_unit_test(lists_all_members),
-        cmocka_unit_test(nests_at_any_depth),       cmocka_unit_test(many_values_take_no_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static void probe(struct str text, const char *language, struct probe *out)
 }
 
 /* What a form takes for documents and sentences. */
-static void a_form_is_taken(void **state)
+TEST(a_form_is_taken)
 {
-    (void)state;
     static const struct {
         enum text_form form;
         bool wrapped;
@@ -37,9 +36,8 @@ static void a_form_is_taken(void **state)
 }
 
 /* Whether lines are joined is a matter of each file, except for one that is too short to tell. */
-static void lines_of_a_file_are_joined_by_its_own_layout(void **state)
+TEST(lines_of_a_file_are_joined_by_its_own_layout)
 {
-    (void)state;
     static const char wrapped[] = "The ferry left an hour before the tide\nwith nobody on the quay who could say\nwhy "
                                   "it had, and my aunt looked at the\nplace where it had been.\n";
     struct probe book, note;
@@ -55,9 +53,8 @@ static void lines_of_a_file_are_joined_by_its_own_layout(void **state)
 }
 
 /* The last line of a beginning may be cut off, so it does not count. */
-static void a_beginning_ends_with_a_line(void **state)
+TEST(a_beginning_ends_with_a_line)
 {
-    (void)state;
     struct buf text = {0};
     struct probe found;
     while (text.size < 2 * DUMP_HEAD_BYTES)
@@ -70,9 +67,8 @@ static void a_beginning_ends_with_a_line(void **state)
 }
 
 /* A line that is longer than the part examined is taken as far as it goes; a file of exactly that size is whole. */
-static void a_beginning_may_hold_no_line_end(void **state)
+TEST(a_beginning_may_hold_no_line_end)
 {
-    (void)state;
     for (int more = -1; more <= 1; more++) {
         struct buf text = {0};
         struct probe found;
@@ -109,9 +105,8 @@ static uint64_t fingerprint(struct buf *text, size_t at)
 }
 
 /* Any change in the first or last 64 KiB shows, at their edges too; one between them does not. */
-static void a_fingerprint_is_that_of_both_ends(void **state)
+TEST(a_fingerprint_is_that_of_both_ends)
 {
-    (void)state;
     enum { END = 64 << 10 };
     static const size_t sizes[] = {1, END - 1, END, END + 1, 2 * END - 1, 2 * END, 2 * END + 1, 3 * END};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -128,9 +123,8 @@ static void a_fingerprint_is_that_of_both_ends(void **state)
     }
 }
 
-static void keys_of_json_lines_are_named(void **state)
+TEST(keys_of_json_lines_are_named)
 {
-    (void)state;
     struct probe found;
     probe(STR("{\"text\": \"One is here. Two came.\"}\n{\"text\": \"Three.\\n\\n\"}\n{\"text\": \" \"}\n"), "en",
           &found);
@@ -170,9 +164,8 @@ static const char *wiki_language(const char *wikitext)
     return language;
 }
 
-static void a_wiki_is_judged_by_its_paragraphs(void **state)
+TEST(a_wiki_is_judged_by_its_paragraphs)
 {
-    (void)state;
     assert_string_equal(wiki_language("{{Box\n|the=of and in a\n|is=that was for it}}\n"
                                       "'''Das Schiff''' wurde im [[Norden]] des Landes gebaut.&lt;ref name=\"a\"&gt;"
                                       "The ship that was built in the north of the country&lt;/ref&gt;\n\n"
@@ -185,18 +178,4 @@ static void a_wiki_is_judged_by_its_paragraphs(void **state)
     assert_null(wiki_language("#REDIRECT [[The ship of the north and the south]]"));
     assert_null(wiki_language("x\nDas Schiff {{wurde im Norden des Landes gebaut, das ist und war der"));
     assert_null(wiki_language(""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_form_is_taken),
-        cmocka_unit_test(lines_of_a_file_are_joined_by_its_own_layout),
-        cmocka_unit_test(a_beginning_ends_with_a_line),
-        cmocka_unit_test(a_beginning_may_hold_no_line_end),
-        cmocka_unit_test(a_fingerprint_is_that_of_both_ends),
-        cmocka_unit_test(keys_of_json_lines_are_named),
-        cmocka_unit_test(a_wiki_is_judged_by_its_paragraphs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

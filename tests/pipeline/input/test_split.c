@@ -1,12 +1,6 @@
 /* split.h: which beginnings of inputs let the text decide what is held out. */
 #include "pipeline/input/split.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit.h"
 
 /* Ids first, first + 1, …, each `times` times. */
 static struct split_ids made(uint64_t *room, uint64_t first, size_t count, size_t times)
@@ -24,9 +18,8 @@ static bool by_text_of(size_t count, size_t times)
     return split_by_text(list, 1);
 }
 
-static void repeated_ids_say_little(void **state)
+TEST(repeated_ids_say_little)
 {
-    (void)state;
     assert_true(split_by_text(NULL, 0));
     assert_true(by_text_of(0, 1));
     assert_false(by_text_of(1, 1));
@@ -36,9 +29,8 @@ static void repeated_ids_say_little(void **state)
     assert_true(by_text_of(100, 2));
 }
 
-static void the_limit_is_three_in_four(void **state)
+TEST(the_limit_is_three_in_four)
 {
-    (void)state;
     uint64_t room[4] = {1, 2, 3, 3};
     const struct split_ids ids = {room, 4};
     const struct split_ids *const list[] = {&ids};
@@ -49,21 +41,12 @@ static void the_limit_is_three_in_four(void **state)
     assert_true(split_by_text(list, 1));
 }
 
-static void ids_that_begin_anew_in_every_file(void **state)
+TEST(ids_that_begin_anew_in_every_file)
 {
-    (void)state;
     uint64_t a[10], b[10], c[10];
     const struct split_ids first = made(a, 0, 10, 1), again = made(b, 0, 10, 1), other = made(c, 10, 10, 1), none = {0};
     assert_true(split_by_text((const struct split_ids *const[]){&first, &again}, 2));
     assert_false(split_by_text((const struct split_ids *const[]){&first, &other}, 2));
     assert_false(split_by_text((const struct split_ids *const[]){&first, &none}, 2));
     assert_true(split_by_text((const struct split_ids *const[]){&none, &none}, 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(repeated_ids_say_little),
-                                       cmocka_unit_test(the_limit_is_three_in_four),
-                                       cmocka_unit_test(ids_that_begin_anew_in_every_file)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* The form of plain text: one table of layouts, made of sentences in several languages, and the forms that they have as
  * files of a usual length and as files that are too long to be a document. */
 #include "pipeline/input/text_layout.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------------------------------------- layouts */
@@ -142,9 +137,8 @@ static struct text_layout layout_of(struct str text, const char *language)
     return layout;
 }
 
-static void every_layout_in_every_language(void **state)
+TEST(every_layout_in_every_language)
 {
-    (void)state;
     static const size_t widths[] = {60, 72, 100};
     static const char *const newlines[] = {"\n", "\r\n"};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
@@ -230,9 +224,8 @@ static const struct {
      "了。\n"},
 };
 
-static void single_texts(void **state)
+TEST(single_texts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const struct text_layout layout = layout_of(str_of(texts[i].text), texts[i].language);
         const enum text_form form = text_layout_form(&layout, false);
@@ -243,9 +236,8 @@ static void single_texts(void **state)
 
 /* ------------------------------------------------------------------------------------------------- together */
 
-static void files_are_judged_together(void **state)
+TEST(files_are_judged_together)
 {
-    (void)state;
     struct text_layout sum = {0}, layout;
     struct buf book = {0};
     make(MADE_LONG, &languages[0], 0, "\n", 40, &book);
@@ -262,9 +254,8 @@ static void files_are_judged_together(void **state)
     buf_release(&book);
 }
 
-static void many_files_of_paragraphs_without_blank_lines(void **state)
+TEST(many_files_of_paragraphs_without_blank_lines)
 {
-    (void)state;
     struct text_layout sum = {0};
     struct buf text = {0};
     make(MADE_ONE_A_LINE, &languages[0], 0, "\n", 5, &text);
@@ -279,9 +270,8 @@ static void many_files_of_paragraphs_without_blank_lines(void **state)
     buf_release(&text);
 }
 
-static void a_beginning_without_blank_lines_has_a_document_a_line(void **state)
+TEST(a_beginning_without_blank_lines_has_a_document_a_line)
 {
-    (void)state;
     struct text_layout layout;
     const struct str text = STR("It was cold.\nShe nodded.\nWe walked back.\n");
     text_layout_read(text, true, language_english(), &layout);
@@ -290,9 +280,8 @@ static void a_beginning_without_blank_lines_has_a_document_a_line(void **state)
     assert_int_equal(text_layout_form(&layout, false), FORM_LINES);
 }
 
-static void documents_are_counted_by_every_cut(void **state)
+TEST(documents_are_counted_by_every_cut)
 {
-    (void)state;
     struct buf text = {0};
     buf_add_text(&text, "one two.\nthree.\n\nfour.\n\n\n\n");
     for (int i = 0; i < 100; i++)
@@ -307,24 +296,9 @@ static void documents_are_counted_by_every_cut(void **state)
     buf_release(&text);
 }
 
-static void nothing_has_a_form_too(void **state)
+TEST(nothing_has_a_form_too)
 {
-    (void)state;
     const struct text_layout layout = layout_of(STR(""), "en");
     assert_int_equal(text_layout_form(&layout, false), FORM_SENTENCES);
     assert_int_equal(layout.documents[CUT_FILES], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_in_every_language),
-        cmocka_unit_test(single_texts),
-        cmocka_unit_test(files_are_judged_together),
-        cmocka_unit_test(many_files_of_paragraphs_without_blank_lines),
-        cmocka_unit_test(a_beginning_without_blank_lines_has_a_document_a_line),
-        cmocka_unit_test(documents_are_counted_by_every_cut),
-        cmocka_unit_test(nothing_has_a_form_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

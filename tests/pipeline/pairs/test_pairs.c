@@ -1,13 +1,7 @@
 /* pairs.c: the properties of Google's filling rule, and where ours differs on purpose. */
 #include "base/random.h"
 #include "pipeline/pairs/pairs.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit.h"
 
 /* Ids are unique in the group, so a range shows its origin. */
 static void add(struct documents *documents, uint64_t id, bool valid, const size_t *sizes, size_t count)
@@ -41,9 +35,8 @@ static bool lies_in(const struct documents *documents, uint32_t index, size_t fr
     return from >= document_start(documents, index) && from + size <= document_end(documents, index);
 }
 
-static void every_pair_fits_and_comes_from_its_documents(void **state)
+TEST(every_pair_fits_and_comes_from_its_documents)
 {
-    (void)state;
     static const uint32_t lengths[] = {16, 128, 512};
     struct documents documents = {0};
     struct pairs pairs = {0};
@@ -84,9 +77,8 @@ static bool same_pair(const struct sample_pair *a, const struct sample_pair *b)
            a->document_a == b->document_a && a->document_b == b->document_b && a->is_random_next == b->is_random_next;
 }
 
-static void a_document_depends_on_its_name_alone(void **state)
+TEST(a_document_depends_on_its_name_alone)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs all = {0}, one = {0};
     fill(&documents, 40);
@@ -116,9 +108,8 @@ static void a_document_depends_on_its_name_alone(void **state)
 }
 
 /* Half of the chunks of several sentences get a random next, and all chunks of one sentence do. */
-static void half_of_the_pairs_are_random(void **state)
+TEST(half_of_the_pairs_are_random)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     size_t sizes[200];
@@ -143,9 +134,8 @@ static void half_of_the_pairs_are_random(void **state)
     documents_release(&documents);
 }
 
-static void short_targets_come_at_their_rate(void **state)
+TEST(short_targets_come_at_their_rate)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     size_t sizes[40];
@@ -167,9 +157,8 @@ static void short_targets_come_at_their_rate(void **state)
     documents_release(&documents);
 }
 
-static void a_group_of_one_document_takes_the_true_next(void **state)
+TEST(a_group_of_one_document_takes_the_true_next)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){40, 40, 40, 40, 40, 40, 40}, 7);
@@ -183,9 +172,8 @@ static void a_group_of_one_document_takes_the_true_next(void **state)
 }
 
 /* A book that is a file of its own: about half of the pairs are random, each from far away. */
-static void a_long_document_alone_takes_distant_parts_of_itself(void **state)
+TEST(a_long_document_alone_takes_distant_parts_of_itself)
 {
-    (void)state;
     for (size_t count = PAIR_FAR; count <= 4 * PAIR_FAR; count += PAIR_FAR) {
         struct documents documents = {0};
         struct pairs pairs = {0};
@@ -219,9 +207,8 @@ static void a_long_document_alone_takes_distant_parts_of_itself(void **state)
     }
 }
 
-static void a_held_out_document_alone_borrows_from_training(void **state)
+TEST(a_held_out_document_alone_borrows_from_training)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){10, 10}, 2);
@@ -235,9 +222,8 @@ static void a_held_out_document_alone_borrows_from_training(void **state)
     documents_release(&documents);
 }
 
-static void a_lone_sentence_is_split_and_a_lone_piece_dropped(void **state)
+TEST(a_lone_sentence_is_split_and_a_lone_piece_dropped)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     add(&documents, 1, false, (size_t[]){10}, 1);
@@ -258,9 +244,8 @@ static void a_lone_sentence_is_split_and_a_lone_piece_dropped(void **state)
 }
 
 /* Where sentences fill both a chunk and its remainder exactly, none of them is cut. */
-static void sentences_that_fit_exactly_are_not_cut(void **state)
+TEST(sentences_that_fit_exactly_are_not_cut)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     struct pair_options options = plain;
@@ -297,9 +282,8 @@ static void sentences_that_fit_exactly_are_not_cut(void **state)
     documents_release(&documents);
 }
 
-static void a_document_without_sentences_is_none(void **state)
+TEST(a_document_without_sentences_is_none)
 {
-    (void)state;
     struct documents documents = {0};
     documents_begin(&documents, 1, false);
     documents_end(&documents);
@@ -311,9 +295,8 @@ static void a_document_without_sentences_is_none(void **state)
     documents_release(&documents);
 }
 
-static void truncation_takes_from_both_ends(void **state)
+TEST(truncation_takes_from_both_ends)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     for (uint32_t d = 0; d < 200; d++)
@@ -343,9 +326,8 @@ static void assert_share(size_t successes, size_t n, double chance)
     assert_true(off * off / expected + off * off / ((double)n - expected) < 10.8);
 }
 
-static void sentence_order_is_of_one_document(void **state)
+TEST(sentence_order_is_of_one_document)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     struct pair_options options = plain;
@@ -376,9 +358,8 @@ static void sentence_order_is_of_one_document(void **state)
     documents_release(&documents);
 }
 
-static void a_lone_sentence_is_split_anywhere(void **state)
+TEST(a_lone_sentence_is_split_anywhere)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     struct pair_options options = plain;
@@ -455,9 +436,8 @@ static void check_split(const struct documents *documents, bool valid, const str
     assert_int_equal(document, documents->count); /* nothing is left */
 }
 
-static void segments_lose_nothing(void **state)
+TEST(segments_lose_nothing)
 {
-    (void)state;
     static const uint32_t lengths[] = {16, 128, 512};
     struct documents documents = {0};
     struct pairs pairs = {0};
@@ -488,9 +468,8 @@ static void segments_lose_nothing(void **state)
     documents_release(&documents);
 }
 
-static void a_packed_segment_ends_where_no_piece_would_fit(void **state)
+TEST(a_packed_segment_ends_where_no_piece_would_fit)
 {
-    (void)state;
     struct documents documents = {0};
     struct pairs pairs = {0};
     struct pair_options options = {.kind = PAIRS_NONE, .packed = true, .length = 16, .seed = 1};
@@ -522,9 +501,8 @@ static void a_packed_segment_ends_where_no_piece_would_fit(void **state)
     documents_release(&documents);
 }
 
-static void held_out_share_and_stability(void **state)
+TEST(held_out_share_and_stability)
 {
-    (void)state;
     size_t held = 0;
     for (uint64_t id = 0; id < 100000; id++)
         held += document_is_held_out(id, 50000);
@@ -540,27 +518,4 @@ static void held_out_share_and_stability(void **state)
             assert_true(id == ids[at++]);
     assert_false(document_is_held_out(5, 0));
     assert_true(document_is_held_out(5, MILLION));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_fits_and_comes_from_its_documents),
-        cmocka_unit_test(a_document_depends_on_its_name_alone),
-        cmocka_unit_test(half_of_the_pairs_are_random),
-        cmocka_unit_test(short_targets_come_at_their_rate),
-        cmocka_unit_test(a_group_of_one_document_takes_the_true_next),
-        cmocka_unit_test(a_long_document_alone_takes_distant_parts_of_itself),
-        cmocka_unit_test(a_held_out_document_alone_borrows_from_training),
-        cmocka_unit_test(a_lone_sentence_is_split_and_a_lone_piece_dropped),
-        cmocka_unit_test(sentences_that_fit_exactly_are_not_cut),
-        cmocka_unit_test(a_document_without_sentences_is_none),
-        cmocka_unit_test(truncation_takes_from_both_ends),
-        cmocka_unit_test(sentence_order_is_of_one_document),
-        cmocka_unit_test(a_lone_sentence_is_split_anywhere),
-        cmocka_unit_test(segments_lose_nothing),
-        cmocka_unit_test(a_packed_segment_ends_where_no_piece_would_fit),
-        cmocka_unit_test(held_out_share_and_stability),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,9 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/parts/name_counts.h"
+#include "tests/unit.h"
 
 #include <stdio.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 static const char *top_name(const struct name_counts *table, size_t place)
 {
@@ -18,9 +14,8 @@ static const char *top_name(const struct name_counts *table, size_t place)
     return name_counts_name(table, &table->rows[top[place]]);
 }
 
-static void names_are_ordered_by_bytes_then_by_name(void **state)
+TEST(names_are_ordered_by_bytes_then_by_name)
 {
-    (void)state;
     struct name_counts table = {0};
     uint32_t top[64];
     assert_int_equal(name_counts_top(&table, top, 64), 0);
@@ -70,9 +65,8 @@ static void draw(struct name_counts *table, uint32_t group, uint64_t *truth)
     }
 }
 
-static void what_is_forgotten_is_bounded(void **state)
+TEST(what_is_forgotten_is_bounded)
 {
-    (void)state;
     uint64_t *truth = mem_clear(NAMES, sizeof *truth), all = 0;
     struct name_counts whole = {0}, group = {0};
     for (uint32_t g = 0; g < GROUPS; g++) {
@@ -102,9 +96,8 @@ static void what_is_forgotten_is_bounded(void **state)
 }
 
 /* A group full of hostile names is merged. */
-static void merged_losses_add_up(void **state)
+TEST(merged_losses_add_up)
 {
-    (void)state;
     struct name_counts whole = {0}, group = {0};
     char name[32];
     name_counts_add(&whole, STR("kept"), 1, 1000);
@@ -122,9 +115,8 @@ static void merged_losses_add_up(void **state)
     name_counts_release(&group);
 }
 
-static void a_journal_changes_nothing(void **state)
+TEST(a_journal_changes_nothing)
 {
-    (void)state;
     uint64_t *truth = mem_clear(NAMES, sizeof *truth);
     struct name_counts one = {0}, two = {0}, group = {0};
     for (uint32_t g = 0; g < 40; g++) {
@@ -148,9 +140,8 @@ static void a_journal_changes_nothing(void **state)
     name_counts_release(&group);
 }
 
-static void journals_that_are_none(void **state)
+TEST(journals_that_are_none)
 {
-    (void)state;
     static const char *const cases[] = {
         "{}", "[]", "{\"missed\": -1, \"rows\": []}", "{\"missed\": 0, \"rows\": {}}",
         "{\"missed\": 0, \"rows\": [[\"a\", 1, 2]]}", "{\"missed\": 0, \"rows\": [[\"a\", 1, 2, 0, 0]]}",
@@ -170,16 +161,4 @@ static void journals_that_are_none(void **state)
         json_decref(json);
         name_counts_release(&table);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_ordered_by_bytes_then_by_name),
-        cmocka_unit_test(what_is_forgotten_is_bounded),
-        cmocka_unit_test(merged_losses_add_up),
-        cmocka_unit_test(a_journal_changes_nothing),
-        cmocka_unit_test(journals_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

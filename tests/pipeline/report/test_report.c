@@ -19,9 +19,8 @@ static void check_text(const char *text, size_t letters, const char *expected)
     buf_release(&out);
 }
 
-static void text_is_escaped(void **state)
+TEST(text_is_escaped)
 {
-    (void)state;
     check_text("", 0, "");
     check_text("Ærøskøbing", 10, "Ærøskøbing");
     check_text("Ærøskøbing", 9, "Ærøskøbin…");
@@ -156,12 +155,11 @@ static void fill_hostile(struct manifest *m, struct buf *vocab, struct buf *buil
     }
 }
 
-static void hostile_text_stays_text(void **state)
+TEST(hostile_text_stays_text)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .special = {0, 1, 2, 3, 4}, .mask_millionths = 150000};
     struct buf vocab = {0}, build = {0}, page = {0}, again = {0};
-    (void)state;
     fill_hostile(&m, &vocab, &build);
     write_dataset(directory, &m, &vocab, 4000); /* long samples */
     tiny_write(directory, BUILD_NAME, build.data, build.size);
@@ -234,13 +232,12 @@ static void check_length(const struct length_figures *f, uint64_t samples)
     sample_release(&sample);
 }
 
-static void figures_are_those_of_the_samples(void **state)
+TEST(figures_are_those_of_the_samples)
 {
     char *directory = tiny_directory();
     struct manifest manifest;
     struct figures figures;
     struct buf page = {0};
-    (void)state;
     tiny_dataset(directory);
     read_figures(&figures, &manifest, directory);
     assert_int_equal(figures.count, 4);
@@ -256,7 +253,7 @@ static void figures_are_those_of_the_samples(void **state)
     tiny_remove(directory);
 }
 
-static void a_large_split_is_sampled(void **state)
+TEST(a_large_split_is_sampled)
 {
     enum { SAMPLES = 200000 };
     char *directory = tiny_directory();
@@ -265,7 +262,6 @@ static void a_large_split_is_sampled(void **state)
     struct manifest manifest;
     struct figures figures;
     struct buf vocab = {0}, page = {0};
-    (void)state;
     buf_add_text(&vocab, TINY_VOCAB);
     manifest_add_length(&m, 16, 4, SPLIT_TRAIN, SAMPLES, SAMPLES * 10, 2);
     manifest_add_length(&m, 16, 4, SPLIT_VALID, 0, 0, 0);
@@ -288,12 +284,11 @@ static void a_large_split_is_sampled(void **state)
 }
 
 /* A straight quotation mark is an opening one and a closing one in turn. */
-static void quotation_marks_touch_what_they_enclose(void **state)
+TEST(quotation_marks_touch_what_they_enclose)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}};
     struct buf vocab = {0}, page = {0};
-    (void)state;
     buf_add_text(&vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n\"\n##s\nof\nwater\nriver\n");
     manifest_add_length(&m, 32, 4, SPLIT_TRAIN, 40, 400, 1);
     manifest_add_length(&m, 32, 4, SPLIT_VALID, 0, 0, 0);
@@ -307,12 +302,11 @@ static void quotation_marks_touch_what_they_enclose(void **state)
     tiny_remove(directory);
 }
 
-static void an_empty_dataset_has_a_page(void **state)
+TEST(an_empty_dataset_has_a_page)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}};
     struct buf vocab = {0}, page = {0};
-    (void)state;
     buf_add_text(&vocab, TINY_VOCAB);
     manifest_add_length(&m, 16, 4, SPLIT_TRAIN, 0, 0, 0);
     manifest_add_length(&m, 16, 4, SPLIT_VALID, 0, 0, 0);
@@ -324,17 +318,4 @@ static void an_empty_dataset_has_a_page(void **state)
     buf_release(&vocab);
     manifest_release(&m);
     tiny_remove(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(hostile_text_stays_text),
-        cmocka_unit_test(figures_are_those_of_the_samples),
-        cmocka_unit_test(a_large_split_is_sampled),
-        cmocka_unit_test(quotation_marks_touch_what_they_enclose),
-        cmocka_unit_test(an_empty_dataset_has_a_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,13 +8,8 @@
 #include "shards/dataset.h"
 #include "tests/pipeline/directory.h"
 #include "tests/needs_faults.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,9 +146,8 @@ static uint64_t round_trip(struct round round)
     return first;
 }
 
-static void the_order_is_global_for_any_buckets(void **state)
+TEST(the_order_is_global_for_any_buckets)
 {
-    (void)state;
     const uint64_t hash = round_trip((struct round){5000, 3, 0, 1u << 30, 1, false, 0, 0});
     assert_true(hash == round_trip((struct round){5000, 3, 3, 1u << 30, 2, false, 0, 0}));
     assert_true(hash == round_trip((struct round){5000, 3, 1, 20000, 2, false, 0, 0})); /* buckets are read in slices */
@@ -161,9 +155,8 @@ static void the_order_is_global_for_any_buckets(void **state)
 }
 
 /* Loads that span many blocks, and blocks that span many loads. */
-static void blocks_on_the_borders_of_loads_are_whole(void **state)
+TEST(blocks_on_the_borders_of_loads_are_whole)
 {
-    (void)state;
     const uint64_t hash = round_trip((struct round){60000, 3, 0, 1u << 30, 1, false, 0, 0});
     assert_true(hash == round_trip((struct round){60000, 3, 2, 1u << 30, 4, false, 0, 0}));
     assert_true(hash == round_trip((struct round){60000, 3, 8, 1u << 30, 3, false, 0, 0}));
@@ -171,9 +164,8 @@ static void blocks_on_the_borders_of_loads_are_whole(void **state)
     round_trip((struct round){60000, 1, 3, 1u << 30, 4, false, 0, 0});
 }
 
-static void the_order_is_the_same_by_shares_and_of_extents(void **state)
+TEST(the_order_is_the_same_by_shares_and_of_extents)
 {
-    (void)state;
     const uint64_t hash = round_trip((struct round){900, 7, 2, 1u << 30, 2, false, 0, 0});
     for (uint32_t shares = 2; shares <= 8; shares += 3) {
         assert_true(hash == round_trip((struct round){900, 7, 0, 1u << 30, 2, false, 3, shares}));
@@ -181,22 +173,19 @@ static void the_order_is_the_same_by_shares_and_of_extents(void **state)
     }
 }
 
-static void equal_keys_are_ordered_by_name(void **state)
+TEST(equal_keys_are_ordered_by_name)
 {
-    (void)state;
     round_trip((struct round){300, 2, 2, 1u << 20, 2, true, 3, 2});
 }
 
-static void one_sample_and_one_shard_per_sample(void **state)
+TEST(one_sample_and_one_shard_per_sample)
 {
-    (void)state;
     round_trip((struct round){1, 1, 2, 1u << 20, 1, false, 1, 4});
     round_trip((struct round){7, 7, 0, 1u << 20, 2, false, 2, 3});
 }
 
-static void the_spills_of_one_extent_are_removed(void **state)
+TEST(the_spills_of_one_extent_are_removed)
 {
-    (void)state;
     static uint64_t bytes[3][SPILL_BUCKETS_MAX + 1];
     const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
     struct error err = {0};
@@ -229,9 +218,8 @@ static void the_spills_of_one_extent_are_removed(void **state)
 
 /* The journal of an extent is removed and synced before its spills are removed, so that after a power loss no journal
  * refers to missing files. */
-static void a_journal_is_removed_before_its_spills(void **state)
+TEST(a_journal_is_removed_before_its_spills)
 {
-    (void)state;
     static uint64_t bytes[2][SPILL_BUCKETS_MAX + 1];
     const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
     struct error err = {0};
@@ -263,9 +251,8 @@ static void a_journal_is_removed_before_its_spills(void **state)
 
 /* A bucket larger than a load is read once for each slice. Only the count of reads shows that loads keep to --memory,
  * because the shards are the same either way. */
-static void a_large_bucket_is_sealed_in_slices(void **state)
+TEST(a_large_bucket_is_sealed_in_slices)
 {
-    (void)state;
     const uint64_t bytes = 5000 * (uint64_t)(KEY_BYTES + layout().record_bytes);
     uint64_t before = file_calls(FILE_READS);
     const uint64_t hash = round_trip((struct round){5000, 1, 0, bytes, 1, false, 0, 0});
@@ -276,9 +263,8 @@ static void a_large_bucket_is_sealed_in_slices(void **state)
                 at_once + 2 * 7); /* an open and a read of each of 8 slices or more */
 }
 
-static void a_spill_is_cut_back_to_the_journal(void **state)
+TEST(a_spill_is_cut_back_to_the_journal)
 {
-    (void)state;
     const struct shard_layout l = layout();
     const uint32_t entry_bytes = KEY_BYTES + l.record_bytes;
     const struct spill_set set = {entry_bytes, 1};
@@ -317,9 +303,8 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
 }
 
 /* After a short write or a failed sync, every later sync fails, even if the disk has room again. */
-static void a_failure_is_final(void **state)
+TEST(a_failure_is_final)
 {
-    (void)state;
     const struct spill_set set = {.entry_bytes = 16};
     for (uint64_t call = 1; call <= 2; call++) { /* write, sync */
         char entry[16] = {1};
@@ -344,9 +329,8 @@ static void a_failure_is_final(void **state)
     }
 }
 
-static void wrong_counts_are_found(void **state)
+TEST(wrong_counts_are_found)
 {
-    (void)state;
     const struct shard_layout l = layout();
     const struct spill_set sets[2] = {{KEY_BYTES + l.record_bytes, 0}, {KEY_BYTES + l.record_bytes, 0}};
     struct error err = {0};
@@ -390,9 +374,8 @@ static void wrong_counts_are_found(void **state)
     mem_free(entry);
 }
 
-static void a_journal_reads_back(void **state)
+TEST(a_journal_reads_back)
 {
-    (void)state;
     struct error err = {0};
     struct journal journal = {
         .identity = json_pack("{si}", "seed", 5), .stage = JOURNAL_READING, .set_count = 2, .bucket_bits = {1, 0}};
@@ -436,21 +419,4 @@ static void a_journal_reads_back(void **state)
     mem_free(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_is_global_for_any_buckets),
-        cmocka_unit_test(blocks_on_the_borders_of_loads_are_whole),
-        cmocka_unit_test(the_order_is_the_same_by_shares_and_of_extents),
-        cmocka_unit_test(the_spills_of_one_extent_are_removed),
-        cmocka_unit_test(equal_keys_are_ordered_by_name),
-        cmocka_unit_test(one_sample_and_one_shard_per_sample),
-        cmocka_unit_test(a_journal_is_removed_before_its_spills),
-        cmocka_unit_test(a_large_bucket_is_sealed_in_slices),
-        cmocka_unit_test(a_spill_is_cut_back_to_the_journal),
-        cmocka_unit_test(a_failure_is_final),
-        cmocka_unit_test(wrong_counts_are_found),
-        cmocka_unit_test(a_journal_reads_back),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+GROUP(make_directory, remove_directory)

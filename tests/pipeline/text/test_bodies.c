@@ -4,11 +4,7 @@
 #include "pipeline/text/templates/templates.h"
 #include "pipeline/text/wikitext.h"
 #include "tests/cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #define CASES SOURCE_DIR "/tests/pipeline/text/bodies.cases"
 #define CALLS SOURCE_DIR "/tests/pipeline/text/modules.calls"
@@ -78,9 +74,8 @@ static void run_case(const struct test_case *each, struct buf *out)
     buf_release(&file);
 }
 
-static void cases_show_what_mediawiki_shows(void **state)
+TEST(cases_show_what_mediawiki_shows)
 {
-    (void)state;
     assert_int_equal(cases_run(CASES, run_case), 0);
 }
 
@@ -94,17 +89,7 @@ static void run_call(struct str page, struct buf *out)
     templates_free(templates);
 }
 
-static void modules_show_what_they_show_in_mediawiki(void **state)
+TEST(modules_show_what_they_show_in_mediawiki)
 {
-    (void)state;
     assert_int_equal(calls_run(CALLS, run_call), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_show_what_mediawiki_shows),
-        cmocka_unit_test(modules_show_what_they_show_in_mediawiki),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* Language codes: which are valid, and which code is suggested for an invalid one. */
 #include "pipeline/text/words/codes.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 static void assert_code(const char *typed, const char *expected)
 {
@@ -21,9 +18,8 @@ static void assert_code(const char *typed, const char *expected)
     assert_string_equal(code, expected);
 }
 
-static void codes_of_wikipedias_and_of_iso_639_are_known(void **state)
+TEST(codes_of_wikipedias_and_of_iso_639_are_known)
 {
-    (void)state;
     static const char *const cases[][2] = {{"fi", "fi"},
                                            {"FI", "fi"},
                                            {"fin", "fi"},
@@ -55,9 +51,8 @@ static void codes_of_wikipedias_and_of_iso_639_are_known(void **state)
         assert_code(cases[i][0], cases[i][1]);
 }
 
-static void the_nearest_code_is_named(void **state)
+TEST(the_nearest_code_is_named)
 {
-    (void)state;
     assert_string_equal(code_nearest(STR("Finnish")), "fi");
     assert_string_equal(code_nearest(STR("finish")), "fi");
     assert_string_equal(code_nearest(STR("german")), "de");
@@ -68,13 +63,4 @@ static void the_nearest_code_is_named(void **state)
     assert_string_equal(code_name(STR("fi")), "Finnish");
     assert_string_equal(code_name(STR("de-at")), "German");
     assert_null(code_name(STR("simple")));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_of_wikipedias_and_of_iso_639_are_known),
-        cmocka_unit_test(the_nearest_code_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,7 @@
 #include "pipeline/text/templates/dictionary.h"
 #include "pipeline/text/templates/expand.h"
 #include "pipeline/text/wikitext.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static void repeat(struct buf *out, const char *text, unsigned times)
 {
@@ -87,9 +83,8 @@ static void *read_hostile(void *context)
     return (void *)(uintptr_t)wrong;
 }
 
-static void hostile_templates_stay_within_the_bounds(void **state)
+TEST(hostile_templates_stay_within_the_bounds)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof hostile_templates / sizeof *hostile_templates; i++) {
         const struct hostile_template *each = &hostile_templates[i];
         struct buf file = {0}, page = {0};
@@ -124,9 +119,8 @@ static void show(struct wikitext *wikitext, const char *title, const char *text,
 }
 
 /* A call without arguments is expanded once for all pages, unless it asks for the page. */
-static void pages_do_not_mix(void **state)
+TEST(pages_do_not_mix)
 {
-    (void)state;
     static const char file[] = "Title = @wikitext {{#ifeq:{{PAGENAME}}|A|first|other}}\n"
                                "Low = @wikitext {{#ifeq:{{lc:X}}{{NAMESPACE}}|x|low|high}}\n"
                                "Sub = @wikitext {{/Part}}\n"
@@ -147,9 +141,8 @@ static void pages_do_not_mix(void **state)
 }
 
 /* What a function is called belongs to the wiki of the page, not of the first page that called the template. */
-static void wikis_do_not_mix(void **state)
+TEST(wikis_do_not_mix)
 {
-    (void)state;
     static const char file[] =
         "Both = @wikitext {{НАЗВАНИЕ СТРАНИЦЫ}} {{#если:x|да|нет}}\nНАЗВАНИЕ СТРАНИЦЫ = @wikitext own\n";
     struct templates *templates;
@@ -199,9 +192,8 @@ static struct dictionary_facts print(size_t bytes_max, bool forward, struct buf 
 }
 
 /* What does not fit is left out by its size alone; boxes remain known as such. */
-static void the_longest_are_left_out(void **state)
+TEST(the_longest_are_left_out)
 {
-    (void)state;
     struct buf all = {0};
     assert_int_equal(print(1u << 20, true, &all).left_out, 0);
     buf_reset(&all);
@@ -222,15 +214,4 @@ static void the_longest_are_left_out(void **state)
         buf_release(&backward);
     }
     buf_release(&all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_templates_stay_within_the_bounds),
-        cmocka_unit_test(pages_do_not_mix),
-        cmocka_unit_test(wikis_do_not_mix),
-        cmocka_unit_test(the_longest_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

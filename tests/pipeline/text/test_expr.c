@@ -1,12 +1,9 @@
 /* The arithmetic of {{#expr:}}: results, and that every expression ends in bounded time. */
 #include "pipeline/text/templates/expr.h"
+#include "tests/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 static const struct {
     const char *text, *value; /* NULL: an error */
@@ -143,9 +140,8 @@ static const struct {
     {"é", NULL},
 };
 
-static void values_are_written_as_mediawiki_does(void **state)
+TEST(values_are_written_as_mediawiki_does)
 {
-    (void)state;
     int wrong = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct expr expr = expr_read(str_of(cases[i].text));
@@ -158,9 +154,8 @@ static void values_are_written_as_mediawiki_does(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void conditions_hold_for_what_is_not_zero(void **state)
+TEST(conditions_hold_for_what_is_not_zero)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool holds;
@@ -183,9 +178,8 @@ static struct expr read_repeated(const char *unit, size_t count, const char *aft
     return expr;
 }
 
-static void what_is_too_deep_is_an_error(void **state)
+TEST(what_is_too_deep_is_an_error)
 {
-    (void)state;
     assert_null(read_repeated("-", EXPR_DEPTH_MAX, "1").error);
     assert_non_null(read_repeated("-", EXPR_DEPTH_MAX + 1, "1").error);
     assert_non_null(read_repeated("(", 100000, "1").error);
@@ -194,9 +188,8 @@ static void what_is_too_deep_is_an_error(void **state)
 }
 
 /* Random sequences of tokens give a value and no error, or an error and no value. */
-static void any_mixture_is_read(void **state)
+TEST(any_mixture_is_read)
 {
-    (void)state;
     static const char *const bits[] = {"1", "2.5", "0",     "+",    "-",  "*",      "/",     "^",
                                        "(", ")",   "mod ",  "e",    "pi", "sin ",   "ln ",   "not",
                                        "=", "<",   " and ", " or ", ".",  "round ", "1e",    "&lt;",
@@ -217,15 +210,4 @@ static void any_mixture_is_read(void **state)
             assert_true(expr.text[0] != 0);
     }
     buf_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_written_as_mediawiki_does),
-        cmocka_unit_test(conditions_hold_for_what_is_not_zero),
-        cmocka_unit_test(what_is_too_deep_is_an_error),
-        cmocka_unit_test(any_mixture_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

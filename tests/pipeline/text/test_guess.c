@@ -1,16 +1,12 @@
 /* The language is guessed from a few sentences, and from the cases of the splitter's tests; shorter text gives no
  * guess. */
 #include "pipeline/text/words/guess.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
-static void the_language_is_guessed_from_a_few_sentences(void **state)
+TEST(the_language_is_guessed_from_a_few_sentences)
 {
-    (void)state;
     static const struct {
         const char *code, *text; /* code NULL: no guess */
     } cases[] = {
@@ -47,9 +43,8 @@ static void the_language_is_guessed_from_a_few_sentences(void **state)
     }
 }
 
-static void the_beginning_is_enough_and_is_all(void **state)
+TEST(the_beginning_is_enough_and_is_all)
 {
-    (void)state;
     struct buf text = {0};
     while (text.size < 65 << 10)
         buf_add_text(&text, "Laiva on suuri ja se oli uusi, mutta hän ei ollut iloinen siitä, että niin kävi. ");
@@ -57,13 +52,4 @@ static void the_beginning_is_enough_and_is_all(void **state)
         buf_add_text(&text, "The ship was built in the north of the country and sold to a firm in the south. ");
     assert_string_equal(language_guess(buf_str(&text)), "fi");
     buf_release(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_language_is_guessed_from_a_few_sentences),
-        cmocka_unit_test(the_beginning_is_enough_and_is_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

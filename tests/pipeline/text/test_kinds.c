@@ -1,12 +1,8 @@
 /* Which pages are lists, stubs and disambiguation pages, in every language that has tables. */
 #include "pipeline/text/wikitext.h"
+#include "tests/unit.h"
 
 #include <stdio.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #define ALL (KIND_DISAMBIGUATION | KIND_LIST | KIND_STUB)
 
@@ -42,9 +38,8 @@ static void expect(const struct example *examples, size_t count, uint32_t expect
 }
 #define EXPECT(examples, expected) expect(examples, sizeof(examples) / sizeof(examples)[0], expected)
 
-static void lists(void **state)
+TEST(lists)
 {
-    (void)state;
     static const struct example examples[] = {
         {"en", "List of rivers of Finland", "A."},
         {"en", "Lists of mountains", "A."},
@@ -83,9 +78,8 @@ static void lists(void **state)
     EXPECT(examples, KIND_LIST);
 }
 
-static void stubs(void **state)
+TEST(stubs)
 {
-    (void)state;
     static const struct example examples[] = {
         {"en", "A", "A is b.\n\n{{stub}}"},
         {"en", "A", "A is b.\n==References==\n{{reflist}}\n{{Finland-geo-stub|date=2001}}"},
@@ -110,9 +104,8 @@ static void stubs(void **state)
     EXPECT(examples, KIND_STUB);
 }
 
-static void what_only_looks_like_one(void **state)
+TEST(what_only_looks_like_one)
 {
-    (void)state;
     static const struct example examples[] = {
         {"en", "Listed building", "A."},
         {"en", "List", "A list is a row of things."},
@@ -139,23 +132,11 @@ static void what_only_looks_like_one(void **state)
     EXPECT(examples, 0);
 }
 
-static void only_requested_facts_are_printed(void **state)
+TEST(only_requested_facts_are_printed)
 {
-    (void)state;
     const char *text = "A. {{disambiguation}} {{geo-stub}}";
     assert_int_equal(kinds("en", "List of a", text, 0), 0);
     assert_int_equal(kinds("en", "List of a", text, KIND_STUB), KIND_STUB);
     assert_int_equal(kinds("en", "List of a", text, KIND_LIST | KIND_DISAMBIGUATION), KIND_LIST | KIND_DISAMBIGUATION);
     assert_int_equal(kinds("en", "List of a", text, ALL), ALL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),
-        cmocka_unit_test(stubs),
-        cmocka_unit_test(what_only_looks_like_one),
-        cmocka_unit_test(only_requested_facts_are_printed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,9 @@
 #include "pipeline/text/words/guess.h"
 #include "pipeline/text/words/links.h"
 #include "pipeline/text/words/magic_words.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include <limits.h>
 
 /* What is wrong with a line of a list, or NULL. */
@@ -58,9 +55,8 @@ static size_t check_words(const char *folder, const char *name, bool is_sorted)
     return count;
 }
 
-static void every_line_of_the_files_is_a_word(void **state)
+TEST(every_line_of_the_files_is_a_word)
 {
-    (void)state;
     for (size_t i = 0; i < language_count; i++) {
         const struct language *each = &language_tables[i];
         const struct words lists[] = {
@@ -93,9 +89,8 @@ static void every_line_of_the_files_is_a_word(void **state)
 }
 
 /* The lists have what MediaWiki's tables have not. */
-static void names_of_namespaces_stand_in_one_place(void **state)
+TEST(names_of_namespaces_stand_in_one_place)
 {
-    (void)state;
     for (size_t i = 0; i < magic_language_count; i++)
         for (const struct magic_namespace *of = magic_languages[i].namespaces; of && of->name; of++)
             if ((of->key == 6 && words_have(file_namespaces, str_of(of->name))) ||
@@ -104,9 +99,8 @@ static void names_of_namespaces_stand_in_one_place(void **state)
 }
 
 /* Every line of data/names is in order, so that its name is found. */
-static void every_code_has_its_name(void **state)
+TEST(every_code_has_its_name)
 {
-    (void)state;
     const struct {
         const char *file;
         struct names names;
@@ -126,9 +120,8 @@ static void every_code_has_its_name(void **state)
 }
 
 /* The generated rows are in order. */
-static void magic_words_are_sorted(void **state)
+TEST(magic_words_are_sorted)
 {
-    (void)state;
     for (size_t i = 0; i < magic_language_count; i++) {
         const struct magic_language *row = &magic_languages[i];
         const struct words lists[] = {row->switches, row->redirects, row->options, row->option_starts,
@@ -179,9 +172,8 @@ static bool is_option(const char *code, const char *typed)
     return magic_is_option(&magic, str_of(typed));
 }
 
-static void functions_and_options_are_those_of_mediawiki(void **state)
+TEST(functions_and_options_are_those_of_mediawiki)
 {
-    (void)state;
     assert_true(is_function("de", "SEITENNAME", "PAGENAME") && is_function("bar", "SEITENNAME", "PAGENAME"));
     assert_true(is_function("de", "seitenname", "") && is_function("en", "SEITENNAME", ""));
     assert_true(is_function("ru", "#если", "#if") && is_function("ru", "#ЕСЛИ", "#if"));
@@ -194,9 +186,8 @@ static void functions_and_options_are_those_of_mediawiki(void **state)
 }
 
 /* As MediaWiki has it: fallback languages, English everywhere, and the case of some words matters. */
-static void magic_words_are_those_of_mediawiki(void **state)
+TEST(magic_words_are_those_of_mediawiki)
 {
-    (void)state;
     assert_true(is_switch("ru", "БЕЗ_ОГЛАВЛЕНИЯ") && is_switch("ru", "без_оглавления"));
     assert_true(is_switch("ru", "БЕЗ_ИНДЕКСА") && !is_switch("ru", "без_индекса"));
     assert_true(is_switch("tt", "БЕЗ_ОГЛ"));  /* of ru */
@@ -215,9 +206,8 @@ static void magic_words_are_those_of_mediawiki(void **state)
     assert_true(magic_of("ja").wide && magic_of("").wide && !magic_of("zh").wide);
 }
 
-static void languages_are_found_by_any_of_their_names(void **state)
+TEST(languages_are_found_by_any_of_their_names)
 {
-    (void)state;
     assert_string_equal(language_find(STR("de"))->code, "de");
     assert_string_equal(language_find(STR("de-AT"))->code, "de");
     assert_string_equal(language_find(STR("DEWIKI"))->code, "de");
@@ -236,9 +226,8 @@ static int32_t namespace_of(const struct namespaces *namespaces, const char *nam
     return namespaces_of_title(namespaces, str_of(title));
 }
 
-static void every_language_knows_its_sections_and_disambiguations(void **state)
+TEST(every_language_knows_its_sections_and_disambiguations)
 {
-    (void)state;
     static const struct {
         const char *code, *sections[8], *text, *disambiguation, *file, *category;
     } rows[] = {
@@ -344,9 +333,8 @@ static void every_language_knows_its_sections_and_disambiguations(void **state)
     namespaces_release(&namespaces);
 }
 
-static void codes_of_wikipedias_are_known(void **state)
+TEST(codes_of_wikipedias_are_known)
 {
-    (void)state;
     assert_true(language_is_code(STR("en")));
     assert_true(language_is_code(STR("zh-min-nan")));
     assert_true(language_is_code(STR("simple")));
@@ -355,9 +343,8 @@ static void codes_of_wikipedias_are_known(void **state)
     assert_false(language_is_code(STR("")));
 }
 
-static void names_fold_as_titles_do(void **state)
+TEST(names_fold_as_titles_do)
 {
-    (void)state;
     char folded[NAME_BYTES_MAX];
     static const struct {
         const char *name, *folded;
@@ -382,18 +369,16 @@ static void names_fold_as_titles_do(void **state)
 
 static const struct words words = WORDS("a", "ab", "b");
 
-static void words_are_found_whole(void **state)
+TEST(words_are_found_whole)
 {
-    (void)state;
     assert_true(words_have(words, STR("ab")));
     assert_false(words_have(words, STR("abc")));
     assert_false(words_have(words, STR("")));
     assert_false(words_have((struct words){0}, STR("a")));
 }
 
-static void numbers_are_found_by_name(void **state)
+TEST(numbers_are_found_by_name)
 {
-    (void)state;
     static char names[1000][4];
     struct name_table table = {0};
     uint32_t number;
@@ -415,17 +400,15 @@ static void numbers_are_found_by_name(void **state)
     assert_false(name_table_find(&table, STR("0"), &number));
 }
 
-static void tags_are_sorted(void **state)
+TEST(tags_are_sorted)
 {
-    (void)state;
     for (unsigned i = 1; i < tag_count; i++)
         if (strcmp(tags[i - 1].name, tags[i].name) >= 0)
             fail_msg("data/tags.txt: %s does not stand after %s", tags[i].name, tags[i - 1].name);
 }
 
-static void every_tag_is_found_by_its_name(void **state)
+TEST(every_tag_is_found_by_its_name)
 {
-    (void)state;
     for (unsigned i = 0; i < tag_count; i++) {
         char text[TAG_NAME_BYTES + 3];
         struct tag_found found;
@@ -449,9 +432,8 @@ static bool reads_tag(const char *text, const char *name, size_t size, bool clos
            found.self_closing == self_closing;
 }
 
-static void tags_are_read_with_their_attributes(void **state)
+TEST(tags_are_read_with_their_attributes)
 {
-    (void)state;
     assert_true(reads_tag("<b>x", "b", 3, false, false));
     assert_true(reads_tag("</B >x", "b", 5, true, false));
     assert_true(reads_tag("<br/>", "br", 5, false, true));
@@ -466,9 +448,8 @@ static void tags_are_read_with_their_attributes(void **state)
         assert_false(reads_tag(none[i], "b", 3, false, false));
 }
 
-static void entities_are_decoded(void **state)
+TEST(entities_are_decoded)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t size;
@@ -519,27 +500,4 @@ static void entities_are_decoded(void **state)
     }
     for (size_t i = 1; i < entity_count; i++)
         assert_true(strcmp(entities[i - 1].name, entities[i].name) < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_line_of_the_files_is_a_word),
-        cmocka_unit_test(names_of_namespaces_stand_in_one_place),
-        cmocka_unit_test(every_code_has_its_name),
-        cmocka_unit_test(magic_words_are_sorted),
-        cmocka_unit_test(functions_and_options_are_those_of_mediawiki),
-        cmocka_unit_test(magic_words_are_those_of_mediawiki),
-        cmocka_unit_test(languages_are_found_by_any_of_their_names),
-        cmocka_unit_test(every_language_knows_its_sections_and_disambiguations),
-        cmocka_unit_test(codes_of_wikipedias_are_known),
-        cmocka_unit_test(names_fold_as_titles_do),
-        cmocka_unit_test(words_are_found_whole),
-        cmocka_unit_test(numbers_are_found_by_name),
-        cmocka_unit_test(tags_are_sorted),
-        cmocka_unit_test(every_tag_is_found_by_its_name),
-        cmocka_unit_test(tags_are_read_with_their_attributes),
-        cmocka_unit_test(entities_are_decoded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,9 @@
 #include "base/mem.h"
 #include "pipeline/text/templates/body.h"
 #include "pipeline/text/wikitext.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 /* A text is head, n times open, middle, n times close, tail; @ in it is n. */
 struct limit {
@@ -78,9 +75,8 @@ static void check(const struct limit *limit, void (*read)(struct str text, struc
     buf_release(&out);
 }
 
-static void bounds_of_pages(void **state)
+TEST(bounds_of_pages)
 {
-    (void)state;
     static const struct limit limits[] = {
         {"bytes of a formula", "A <math>", "1", "", "", "</math> b", "1 b", 250, 260, 257},
         {"groups of a formula", "A <math>", "{", "x", "}", "</math> b", "x b", 1, 12, 9},
@@ -105,18 +101,11 @@ static void bounds_of_pages(void **state)
         check(&limits[i], read_page);
 }
 
-static void bounds_of_bodies(void **state)
+TEST(bounds_of_bodies)
 {
-    (void)state;
     static const struct limit limits[] = {
         {"bytes of a page", "b", "a", "", "", "", "kind 0", BODY_BYTES_MAX - 8, BODY_BYTES_MAX + 8, BODY_BYTES_MAX},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         check(&limits[i], read_body);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds_of_pages), cmocka_unit_test(bounds_of_bodies)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

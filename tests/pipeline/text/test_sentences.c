@@ -2,12 +2,9 @@
 #include "base/file.h"
 #include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/sentences/sentences_marks.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 /* Adds the input of a case: " | " becomes the blank between sentences, "|" becomes nothing. */
 static void add_input(struct buf *input, struct str line)
@@ -87,26 +84,23 @@ static void run_cases(const char *name, size_t misses, bool told, size_t *count,
     print_message("%s: %zu cases, %zu do not hold\n", name, *count, wrong);
 }
 
-static void cases_are_split(void **state)
+TEST(cases_are_split)
 {
-    (void)state;
     size_t count, headings;
     run_cases(SOURCE_DIR "/tests/pipeline/text/sentences.cases", 0, false, &count, &headings);
     assert_true(count >= 300);
 }
 
 /* 19 of 20 in each language: rules without knowledge of meaning may miss ambiguous cases. */
-static void every_language_is_split(void **state)
+TEST(every_language_is_split)
 {
-    (void)state;
     size_t count, languages;
     run_cases(SOURCE_DIR "/tests/pipeline/text/sentences_languages.cases", 1, true, &count, &languages);
     assert_true(languages >= 30 && count >= 20 * languages);
 }
 
-static void paragraphs_are_never_joined(void **state)
+TEST(paragraphs_are_never_joined)
 {
-    (void)state;
     struct sentences sentences = {0};
     sentences_split(language_find(STR("en")), STR("One\nand two. Three,\n\n \tMr.\nFour。　\u00A0Five. \r\n"),
                     &sentences);
@@ -118,9 +112,8 @@ static void paragraphs_are_never_joined(void **state)
 }
 
 /* A bar is typed for the danda. The files of cases cannot have it. */
-static void bars_end_sentences_of_hindi(void **state)
+TEST(bars_end_sentences_of_hindi)
 {
-    (void)state;
     struct sentences sentences = {0};
     sentences_split(language_find(STR("hi")), STR("राम आया | सीता गई |"), &sentences);
     assert_int_equal(sentences.count, 2);
@@ -164,9 +157,8 @@ static void repeat(struct buf *text, const char *unit, size_t bytes)
 
 /* Thai has no full stop: a sentence longer than 400 bytes ends at a blank between clauses, but not at one beside a
  * number. */
-static void clauses_of_thai_are_cut(void **state)
+TEST(clauses_of_thai_are_cut)
 {
-    (void)state;
     struct buf text = {0};
     struct sentences sentences = {0};
     repeat(&text, "แม่น้ำขึ้นสูงในตอนกลางคืน ", 3000);
@@ -183,9 +175,8 @@ static void clauses_of_thai_are_cut(void **state)
     buf_release(&text);
 }
 
-static void long_sentences_are_cut(void **state)
+TEST(long_sentences_are_cut)
 {
-    (void)state;
     struct buf text = {0};
     repeat(&text, "word ", 10000);
     assert_in_range(check(buf_str(&text), "en"), 5, 6);
@@ -218,9 +209,8 @@ static size_t count_held(const char *before, unsigned times, const char *end)
 }
 
 /* Quotations and brackets keep their sentences together up to 600 bytes; a longer one counts as never closed. */
-static void long_quotations_and_brackets_hold_nothing(void **state)
+TEST(long_quotations_and_brackets_hold_nothing)
 {
-    (void)state;
     static const char *const quotes[][2] = {{"He said: \"", "Enough.\" Then he left."},
                                             {"He said: \u201C", "Enough.\u201D Then he left."}};
     for (size_t i = 0; i < 2; i++) {
@@ -242,9 +232,8 @@ static void long_quotations_and_brackets_hold_nothing(void **state)
     buf_release(&text);
 }
 
-static void any_text_is_split(void **state)
+TEST(any_text_is_split)
 {
-    (void)state;
     static const char *const units[] = {
         ".",    ". ", "A. ",  "a. A", ".\n", "!",    "? ", "...",    ". . ",     "。",        "「。", "」。",  "（",
         "）。", "\"", ".\" ", ". \"", ". (", ".)",   "» ", ". »",    "\xC2\xA0", ".\xC2\xA0", "1. ",  "U.S. ", "x.y",
@@ -270,9 +259,8 @@ static void any_text_is_split(void **state)
 }
 
 /* Each of these would take minutes with a quadratic scan. */
-static void hostile_text_takes_linear_time(void **state)
+TEST(hostile_text_takes_linear_time)
 {
-    (void)state;
     static const char *const units[][2] = {{"\"", "! a"}, {"- ", "! a"},    {"(", ". a"},      {"(", "? A "},
                                            {" ", ". a "}, {"a.", "[...] "}, {"a. ", "[...]"},  {"1", ". "},
                                            {"「", "。"},  {".", " ."},      {"\u00A0", ". a"}, {"a", ".) "}};
@@ -287,30 +275,12 @@ static void hostile_text_takes_linear_time(void **state)
     buf_release(&part);
 }
 
-static void sentences_are_appended(void **state)
+TEST(sentences_are_appended)
 {
-    (void)state;
     struct sentences sentences = {0};
     sentences_split(language_find(STR("en")), STR("One. Two."), &sentences);
     sentences_split(language_find(STR("en")), STR("Three."), &sentences);
     assert_int_equal(sentences.count, 3);
     assert_true(str_equal(sentences.items[0], STR("One.")) && str_equal(sentences.items[2], STR("Three.")));
     sentences_release(&sentences);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_are_split),
-        cmocka_unit_test(every_language_is_split),
-        cmocka_unit_test(paragraphs_are_never_joined),
-        cmocka_unit_test(bars_end_sentences_of_hindi),
-        cmocka_unit_test(clauses_of_thai_are_cut),
-        cmocka_unit_test(long_sentences_are_cut),
-        cmocka_unit_test(long_quotations_and_brackets_hold_nothing),
-        cmocka_unit_test(any_text_is_split),
-        cmocka_unit_test(hostile_text_takes_linear_time),
-        cmocka_unit_test(sentences_are_appended),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

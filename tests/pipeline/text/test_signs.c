@@ -4,11 +4,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/random.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #define TEXT_BYTES 1024u
 
@@ -24,9 +20,8 @@ static bool has(const struct sign_set *set, unsigned char byte)
     return byte < 0x80 && set->rows[byte % 16] >> byte / 16 & 1;
 }
 
-static void every_byte_is_a_sign_only_of_its_set(void **state)
+TEST(every_byte_is_a_sign_only_of_its_set)
 {
-    (void)state;
     struct signs signs = {0};
     char text[256];
     for (unsigned byte = 0; byte < 256; byte++)
@@ -41,9 +36,8 @@ static void every_byte_is_a_sign_only_of_its_set(void **state)
     signs_release(&signs);
 }
 
-static void all_levels_find_the_same(void **state)
+TEST(all_levels_find_the_same)
 {
-    (void)state;
     char text[TEXT_BYTES];
     uint64_t base[TEXT_BYTES / 64];
     for (uint32_t turn = 0; turn < 100; turn++) {
@@ -65,9 +59,8 @@ static void all_levels_find_the_same(void **state)
 }
 
 /* For texts of every size, in separate allocations so that a sanitizer finds reads past the end. */
-static void the_next_sign_is_that_of_a_loop(void **state)
+TEST(the_next_sign_is_that_of_a_loop)
 {
-    (void)state;
     struct signs signs = {0};
     struct sign_set set = {{0}};
     char all[TEXT_BYTES];
@@ -88,14 +81,4 @@ static void the_next_sign_is_that_of_a_loop(void **state)
         mem_free(text);
     }
     signs_release(&signs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_is_a_sign_only_of_its_set),
-        cmocka_unit_test(all_levels_find_the_same),
-        cmocka_unit_test(the_next_sign_is_that_of_a_loop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,9 @@
 #include "pipeline/text/templates/renderings.h"
 #include "pipeline/text/templates/units.h"
 #include "pipeline/text/wikitext.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -87,9 +84,8 @@ static void check_list(const struct row_list *list, const struct row_list *all)
     buf_release(&file);
 }
 
-static void every_line_of_the_files_is_a_row(void **state)
+TEST(every_line_of_the_files_is_a_row)
 {
-    (void)state;
     const struct row_list *all = NULL;
     for (size_t i = 0; i < row_list_count; i++)
         if (strcmp(row_lists[i].code, "all") == 0)
@@ -104,9 +100,8 @@ static void every_line_of_the_files_is_a_row(void **state)
     }
 }
 
-static void tables_are_searched_by_halves(void **state)
+TEST(tables_are_searched_by_halves)
 {
-    (void)state;
     static const char *const codes[] = {"/acre", "C", "km", "°F", "yards", "mi"};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         assert_non_null(unit_find(str_of(codes[i])));
@@ -120,9 +115,8 @@ static void tables_are_searched_by_halves(void **state)
     assert_string_equal(country_of(STR("USA"), STR("ko")), "미국");
 }
 
-static void local_tables_are_in_order(void **state)
+TEST(local_tables_are_in_order)
 {
-    (void)state;
     for (size_t i = 1; i < local_date_count; i++)
         assert_true(strcmp(local_dates[i - 1].language, local_dates[i].language) < 0);
     for (size_t i = 1; i < country_names_count; i++)
@@ -144,9 +138,8 @@ static bool is_row_name(struct str name)
 }
 
 /* The lines of data/modules.txt can be read, and lead to each other or to rows. */
-static void modules_lead_to_rows(void **state)
+TEST(modules_lead_to_rows)
 {
-    (void)state;
     struct templates *modules = modules_open();
     for (struct str rest = str_of(modules_text); rest.size > 0;) {
         const char *end = memchr(rest.data, '\n', rest.size);
@@ -161,9 +154,8 @@ static void modules_lead_to_rows(void **state)
 }
 
 /* Every code of data/number_styles.txt leads to its own line, so it stands on no line before. */
-static void every_language_has_one_style_of_numbers(void **state)
+TEST(every_language_has_one_style_of_numbers)
 {
-    (void)state;
     assert_string_equal(number_styles[0].codes, "en");
     for (size_t i = 1; i < number_style_count; i++)
         for (const char *at = number_styles[i].codes; *at;) {
@@ -175,9 +167,8 @@ static void every_language_has_one_style_of_numbers(void **state)
 }
 
 /* The default outputs of every unit are units of the same quantity. */
-static void units_lead_to_units(void **state)
+TEST(units_lead_to_units)
 {
-    (void)state;
     for (size_t i = 0; i < unit_count; i++) {
         if (unit_find(str_of(units[i].code)) != &units[i])
             fail_msg("data/units.txt: %s does not stand in order", units[i].code);
@@ -196,9 +187,8 @@ static void units_lead_to_units(void **state)
     }
 }
 
-static void local_units_are_sorted_and_lead_to_units(void **state)
+TEST(local_units_are_sorted_and_lead_to_units)
 {
-    (void)state;
     size_t count;
     const struct local_unit *rows = local_unit_table(&count);
     for (size_t i = 0; i < count; i++) {
@@ -245,9 +235,8 @@ static void shows(const char *file, const char *wikitext, const char *text)
     templates_free(templates);
 }
 
-static void markup_in_renderings_is_left_out(void **state)
+TEST(markup_in_renderings_is_left_out)
 {
-    (void)state;
     shows("a = <span lang=\"$1\">$2</span>", "b ({{a|fr|mot}}) c", "b (mot) c\n"); /* complete with an argument */
     shows("a = <span lang=\"$1", "b {{a|fr}} c", "b c\n");
     shows("a = <foo/>$1</foo><br/>", "b {{a|fr}} c", "b fr c\n");
@@ -264,9 +253,8 @@ static void markup_in_renderings_is_left_out(void **state)
 }
 
 /* Rows of a wiki come before those of its language. */
-static void rows_belong_to_wikis(void **state)
+TEST(rows_belong_to_wikis)
 {
-    (void)state;
     static const struct {
         const char *wiki, *lang, *text, *shown;
     } cases[] = {{"frwiki", "fr", "Au {{S|XIX}} il vit.", "Au XIXe siècle il vit.\n"},
@@ -286,9 +274,8 @@ static void rows_belong_to_wikis(void **state)
     }
 }
 
-static void leaks_are_counted(void **state)
+TEST(leaks_are_counted)
 {
-    (void)state;
     struct templates *templates;
     struct error err = {0};
     struct wikitext_facts facts;
@@ -319,9 +306,8 @@ static void leaks_are_counted(void **state)
     templates_free(templates);
 }
 
-static void a_file_adds_renderings(void **state)
+TEST(a_file_adds_renderings)
 {
-    (void)state;
     shows("a = $1 ($2)\n", "{{a|''x''|[[y|z]]}}.", "x (z).\n");
     shows("a = $1 ($2)\n", "{{a|x}}.", "x.\n");                          /* the text around a missing argument is tidied
                                                                           * */
@@ -367,9 +353,8 @@ static void mistaken(const char *file, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", err.text, words);
 }
 
-static void mistakes_are_reported_with_their_line(void **state)
+TEST(mistakes_are_reported_with_their_line)
 {
-    (void)state;
     mistaken("a =>\n", "line 1: => must be followed");
     mistaken("a = @parsnip\n", "line 1: an @ must be followed");
     mistaken("a = @money\n", "line 1: only the tables of the program itself");
@@ -399,9 +384,8 @@ static void mistakes_are_reported_with_their_line(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-static void the_hash_is_the_files(void **state)
+TEST(the_hash_is_the_files)
 {
-    (void)state;
     char path[] = "/tmp/test_templates.XXXXXX", first[17], second[17];
     struct error err = {0};
     struct templates *templates;
@@ -415,24 +399,4 @@ static void the_hash_is_the_files(void **state)
     assert_int_equal(strlen(first), 16);
     assert_string_not_equal(first, second);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_line_of_the_files_is_a_row),
-        cmocka_unit_test(tables_are_searched_by_halves),
-        cmocka_unit_test(local_tables_are_in_order),
-        cmocka_unit_test(every_language_has_one_style_of_numbers),
-        cmocka_unit_test(modules_lead_to_rows),
-        cmocka_unit_test(units_lead_to_units),
-        cmocka_unit_test(a_file_adds_renderings),
-        cmocka_unit_test(markup_in_renderings_is_left_out),
-        cmocka_unit_test(rows_belong_to_wikis),
-        cmocka_unit_test(leaks_are_counted),
-        cmocka_unit_test(mistakes_are_reported_with_their_line),
-        cmocka_unit_test(the_hash_is_the_files),
-        cmocka_unit_test(local_units_are_sorted_and_lead_to_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

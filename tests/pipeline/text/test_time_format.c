@@ -1,12 +1,9 @@
 /* Results of {{#time:}} and of numbers in words. */
 #include "pipeline/text/templates/numbers.h"
 #include "pipeline/text/templates/time_format.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 static const struct moment now = {2026, 2, 3, 4, 5, 6};
 
@@ -75,9 +72,8 @@ static const struct {
     {"Y", "2001-02-32", NULL},
 };
 
-static void dates_are_written(void **state)
+TEST(dates_are_written)
 {
-    (void)state;
     const struct magic magic = magic_find(language_english(), STR("en"));
     const struct time_names *const english = time_names_find(&magic);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -93,9 +89,8 @@ static void dates_are_written(void **state)
 }
 
 /* As MediaWiki writes them; of fallback languages too. */
-static void names_are_those_of_the_language(void **state)
+TEST(names_are_those_of_the_language)
 {
-    (void)state;
     static const struct {
         const char *code, *format, *shown;
         uint32_t zero;
@@ -116,9 +111,8 @@ static void names_are_those_of_the_language(void **state)
 }
 
 /* A row has as many names as there are months and days. */
-static void generated_names_are_whole(void **state)
+TEST(generated_names_are_whole)
 {
-    (void)state;
     for (size_t i = 0; i < time_names_count; i++) {
         const struct time_names *row = &time_names[i];
         const struct {
@@ -136,9 +130,8 @@ static void generated_names_are_whole(void **state)
     }
 }
 
-static void numbers_are_spelled(void **state)
+TEST(numbers_are_spelled)
 {
-    (void)state;
     static const struct {
         uint64_t number;
         const char *words;
@@ -163,15 +156,4 @@ static void numbers_are_spelled(void **state)
     number_words_add(1105, false, &out);
     assert_string_equal(buf_text(&out), "one thousand one hundred five");
     buf_release(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dates_are_written),
-        cmocka_unit_test(names_are_those_of_the_language),
-        cmocka_unit_test(generated_names_are_whole),
-        cmocka_unit_test(numbers_are_spelled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,7 @@
 #include "pipeline/text/wikitext.h"
 #include "tests/cases.h"
 #include "tests/pipeline/text/hostile.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #ifndef __has_feature
 #define __has_feature(name) 0 /* clang has it, gcc defines __SANITIZE_ADDRESS__ */
@@ -207,9 +203,8 @@ static void run_case(const struct test_case *each, struct buf *out)
     read_spelled(each->input, lang, cases_setting(each, "variant"), keep_of(cases_setting(each, "keep")), out);
 }
 
-static void cases_show_what_a_reader_sees(void **state)
+TEST(cases_show_what_a_reader_sees)
 {
-    (void)state;
     assert_int_equal(cases_run(CASES, run_case), 0);
     assert_int_equal(cases_run(GRAMMAR_CASES, run_case), 0);
     assert_int_equal(cases_run(LANGUAGE_CASES, run_case), 0);
@@ -220,9 +215,8 @@ static void run_call(struct str page, struct buf *out)
     read_page(page, STR("en"), KEEP_PROSE_LISTS, out);
 }
 
-static void calls_show_what_mediawiki_shows(void **state)
+TEST(calls_show_what_mediawiki_shows)
 {
-    (void)state;
     assert_int_equal(calls_run(CALLS, run_call), 0);
 }
 
@@ -236,9 +230,8 @@ static struct wikitext_facts facts_of(const char *text, const char *lang)
     return facts;
 }
 
-static void redirects_are_known_in_every_language(void **state)
+TEST(redirects_are_known_in_every_language)
 {
-    (void)state;
     assert_true(facts_of("#REDIRECT [[X]]", "en").is_redirect);
     assert_true(facts_of("\n #redirect: [[X]] {{R from}}", "en").is_redirect);
     assert_true(facts_of("#WEITERLEITUNG [[X]]", "de").is_redirect);
@@ -284,9 +277,8 @@ static void redirects_are_known_in_every_language(void **state)
     assert_false(facts_of("", "en").is_redirect);
 }
 
-static void disambiguations_are_known_by_template_or_magic_word(void **state)
+TEST(disambiguations_are_known_by_template_or_magic_word)
 {
-    (void)state;
     assert_true(facts_of("X may be:\n* [[Y]]\n==See also==\n* z\n{{disambiguation}}", "en").kinds &
                 KIND_DISAMBIGUATION);
     assert_true(facts_of("{{Disambig|geo}}", "en").kinds & KIND_DISAMBIGUATION);
@@ -302,9 +294,8 @@ static void disambiguations_are_known_by_template_or_magic_word(void **state)
     assert_false(facts_of("{{Begriffsklärung}}", "en").kinds & KIND_DISAMBIGUATION);
 }
 
-static void spellings_have_codes(void **state)
+TEST(spellings_have_codes)
 {
-    (void)state;
     struct buf codes = {0};
     buf_add_text(&codes, variant_codes());
     buf_text(&codes);
@@ -319,9 +310,8 @@ static void spellings_have_codes(void **state)
     buf_release(&codes);
 }
 
-static void namespaces_come_from_the_dump(void **state)
+TEST(namespaces_come_from_the_dump)
 {
-    (void)state;
     struct wiki_namespace names[] = {{6, STR("Skrá")}, {14, STR("Flokkur")}, {102, STR("Gátt")}, {0, STR("")}};
     const struct siteinfo siteinfo = {.sitename = STR("Alfræði"), .namespaces = names, .namespace_count = 4};
     struct wikitext *wikitext =
@@ -342,9 +332,8 @@ static void namespaces_come_from_the_dump(void **state)
     wikitext_close(wikitext);
 }
 
-static void every_byte_has_one_fate(void **state)
+TEST(every_byte_has_one_fate)
 {
-    (void)state;
     const struct wikitext_facts facts = facts_of("A {{b}} [[c]]\n* d\n<!-- e -->== F ==\n<ref>g</ref>\n", "en");
     assert_int_equal(facts.bytes[FATE_TEMPLATE], 5);
     assert_int_equal(facts.bytes[FATE_LIST], 1);
@@ -356,9 +345,8 @@ static void every_byte_has_one_fate(void **state)
 }
 
 /* A hole has words on both sides, in a paragraph that is kept. */
-static void holes_are_inside_sentences(void **state)
+TEST(holes_are_inside_sentences)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t holes;
@@ -389,9 +377,8 @@ static void holes_are_inside_sentences(void **state)
 }
 
 /* Unknown templates with whole sentences are counted apart from holes. */
-static void sentences_of_unknown_templates_are_counted(void **state)
+TEST(sentences_of_unknown_templates_are_counted)
 {
-    (void)state;
     const struct str text = STR("He {{odd|was the first man who stood on that hill}} or {{odd|not}} there.\n\n"
                                 "{{odd|\n* an item of a list that has words enough for it}}");
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
@@ -413,9 +400,8 @@ static void sentences_of_unknown_templates_are_counted(void **state)
     buf_release(&out);
 }
 
-static void templates_without_a_row_are_reported(void **state)
+TEST(templates_without_a_row_are_reported)
 {
-    (void)state;
     const struct str text = STR("{{nobody_Knows|{{inner}}}} {{lang|fr|mot}} {{lang|fr}} {{{argument}}} {{{{x}}|b}}\n"
                                 "{| \n| {{in a table}}\n|}\n<ref>{{in a ref}}</ref> {{convert|{{x}}|km}} {{Ünïq}} "
                                 "{{template:}} {{Template:a}}");
@@ -466,9 +452,8 @@ static void check_steps(struct wikitext *wikitext, struct str text, struct buf *
 /* Checks linear cost: one bound of steps per byte on pages of 64 KiB and of 256 KiB. Pairs of patterns, with something
  * between, have found faults that single ones did not; they use 4 KiB, where a quadratic cost already exceeds the
  * bound. */
-static void hostile_pages_cost_no_more_steps(void **state)
+TEST(hostile_pages_cost_no_more_steps)
 {
-    (void)state;
     static const char *const between[] = {"", "x ", "\n", "|", "}}", "]]"};
     struct buf page = {0}, out = {0};
     struct wikitext *readers[2] = {
@@ -502,9 +487,8 @@ static void hostile_pages_cost_no_more_steps(void **state)
 }
 
 /* Nested deeper than any stack of the parser: all openings, then all closings. */
-static void deep_nesting_ends(void **state)
+TEST(deep_nesting_ends)
 {
-    (void)state;
     static const char *const pairs[][2] = {{"{{a|", "}}"},           {"{{nowrap|", "}}"}, {"[[a|", "]]"},
                                            {"{{{a|", "}}}"},         {"\n{|\n|", "\n|}"}, {"<table>", "</table>"},
                                            {"<div>", "</div>"},      {"{{quote|", "}}"},  {"[[File:a|b ", "]]"},
@@ -523,9 +507,8 @@ static void deep_nesting_ends(void **state)
 }
 
 /* Computed text is at most four times as long as its source. */
-static void computed_text_does_not_grow(void **state)
+TEST(computed_text_does_not_grow)
 {
-    (void)state;
     static const char *const bits[] = {"{{#time:cccccccccccccccccccccccc}}",
                                        "{{#time:FFFFFFFFFFFFFFFFFFFF}}",
                                        "{{padleft:|20|𐍈}}",
@@ -555,9 +538,8 @@ static bool is_clean(struct str text)
 }
 
 /* Random sequences of markup: asserts hold, and the text is UTF-8 in paragraphs. */
-static void any_mixture_of_markup_is_read(void **state)
+TEST(any_mixture_of_markup_is_read)
 {
-    (void)state;
     static const char *const more[] = {
         "a",        "b c.", "é",   "漢字", "|",      "File:x",    "Category:y", "nowrap", "lang", "quote",
         "http://x", "}}",   "]]",  "|}",   "</ref>", "</nowiki>", "-->",        "</s>",   "\n|-", "''",
@@ -581,9 +563,8 @@ static void any_mixture_of_markup_is_read(void **state)
     buf_release(&out);
 }
 
-static void control_characters_go(void **state)
+TEST(control_characters_go)
 {
-    (void)state;
     struct buf out = {0};
     const struct wikitext_facts facts = read_page(STR("A\x02"
                                                       "B\x01<nowiki>\x7F\x1B</nowiki>\r\n\tC"),
@@ -593,9 +574,8 @@ static void control_characters_go(void **state)
     buf_release(&out);
 }
 
-static void tiny_pages(void **state)
+TEST(tiny_pages)
 {
-    (void)state;
     struct buf out = {0};
     for (unsigned byte = 0; byte < 128; byte++) {
         const char text[2] = {(char)byte, (char)byte};
@@ -607,25 +587,4 @@ static void tiny_pages(void **state)
     buf_release(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_show_what_a_reader_sees),
-        cmocka_unit_test(calls_show_what_mediawiki_shows),
-        cmocka_unit_test(redirects_are_known_in_every_language),
-        cmocka_unit_test(disambiguations_are_known_by_template_or_magic_word),
-        cmocka_unit_test(spellings_have_codes),
-        cmocka_unit_test(namespaces_come_from_the_dump),
-        cmocka_unit_test(every_byte_has_one_fate),
-        cmocka_unit_test(templates_without_a_row_are_reported),
-        cmocka_unit_test(sentences_of_unknown_templates_are_counted),
-        cmocka_unit_test(holes_are_inside_sentences),
-        cmocka_unit_test(hostile_pages_cost_no_more_steps),
-        cmocka_unit_test(deep_nesting_ends),
-        cmocka_unit_test(computed_text_does_not_grow),
-        cmocka_unit_test(any_mixture_of_markup_is_read),
-        cmocka_unit_test(control_characters_go),
-        cmocka_unit_test(tiny_pages),
-    };
-    return cmocka_run_group_tests(tests, NULL, close_readers);
-}
+GROUP(NULL, close_readers)

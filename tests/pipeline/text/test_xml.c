@@ -2,13 +2,10 @@
 #include "pipeline/text/xml/xml.h"
 
 #include "base/random.h"
+#include "tests/unit.h"
 
 #include <bzlib.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 static struct page_parser *parser;
 static struct arena arena;
@@ -38,9 +35,8 @@ static int tear_down(void **state)
 
 #define assert_str(view, text) assert_true(str_equal((view), STR(text)))
 
-static void a_page_of_schema_0_11(void **state)
+TEST(a_page_of_schema_0_11)
 {
-    (void)state;
     assert_int_equal(
         parse(
             "  <page>\n <title>A &amp; B &lt;c&gt; \"d\"</title>\n<ns>0</ns><id>12</id>"
@@ -60,9 +56,8 @@ static void a_page_of_schema_0_11(void **state)
     assert_str(page.text, "line &amp; 1\n  <ref>\xC3\xA9\xE4\xB8\xAD");
 }
 
-static void a_page_of_schema_0_3(void **state)
+TEST(a_page_of_schema_0_3)
 {
-    (void)state;
     assert_int_equal(
         parse(
             "<page><revision><text>b</text></revision><title>T</title><id>1</id><restrictions>x</restrictions></page>"),
@@ -73,9 +68,8 @@ static void a_page_of_schema_0_3(void **state)
     assert_str(page.model, "");
 }
 
-static void the_last_revision_counts(void **state)
+TEST(the_last_revision_counts)
 {
-    (void)state;
     assert_int_equal(parse("<page><id>1</id><revision><id>2</id><model>json</model><text>old</text></revision>"
                            "<revision><id>3</id><text>new</text></revision></page>"),
                      0);
@@ -86,9 +80,8 @@ static void the_last_revision_counts(void **state)
     assert_str(page.text, "");
 }
 
-static void redirects_and_namespaces(void **state)
+TEST(redirects_and_namespaces)
 {
-    (void)state;
     assert_int_equal(
         parse("<page><title>a</title><ns>-1</ns><redirect title=\"b\" /><revision><text/></revision></page>"), 0);
     assert_true(page.is_redirect && page.ns == -1);
@@ -96,9 +89,8 @@ static void redirects_and_namespaces(void **state)
     assert_true(!page.is_redirect && page.ns == 2300);
 }
 
-static void empty_and_deleted_texts(void **state)
+TEST(empty_and_deleted_texts)
 {
-    (void)state;
     assert_int_equal(parse("<page><revision><text deleted=\"deleted\" /></revision></page>"), 0);
     assert_str(page.text, "");
     assert_int_equal(parse("<page/>"), 0);
@@ -106,9 +98,8 @@ static void empty_and_deleted_texts(void **state)
     assert_true(page.id == 0 && page.title.size == 0 && !page.has_ns);
 }
 
-static void malformed_pages_are_refused(void **state)
+TEST(malformed_pages_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "x",
@@ -142,9 +133,8 @@ static void malformed_pages_are_refused(void **state)
 #define BIT(reason) (1u << REPAIR_##reason)
 
 /* What is no number is as if it were absent; the page stays. */
-static void odd_numbers_are_absent(void **state)
+TEST(odd_numbers_are_absent)
 {
-    (void)state;
     static const char *const ids[] = {"", " ", "x", "-1", "9223372036854775808", "1.5", "0x10", "12 34", "1e3"};
     static const char *const spaces[] = {"", "2147483648", "-", "a", "+1", "1.0"};
     char text[128];
@@ -170,9 +160,8 @@ static void odd_numbers_are_absent(void **state)
     "</text><sha1>z</sha1></revision></page>"
 
 /* Pages that are not well-formed XML: the fields are the same as if they were. */
-static void ill_formed_pages_are_mended(void **state)
+TEST(ill_formed_pages_are_mended)
 {
-    (void)state;
     static const struct {
         struct str xml;
         const char *title, *text;
@@ -240,9 +229,8 @@ static void ill_formed_pages_are_mended(void **state)
 }
 
 /* Well-formed XML is mended to the same fields: what expat reads needs no mending, and would suffer none. */
-static void mending_changes_nothing_else(void **state)
+TEST(mending_changes_nothing_else)
 {
-    (void)state;
     struct page plain;
     struct arena other = {0};
     struct page_parser *second = page_parser_open();
@@ -258,9 +246,8 @@ static void mending_changes_nothing_else(void **state)
 }
 
 /* Tags that are never closed: the time stays linear. */
-static void hostile_pages_take_linear_time(void **state)
+TEST(hostile_pages_take_linear_time)
 {
-    (void)state;
     static const char *const parts[] = {
         "<comment>", "<id>",   "<revision><id>", "<revision><text></text", "<revision><text>x</text", "<", "&",
         "<![CDATA[", "<text>", "<text a=\""};
@@ -276,9 +263,8 @@ static void hostile_pages_take_linear_time(void **state)
     }
 }
 
-static void truncations_before_the_end_of_the_text_are_refused(void **state)
+TEST(truncations_before_the_end_of_the_text_are_refused)
 {
-    (void)state;
     const struct str whole =
         STR("<page><title>T&amp;</title><ns>0</ns><id>1</id><revision><text xml:space=\"preserve\">"
             "a &lt; b</text></revision></page>");
@@ -293,9 +279,8 @@ static void truncations_before_the_end_of_the_text_are_refused(void **state)
     assert_int_equal(page_parse(parser, whole, &arena, &page), 0);
 }
 
-static void other_xml_is_read_as_what_it_is(void **state)
+TEST(other_xml_is_read_as_what_it_is)
 {
-    (void)state;
     assert_int_equal(
         parse("<page><!-- c --><?pi x?><title><![CDATA[a<b]]></title><title2>x</title2><upload><text>u</text></upload>"
               "<revision><text>a<![CDATA[<b>c</b>]]>d</text></revision></page>"),
@@ -305,9 +290,8 @@ static void other_xml_is_read_as_what_it_is(void **state)
 }
 
 /* The page after it is still read: a memory limit that one page reached does not affect others. */
-static void deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
-    (void)state;
     struct buf fragment = {0};
     buf_add_text(&fragment, "<page>");
     for (unsigned i = 0; i < 600000; i++)
@@ -361,9 +345,8 @@ static const char exported[] =
     "\xC3\xA9\xE4\xB8\xAD\xEF\xBC\x8C\xF0\x9F\x98\x80&lt;/ref&gt; and a longer run of plain text that goes on</text>\n"
     "      <sha1>z</sha1>\n    </revision>\n  </page>";
 
-static void the_fast_path_and_expat_agree(void **state)
+TEST(the_fast_path_and_expat_agree)
 {
-    (void)state;
     static const char *const fragments[] = {
         exported,
         "<page><text a=\"1\" a=\"2\"/></page>",
@@ -414,9 +397,8 @@ static void the_fast_path_and_expat_agree(void **state)
     parsers_agree(STR(""));
 }
 
-static void the_fast_path_and_expat_agree_of_a_dump(void **state)
+TEST(the_fast_path_and_expat_agree_of_a_dump)
 {
-    (void)state;
     struct buf xml = {0};
     BZFILE *file = BZ2_bzopen(SOURCE_DIR "/samples/samplewiki.xml.bz2", "rb");
     assert_non_null(file);
@@ -440,9 +422,8 @@ static void the_fast_path_and_expat_agree_of_a_dump(void **state)
 }
 
 /* Bytes of an exported page are overwritten, removed and repeated at random positions. */
-static void the_fast_path_and_expat_agree_on_damaged_pages(void **state)
+TEST(the_fast_path_and_expat_agree_on_damaged_pages)
 {
-    (void)state;
     static const char bytes[] = "<>&;/\"'= \n\r\t\x01:!?-]a0\xEF\xBF\xBE\xC3\xA9";
     const struct random_stream random = random_stream(7, RANDOM_PAIR, 0, 0, 0, 0, 0);
     char text[2 * sizeof exported];
@@ -472,25 +453,4 @@ static void the_fast_path_and_expat_agree_on_damaged_pages(void **state)
     parsers_agree(STR(""));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_of_schema_0_11),
-        cmocka_unit_test(a_page_of_schema_0_3),
-        cmocka_unit_test(the_last_revision_counts),
-        cmocka_unit_test(redirects_and_namespaces),
-        cmocka_unit_test(empty_and_deleted_texts),
-        cmocka_unit_test(malformed_pages_are_refused),
-        cmocka_unit_test(odd_numbers_are_absent),
-        cmocka_unit_test(ill_formed_pages_are_mended),
-        cmocka_unit_test(mending_changes_nothing_else),
-        cmocka_unit_test(hostile_pages_take_linear_time),
-        cmocka_unit_test(truncations_before_the_end_of_the_text_are_refused),
-        cmocka_unit_test(other_xml_is_read_as_what_it_is),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(the_fast_path_and_expat_agree),
-        cmocka_unit_test(the_fast_path_and_expat_agree_of_a_dump),
-        cmocka_unit_test(the_fast_path_and_expat_agree_on_damaged_pages),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

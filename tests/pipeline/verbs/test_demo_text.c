@@ -1,11 +1,8 @@
 /* The stories of dsdata demo: every word and sentence of data/demo.txt comes up; a number gives one story. */
 #include "pipeline/verbs/demo_text.h"
+#include "tests/unit.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static struct buf text;
 
@@ -46,9 +43,8 @@ static struct str longest_piece(const char *form, size_t size)
     return longest;
 }
 
-static void test_everything_comes_up(void **state)
+TEST(test_everything_comes_up)
 {
-    (void)state;
     for (size_t i = 0; i < demo_lines.count; i++) {
         const char *line = demo_lines.items[i], *set = strstr(line, " = "), *mark = set ? "/" : " | ";
         for (const char *at = set ? set + 3 : line, *end; strcmp(line, "story") != 0 && *at; at = end) {
@@ -64,9 +60,8 @@ static void test_everything_comes_up(void **state)
     }
 }
 
-static void test_stories_are_whole(void **state)
+TEST(test_stories_are_whole)
 {
-    (void)state;
     assert_false(is_written(STR("{")) || is_written(STR("}")) || is_written(STR(" | ")));
     size_t lines = 0;
     for (size_t i = 0; i < text.size; i++)
@@ -82,11 +77,4 @@ static void test_stories_are_whole(void **state)
     buf_release(&again);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_comes_up),
-        cmocka_unit_test(test_stories_are_whole),
-    };
-    return cmocka_run_group_tests(tests, write_all, release);
-}
+GROUP(write_all, release)

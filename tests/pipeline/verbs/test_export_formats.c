@@ -2,12 +2,9 @@
 #include "base/target.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/export_formats.h"
+#include "tests/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define FORMAT_ROW(NAME, row, typed) &export_##row,
 static const struct export_format *const formats[] = {EXPORT_FORMAT_LIST(FORMAT_ROW)};
@@ -18,9 +15,8 @@ static void need(bool has, size_t format, const char *what)
         fail_msg("export_%s lacks %s", export_format_names[format], what);
 }
 
-static void every_row_is_complete(void **state)
+TEST(every_row_is_complete)
 {
-    (void)state;
     for (size_t i = 0; i < EXPORT_FORMATS; i++) {
         const struct export_format *format = formats[i];
         const bool writes = format->put || format->write;
@@ -33,21 +29,11 @@ static void every_row_is_complete(void **state)
 }
 
 /* No ending belongs to two formats, so that a file's name says its format. */
-static void endings_differ(void **state)
+TEST(endings_differ)
 {
-    (void)state;
     for (size_t i = 0; i < EXPORT_FORMATS; i++)
         for (size_t k = 0; k < i; k++)
             for (const char *const *one = formats[i]->endings; *one; one++)
                 for (const char *const *other = formats[k]->endings; *other; other++)
                     assert_string_not_equal(*one, *other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_complete),
-        cmocka_unit_test(endings_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

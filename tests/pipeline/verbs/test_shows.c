@@ -59,7 +59,7 @@ static void expect_list(const json_t *object, const char *key, const uint32_t *n
         assert_int_equal(json_integer_value(json_array_get(list, i)), i < used ? numbers[i] : 0);
 }
 
-static void export_prints_googles_keys(void **state)
+TEST(export_prints_googles_keys)
 {
     const char *directory = *state;
     struct dsdata_settings settings = {.seq_one = 32};
@@ -95,7 +95,7 @@ static void export_prints_googles_keys(void **state)
     sample_release(&sample);
 }
 
-static void export_to_a_file_is_the_same(void **state)
+TEST(export_to_a_file_is_the_same)
 {
     const char *directory = *state;
     char *out = path_join(directory, "out.jsonl");
@@ -122,7 +122,7 @@ static void export_to_a_file_is_the_same(void **state)
     buf_release(&expected);
 }
 
-static void export_of_nothing_prints_nothing(void **state)
+TEST(export_of_nothing_prints_nothing)
 {
     assert_int_equal(
         run(dsdata_export, (struct dsdata_settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, false), 0);
@@ -131,7 +131,7 @@ static void export_of_nothing_prints_nothing(void **state)
     assert_int_equal(tiny_err.kind, ERR_MISMATCH);
 }
 
-static void show_prints_the_facts(void **state)
+TEST(show_prints_the_facts)
 {
     static const char *const keys[] = {"root_hash",  "format_version", "text_version", "vocab_size",
                                        "vocab_hash", "cased",          "accents",      "documents",
@@ -161,7 +161,7 @@ static void show_prints_the_facts(void **state)
     assert_null(strchr(caught.data, '\x1b'));
 }
 
-static void show_lays_a_sample_side_by_side(void **state)
+TEST(show_lays_a_sample_side_by_side)
 {
     char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 6}, *state, *state, true), 0);
@@ -191,7 +191,7 @@ static void show_lays_a_sample_side_by_side(void **state)
     buf_release(&of_dataset);
 }
 
-static void show_takes_a_single_shard(void **state)
+TEST(show_takes_a_single_shard)
 {
     char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
     assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, shard, *state, false), 0);
@@ -205,7 +205,7 @@ static void show_takes_a_single_shard(void **state)
     mem_free(shard);
 }
 
-static void verify_says_where_and_how_to_rebuild(void **state)
+TEST(verify_says_where_and_how_to_rebuild)
 {
     assert_int_equal(run(dsdata_verify, (struct dsdata_settings){0}, *state, *state, false), 0);
     assert_int_equal(run(dsdata_verify, (struct dsdata_settings){.json = true}, *state, *state, false), 0);
@@ -253,13 +253,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(export_prints_googles_keys),           cmocka_unit_test(export_to_a_file_is_the_same),
-        cmocka_unit_test(export_of_nothing_prints_nothing),     cmocka_unit_test(show_prints_the_facts),
-        cmocka_unit_test(show_lays_a_sample_side_by_side),      cmocka_unit_test(show_takes_a_single_shard),
-        cmocka_unit_test(verify_says_where_and_how_to_rebuild),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)
