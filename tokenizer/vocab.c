@@ -56,21 +56,17 @@ bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id)
     return false;
 }
 
-/* Finds the ids of the specials; `path` may be NULL. */
+/* Finds BERT's specials; `path` may be NULL. */
 static int find_specials(struct vocab *vocab, const char *path, struct error *err)
 {
-    const struct {
-        struct str piece;
-        uint32_t *id;
-    } specials[] = {
-        {STR("[PAD]"), &vocab->pad}, {STR("[UNK]"), &vocab->unk},   {STR("[CLS]"), &vocab->cls},
-        {STR("[SEP]"), &vocab->sep}, {STR("[MASK]"), &vocab->mask},
+    static const struct str specials[ROLES] = {
+        [ROLE_PAD] = STR("[PAD]"), [ROLE_UNK] = STR("[UNK]"),   [ROLE_CLS] = STR("[CLS]"),
+        [ROLE_SEP] = STR("[SEP]"), [ROLE_MASK] = STR("[MASK]"),
     };
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
-        if (vocab_find(vocab, specials[i].piece, specials[i].id))
+    for (size_t i = 0; i < ROLES; i++) {
+        if (vocab_find(vocab, specials[i], &vocab->roles[i]))
             continue;
-        fail_at(err, ERR_INPUT, path ? path : "", ERROR_NO_OFFSET, "the vocabulary has no piece %s",
-                specials[i].piece.data);
+        fail_at(err, ERR_INPUT, path ? path : "", ERROR_NO_OFFSET, "the vocabulary has no piece %s", specials[i].data);
         if (vocab->count && str_starts(vocab->pieces[0], STR("\xEF\xBB\xBF")))
             return hint(err,
                         "the file begins with a byte order mark, which becomes part of its first piece: remove it");
@@ -79,8 +75,37 @@ static int find_specials(struct vocab *vocab, const char *path, struct error *er
     return 0;
 }
 
-/* `path` may be NULL. */
-static int vocab_open(struct vocab **out, const struct str *pieces, size_t count, const char *path, struct error *err)
+const char *vocab_role_name(enum vocab_role role)
+{
+    static const char *const names[ROLES] = {
+        [ROLE_PAD] = "padding",   [ROLE_UNK] = "unknown", [ROLE_CLS] = "class",
+        [ROLE_SEP] = "separator", [ROLE_MASK] = "mask",
+    };
+    return names[role];
+}
+
+int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *err)
+{
+    static const enum vocab_role needed[] = {ROLE_PAD, ROLE_CLS, ROLE_SEP, ROLE_MASK};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        const uint32_t id = vocab->roles[needed[i]];
+        if (id == VOCAB_NONE) {
+            fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "this tokenizer has no %s token",
+                    vocab_role_name(needed[i]));
+            return hint(err, "pre-training needs a padding, a class, a separator and a mask token, each its own");
+        }
+        for (size_t k = 0; k < i; k++)
+            if (vocab->roles[needed[k]] == id) {
+                fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "this tokenizer has %.*s as its %s and its %s token",
+                        (int)vocab->pieces[id].size, vocab->pieces[id].data, vocab_role_name(needed[k]),
+                        vocab_role_name(needed[i]));
+                return hint(err, "pre-training needs a padding, a class, a separator and a mask token, each its own");
+            }
+    }
+    return 0;
+}
+
+struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES])
 {
     assert(count <= VOCAB_PIECES_MAX);
     struct vocab *vocab = mem_clear(1, sizeof *vocab);
@@ -90,6 +115,8 @@ static int vocab_open(struct vocab **out, const struct str *pieces, size_t count
     }
     vocab->pieces = mem_array(count, sizeof *vocab->pieces);
     vocab->count = (uint32_t)count;
+    vocab->kind = kind;
+    memcpy(vocab->roles, roles, sizeof vocab->roles);
     vocab->text = mem_alloc(vocab->text_bytes);
     char *at = vocab->text;
     for (size_t i = 0; i < count; i++) {
@@ -102,6 +129,13 @@ static int vocab_open(struct vocab **out, const struct str *pieces, size_t count
     }
     assert(at == vocab->text + vocab->text_bytes);
     vocab->hash = hash64(vocab->text, vocab->text_bytes);
+    return vocab;
+}
+
+/* `path` may be NULL. */
+static int vocab_open(struct vocab **out, const struct str *pieces, size_t count, const char *path, struct error *err)
+{
+    struct vocab *vocab = vocab_make(VOCAB_WORDPIECE, pieces, count, (const uint32_t[ROLES]){0});
     if (find_specials(vocab, path, err) < 0) {
         vocab_close(vocab);
         return -1;

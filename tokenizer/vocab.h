@@ -23,10 +23,26 @@
 #define VOCAB_PIECE_BYTES_MAX (1u << 20)
 #define VOCAB_FILE_BYTES_MAX  (256u << 20)
 
+/* How its words are cut into pieces: the rows of tokenizer/kinds.h. */
+#define VOCAB_KIND_LIST(ROW)        ROW(WORDPIECE, kind_wordpiece)
+#define VOCAB_KIND_VALUE(name, row) VOCAB_##name,
+enum vocab_kind { VOCAB_KIND_LIST(VOCAB_KIND_VALUE) };
+#undef VOCAB_KIND_VALUE
+
+/* What some pieces are for, whatever they are called. */
+enum vocab_role { ROLE_PAD, ROLE_UNK, ROLE_CLS, ROLE_SEP, ROLE_MASK, ROLES };
+#define VOCAB_NONE UINT32_MAX /* the id where no piece has the role */
+
 struct vocab {
     struct str *pieces; /* [count], by id; views into `text` */
     uint32_t count;
-    uint32_t pad, unk, cls, sep, mask;
+    enum vocab_kind kind;
+    union {
+        struct {
+            uint32_t pad, unk, cls, sep, mask;
+        };
+        uint32_t roles[ROLES]; /* the same, by enum vocab_role */
+    };
     uint64_t hash; /* XXH3-64 of the bytes that vocab_write writes */
     char *text;    /* those bytes */
     size_t text_bytes;
@@ -45,6 +61,13 @@ int vocab_read(struct vocab **out, const char *path, enum vocab_rules rules, str
 
 /* The same from pieces in memory (copied). A piece must not contain LF or end in White_Space. */
 int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err);
+/* The same of any kind, with the pieces of the roles: VOCAB_NONE where there is none. */
+struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES]);
+
+/* The name of a role: "pad". ERR_UNSAFE, naming the role, unless every role has a piece of its own; `path` names the
+ * vocabulary. */
+const char *vocab_role_name(enum vocab_role role);
+int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *err);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);

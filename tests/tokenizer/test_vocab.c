@@ -261,6 +261,28 @@ static void every_defect_has_its_own_line(void **state)
     }
 }
 
+/* Every role needs a piece of its own, but for the unknown one. */
+static void a_role_without_a_piece_of_its_own_is_named(void **state)
+{
+    (void)state;
+    const struct str pieces[] = {STR("<pad>"), STR("<s>"), STR("</s>"), STR("<mask>")};
+    uint32_t roles[ROLES] = {[ROLE_PAD] = 0, [ROLE_UNK] = VOCAB_NONE, [ROLE_CLS] = 1, [ROLE_SEP] = 2, [ROLE_MASK] = 3};
+    for (int wrong = 0; wrong < 3; wrong++) {
+        struct error err = {0};
+        if (wrong)
+            roles[ROLE_MASK] = wrong == 1 ? VOCAB_NONE : 2;
+        struct vocab *vocab = vocab_make(VOCAB_WORDPIECE, pieces, 4, roles);
+        assert_int_equal(vocab->sep, 2);
+        assert_int_equal(vocab_need_roles(vocab, "x.json", &err), wrong ? -1 : 0);
+        if (wrong == 1)
+            assert_string_equal(err.text, "this tokenizer has no mask token");
+        else if (wrong)
+            assert_string_equal(err.text, "this tokenizer has </s> as its separator and its mask token");
+        assert_int_equal(err.kind, wrong ? ERR_UNSAFE : 0);
+        vocab_close(vocab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(an_empty_line_inside_is_a_piece_that_matches_nothing),
         cmocka_unit_test(a_byte_order_mark_belongs_to_the_first_piece),
         cmocka_unit_test(a_missing_special_is_named),
+        cmocka_unit_test(a_role_without_a_piece_of_its_own_is_named),
         cmocka_unit_test(what_is_not_utf8_is_refused),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(lines_by_googles_rules),

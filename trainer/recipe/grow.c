@@ -12,7 +12,7 @@
 #include "trainer/data/input.h"
 #include "trainer/recipe/text.h"
 
-#define LETTERS_MAX 100 /* of a word, as in tokenizer.c */
+#define LETTERS_MAX 100 /* of a word, as in kind_wordpiece.c */
 
 struct cutter {
     const struct text *text;     /* the model's */
