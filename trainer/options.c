@@ -381,6 +381,10 @@ static const struct opt_row rows[] = {
      .verbs = " score ", .help = "Write the scores of each pair to FILE, one JSON object per line."},
     {.name = "replay", .type = OPT_FLAG, .scope = SCOPE_RUN, .field = FIELD(replay), .verbs = " verify ",
      .help = "Recompute a stretch of the run and compare its checkpoints byte for byte; nothing is written."},
+    {.name = "provenance", .type = OPT_TEXT, .scope = SCOPE_RUN, .field = FIELD(provenance), .value = "FILE",
+     .verbs = " verify ", .default_help = "none",
+     .help = "Compare checkpoints with the hashes in FILE, the provenance.json of an export; with --replay recompute the "
+             "run that it describes."},
     {.name = "from", .type = OPT_COUNT, .scope = SCOPE_RUN, .field = FIELD(from), .value = "STEP", .max = UINT32_MAX,
      .verbs = " verify ", .default_help = "the oldest one kept",
      .help = "With --replay: step of the checkpoint to start from; 0 is the start of the run."},

@@ -73,6 +73,7 @@ struct settings {
     const char *details;       /* for score: file for the scores of each pair; NULL: none */
     const char *note;          /* for report; NULL: none */
     bool replay;               /* for verify */
+    const char *provenance;    /* for verify: a file of an export (proof.h); NULL: none */
     bool gpu_check;            /* for doctor */
     uint64_t from, to;         /* for --replay: steps of checkpoints; if not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 #include "base/json_write.h"
@@ -17,6 +18,7 @@
 #include "trainer/tune/tune_kinds.h"
 #include "trainer/verbs/card_parts.h"
 #include "trainer/verbs/export_files.h"
+#include "trainer/verbs/proof.h"
 
 #define DATA_CARD      "data-card"
 #define DATA_CARD_MAX  (1u << 20)
@@ -276,6 +278,57 @@ static int add_scores(struct buf *card, const struct card_facts *facts, bool own
     return 0;
 }
 
+/* ---- how to prove it ---- */
+
+/* The command that built the only dataset, with names instead of paths, into DATASET; nothing if it is not known. */
+static void add_build(struct buf *card, const struct card_facts *facts)
+{
+    const json_t *dataset = json_array_get(facts->about->datasets, 0), *word;
+    const json_t *command = json_object_get(json_object_get(dataset, "build"), "command");
+    size_t i;
+    bool out = false;
+    if (json_array_size(facts->about->datasets) != 1 || json_array_size(command) < 2)
+        return;
+    buf_add_text(card, "dsdata");
+    json_array_foreach(command, i, word)
+    {
+        const char *text = json_string_value(word);
+        if (!text || i == 0 || out || str_starts(str_of(text), STR("--out="))) {
+            out = false;
+            continue;
+        }
+        out = strcmp(text, "--out") == 0;
+        if (!out)
+            command_add(card, *text == '/' && strrchr(text, '/')[1] ? strrchr(text, '/') + 1 : text);
+    }
+    buf_addf(card, " --out DATASET    # root hash %s\n",
+             json_string_value(json_object_get(json_object_get(dataset, "manifest"), "root_hash")));
+}
+
+/* For a run whose bits do not depend on the machine or the processes. */
+static void add_proof(struct buf *card, const struct card_facts *facts)
+{
+    const bool tuned = json_object_get(facts->identity, "task");
+    if (!facts->provenance || !json_is_true(json_object_get(facts->identity, "same_bits")))
+        return;
+    const bool everywhere =
+        strcmp(json_string_value(json_object_get(facts->provenance, "bits")), PROVENANCE_EVERYWHERE) == 0;
+    buf_addf(card,
+             "\n## Prove it\n\nThis training can be computed again and gives the same bytes on %s (`--same-bits`). It "
+             "needs %s, and two of the checkpoints that `" PROVENANCE_NAME
+             "` lists, as `RUN/checkpoints/step-…`; or the last one and `--from 0`, which computes all of it.\n\n```\n",
+             everywhere ? "every CPU" : "devices like the one in `" PROVENANCE_NAME "`",
+             tuned                                         ? "the files that its command names"
+             : json_array_size(facts->about->datasets) > 1 ? "the datasets whose root hashes are above"
+                                                           : "the dataset");
+    if (!tuned)
+        add_build(card, facts);
+    buf_addf(card, "dstrain verify RUN --replay --provenance " PROVENANCE_NAME "%s\n```\n",
+             tuned                                         ? ""
+             : json_array_size(facts->about->datasets) > 1 ? " --shards DIR=WEIGHT…"
+                                                           : " --shards DATASET");
+}
+
 /* ---- the card ---- */
 
 static void add_shape(struct buf *card, const struct card_facts *facts)
@@ -364,6 +417,7 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
             add_score_table(card, NULL, NULL, own);
     }
     const int result = add_scores(card, facts, own, err);
+    add_proof(card, facts);
     json_decref(own);
     return result;
 }

@@ -24,7 +24,8 @@ struct card_facts {
     /* Results to show besides the run's own: files with JSON objects, or directories with a scores.json. For a run's
      * directory the card says whether that run started from this model. */
     const struct opt_paths *scores;
-    const char *out; /* the directory that the card describes */
+    const char *out;          /* the directory that the card describes */
+    const json_t *provenance; /* proof.h; NULL: none */
 };
 
 /* Appends the card. Facts whose files no longer exist, of the run or its dataset, are left out. Errors are those of

@@ -19,6 +19,7 @@
 #include "trainer/verbs/card.h"
 #include "trainer/verbs/export_files.h"
 #include "trainer/verbs/export_layout.h"
+#include "trainer/verbs/proof.h"
 #include "trainer/verbs/use.h"
 
 /* Opens the model's file before it is published, which detects an invalid header. */
@@ -154,19 +155,24 @@ int dstrain_export(void *context, struct opt_paths bare, struct error *err)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
     struct about about;
+    json_t *provenance = NULL;
     about_open(&about, bare.items[0], source, files ? files : "", identity, &config);
     const struct use use = use_of(files ? files : "");
-    const struct card_facts facts = {&about, files, &state, identity, &config, &use, &settings->scores, settings->out};
+    if (result == 0)
+        result = proof_make(&about, &provenance, err);
+    const struct card_facts facts = {&about,        files,     &state, identity, &config, &use, &settings->scores,
+                                     settings->out, provenance};
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
         result =
             write_whole(&(struct export_job){files, architecture_of(&config)->exported, buf_str(&card), about.datasets,
-                                             settings->sentences, settings->pooling, settings->normalize},
+                                             settings->sentences, settings->pooling, settings->normalize, provenance},
                         settings->out, copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, &use, about.languages, copied);
     about_close(&about);
+    json_decref(provenance);
     json_decref(copied);
     json_decref(identity);
     buf_release(&card);

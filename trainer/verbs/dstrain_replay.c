@@ -3,8 +3,8 @@
  *     plan (rank 0 reads run.json and sends the others what they need)
  *       → run the command again, silently, from the first checkpoint → { train to the next one → compare } …
  *
- * The run's directory is only read. If this machine cannot compute the same bits, that is found before the first
- * step. */
+ * The run's directory is only read; with --provenance its run.json is not needed. If this machine cannot compute the
+ * same bits, that is found before the first step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 #include "trainer/run/record.h"
 #include "trainer/run/training.h"
 #include "trainer/tune/tune_kinds.h"
+#include "trainer/verbs/proof.h"
 #include "trainer/verbs/stretch.h"
 
 #define NEVER UINT64_MAX
@@ -152,12 +153,21 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     return 0;
 }
 
-/* Checks that this machine can compute the bits of every start that computed a part of the stretch. For rank 0. */
-static int same_machine(const struct replay *r, uint64_t last, struct error *err)
+/* Checks that this is the run of --provenance, and that this machine can compute the bits of every start that computed
+ * a part of the stretch. For rank 0. */
+static int same_machine(const struct replay *r, const struct settings *asked, uint64_t last, struct error *err)
 {
     const struct training *t = &r->training;
     const json_t *before = NULL;
     struct buf differences = {0};
+    if (asked->provenance)
+        run_differences(json_object_get(r->record, "identity"), t->setup.identity, &differences);
+    if (differences.size > 0) {
+        fail_at(err, ERR_MISMATCH, asked->provenance, ERROR_NO_OFFSET, "is of another run or dataset: %.400s",
+                buf_text(&differences));
+        buf_release(&differences);
+        return -1;
+    }
     for (uint64_t step = stretch_first(r->record, plan_from(r)); step <= last && differences.size == 0; step++) {
         const json_t *start = stretch_start(r->record, step);
         if (start != before)
@@ -260,12 +270,25 @@ static int train_to(struct replay *r, uint64_t step, struct error *err)
     return 0;
 }
 
+/* For rank 0: the plan; with --provenance also whether the checkpoints are those that it names. */
+static int make_plan(struct replay *r, const struct settings *asked, struct error *err)
+{
+    size_t count;
+    uint64_t last;
+    char weights[17];
+    TRY(stretch_plan(r->run, asked, &r->record, &r->plan, err));
+    if (!asked->provenance)
+        return 0;
+    const json_t *steps = json_object_get(r->plan, "steps");
+    const json_t *to = json_array_get(steps, json_array_size(steps) - 1);
+    return proof_compare(r->record, asked->provenance, r->run, plan_from(r), (uint64_t)json_integer_value(to), &count,
+                         &last, weights, err);
+}
+
 static int open_replay(struct replay *r, struct process_group *processes, const struct settings *asked,
                        struct error *err)
 {
-    TRY(process_group_barrier(
-        processes, process_group_is_leader(processes) ? stretch_plan(r->run, asked, &r->record, &r->plan, err) : 0,
-        err));
+    TRY(process_group_barrier(processes, process_group_is_leader(processes) ? make_plan(r, asked, err) : 0, err));
     TRY(give_plan(r, processes, err));
     TRY(process_group_barrier(processes, read_command(r, asked, err), err));
     if (plan_from(r) > 0)
@@ -285,7 +308,7 @@ static int replay(struct replay *r, struct process_group *processes, const struc
     const json_t *steps = json_object_get(r->plan, "steps");
     const size_t count = json_array_size(steps);
     const uint64_t last = (uint64_t)json_integer_value(json_array_get(steps, count - 1));
-    TRY(process_group_barrier(processes, leads ? same_machine(r, last, err) : 0, err));
+    TRY(process_group_barrier(processes, leads ? same_machine(r, asked, last, err) : 0, err));
     for (size_t i = 0; i < count; i++) {
         TRY(train_to(r, (uint64_t)json_integer_value(json_array_get(steps, i)), err));
         TRY(process_group_barrier(processes, compare_checkpoint(r, leads, err), err));

@@ -1,5 +1,6 @@
 /* dstrain verify: what is damaged in a dataset (shards/verify.h), a checkpoint or all checkpoints of a run, in the form
  * of `dsdata verify`. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/run/run.h"
 #include "trainer/recipe/settings.h"
+#include "trainer/verbs/proof.h"
 
 static bool holds(const char *directory, const char *name)
 {
@@ -93,6 +95,35 @@ static int refuse_options(const struct settings *settings, struct error *err)
     return 0;
 }
 
+/* --provenance without --replay: whether the checkpoints are those whose hashes were published. */
+static int compare(const char *directory, const struct settings *settings, struct error *err)
+{
+    json_t *provenance;
+    size_t count = 0;
+    uint64_t last = 0;
+    char weights[17] = "";
+    int result = proof_read(settings->provenance, &provenance, err);
+    if (result == 0 && !path_is_directory(directory))
+        result = checkpoint_refuse(directory, "no such directory", err);
+    if (result == 0)
+        result = proof_compare(provenance, settings->provenance, directory, 0, UINT64_MAX, &count, &last, weights, err);
+    if (result == 0 && count == 0)
+        result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
+                         "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
+                         settings->provenance, proof_last(provenance));
+    json_decref(provenance);
+    TRY(result);
+    if (settings->json)
+        output_json(json_pack("{s:b, s:i, s:I, s:s}", "ok", 1, "checkpoints", (int)count, "step", (json_int_t)last,
+                              "weights", weights),
+                    0);
+    else
+        output_line("%s: checkpoints that are those of %s: %zu; the weights of step %" PRIu64 " have XXH3 %s",
+                    directory, settings->provenance, count, last, weights);
+    say_next(command_text("dstrain verify %s --replay --provenance %s", directory, settings->provenance));
+    return 0;
+}
+
 int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
@@ -100,6 +131,8 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
         return dstrain_replay(context, bare, err);
     TRY(refuse_options(settings, err));
     const char *directory = bare.items[0];
+    if (settings->provenance)
+        return compare(directory, settings, err);
     struct verify_report report = {0};
     struct progress progress;
     stop_on_signals();

@@ -15,6 +15,7 @@
     ROW(export_part_tokenizer)                                                                                         \
     ROW(export_part_papers)                                                                                            \
     ROW(export_part_sentences)                                                                                         \
+    ROW(export_part_provenance)                                                                                        \
     ROW(export_part_card)
 
 /* What is exported. */
@@ -26,6 +27,7 @@ struct export_job {
     bool sentences;         /* with the files by which sentence-transformers loads it */
     int pooling;            /* of those: enum pooling */
     bool normalize;
+    const json_t *provenance; /* proof.h; NULL: none is known */
 };
 
 struct export_part {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/run/run.h"
+#include "trainer/verbs/proof.h"
 
 /* ---- the steps ---- */
 
@@ -25,8 +26,7 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the steps of the existing checkpoints, ascending; the caller mem_free's them. */
-static int kept_steps(const char *run, uint64_t **steps, size_t *count, struct error *err)
+int stretch_kept(const char *run, uint64_t **steps, size_t *count, struct error *err)
 {
     struct path_list list = {0};
     char *directory = path_join(run, CHECKPOINTS_NAME);
@@ -42,9 +42,15 @@ static int kept_steps(const char *run, uint64_t **steps, size_t *count, struct e
     return result;
 }
 
-static int not_kept(const char *run, const char *option, uint64_t step, const uint64_t *steps, size_t count,
-                    struct error *err)
+static int not_kept(const char *run, const struct settings *asked, const json_t *record, const char *option,
+                    uint64_t step, const uint64_t *steps, size_t count, struct error *err)
 {
+    if (asked->provenance && proof_names(record, step))
+        return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
+                       "has no " CHECKPOINTS_NAME "/step-%08" PRIu64 ", which %.80s names", step, asked->provenance);
+    if (asked->provenance)
+        return fail_at(err, ERR_MISMATCH, asked->provenance, ERROR_NO_OFFSET,
+                       "names no checkpoint of step %" PRIu64 " (--%s)", step, option);
     fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint of step %" PRIu64 " (--%s)", step, option);
     return hint(err, "the oldest is of step %" PRIu64 ", the newest of step %" PRIu64, steps[0], steps[count - 1]);
 }
@@ -54,18 +60,32 @@ static bool is_kept(uint64_t step, const uint64_t *steps, size_t count)
     return bsearch(&step, steps, count, sizeof step, by_step) != NULL;
 }
 
-/* Fills `from` and `steps` of the plan. */
-static int choose_steps(const char *run, const struct settings *asked, const uint64_t *steps, size_t count,
-                        json_t *plan, struct error *err)
+/* Removes the steps that the file of --provenance does not name; returns how many are left. */
+static size_t keep_named(const json_t *provenance, uint64_t *steps, size_t count)
 {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (proof_names(provenance, steps[i]))
+            steps[kept++] = steps[i];
+    return kept;
+}
+
+/* Fills `from` and `steps` of the plan. */
+static int choose_steps(const char *run, const struct settings *asked, const json_t *record, const uint64_t *steps,
+                        size_t count, json_t *plan, struct error *err)
+{
+    if (count == 0 && asked->provenance)
+        return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET,
+                       "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
+                       asked->provenance, proof_last(record));
     if (count == 0)
         return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint");
     const uint64_t to = settings_given(asked, "to") ? asked->to : steps[count - 1];
     const uint64_t from = settings_given(asked, "from") ? asked->from : steps[0] < to ? steps[0] : 0;
     if (!is_kept(to, steps, count))
-        return not_kept(run, "to", to, steps, count, err);
+        return not_kept(run, asked, record, "to", to, steps, count, err);
     if (from > 0 && !is_kept(from, steps, count))
-        return not_kept(run, "from", from, steps, count, err);
+        return not_kept(run, asked, record, "from", from, steps, count, err);
     if (from >= to)
         return fail(err, ERR_USAGE, "--from %" PRIu64 " is not before --to %" PRIu64, from, to);
     json_t *list = json_array();
@@ -114,15 +134,17 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
 {
     uint64_t *steps = NULL;
     size_t count = 0;
-    TRY(run_read(run, record, err));
+    TRY(asked->provenance ? proof_read(asked->provenance, record, err) : run_read(run, record, err));
     if (!*record) {
         fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is not a run: --replay needs its " RUN_NAME);
         return checkpoint_hint_place(run, err);
     }
     *plan = json_object();
-    int result = kept_steps(run, &steps, &count, err);
+    int result = stretch_kept(run, &steps, &count, err);
+    if (asked->provenance)
+        count = keep_named(*record, steps, count);
     if (result == 0)
-        result = choose_steps(run, asked, steps, count, *plan, err);
+        result = choose_steps(run, asked, *record, steps, count, *plan, err);
     mem_free(steps);
     TRY(result);
     const uint64_t first = stretch_first(*record, (uint64_t)json_integer_value(json_object_get(*plan, "from")));

@@ -11,11 +11,14 @@
 
 /* "RUN/checkpoints/step-00001000"; the caller mem_free's it. */
 char *stretch_checkpoint(const char *run, uint64_t step);
+/* Lists the steps of the existing checkpoints, ascending; the caller mem_free's them, on errors too. */
+int stretch_kept(const char *run, uint64_t **steps, size_t *count, struct error *err);
 
-/* Reads run.json into *record and makes *plan according to --from and --to: {command: that of the start that computed
- * the first step, shards, precision, task (of a fine-tuning), seed, from: the step to start after (0: the run's
- * beginning), steps: [of the checkpoints to compare, ascending; at least one]}. The caller json_decref's both, on
- * errors too. ERR_USAGE: not a run, or no such checkpoints. */
+/* Reads run.json, or the file of --provenance, into *record and makes *plan by --from and --to: {command: that of the
+ * start that computed the first step, shards, precision, task (of a fine-tuning), seed, from: the step to start after
+ * (0: the run's beginning), steps: [of the checkpoints to compare, ascending; at least one]}. The caller json_decref's
+ * both, on errors too. ERR_USAGE: not a run, or no such checkpoints. With --provenance only checkpoints that it names
+ * count; ERR_VERIFY: one that it names is not there; ERR_MISMATCH: it does not name one that was asked for. */
 int stretch_plan(const char *run, const struct settings *asked, json_t **record, json_t **plan, struct error *err);
 
 /* The first step that is computed: the one after `from`, or the run's first step, which with --resume is not 1. */
