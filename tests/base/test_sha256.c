@@ -19,7 +19,8 @@ static void expect(const char *text, size_t bytes, const char *wanted)
     }
 }
 
-/* The SHA instructions of the processor against plain C. First, because the CPU level must not be chosen before it forks. */
+/* The SHA instructions of the processor against plain C. First, because the CPU level must not be chosen before it
+ * forks. */
 TEST(the_instructions_agree)
 {
     if (!sha256_has_instructions())

@@ -20,7 +20,7 @@ static void check_split(const char *directory, uint32_t seq, enum split split, u
     dataset_close(&dataset);
 }
 
-static void samples_come_in_the_order_of_shards(void **state)
+TEST(samples_come_in_the_order_of_shards)
 {
     const char *directory = *state;
     check_split(directory, 16, SPLIT_TRAIN, 17);
@@ -30,7 +30,7 @@ static void samples_come_in_the_order_of_shards(void **state)
     check_split(directory, 0, SPLIT_TRAIN, 17); /* the shortest */
 }
 
-static void a_length_it_has_not(void **state)
+TEST(a_length_it_has_not)
 {
     struct dataset dataset;
     assert_fails(dataset_open(&dataset, *state, 128, SPLIT_TRAIN, &tiny_err), ERR_MISMATCH);
@@ -45,7 +45,7 @@ static void expect_open(const char *directory, enum error_kind kind, const char 
     assert_true(tiny_err.hint[0]);
 }
 
-static void what_does_not_belong_is_refused(void **state)
+TEST(what_does_not_belong_is_refused)
 {
     const char *directory = *state;
     static const char first[] = "seq16/train-00000-of-00003.dss", second[] = "seq16/train-00001-of-00003.dss";
@@ -92,7 +92,7 @@ static void what_does_not_belong_is_refused(void **state)
 }
 
 /* Opening reads no records. A damaged record is found when it is read; the others can be read. */
-static void damage_in_records_is_found_in_use(void **state)
+TEST(damage_in_records_is_found_in_use)
 {
     const char *directory = *state;
     static const char name[] = "seq16/valid-00000-of-00001.dss";
@@ -113,7 +113,7 @@ static void damage_in_records_is_found_in_use(void **state)
 }
 
 /* A reader that masks whole words needs to know which pieces continue a word; others do not. */
-static void the_pieces_that_continue_words(void **state)
+TEST(the_pieces_that_continue_words)
 {
     struct dataset dataset;
     assert_ok(dataset_open(&dataset, *state, 16, SPLIT_TRAIN, &tiny_err));
@@ -131,12 +131,4 @@ static void the_pieces_that_continue_words(void **state)
     tiny_remove(directory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_come_in_the_order_of_shards), cmocka_unit_test(a_length_it_has_not),
-        cmocka_unit_test(the_pieces_that_continue_words),      cmocka_unit_test(what_does_not_belong_is_refused),
-        cmocka_unit_test(damage_in_records_is_found_in_use),
-    };
-    return cmocka_run_group_tests(tests, tiny_set_up, tiny_tear_down);
-}
+GROUP(tiny_set_up, tiny_tear_down)

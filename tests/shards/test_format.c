@@ -17,9 +17,8 @@ static struct shard_header good_header(void)
     return header;
 }
 
-static void sizes_of_the_usual_records(void **state)
+TEST(sizes_of_the_usual_records)
 {
-    (void)state;
     assert_int_equal(shard_layout_make(128, 20, 30522).record_bytes, 24 + 256 + 40 + 40);
     assert_int_equal(shard_layout_make(512, 80, 30522).record_bytes, 24 + 1024 + 160 + 160);
     assert_int_equal(shard_layout_make(128, 20, 65535).id_bytes, 2);
@@ -28,9 +27,8 @@ static void sizes_of_the_usual_records(void **state)
                                                                       * */
 }
 
-static void finished_header_is_whole(void **state)
+TEST(finished_header_is_whole)
 {
-    (void)state;
     struct shard_header header = good_header();
     uint64_t offset;
     assert_memory_equal(header.magic, SHARD_MAGIC, 8);
@@ -41,9 +39,8 @@ static void finished_header_is_whole(void **state)
 }
 
 /* Any number in a field is refused, or the sizes computed from it do not overflow. */
-static void hostile_fields_are_refused_or_harmless(void **state)
+TEST(hostile_fields_are_refused_or_harmless)
 {
-    (void)state;
     static const uint64_t values[] = {0,
                                       1,
                                       2,
@@ -102,9 +99,8 @@ static bool is_good(const struct shard_header *header)
     return !shard_header_fault(header, &offset);
 }
 
-static void limits_are_exact(void **state)
+TEST(limits_are_exact)
 {
-    (void)state;
     struct shard_header header = good_header();
     header.shard_count = SHARD_COUNT_MAX;
     assert_true(is_good(&header));
@@ -117,9 +113,8 @@ static void limits_are_exact(void **state)
     assert_false(is_good(&header));
 }
 
-static void every_sample_has_one_place(void **state)
+TEST(every_sample_has_one_place)
 {
-    (void)state;
     for (uint64_t n = 1; n < 60; n++)
         for (uint64_t k = 1; k <= n; k++) {
             uint64_t sample = 0;
@@ -131,16 +126,4 @@ static void every_sample_has_one_place(void **state)
             }
             assert_int_equal(sample, n);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_of_the_usual_records),
-        cmocka_unit_test(finished_header_is_whole),
-        cmocka_unit_test(hostile_fields_are_refused_or_harmless),
-        cmocka_unit_test(limits_are_exact),
-        cmocka_unit_test(every_sample_has_one_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static struct buf changed_text(const char *from, const char *to)
     return changed;
 }
 
-static void a_manifest_reads_back(void **state)
+TEST(a_manifest_reads_back)
 {
-    (void)state;
     struct buf text = good_text(), again = {0};
     struct manifest manifest;
     assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
@@ -89,9 +88,8 @@ static void a_manifest_reads_back(void **state)
     buf_release(&again);
 }
 
-static void its_root_hash_covers_every_byte(void **state)
+TEST(its_root_hash_covers_every_byte)
 {
-    (void)state;
     struct buf text = good_text();
     assert_true(manifest_intact(buf_str(&text)));
     for (size_t i = 0; i < text.size; i++)
@@ -105,9 +103,8 @@ static void its_root_hash_covers_every_byte(void **state)
     buf_release(&text);
 }
 
-static void what_was_changed_is_not_read(void **state)
+TEST(what_was_changed_is_not_read)
 {
-    (void)state;
     struct buf text = good_text();
     struct manifest manifest;
     char *digits = strstr(buf_text(&text), "\"documents\": 17");
@@ -118,9 +115,8 @@ static void what_was_changed_is_not_read(void **state)
     buf_release(&text);
 }
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"\"format_version\": 1", "\"format_version\": 0"},
         {"\"format_version\": 1", "\"format_version\": 1.0"},
@@ -213,9 +209,8 @@ static void values_out_of_range_are_refused(void **state)
 }
 
 /* A count may be as large as what it is a part of, or as JSON's integers get. */
-static void the_largest_values_are_read(void **state)
+TEST(the_largest_values_are_read)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"\"characters\": 100", "\"characters\": 109"},
         {"\"sentences\": 4", "\"sentences\": 9223372036854775807"},
@@ -241,9 +236,8 @@ static void the_largest_values_are_read(void **state)
 }
 
 /* Three shards for two samples: one would be empty. The lengths are refused regardless of the list of shards. */
-static void an_empty_shard_is_refused(void **state)
+TEST(an_empty_shard_is_refused)
 {
-    (void)state;
     struct manifest manifest;
     struct buf text = changed_text("\"samples\": 17, \"tokens\": 153", "\"samples\": 2, \"tokens\": 20");
     assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_VERIFY);
@@ -252,9 +246,8 @@ static void an_empty_shard_is_refused(void **state)
 }
 
 /* The list of shards has one row more than the lengths have shards. */
-static void a_shard_too_many_is_refused(void **state)
+TEST(a_shard_too_many_is_refused)
 {
-    (void)state;
     struct buf text = good_text(), longer = {0};
     struct manifest manifest;
     const char *end = strrchr(buf_text(&text), ']');
@@ -269,9 +262,8 @@ static void a_shard_too_many_is_refused(void **state)
     buf_release(&longer);
 }
 
-static void unknown_keys_are_ignored(void **state)
+TEST(unknown_keys_are_ignored)
 {
-    (void)state;
     struct buf text = changed_text("\"documents\": 17", "\"documents\": 17, \"of a later text version\": [{}]");
     struct manifest manifest;
     assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
@@ -279,9 +271,8 @@ static void unknown_keys_are_ignored(void **state)
     buf_release(&text);
 }
 
-static void an_older_one_has_no_repairs(void **state)
+TEST(an_older_one_has_no_repairs)
 {
-    (void)state;
     struct buf text = changed_text(
         "\"repaired\": {\"documents\": 6, \"reasons\": {\"encoding\": 5, \"id\": 3}},\n\"leaks\": 8,\n", "");
     struct manifest manifest;
@@ -291,9 +282,8 @@ static void an_older_one_has_no_repairs(void **state)
     buf_release(&text);
 }
 
-static void a_newer_version_says_update(void **state)
+TEST(a_newer_version_says_update)
 {
-    (void)state;
     struct manifest manifest;
     struct buf text = changed_text("\"format_version\": 1", "\"format_version\": 2");
     assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_MISMATCH);
@@ -302,9 +292,8 @@ static void a_newer_version_says_update(void **state)
     assert_fails(manifest_parse(&manifest, STR("{\"format_version\": 7}"), "m", &tiny_err), ERR_MISMATCH);
 }
 
-static void garbage_is_refused(void **state)
+TEST(garbage_is_refused)
 {
-    (void)state;
     struct manifest manifest;
     struct buf deep = {0};
     assert_fails(manifest_parse(&manifest, STR(""), "m", &tiny_err), ERR_VERIFY);
@@ -317,9 +306,8 @@ static void garbage_is_refused(void **state)
     buf_release(&deep);
 }
 
-static void names_of_options_must_be_utf8(void **state)
+TEST(names_of_options_must_be_utf8)
 {
-    (void)state;
     struct manifest manifest;
     struct buf text = {0};
     tiny_manifest(&manifest);
@@ -329,9 +317,8 @@ static void names_of_options_must_be_utf8(void **state)
     buf_release(&text);
 }
 
-static void places_that_hold_no_dataset(void **state)
+TEST(places_that_hold_no_dataset)
 {
-    (void)state;
     struct manifest manifest;
     char *directory = tiny_directory();
     assert_fails(manifest_read(&manifest, "tiny-is-not-there", &tiny_err), ERR_USAGE);
@@ -345,24 +332,4 @@ static void places_that_hold_no_dataset(void **state)
     assert_true(manifest.root_hash != 0);
     manifest_release(&manifest);
     tiny_remove(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_one_has_no_repairs),
-        cmocka_unit_test(a_manifest_reads_back),
-        cmocka_unit_test(its_root_hash_covers_every_byte),
-        cmocka_unit_test(what_was_changed_is_not_read),
-        cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(the_largest_values_are_read),
-        cmocka_unit_test(an_empty_shard_is_refused),
-        cmocka_unit_test(a_shard_too_many_is_refused),
-        cmocka_unit_test(unknown_keys_are_ignored),
-        cmocka_unit_test(a_newer_version_says_update),
-        cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(names_of_options_must_be_utf8),
-        cmocka_unit_test(places_that_hold_no_dataset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "shards/order.h"
 
-static void each_epoch_is_a_permutation(void **state)
+TEST(each_epoch_is_a_permutation)
 {
-    (void)state;
     uint8_t seen[200];
     for (uint64_t n = 1; n <= 200; n += n < 40 ? 1 : 23)
         for (uint32_t k = 1; k <= n && k < 30; k++)
@@ -20,9 +19,8 @@ static void each_epoch_is_a_permutation(void **state)
             }
 }
 
-static void shards_are_read_one_after_the_other(void **state)
+TEST(shards_are_read_one_after_the_other)
 {
-    (void)state;
     const struct order order = {.samples = 1003, .shards = 10, .seed = 1, .shuffled = true};
     uint64_t changes = 0, last = UINT64_MAX, in_place = 0;
     for (uint64_t i = 0; i < order.samples; i++) {
@@ -35,9 +33,8 @@ static void shards_are_read_one_after_the_other(void **state)
     assert_true(in_place < 20);
 }
 
-static void epochs_and_seeds_have_their_own_order(void **state)
+TEST(epochs_and_seeds_have_their_own_order)
 {
-    (void)state;
     const struct order one = {.samples = 1000, .shards = 4, .seed = 1, .shuffled = true};
     const struct order two = {.samples = 1000, .shards = 4, .seed = 2, .shuffled = true};
     unsigned same_epoch = 0, same_seed = 0;
@@ -49,9 +46,8 @@ static void epochs_and_seeds_have_their_own_order(void **state)
 }
 
 /* The remaining records come from shards in an independent order, not in that of the shards before. */
-static void shards_of_left_over_records_have_their_own_order(void **state)
+TEST(shards_of_left_over_records_have_their_own_order)
 {
-    (void)state;
     const struct order order = {.samples = 2 * 50 - 1, .shards = 50, .seed = 3, .shuffled = true};
     unsigned same = 0;
     for (uint64_t i = 0; i < 49; i++)
@@ -60,18 +56,16 @@ static void shards_of_left_over_records_have_their_own_order(void **state)
     assert_true(same < 10);
 }
 
-static void without_shuffling_it_is_file_order(void **state)
+TEST(without_shuffling_it_is_file_order)
 {
-    (void)state;
     const struct order order = {.samples = 77, .shards = 5, .seed = 9};
     for (uint64_t i = 0; i < 77; i++)
         assert_int_equal(order_sample(&order, i, i), i);
 }
 
 /* A run is resumed by its position in this order: a change breaks every existing run. */
-static void the_order_never_changes(void **state)
+TEST(the_order_never_changes)
 {
-    (void)state;
     static const uint64_t expected[8] = {654948, 648205, 598624, 678968, 620126, 684097, 617292, 137268};
     const struct order order = {.samples = 1000003, .shards = 7, .seed = 42, .shuffled = true};
     for (uint64_t i = 0; i < 8; i++)
@@ -80,17 +74,4 @@ static void the_order_never_changes(void **state)
     const struct order uneven = {.samples = 99, .shards = 50, .seed = 3, .shuffled = true};
     for (uint64_t i = 0; i < 4; i++)
         assert_int_equal(order_sample(&uneven, 0, 50 + i), left_over[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_epoch_is_a_permutation),
-        cmocka_unit_test(shards_are_read_one_after_the_other),
-        cmocka_unit_test(epochs_and_seeds_have_their_own_order),
-        cmocka_unit_test(shards_of_left_over_records_have_their_own_order),
-        cmocka_unit_test(without_shuffling_it_is_file_order),
-        cmocka_unit_test(the_order_never_changes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

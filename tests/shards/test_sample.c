@@ -22,9 +22,8 @@ static void round_trip(uint32_t seq, uint32_t predictions, uint32_t vocab_size)
     sample_release(&out);
 }
 
-static void samples_read_back(void **state)
+TEST(samples_read_back)
 {
-    (void)state;
     round_trip(16, 4, 10);
     round_trip(17, 1, 65535);
     round_trip(17, 17, 65536);
@@ -32,9 +31,8 @@ static void samples_read_back(void **state)
     round_trip(4096, 4096, SHARD_VOCAB_MAX);
 }
 
-static void a_record_has_these_bytes(void **state)
+TEST(a_record_has_these_bytes)
 {
-    (void)state;
     const struct shard_layout layout = shard_layout_make(16, 3, 300);
     uint32_t ids[16] = {2, 299, 4, 3, 7, 3}, positions[3] = {2}, labels[3] = {258};
     const struct sample sample = {.document_a = 0x0102030405060708,
@@ -62,16 +60,14 @@ static void set16(uint8_t *at, unsigned value)
     at[1] = (uint8_t)(value >> 8);
 }
 
-static void ids_have_four_bytes_where_two_do_not_do(void **state)
+TEST(ids_have_four_bytes_where_two_do_not_do)
 {
-    (void)state;
     assert_int_equal(shard_layout_make(16, 4, SHARD_ID_2_BYTES).id_bytes, 2);
     assert_int_equal(shard_layout_make(16, 4, SHARD_ID_2_BYTES + 1).id_bytes, 4);
 }
 
-static void each_field_is_checked(void **state)
+TEST(each_field_is_checked)
 {
-    (void)state;
     static const struct {
         size_t at;
         unsigned value;
@@ -108,9 +104,8 @@ static void each_field_is_checked(void **state)
     sample_release(&out);
 }
 
-static void random_bytes_stay_in_bounds(void **state)
+TEST(random_bytes_stay_in_bounds)
 {
-    (void)state;
     const struct random_stream stream = random_stream(1, RANDOM_PAIR, 0, 0, 0, 0, 0);
     const struct shard_layout layout = shard_layout_make(16, 4, 65536);
     struct sample out = sample_make(&layout);
@@ -128,16 +123,4 @@ static void random_bytes_stay_in_bounds(void **state)
     assert_in_range(accepted, 1, 19999);
     mem_free(record);
     sample_release(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_read_back),
-        cmocka_unit_test(a_record_has_these_bytes),
-        cmocka_unit_test(ids_have_four_bytes_where_two_do_not_do),
-        cmocka_unit_test(each_field_is_checked),
-        cmocka_unit_test(random_bytes_stay_in_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

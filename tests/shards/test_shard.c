@@ -34,9 +34,8 @@ static void check_samples(const struct shard *shard)
     sample_release(&sample);
 }
 
-static void records_read_back(void **state)
+TEST(records_read_back)
 {
-    (void)state;
     /* One record; blocks that end within a record; 4-byte ids; one block to the byte: 2^20 / 64. */
     static const uint64_t cases[][3] = {
         {16, 10, 1}, {32, 10, 30000}, {32, 70000, 3000}, {16, 10, 13107}, {17, 10, 16384}};
@@ -63,9 +62,8 @@ static void *read_all(void *context)
     return NULL;
 }
 
-static void threads_share_a_shard(void **state)
+TEST(threads_share_a_shard)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(32, 10, 20000);
     struct shard shard;
@@ -96,9 +94,8 @@ static enum error_kind read_through(const char *path)
     return err.kind;
 }
 
-static void no_damage_gets_through(void **state)
+TEST(no_damage_gets_through)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(16, 10, 5);
     tiny_shard(path, &header, 0);
@@ -126,9 +123,8 @@ static void no_damage_gets_through(void **state)
 }
 
 /* Headers and footers with valid hashes, made to cause reads outside the file. */
-static void hostile_headers_are_refused(void **state)
+TEST(hostile_headers_are_refused)
 {
-    (void)state;
     static const uint64_t values[] = {0,
                                       1,
                                       5,
@@ -188,9 +184,8 @@ static void hostile_headers_are_refused(void **state)
 }
 
 /* A record with a value out of range, although all hashes are valid. */
-static void hostile_records_are_refused(void **state)
+TEST(hostile_records_are_refused)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(16, 10, 2);
     const struct shard_layout layout = shard_layout_make(16, 4, 10);
@@ -216,9 +211,8 @@ static void hostile_records_are_refused(void **state)
     tiny_remove(directory);
 }
 
-static void a_newer_version_says_update(void **state)
+TEST(a_newer_version_says_update)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(16, 10, 5);
     struct shard shard;
@@ -236,9 +230,8 @@ static void a_newer_version_says_update(void **state)
 }
 
 /* Versions begin at 1; a header with version 0 is damaged, even if its hash is valid. */
-static void version_0_is_none(void **state)
+TEST(version_0_is_none)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     struct shard_header header = header_of(16, 10, 5);
     struct shard shard;
@@ -256,9 +249,8 @@ static void version_0_is_none(void **state)
 }
 
 /* A record that spans two blocks is refused if either block is damaged. */
-static void both_blocks_of_a_record_are_checked(void **state)
+TEST(both_blocks_of_a_record_are_checked)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(32, 10, 30000);
     const uint64_t across = SHARD_BLOCK_BYTES / header.record_bytes;
@@ -280,9 +272,8 @@ static void both_blocks_of_a_record_are_checked(void **state)
     tiny_remove(directory);
 }
 
-static void not_a_shard_at_all(void **state)
+TEST(not_a_shard_at_all)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     struct shard shard;
     assert_fails(shard_open(&shard, path, &tiny_err), ERR_USAGE); /* missing */
@@ -313,9 +304,8 @@ static int write_shard(const char *path, const struct shard_header *header, stru
 }
 
 /* Each state-changing call fails once: there is an error, and no file remains. */
-static void a_failed_write_leaves_nothing(void **state)
+TEST(a_failed_write_leaves_nothing)
 {
-    (void)state;
     char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
     const struct shard_header header = header_of(16, 10, 20000);
     uint64_t n = 1;
@@ -339,16 +329,4 @@ static void a_failed_write_leaves_nothing(void **state)
     assert_true(n > 5);
     mem_free(path);
     tiny_remove(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_read_back),           cmocka_unit_test(threads_share_a_shard),
-        cmocka_unit_test(no_damage_gets_through),      cmocka_unit_test(hostile_headers_are_refused),
-        cmocka_unit_test(hostile_records_are_refused), cmocka_unit_test(a_newer_version_says_update),
-        cmocka_unit_test(version_0_is_none),           cmocka_unit_test(both_blocks_of_a_record_are_checked),
-        cmocka_unit_test(not_a_shard_at_all),          cmocka_unit_test(a_failed_write_leaves_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

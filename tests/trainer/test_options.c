@@ -1,14 +1,12 @@
 /* What an option's row says about the identity of a run is true, and its name has room where processes compare it. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "tests/option_values.h"
+#include "tests/unit.h"
 #include "trainer/options.h"
 #include "trainer/recipe/recipe.h"
 
@@ -97,9 +95,8 @@ static const char *beside_of(const struct opt_row *row)
     return NULL;
 }
 
-static void the_identity_has_what_rows_say(void **state)
+TEST(the_identity_has_what_rows_say)
 {
-    (void)state;
     const struct opt_verb train = {.name = "train"};
     size_t in = 0, out = 0;
     for (const struct opt_row *row = program.rows; row->name; row++) {
@@ -119,9 +116,8 @@ static void the_identity_has_what_rows_say(void **state)
 }
 
 /* The key of an option gives the run that the option gives, and is overridden by it. */
-static void a_key_says_what_its_option_says(void **state)
+TEST(a_key_says_what_its_option_says)
 {
-    (void)state;
     size_t count = 0;
     for (const struct opt_row *row = program.rows; row->name; row++) {
         char option[100], other[100], key[100];
@@ -146,28 +142,23 @@ static void a_key_says_what_its_option_says(void **state)
     assert_true(count > 4);
 }
 
-static void a_repeated_option_is_noted(void **state)
+TEST(a_repeated_option_is_noted)
 {
-    (void)state;
     struct settings settings;
     const char *wrong = option_not_noted(&program, "train", &settings, sizeof settings);
     if (wrong)
         fail_msg("--%s is not noted, or another option is", wrong);
 }
 
-static void names_are_short(void **state)
+TEST(names_are_short)
 {
-    (void)state;
     for (const struct opt_row *row = program.rows; row->name; row++)
         assert_true(strlen(row->name) + 3 < 32); /* process_group.c */
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_identity_has_what_rows_say),
-                                       cmocka_unit_test(a_key_says_what_its_option_says),
-                                       cmocka_unit_test(a_repeated_option_is_noted), cmocka_unit_test(names_are_short)};
     log_open("test", LOG_QUIET, false);
     program = options_program();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run();
 }

@@ -2,14 +2,9 @@
  * doubles. Inputs are rounded to storage first, so the measured error is the op's alone. Outputs begin as NaN, which
  * shows missing writes, also in dead rows. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/backend/bf16.h"
 #include "trainer/backend/fp16.h"
 
@@ -283,9 +278,8 @@ static void squares(void)
     square_of_size(771, 20);
 }
 
-static void a_symmetric_product_has_the_bits_of_the_whole(void **state)
+TEST(a_symmetric_product_has_the_bits_of_the_whole)
 {
-    (void)state;
     each_backend(squares);
 }
 
@@ -315,22 +309,19 @@ static void weight_in_parts(void)
     release(&x);
 }
 
-static void a_part_of_a_weight_has_the_bits_of_the_whole(void **state)
+TEST(a_part_of_a_weight_has_the_bits_of_the_whole)
 {
-    (void)state;
     each_backend(weight_in_parts);
 }
 
-static void products_are_right(void **state)
+TEST(products_are_right)
 {
-    (void)state;
     each_backend(products);
 }
 
 /* Relative error at every magnitude, tails included: nothing may cancel. */
-static void gelu_keeps_its_tail(void **state)
+TEST(gelu_keeps_its_tail)
 {
-    (void)state;
     struct ops *opened = made_ops(PRECISION_FP32, cpu_level(), 1);
     for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
         enum { COUNT = 4001 };
@@ -457,9 +448,8 @@ static void norms(void)
     made_batch_release(&batch);
 }
 
-static void norm_is_right(void **state)
+TEST(norm_is_right)
 {
-    (void)state;
     each_backend(norms);
 }
 
@@ -582,9 +572,8 @@ static void attentions(void)
     attention_of_size(2, 64, 6554, 4, true);
 }
 
-static void attention_is_right(void **state)
+TEST(attention_is_right)
 {
-    (void)state;
     each_backend(attentions);
 }
 
@@ -810,9 +799,8 @@ static void losses_of_tasks(void)
     square_losses();
 }
 
-static void loss_is_right(void **state)
+TEST(loss_is_right)
 {
-    (void)state;
     each_backend(losses);
     each_backend(losses_of_tasks);
 }
@@ -878,9 +866,8 @@ static void row_work(void)
     made_batch_release(&batch);
 }
 
-static void rows_are_moved_right(void **state)
+TEST(rows_are_moved_right)
 {
-    (void)state;
     each_backend(row_work);
 }
 
@@ -930,15 +917,13 @@ static void drops(void)
     made_batch_release(&batch);
 }
 
-static void dropout_is_keyed_and_fair(void **state)
+TEST(dropout_is_keyed_and_fair)
 {
-    (void)state;
     each_backend(drops);
 }
 
-static void bf16_rounds_to_even_and_keeps_nan(void **state)
+TEST(bf16_rounds_to_even_and_keeps_nan)
 {
-    (void)state;
     const struct {
         uint32_t bits;
         uint16_t rounded;
@@ -967,9 +952,8 @@ static void bf16_rounds_to_even_and_keeps_nan(void **state)
 
 /* Every number of fp16 converts back to itself; a number halfway between two is rounded to even; beyond the largest
  * there is infinity. */
-static void fp16_rounds_to_even_and_keeps_nan(void **state)
+TEST(fp16_rounds_to_even_and_keeps_nan)
 {
-    (void)state;
     for (uint32_t half = 0; half < 0x7c00; half++) {
         const float value = fp16_to_float((uint16_t)half),
                     next = half < 0x7bff ? fp16_to_float((uint16_t)(half + 1)) : 65536;
@@ -988,9 +972,8 @@ static void fp16_rounds_to_even_and_keeps_nan(void **state)
     assert_int_equal(fp16_from_float(0x1p-26f), 0);
 }
 
-static void a_backend_that_cannot_be_is_refused(void **state)
+TEST(a_backend_that_cannot_be_is_refused)
 {
-    (void)state;
     struct error err;
     if (cpu_level() < CPU_AMX) {
         assert_null(cpu_open(&(struct cpu_options){.level = CPU_AMX, .threads = 1}, &err));
@@ -999,9 +982,8 @@ static void a_backend_that_cannot_be_is_refused(void **state)
     assert_int_equal(cpu_default_precision(CPU_AVX512), PRECISION_FP32);
 }
 
-static void precisions_have_their_rows(void **state)
+TEST(precisions_have_their_rows)
 {
-    (void)state;
     for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
         assert_non_null(precision_name(precision));
         assert_int_equal(precision_named(precision_name(precision)), precision);
@@ -1014,9 +996,8 @@ static void precisions_have_their_rows(void **state)
 }
 
 /* The device as recorded in run.json; existing runs have this text. */
-static void a_device_is_recorded_without_its_threads(void **state)
+TEST(a_device_is_recorded_without_its_threads)
 {
-    (void)state;
     char text[OPS_NAME_SIZE];
     struct ops *opened = made_ops(PRECISION_FP16, CPU_BASE, 3);
     assert_string_equal(ops_device(opened, text), "cpu fp16 (base, own products)");
@@ -1083,30 +1064,7 @@ static void fixed_sums(void)
     release(&gradients);
 }
 
-static void gradients_convert_to_integers_and_back(void **state)
+TEST(gradients_convert_to_integers_and_back)
 {
-    (void)state;
     each_backend(fixed_sums);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_right),
-        cmocka_unit_test(a_part_of_a_weight_has_the_bits_of_the_whole),
-        cmocka_unit_test(a_symmetric_product_has_the_bits_of_the_whole),
-        cmocka_unit_test(gelu_keeps_its_tail),
-        cmocka_unit_test(norm_is_right),
-        cmocka_unit_test(attention_is_right),
-        cmocka_unit_test(loss_is_right),
-        cmocka_unit_test(rows_are_moved_right),
-        cmocka_unit_test(dropout_is_keyed_and_fair),
-        cmocka_unit_test(gradients_convert_to_integers_and_back),
-        cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
-        cmocka_unit_test(fp16_rounds_to_even_and_keeps_nan),
-        cmocka_unit_test(a_backend_that_cannot_be_is_refused),
-        cmocka_unit_test(precisions_have_their_rows),
-        cmocka_unit_test(a_device_is_recorded_without_its_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

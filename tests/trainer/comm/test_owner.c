@@ -1,9 +1,6 @@
 /* Whose socket is at the other end of a connection: from tables as Linux writes them, and of real sockets. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit.h"
 #include "trainer/comm/listen.h"
 #include "trainer/comm/owner.h"
 
@@ -31,9 +29,8 @@ static const char table_six[] =
     HEAD "   0: 00000000000000000000000001000000:A001 00000000000000000000000001000000:E93F 01 00000000:00000000 "
          "00:00000000 00000000  1001        0 77" TAIL;
 
-static void lines_of_tables(void **state)
+TEST(lines_of_tables)
 {
-    (void)state;
     static const struct {
         const char *ends;
         int uid; /* -1: unknown */
@@ -87,9 +84,8 @@ static int listen_for(const char *host)
     return listen_open(&listeners, &place, NULL, &err) == 0 ? listeners.fds[0] : -1;
 }
 
-static void real_sockets(void **state)
+TEST(real_sockets)
 {
-    (void)state;
     static const struct {
         const char *host;
         int family;
@@ -115,9 +111,8 @@ static void real_sockets(void **state)
     }
 }
 
-static void a_stranger_is_not_trusted(void **state)
+TEST(a_stranger_is_not_trusted)
 {
-    (void)state;
     uid_t uid = 0;
     int far;
     if (geteuid() != 0 || access("/proc/self/net/tcp", R_OK) < 0)
@@ -146,14 +141,4 @@ static void a_stranger_is_not_trusted(void **state)
     assert_false(owner_is_trusted(near));
     close(near);
     close(listener);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_tables),
-        cmocka_unit_test(real_sockets),
-        cmocka_unit_test(a_stranger_is_not_trusted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* The rendezvous: how processes find each other and exchange values, and the error that all get when one is killed,
  * hangs, fails or never comes. Each test forks its processes; their results are in shared memory. */
 // labels: threads
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,6 +17,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "tests/unit.h"
 #include "trainer/comm/failure_detector.h"
 #include "trainer/comm/listen.h"
 #include "trainer/comm/rendezvous.h"
@@ -224,7 +220,7 @@ static int talk(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
     return exchange_some(rendezvous, rank, 7, err);
 }
 
-static void they_meet_by_file(void **state)
+TEST_WITH(they_meet_by_file, set_up, NULL)
 {
     for (uint32_t size = 1; size <= 8; size++) {
         set_up(state);
@@ -248,18 +244,16 @@ static void rendezvous_at(const char *host, int family, uint32_t size)
     all_are(0);
 }
 
-static void they_meet_at_an_address(void **state)
+TEST_WITH(they_meet_at_an_address, set_up, NULL)
 {
-    (void)state;
     rendezvous_at("127.0.0.1", AF_INET, 3);
     rendezvous_at("[::1]", AF_INET6, 2);
     rendezvous_at("localhost", AF_INET, 4);
     rendezvous_at("tcp://127.0.0.1", AF_INET, 2);
 }
 
-static void children_get_a_socket_and_a_key(void **state)
+TEST_WITH(children_get_a_socket_and_a_key, set_up, NULL)
 {
-    (void)state;
     int listener;
     char place[ADDRESS_TEXT];
     struct error err;
@@ -290,9 +284,8 @@ static int carry(void *context, void *bytes, size_t size, struct error *err)
     return 0;
 }
 
-static void what_started_us_may_carry_the_address(void **state)
+TEST_WITH(what_started_us_may_carry_the_address, set_up, NULL)
 {
-    (void)state;
     static uint32_t ranks[3] = {0, 1, 2};
     for (uint32_t rank = 0; rank < 3; rank++) {
         struct rendezvous_options options = options_of(rank, 3, NULL);
@@ -315,9 +308,8 @@ static void write_file(char digit, unsigned port)
     assert_int_equal(file_write_all(file_name, text, strlen(text), &err), 0);
 }
 
-static void a_stale_file_is_waited_over(void **state)
+TEST_WITH(a_stale_file_is_waited_over, set_up, NULL)
 {
-    (void)state;
     write_file('1', free_port(AF_INET)); /* no process listens there */
     start_with(options_of(1, 3, file_name), talk);
     sleep_ms(300);
@@ -353,9 +345,8 @@ static void a_stale_file_is_waited_over(void **state)
 }
 
 /* The impostor speaks as rank 0 does, but has another key. */
-static void an_impostor_is_not_trusted(void **state)
+TEST_WITH(an_impostor_is_not_trusted, set_up, NULL)
 {
-    (void)state;
     int listener;
     char place[ADDRESS_TEXT];
     struct error err;
@@ -399,9 +390,8 @@ static int dial(uint16_t port)
 }
 
 /* More strangers than rank 0 keeps connections for; their input is never trusted. */
-static void strangers_cannot_block_it(void **state)
+TEST_WITH(strangers_cannot_block_it, set_up, NULL)
 {
-    (void)state;
     char place[64];
     const uint16_t port = free_port(AF_INET);
     int fds[200];
@@ -428,9 +418,8 @@ static void strangers_cannot_block_it(void **state)
 }
 
 /* Those that do not fit learn why; the others wait for the right ones, and meet. */
-static void who_does_not_fit_is_sent_away(void **state)
+TEST_WITH(who_does_not_fit_is_sent_away, set_up, NULL)
 {
-    (void)state;
     struct rendezvous_options other_run = options_of(2, 3, file_name);
     other_run.run = "job 7";
     start_with(options_of(0, 3, file_name), talk);
@@ -476,9 +465,8 @@ static void was_said(int said, const char *words)
     assert_non_null(strstr(text, words));
 }
 
-static void a_process_of_another_user_is_sent_away(void **state)
+TEST_WITH(a_process_of_another_user_is_sent_away, set_up, NULL)
 {
-    (void)state;
     char place[64];
     if (geteuid() != 0)
         skip();
@@ -521,9 +509,8 @@ static void a_process_of_another_user_is_sent_away(void **state)
     all_are(0);
 }
 
-static void absent_processes_are_named(void **state)
+TEST_WITH(absent_processes_are_named, set_up, NULL)
 {
-    (void)state;
     struct rendezvous_options options = options_of(0, 4, file_name);
     options.patience = 1;
     options.remind = 0.3;
@@ -550,9 +537,8 @@ static void absent_processes_are_named(void **state)
     was_said(said, "rank 2 is waiting for rank 0");
 }
 
-static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
+TEST_WITH(a_place_that_cannot_be_had_is_a_usage_error, set_up, NULL)
 {
-    (void)state;
     char place[64];
     struct error err;
     int listener;
@@ -578,9 +564,8 @@ static int ask_often(struct rendezvous *rendezvous, uint32_t rank, struct error 
     return exchange_some(rendezvous, rank, 0, err);
 }
 
-static void who_asks_again_is_no_nuisance(void **state)
+TEST_WITH(who_asks_again_is_no_nuisance, set_up, NULL)
 {
-    (void)state;
     start_all(2, file_name, ask_often);
     all_are(0);
 }
@@ -611,9 +596,8 @@ static int be_killed(struct rendezvous *rendezvous, uint32_t rank, struct error 
     return work(rendezvous, err);
 }
 
-static void a_killed_process_is_named(void **state)
+TEST_WITH(a_killed_process_is_named, set_up, NULL)
 {
-    (void)state;
     setenv("DS_WAITS", "0.2", 1); /* reports come more often */
     for (victim = 0; victim <= 2; victim += 2) {
         char words[80];
@@ -644,9 +628,8 @@ static int be_stopped(struct rendezvous *rendezvous, uint32_t rank, struct error
     return work(rendezvous, err);
 }
 
-static void a_stopped_process_is_named(void **state)
+TEST_WITH(a_stopped_process_is_named, set_up, NULL)
 {
-    (void)state;
     setenv("DS_WAITS", "0.2", 1); /* reports come more often, and no farewell of the stopped process is waited for */
     for (victim = 0; victim <= 2; victim += 2) {
         set_up(NULL);
@@ -680,9 +663,8 @@ static int stand_still(struct rendezvous *rendezvous, uint32_t rank, struct erro
     return rendezvous_failed(rendezvous, err);
 }
 
-static void one_that_lives_and_does_not_move_is_named(void **state)
+TEST_WITH(one_that_lives_and_does_not_move_is_named, set_up, NULL)
 {
-    (void)state;
     victim = 1;
     for (uint32_t rank = 0; rank < 3; rank++) {
         struct rendezvous_options options = options_of(rank, 3, file_name);
@@ -706,9 +688,8 @@ static int fail_one(struct rendezvous *rendezvous, uint32_t rank, struct error *
 }
 
 /* Rank 0's error is that of all. Of another's they learn what that process says; it exits with its own. */
-static void an_error_of_one_reaches_all(void **state)
+TEST_WITH(an_error_of_one_reaches_all, set_up, NULL)
 {
-    (void)state;
     for (victim = 0; victim < 2; victim++) {
         set_up(NULL);
         start_all(3, file_name, fail_one);
@@ -737,9 +718,8 @@ static int fail_both(struct rendezvous *rendezvous, uint32_t rank, struct error 
     return rendezvous_fail(rendezvous, err); /* as callers do who do not know that it is told already */
 }
 
-static void an_own_error_counts_more_than_what_another_says(void **state)
+TEST_WITH(an_own_error_counts_more_than_what_another_says, set_up, NULL)
 {
-    (void)state;
     shared->has_begun = 0;
     start_all(2, file_name, fail_both);
     join();
@@ -761,9 +741,8 @@ static int compare_facts(struct rendezvous *rendezvous, uint32_t rank, struct er
     return rendezvous_compare(rendezvous, facts, 3, err);
 }
 
-static void a_difference_is_named_by_all(void **state)
+TEST_WITH(a_difference_is_named_by_all, set_up, NULL)
 {
-    (void)state;
     static const struct {
         const char *given, *follows, *first, *other;
     } cases[] = {
@@ -796,9 +775,8 @@ static int ask_stop(struct rendezvous *rendezvous, uint32_t rank, struct error *
     return rendezvous_stop_asked(rendezvous) ? 0 : (fail)(err, ERR_BUG, "it did not hear of the stop");
 }
 
-static void a_stop_asked_of_one_reaches_all(void **state)
+TEST_WITH(a_stop_asked_of_one_reaches_all, set_up, NULL)
 {
-    (void)state;
     for (victim = 0; victim < 3; victim += 2) {
         set_up(NULL);
         start_all(3, file_name, ask_stop);
@@ -819,9 +797,8 @@ static int hang(struct rendezvous *rendezvous, uint32_t rank, struct error *err)
     return 0;
 }
 
-static void who_takes_no_note_is_ended(void **state)
+TEST_WITH(who_takes_no_note_is_ended, set_up, NULL)
 {
-    (void)state;
     victim = 1;
     for (uint32_t rank = 0; rank < 3; rank++) {
         struct rendezvous_options options = options_of(rank, 3, file_name);
@@ -843,9 +820,8 @@ static int leave_early(struct rendezvous *rendezvous, uint32_t rank, struct erro
     return exchange_some(rendezvous, rank, 0, err);
 }
 
-static void who_left_is_not_waited_for(void **state)
+TEST_WITH(who_left_is_not_waited_for, set_up, NULL)
 {
-    (void)state;
     for (victim = 0; victim < 2; victim++) {
         set_up(NULL);
         start_all(3, file_name, leave_early);
@@ -859,9 +835,8 @@ static void who_left_is_not_waited_for(void **state)
 
 /* --------------------------------------------------------------------------------------------------- pure functions */
 
-static void who_waits_is_not_to_blame(void **state)
+TEST(who_waits_is_not_to_blame)
 {
-    (void)state;
     struct error err;
     uint32_t who;
     struct peer peers[3];
@@ -893,9 +868,8 @@ static void who_waits_is_not_to_blame(void **state)
     assert_null(strstr(err.text, "rank 2 waits"));
 }
 
-static void four_that_wait_are_named(void **state)
+TEST(four_that_wait_are_named)
 {
-    (void)state;
     struct error err;
     uint32_t who;
     struct peer peers[6];
@@ -915,9 +889,8 @@ static void four_that_wait_are_named(void **state)
 
 /* A socket that connects to a port of its own range may get that port, and then is its own other end. Linux tries the
  * ports in turn, so that one of this many does. */
-static void a_process_does_not_meet_itself(void **state)
+TEST(a_process_does_not_meet_itself)
 {
-    (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct addresses addresses = {.count = 1, .size = {sizeof at}};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -931,9 +904,8 @@ static void a_process_does_not_meet_itself(void **state)
         assert_int_equal(endpoint_connect(&addresses, 0, 1), -1);
 }
 
-static void missing_ranks_are_ranges(void **state)
+TEST(missing_ranks_are_ranges)
 {
-    (void)state;
     struct peer peers[9] = {[1].here = true, [3].here = true};
     char text[40], small[6];
     list_missing_peers(peers, 9, text, sizeof text);
@@ -942,9 +914,8 @@ static void missing_ranks_are_ranges(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
-static void a_value_has_a_key_of_its_size(void **state)
+TEST(a_value_has_a_key_of_its_size)
 {
-    (void)state;
     struct buf frame = {0};
     struct str key, bytes;
     value_write(&frame, STR("a/b"), STR("xy"));
@@ -959,9 +930,8 @@ static void a_value_has_a_key_of_its_size(void **state)
     buf_release(&frame);
 }
 
-static void places_are_read(void **state)
+TEST(places_are_read)
 {
-    (void)state;
     static const struct {
         const char *text, *host, *port, *path;
     } good[] = {
@@ -996,9 +966,8 @@ static void places_are_read(void **state)
 #define KEY_DIGITS         KEY_DIGITS_BUT_ONE "a"
 #define KEY_LINE           "key " KEY_DIGITS "\n"
 
-static void a_file_of_something_else_is_not_read(void **state)
+TEST(a_file_of_something_else_is_not_read)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "dstrain meeting 2\n",
@@ -1029,9 +998,8 @@ static void a_file_of_something_else_is_not_read(void **state)
     buf_release(&text);
 }
 
-static void a_file_of_something_else_is_not_replaced(void **state)
+TEST(a_file_of_something_else_is_not_replaced)
 {
-    (void)state;
     char folder[] = "/tmp/meet-XXXXXX";
     assert_non_null(mkdtemp(folder));
     char *path = path_join(folder, "place");
@@ -1054,42 +1022,11 @@ static void a_file_of_something_else_is_not_replaced(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(they_meet_by_file, set_up),
-        cmocka_unit_test_setup(they_meet_at_an_address, set_up),
-        cmocka_unit_test_setup(children_get_a_socket_and_a_key, set_up),
-        cmocka_unit_test_setup(what_started_us_may_carry_the_address, set_up),
-        cmocka_unit_test_setup(a_stale_file_is_waited_over, set_up),
-        cmocka_unit_test_setup(an_impostor_is_not_trusted, set_up),
-        cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
-        cmocka_unit_test_setup(who_does_not_fit_is_sent_away, set_up),
-        cmocka_unit_test_setup(a_process_of_another_user_is_sent_away, set_up),
-        cmocka_unit_test_setup(absent_processes_are_named, set_up),
-        cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
-        cmocka_unit_test_setup(who_asks_again_is_no_nuisance, set_up),
-        cmocka_unit_test_setup(a_killed_process_is_named, set_up),
-        cmocka_unit_test_setup(a_stopped_process_is_named, set_up),
-        cmocka_unit_test_setup(one_that_lives_and_does_not_move_is_named, set_up),
-        cmocka_unit_test_setup(an_error_of_one_reaches_all, set_up),
-        cmocka_unit_test_setup(an_own_error_counts_more_than_what_another_says, set_up),
-        cmocka_unit_test_setup(a_difference_is_named_by_all, set_up),
-        cmocka_unit_test_setup(a_stop_asked_of_one_reaches_all, set_up),
-        cmocka_unit_test_setup(who_takes_no_note_is_ended, set_up),
-        cmocka_unit_test_setup(who_left_is_not_waited_for, set_up),
-        cmocka_unit_test(who_waits_is_not_to_blame),
-        cmocka_unit_test(four_that_wait_are_named),
-        cmocka_unit_test(a_process_does_not_meet_itself),
-        cmocka_unit_test(missing_ranks_are_ranges),
-        cmocka_unit_test(a_value_has_a_key_of_its_size),
-        cmocka_unit_test(places_are_read),
-        cmocka_unit_test(a_file_of_something_else_is_not_read),
-        cmocka_unit_test(a_file_of_something_else_is_not_replaced),
-    };
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     assert_non_null(mkdtemp(directory));
     snprintf(file_name, sizeof file_name, "%s/place", directory);
-    const int result = cmocka_run_group_tests(tests, NULL, NULL);
+    const int result = unit_run();
     char command[80];
     snprintf(command, sizeof command, "rm -rf %s", directory);
     return system(command) == 0 ? result : 1;

@@ -1,19 +1,13 @@
 /* Which failures --restarts mends, which are the same as an earlier one, the waits, and the messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
+#include "tests/unit.h"
 #include "trainer/comm/restarts.h"
 
-static void what_chance_may_have_done_is_tried_again(void **state)
+TEST(what_chance_may_have_done_is_tried_again)
 {
-    (void)state;
     const struct {
         enum error_kind kind;
         bool mends;
@@ -29,9 +23,8 @@ static void what_chance_may_have_done_is_tried_again(void **state)
     }
 }
 
-static void a_full_disk_stays_full(void **state)
+TEST(a_full_disk_stays_full)
 {
-    (void)state;
     const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EIO};
     for (size_t i = 0; i < 4; i++) {
         struct error err;
@@ -42,9 +35,8 @@ static void a_full_disk_stays_full(void **state)
     }
 }
 
-static void a_cause_is_the_words_without_places_and_seconds(void **state)
+TEST(a_cause_is_the_words_without_places_and_seconds)
 {
-    (void)state;
     const struct {
         const char *a, *b;
         bool same;
@@ -63,9 +55,8 @@ static void a_cause_is_the_words_without_places_and_seconds(void **state)
             fail_msg("%s | %s", cases[i].a, cases[i].b);
 }
 
-static void the_rank_of_a_text_is_at_its_beginning(void **state)
+TEST(the_rank_of_a_text_is_at_its_beginning)
 {
-    (void)state;
     assert_int_equal(restarts_rank("rank 2 (node7, pid 123) was lost", 9), 2);
     assert_int_equal(restarts_rank("rank 12 says: no", 9), 12);
     assert_int_equal(restarts_rank("the ranks 3", 9), 9);
@@ -73,9 +64,8 @@ static void the_rank_of_a_text_is_at_its_beginning(void **state)
     assert_int_equal(restarts_rank("", 9), 9);
 }
 
-static void the_same_failure_is_found_among_all_earlier_ones(void **state)
+TEST(the_same_failure_is_found_among_all_earlier_ones)
 {
-    (void)state;
     const struct failure earlier[] = {
         {.rank = 1, .step = 5, .signal = SIGKILL, .kind = ERR_PEER, .cause = 7},
         {.rank = 0, .step = 5, .kind = ERR_RESOURCE, .cause = 8},
@@ -114,9 +104,8 @@ static void the_same_failure_is_found_among_all_earlier_ones(void **state)
     assert_ptr_equal(restarts_same(&begin, 1, &begin), &begin);
 }
 
-static void waits_double_up_to_a_minute(void **state)
+TEST(waits_double_up_to_a_minute)
 {
-    (void)state;
     const double waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
     for (uint64_t i = 0; i < sizeof waits / sizeof *waits; i++)
         assert_true(restarts_wait(i + 1, 1) == waits[i]);
@@ -125,9 +114,8 @@ static void waits_double_up_to_a_minute(void **state)
     assert_true(restarts_wait(3, 0) == 0);
 }
 
-static void messages_name_step_rank_and_what_is_safe(void **state)
+TEST(messages_name_step_rank_and_what_is_safe)
 {
-    (void)state;
     struct buf what = {0};
     struct failure now = {.rank = 2, .step = 1057, .signal = SIGKILL, .kind = ERR_PEER, .when = 1000};
     struct error err = {.kind = ERR_PEER, .text = "rank 2 was lost", .offset = ERROR_NO_OFFSET};
@@ -155,18 +143,4 @@ static void messages_name_step_rank_and_what_is_safe(void **state)
     restarts_give_up(NULL, &now, 2, RESTARTS_UNKNOWN, buf_text(&what), &err);
     assert_non_null(strstr(err.hint, "from the last checkpoint"));
     buf_release(&what);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_chance_may_have_done_is_tried_again),
-        cmocka_unit_test(a_full_disk_stays_full),
-        cmocka_unit_test(a_cause_is_the_words_without_places_and_seconds),
-        cmocka_unit_test(the_rank_of_a_text_is_at_its_beginning),
-        cmocka_unit_test(the_same_failure_is_found_among_all_earlier_ones),
-        cmocka_unit_test(waits_double_up_to_a_minute),
-        cmocka_unit_test(messages_name_step_rank_and_what_is_safe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

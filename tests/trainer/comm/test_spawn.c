@@ -1,12 +1,7 @@
 /* The parent of --processes N. The test program starts itself; as a child it runs the action named by its first
  * argument. */
 // labels: threads
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "tests/unit.h"
 #include "trainer/comm/board.h"
 #include "trainer/comm/rendezvous.h"
 #include "trainer/comm/spawn.h"
@@ -233,9 +229,8 @@ static void says_once(const char *text, const char *words)
         fail_msg("\"%s\" should hold \"%s\" once", text, words);
 }
 
-static void children_are_ranks_that_meet(void **state)
+TEST(children_are_ranks_that_meet)
 {
-    (void)state;
     for (uint32_t count = 1; count <= 5; count += 2) {
         struct outcome outcome;
         char words[80];
@@ -248,9 +243,8 @@ static void children_are_ranks_that_meet(void **state)
 }
 
 /* Two commands with two processes each meet at one FILE. */
-static void commands_of_several_machines_meet(void **state)
+TEST(commands_of_several_machines_meet)
 {
-    (void)state;
     struct parent parents[2];
     struct outcome outcomes[2];
     char place[] = "spawn_test.XXXXXX";
@@ -272,9 +266,8 @@ static void commands_of_several_machines_meet(void **state)
     assert_int_not_equal(access(place, F_OK), 0);
 }
 
-static void the_first_error_is_shown_once(void **state)
+TEST(the_first_error_is_shown_once)
 {
-    (void)state;
     for (uint32_t victim = 0; victim < 3; victim += 2) {
         struct outcome outcome;
         run(ranks(4), "fail", victim, &outcome);
@@ -284,9 +277,8 @@ static void the_first_error_is_shown_once(void **state)
     }
 }
 
-static void a_killed_child_is_named(void **state)
+TEST(a_killed_child_is_named)
 {
-    (void)state;
     for (uint32_t victim = 0; victim < 3; victim += 2) {
         struct outcome outcome;
         char words[80];
@@ -304,9 +296,8 @@ static void a_killed_child_is_named(void **state)
 }
 
 /* The other processes are still waiting to meet. */
-static void who_fails_before_the_rendezvous_ends_it(void **state)
+TEST(who_fails_before_the_rendezvous_ends_it)
 {
-    (void)state;
     struct outcome outcome;
     const double from = clock_now();
     setenv("DS_WAITS", "0.2", 1);
@@ -318,9 +309,8 @@ static void who_fails_before_the_rendezvous_ends_it(void **state)
 }
 
 /* No process has joined the rendezvous yet. The others are asked to stop, which does not count as a stop of the run. */
-static void who_is_killed_before_the_rendezvous_is_named(void **state)
+TEST(who_is_killed_before_the_rendezvous_is_named)
 {
-    (void)state;
     setenv("DS_WAITS", "0.2", 1); /* the others are asked to leave after a second */
     for (uint32_t victim = 0; victim < 3; victim += 2) {
         struct outcome outcome;
@@ -340,9 +330,8 @@ static void await_ready(const struct parent *parent)
     sleep_ms(200);
 }
 
-static void a_stop_is_handed_on(void **state)
+TEST(a_stop_is_handed_on)
 {
-    (void)state;
     const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
     for (size_t i = 0; i < 3; i++) {
         struct parent parent;
@@ -358,9 +347,8 @@ static void a_stop_is_handed_on(void **state)
 
 /* A signal to the whole group, as from a terminal or Slurm, is one request and not a second one that ends processes at
  * once. */
-static void a_signal_to_all_counts_once(void **state)
+TEST(a_signal_to_all_counts_once)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     start(&parent, ranks(3), "stop", 0);
@@ -371,9 +359,8 @@ static void a_signal_to_all_counts_once(void **state)
     says_once(outcome.err, "stopped on request");
 }
 
-static void a_second_signal_leaves_at_once(void **state)
+TEST(a_second_signal_leaves_at_once)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     start(&parent, ranks(2), "stop", 0);
@@ -394,9 +381,8 @@ static struct launch ranks_again(uint32_t count, uint64_t restarts)
 }
 
 /* Every way in which a child can end, the exit code of its parent, and how often it starts its children. */
-static void the_parent_ends_as_its_children_did(void **state)
+TEST(the_parent_ends_as_its_children_did)
 {
-    (void)state;
     const struct {
         const char *plan;
         uint64_t restarts;
@@ -443,9 +429,8 @@ static void the_parent_ends_as_its_children_did(void **state)
 }
 
 /* One process, which no other would miss. */
-static void a_single_child_is_started_again(void **state)
+TEST(a_single_child_is_started_again)
 {
-    (void)state;
     const struct {
         const char *plan;
         int code;
@@ -465,9 +450,8 @@ static void a_single_child_is_started_again(void **state)
 }
 
 /* A rank of the second command is lost: both start theirs again, and all meet a second time. */
-static void commands_of_several_machines_start_again(void **state)
+TEST(commands_of_several_machines_start_again)
 {
-    (void)state;
     struct parent parents[2];
     struct outcome outcomes[2];
     char place[] = "spawn_test.XXXXXX";
@@ -492,9 +476,8 @@ static void commands_of_several_machines_start_again(void **state)
               "last checkpoint (restart 1 of 3)");
 }
 
-static void a_stop_ends_the_wait(void **state)
+TEST(a_stop_ends_the_wait)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     char text[4096];
@@ -516,9 +499,8 @@ static void a_stop_ends_the_wait(void **state)
 }
 
 /* What is lost while all stop is not started again: the user wants an end. */
-static void a_loss_after_a_stop_is_an_end(void **state)
+TEST(a_loss_after_a_stop_is_an_end)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     start(&parent, ranks_again(3, 3), "plan dies when it is asked to stop", 0);
@@ -532,9 +514,8 @@ static void a_loss_after_a_stop_is_an_end(void **state)
     assert_null(strstr(outcome.err, "start again"));
 }
 
-static void a_stop_of_a_later_start_is_a_stop(void **state)
+TEST(a_stop_of_a_later_start_is_a_stop)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     char text[64];
@@ -549,9 +530,8 @@ static void a_stop_of_a_later_start_is_a_stop(void **state)
     assert_int_equal(outcome.code, ERR_STOPPED);
 }
 
-static void children_die_with_their_parent(void **state)
+TEST(children_die_with_their_parent)
 {
-    (void)state;
     struct parent parent;
     struct outcome outcome;
     start(&parent, ranks(3), "stop", 0);
@@ -567,24 +547,6 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && getenv(LAUNCH_CHILD_VARIABLE))
         return child_main(argv);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(children_are_ranks_that_meet),
-        cmocka_unit_test(commands_of_several_machines_meet),
-        cmocka_unit_test(the_first_error_is_shown_once),
-        cmocka_unit_test(a_killed_child_is_named),
-        cmocka_unit_test(who_fails_before_the_rendezvous_ends_it),
-        cmocka_unit_test(who_is_killed_before_the_rendezvous_is_named),
-        cmocka_unit_test(a_stop_is_handed_on),
-        cmocka_unit_test(a_signal_to_all_counts_once),
-        cmocka_unit_test(a_second_signal_leaves_at_once),
-        cmocka_unit_test(the_parent_ends_as_its_children_did),
-        cmocka_unit_test(a_single_child_is_started_again),
-        cmocka_unit_test(commands_of_several_machines_start_again),
-        cmocka_unit_test(a_stop_ends_the_wait),
-        cmocka_unit_test(a_loss_after_a_stop_is_an_end),
-        cmocka_unit_test(a_stop_of_a_later_start_is_a_stop),
-        cmocka_unit_test(children_die_with_their_parent),
-    };
     setenv("DS_RESTART_SECONDS", "0.01", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run();
 }

@@ -1,14 +1,11 @@
 /* A user's text line by line: where lines end, what is left out of them, and what is refused. For bzip2:
  * tests/flow/score.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "tests/unit.h"
 #include "trainer/data/input.h"
 
 #define NAME "test_input.txt"
@@ -30,9 +27,8 @@ static void closed(struct input *input)
     unlink(NAME);
 }
 
-static void lines_have_numbers_and_places(void **state)
+TEST(lines_have_numbers_and_places)
 {
-    (void)state;
     static const struct {
         const char *line;
         uint64_t offset;
@@ -55,9 +51,8 @@ static void lines_have_numbers_and_places(void **state)
 }
 
 /* Lines of every length around the size of a step, of which a reader sees only a part at a time. */
-static void lines_may_be_long_but_not_too_long(void **state)
+TEST(lines_may_be_long_but_not_too_long)
 {
-    (void)state;
     struct buf text = {0};
     struct str line;
     static const size_t sizes[] = {INPUT_LINE_BYTES_MAX - 1, 0, 700000, 700000, 1, INPUT_LINE_BYTES_MAX - 2};
@@ -93,9 +88,8 @@ static void lines_may_be_long_but_not_too_long(void **state)
     buf_release(&text);
 }
 
-static void all_lines_together_are_bounded(void **state)
+TEST(all_lines_together_are_bounded)
 {
-    (void)state;
     struct buf out = {0};
     assert_int_equal(file_write_all(NAME, "a\r\nbc", 5, &err), 0);
     assert_int_equal(input_read(NAME, 5, &out, &err), 0);
@@ -111,14 +105,4 @@ static void all_lines_together_are_bounded(void **state)
     unlink(NAME);
     assert_int_equal(input_read("no/such", 9, &out, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_have_numbers_and_places),
-        cmocka_unit_test(lines_may_be_long_but_not_too_long),
-        cmocka_unit_test(all_lines_together_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,7 +195,7 @@ static size_t check_run(const struct loader_options *options)
     return count;
 }
 
-static void any_micro_batch_cuts_the_same_samples(void **state)
+TEST(any_micro_batch_cuts_the_same_samples)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -210,7 +210,7 @@ static void any_micro_batch_cuts_the_same_samples(void **state)
     assert_int_equal(check_run(&options), 13); /* a micro-batch of 4 is the whole batch */
 }
 
-static void a_run_resumes_at_any_sample(void **state)
+TEST(a_run_resumes_at_any_sample)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -221,7 +221,7 @@ static void a_run_resumes_at_any_sample(void **state)
     }
 }
 
-static void a_share_is_a_part_of_every_batch(void **state)
+TEST(a_share_is_a_part_of_every_batch)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -240,9 +240,8 @@ static void a_share_is_a_part_of_every_batch(void **state)
 }
 
 /* Sizes grow from A to B and then stay; batch_plan_samples is their sum. */
-static void batches_grow_as_planned(void **state)
+TEST(batches_grow_as_planned)
 {
-    (void)state;
     static const struct batch_plan plans[] = {{1, 4, 3},           {64, 256, 7}, {3, 3, 5},
                                               {1, 1u << 20, 1000}, {5, 6, 1},    {7, 7, 0}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -267,7 +266,7 @@ static void batches_grow_as_planned(void **state)
     assert_int_equal(batch_plan_samples(&longest, UINT32_MAX), UINT32_MAX + ((1ull << 20) - 1) * UINT32_MAX / 2);
 }
 
-static void growing_batches_take_every_sample_once(void **state)
+TEST(growing_batches_take_every_sample_once)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -295,7 +294,7 @@ static void growing_batches_take_every_sample_once(void **state)
     }
 }
 
-static void every_sample_once_per_epoch(void **state)
+TEST(every_sample_once_per_epoch)
 {
     const struct dataset *dataset = *state;
     struct shard_reading reading = reading_of(dataset);
@@ -329,7 +328,7 @@ static void restore(struct sequence *sequence)
         sequence->ids[masked->tokens[i]] = masked->labels[i];
 }
 
-static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
+TEST(fresh_masks_differ_by_epoch_and_restore_the_text)
 {
     const struct dataset *dataset = *state;
     struct shard_reading reading = reading_of(dataset);
@@ -365,7 +364,7 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
 }
 
 /* The share of masks changes linearly with the sample's number; it may be more than records have room for. */
-static void fresh_masks_take_the_share_that_is_asked_for(void **state)
+TEST(fresh_masks_take_the_share_that_is_asked_for)
 {
     const struct dataset *dataset = *state;
     struct shard_reading reading = reading_of(dataset);
@@ -391,9 +390,8 @@ static void fresh_masks_take_the_share_that_is_asked_for(void **state)
 }
 
 /* "##s" is masked together with the piece before it, and never alone. */
-static void fresh_masks_are_by_word_where_the_stored_are(void **state)
+TEST(fresh_masks_are_by_word_where_the_stored_are)
 {
-    (void)state;
     struct dataset dataset;
     char *made = tiny_directory();
     tiny_masking = MASKS_WHOLE_WORD;
@@ -423,7 +421,7 @@ static void fresh_masks_are_by_word_where_the_stored_are(void **state)
     tiny_remove(made);
 }
 
-static void closing_early_is_fine(void **state)
+TEST(closing_early_is_fine)
 {
     const struct shard_reading reading = reading_of(*state);
     const struct source source = shard_source(&reading);
@@ -451,7 +449,7 @@ static void make_sequence(const struct shard_layout *layout, uint64_t n, struct 
     next->labels[0] = sample.is_random_next;
 }
 
-static void what_does_not_fit_is_left(void **state)
+TEST(what_does_not_fit_is_left)
 {
     const struct dataset *dataset = *state;
     const struct shard_reading reading = reading_of(dataset);
@@ -481,7 +479,7 @@ static void what_does_not_fit_is_left(void **state)
 }
 
 /* Packing gives few different row counts; the largest is the budget's, and rows after the live ones are dead. */
-static void rows_come_in_few_shapes(void **state)
+TEST(rows_come_in_few_shapes)
 {
     const struct dataset *dataset = *state;
     const struct pack_limits limits = {.tokens = 3000, .sequences = 400, .marks = {1337, 400}, .shapes = PACK_SHAPES};
@@ -525,7 +523,7 @@ static void rows_come_in_few_shapes(void **state)
 }
 
 /* Heads with room for more labels than there are tokens read at most all rows. */
-static void no_more_rows_are_read_than_tokens(void **state)
+TEST(no_more_rows_are_read_than_tokens)
 {
     const struct dataset *dataset = *state;
     const struct pack_limits limits = {.tokens = 200, .sequences = 20, .marks = {1337, 400}, .shapes = 2};
@@ -544,7 +542,7 @@ static void no_more_rows_are_read_than_tokens(void **state)
 }
 
 /* A head that reads all rows needs no list of rows. */
-static void all_rows_are_read_where_a_head_wants_them(void **state)
+TEST(all_rows_are_read_where_a_head_wants_them)
 {
     const struct dataset *dataset = *state;
     const struct pack_limits limits = {.tokens = 1000, .sequences = 9, .marks = {100, 9}, .reads_all = true};
@@ -584,23 +582,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_micro_batch_cuts_the_same_samples),
-        cmocka_unit_test(a_run_resumes_at_any_sample),
-        cmocka_unit_test(a_share_is_a_part_of_every_batch),
-        cmocka_unit_test(batches_grow_as_planned),
-        cmocka_unit_test(growing_batches_take_every_sample_once),
-        cmocka_unit_test(every_sample_once_per_epoch),
-        cmocka_unit_test(fresh_masks_differ_by_epoch_and_restore_the_text),
-        cmocka_unit_test(fresh_masks_take_the_share_that_is_asked_for),
-        cmocka_unit_test(fresh_masks_are_by_word_where_the_stored_are),
-        cmocka_unit_test(closing_early_is_fine),
-        cmocka_unit_test(what_does_not_fit_is_left),
-        cmocka_unit_test(rows_come_in_few_shapes),
-        cmocka_unit_test(no_more_rows_are_read_than_tokens),
-        cmocka_unit_test(all_rows_are_read_where_a_head_wants_them),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

@@ -60,10 +60,9 @@ static void check(const uint32_t *weights, uint32_t count)
     mixture_release(&mixture);
 }
 
-static void proportions_hold_at_every_prefix(void **state)
+TEST(proportions_hold_at_every_prefix)
 {
     uint32_t weights[MIXTURE_MAX], draws = 0;
-    (void)state;
     for (size_t i = 0; i < LENGTH(mixtures); i++) {
         assert_true(mixture_weights(mixtures[i].asked, mixtures[i].count, weights));
         check(weights, mixtures[i].count);
@@ -79,9 +78,8 @@ static void proportions_hold_at_every_prefix(void **state)
     }
 }
 
-static void two_datasets_alternate_as_a_line_is_drawn(void **state)
+TEST(two_datasets_alternate_as_a_line_is_drawn)
 {
-    (void)state;
     struct mixture mixture;
     const uint32_t weights[] = {7, 3};
     char order[11] = "";
@@ -92,9 +90,8 @@ static void two_datasets_alternate_as_a_line_is_drawn(void **state)
     mixture_release(&mixture);
 }
 
-static void weights_are_converted_to_integers(void **state)
+TEST(weights_are_converted_to_integers)
 {
-    (void)state;
     uint32_t weights[3];
     assert_true(mixture_weights((const uint64_t[]){700000000, 300000000}, 2, weights));
     assert_int_equal(weights[0], 7);
@@ -141,7 +138,7 @@ static void open_both(struct fixture *f, enum mask_policy masks)
     }
 }
 
-static void each_dataset_walks_its_own_epochs(void **state)
+TEST(each_dataset_walks_its_own_epochs)
 {
     struct fixture *f = *state;
     open_both(f, MASKS_AUTO);
@@ -172,7 +169,7 @@ static void each_dataset_walks_its_own_epochs(void **state)
 }
 
 /* Both have the same records and differ only by their random stream. */
-static void no_two_datasets_share_their_masks(void **state)
+TEST(no_two_datasets_share_their_masks)
 {
     struct fixture *f = *state;
     open_both(f, MASKS_FRESH);
@@ -192,7 +189,7 @@ static void no_two_datasets_share_their_masks(void **state)
     sequence_release(&b);
 }
 
-static void evaluations_take_every_dataset(void **state)
+TEST(evaluations_take_every_dataset)
 {
     struct fixture *f = *state;
     open_both(f, MASKS_STORED);
@@ -218,7 +215,7 @@ static void evaluations_take_every_dataset(void **state)
 
 /* A run that continues from another's position, with a falling share of masks: the part of each dataset, and their
  * random streams. */
-static void a_run_is_divided_among_its_datasets(void **state)
+TEST(a_run_is_divided_among_its_datasets)
 {
     struct fixture *f = *state;
     static struct pretraining pretraining; /* too large for a small stack */
@@ -292,16 +289,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_converted_to_integers),
-        cmocka_unit_test(two_datasets_alternate_as_a_line_is_drawn),
-        cmocka_unit_test(proportions_hold_at_every_prefix),
-        cmocka_unit_test(each_dataset_walks_its_own_epochs),
-        cmocka_unit_test(no_two_datasets_share_their_masks),
-        cmocka_unit_test(evaluations_take_every_dataset),
-        cmocka_unit_test(a_run_is_divided_among_its_datasets),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

@@ -93,7 +93,7 @@ static void expect_whole(const struct fixture *f, uint64_t step)
     mem_free(files);
 }
 
-static void saved_state_reads_back(void **state)
+TEST_WITH(saved_state_reads_back, set_up, tear_down)
 {
     struct fixture *f = *state;
     enum model_source source;
@@ -126,7 +126,7 @@ static size_t checkpoints(const struct fixture *f)
     return count;
 }
 
-static void old_ones_go(void **state)
+TEST_WITH(old_ones_go, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (f->state.step = 1; f->state.step <= 4; f->state.step++) {
@@ -154,7 +154,7 @@ static bool has(const struct fixture *f, const char *name)
     return there;
 }
 
-static void every_nth_stays(void **state)
+TEST_WITH(every_nth_stays, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (f->state.step = 1; f->state.step <= 6; f->state.step++)
@@ -173,7 +173,7 @@ static void every_nth_stays(void **state)
     assert_int_equal(checkpoint_best(f->run), 6);
 }
 
-static void files_of_the_user_stay(void **state)
+TEST_WITH(files_of_the_user_stay, set_up, tear_down)
 {
     struct fixture *f = *state;
     char *directory = checkpoint_path(f->run, 1);
@@ -198,7 +198,7 @@ static void files_of_the_user_stay(void **state)
     mem_free(directory);
 }
 
-static void without_latest_the_newest_counts(void **state)
+TEST_WITH(without_latest_the_newest_counts, set_up, tear_down)
 {
     struct fixture *f = *state;
     for (f->state.step = 1; f->state.step <= 2; f->state.step++)
@@ -210,7 +210,7 @@ static void without_latest_the_newest_counts(void **state)
     expect_whole(f, 2);
 }
 
-static void any_damage_is_found_and_named(void **state)
+TEST_WITH(any_damage_is_found_and_named, set_up, tear_down)
 {
     static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors",
                                         "vocab.txt",   "tokenizer.json",    "tokenizer_config.json",
@@ -255,7 +255,7 @@ static int go_on(void *context, uint64_t done, uint64_t total)
     return 0;
 }
 
-static void a_survey_names_all_damage(void **state)
+TEST_WITH(a_survey_names_all_damage, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct verify_report report = {0};
@@ -280,9 +280,8 @@ static void a_survey_names_all_damage(void **state)
 }
 
 /* A newer program may have written keys that this one would misread: a mismatch, not damage. */
-static void a_newer_state_is_a_mismatch(void **state)
+TEST(a_newer_state_is_a_mismatch)
 {
-    (void)state;
     struct checkpoint_state taken;
     json_t *json = json_pack("{s:i, s:I}", "state_version", 2, "step", (json_int_t)3);
     assert_int_equal(state_take("state.json", json, &taken, err), -1);
@@ -316,7 +315,7 @@ static void check_changed(const struct fixture *f, const char *key, json_t *valu
     json_decref(hashes);
 }
 
-static void values_of_another_kind_are_refused_with_any_hash(void **state)
+TEST_WITH(values_of_another_kind_are_refused_with_any_hash, set_up, tear_down)
 {
     const struct fixture *f = *state;
     check_changed(f, "state_version", json_integer(1), true);
@@ -329,7 +328,7 @@ static void values_of_another_kind_are_refused_with_any_hash(void **state)
     check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -2, "patience", 1), false);
 }
 
-static void more_updates_than_steps_are_refused_with_any_hash(void **state)
+TEST_WITH(more_updates_than_steps_are_refused_with_any_hash, set_up, tear_down)
 {
     const struct fixture *f = *state;
     check_changed(f, "updates", json_integer(5), true);
@@ -338,7 +337,7 @@ static void more_updates_than_steps_are_refused_with_any_hash(void **state)
 }
 
 /* Writes a state.json with a valid hash, as an attacker would to have other files opened or odd names shown. */
-static void names_in_a_checkpoint_are_plain(void **state)
+TEST_WITH(names_in_a_checkpoint_are_plain, set_up, tear_down)
 {
     static const char *const names[] = {"../config.json", "/etc/passwd", "a\nb", "\x1b[2J"};
     struct fixture *f = *state;
@@ -359,7 +358,7 @@ static void names_in_a_checkpoint_are_plain(void **state)
     mem_free(directory);
 }
 
-static void latest_names_a_step_and_nothing_else(void **state)
+TEST_WITH(latest_names_a_step_and_nothing_else, set_up, tear_down)
 {
     static const char *const texts[] = {
         "", "\n", "step-", "../../etc", "step-1/..", "step-12x", "checkpoints/step-00000005"};
@@ -376,7 +375,7 @@ static void latest_names_a_step_and_nothing_else(void **state)
 
 /* The second save is killed before its n-th call, for every n: the first or the second checkpoint is complete, and the
  * next save works. */
-static void a_crash_anywhere_leaves_a_whole_one(void **state)
+TEST_WITH(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
@@ -413,7 +412,7 @@ static void a_crash_anywhere_leaves_a_whole_one(void **state)
 }
 
 /* The same for calls that fail: there is an error, and no partial checkpoint remains. */
-static void a_full_disk_leaves_a_whole_one(void **state)
+TEST_WITH(a_full_disk_leaves_a_whole_one, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
@@ -434,7 +433,7 @@ static void a_full_disk_leaves_a_whole_one(void **state)
     assert_int_equal(checkpoints(f), 2);
 }
 
-static void the_tokenizer_needs_its_specials(void **state)
+TEST_WITH(the_tokenizer_needs_its_specials, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct tokenizer_files files;
@@ -458,26 +457,4 @@ static void the_tokenizer_needs_its_specials(void **state)
     assert_non_null(strstr(buf_text(&files.config), "\"tokenize_chinese_chars\": false"));
     assert_non_null(strstr(buf_text(&files.tokenizer), "\"\\\"\\\\\": 5"));
     tokenizer_release(&files);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(saved_state_reads_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_nth_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_of_the_user_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_latest_the_newest_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
-        cmocka_unit_test(a_newer_state_is_a_mismatch),
-        cmocka_unit_test_setup_teardown(values_of_another_kind_are_refused_with_any_hash, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(more_updates_than_steps_are_refused_with_any_hash, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_disk_leaves_a_whole_one, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_tokenizer_needs_its_specials, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

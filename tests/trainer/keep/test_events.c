@@ -68,7 +68,7 @@ static void write_six(const char *directory)
     events_close(&events);
 }
 
-static void events_after_the_checkpoint_are_cut(void **state)
+TEST(events_after_the_checkpoint_are_cut)
 {
     static const struct {
         uint64_t step;
@@ -82,7 +82,7 @@ static void events_after_the_checkpoint_are_cut(void **state)
     }
 }
 
-static void only_finite_numbers_are_written(void **state)
+TEST(only_finite_numbers_are_written)
 {
     write_six(*state);
     struct buf text = tiny_read(*state, EVENTS_NAME);
@@ -94,7 +94,7 @@ static void only_finite_numbers_are_written(void **state)
     buf_release(&text);
 }
 
-static void damage_is_cut(void **state)
+TEST(damage_is_cut)
 {
     write_six(*state);
     struct buf whole = tiny_read(*state, EVENTS_NAME);
@@ -112,7 +112,7 @@ static void damage_is_cut(void **state)
 }
 
 /* Complete records with foreign messages, alone and after the version. */
-static void foreign_events_are_cut(void **state)
+TEST(foreign_events_are_cut)
 {
     static const struct str messages[] = {{"", 0},
                                           {"\x09", 1},
@@ -149,13 +149,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_after_the_checkpoint_are_cut),
-        cmocka_unit_test(only_finite_numbers_are_written),
-        cmocka_unit_test(damage_is_cut),
-        cmocka_unit_test(foreign_events_are_cut),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

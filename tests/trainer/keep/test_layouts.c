@@ -22,9 +22,8 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static void architectures_say_all_of_themselves(void **state)
+TEST(architectures_say_all_of_themselves)
 {
-    (void)state;
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++) {
         const struct architecture *row = architectures[kind];
         EXPECT(row->layout && row->suffix, "architecture %d: no layout or no suffix", kind);
@@ -47,9 +46,8 @@ static void architectures_say_all_of_themselves(void **state)
     }
 }
 
-static void layouts_say_all_of_themselves(void **state)
+TEST(layouts_say_all_of_themselves)
 {
-    (void)state;
     for (size_t i = 0; layouts[i]; i++) {
         const struct layout *row = layouts[i];
         struct model_config config;
@@ -90,7 +88,19 @@ static void expect_same(const struct model_config *a, const struct model_config 
 #undef SAME
 }
 
-static void configs_keep_every_field(void **state)
+static int set_up(void **state)
+{
+    *state = tiny_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+TEST_WITH(configs_keep_every_field, set_up, tear_down)
 {
     char *path = path_join(*state, CONFIG_NAME);
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
@@ -139,7 +149,7 @@ static int read_modern(const char *path, const char *more, struct model_config *
     return config_read(path, config, err);
 }
 
-static void modern_configs_are_read_in_both_spellings(void **state)
+TEST_WITH(modern_configs_are_read_in_both_spellings, set_up, tear_down)
 {
     static const char *const spellings[] = {
         "\"global_attn_every_n_layers\": 3, \"global_rope_theta\": 500, \"local_rope_theta\": 100.5",
@@ -161,7 +171,7 @@ static void modern_configs_are_read_in_both_spellings(void **state)
     mem_free(path);
 }
 
-static void other_modern_configs_are_refused_by_their_key(void **state)
+TEST_WITH(other_modern_configs_are_refused_by_their_key, set_up, tear_down)
 {
     static const struct {
         const char *key, *more;
@@ -228,9 +238,8 @@ static void expect_names(const struct layout *layout, const struct params *param
 }
 
 /* Under each layout's names, the tensors of each head that it has. */
-static void names_go_out_and_come_in(void **state)
+TEST(names_go_out_and_come_in)
 {
-    (void)state;
     for (size_t i = 0; layouts[i]; i++)
         for (enum head_kind head = 0; head < HEAD_KINDS; head++) {
             struct model_config config;
@@ -249,7 +258,7 @@ static void names_go_out_and_come_in(void **state)
 
 /* ---- tensors that are one in files: query, key and value of ModernBERT ---- */
 
-static void joined_tensors_go_out_and_come_in(void **state)
+TEST_WITH(joined_tensors_go_out_and_come_in, set_up, tear_down)
 {
     char *path = path_join(*state, FILE_NAME);
     struct model_config config;
@@ -308,30 +317,4 @@ static void joined_tensors_go_out_and_come_in(void **state)
     mem_free(path);
     arena_release(&names);
     params_release(&params);
-}
-
-static int set_up(void **state)
-{
-    *state = tiny_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(architectures_say_all_of_themselves),
-        cmocka_unit_test(layouts_say_all_of_themselves),
-        cmocka_unit_test_setup_teardown(configs_keep_every_field, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(modern_configs_are_read_in_both_spellings, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_modern_configs_are_refused_by_their_key, set_up, tear_down),
-        cmocka_unit_test(names_go_out_and_come_in),
-        cmocka_unit_test_setup_teardown(joined_tensors_go_out_and_come_in, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

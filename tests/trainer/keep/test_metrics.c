@@ -52,7 +52,7 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
 }
 
 /* A mean without samples, and a baseline of 0, which no label gives, are null in the file, and read as NAN. */
-static void what_was_not_measured_is_null(void **state)
+TEST(what_was_not_measured_is_null)
 {
     struct metrics metrics;
     struct metrics_past past;
@@ -87,7 +87,7 @@ static void what_was_not_measured_is_null(void **state)
     tiny_write(*state, "metrics.jsonl", "", 0);
 }
 
-static void lines_after_the_checkpoint_are_cut(void **state)
+TEST(lines_after_the_checkpoint_are_cut)
 {
     struct metrics metrics;
     struct metrics_past past = {.evaluated = true};
@@ -110,7 +110,7 @@ static void lines_after_the_checkpoint_are_cut(void **state)
 
 /* The lowest loss is the best, the first of equal ones; losses are compared with the seven digits of a line; a
  * non-finite one is never the best. */
-static void the_best_evaluation_is_found_again(void **state)
+TEST(the_best_evaluation_is_found_again)
 {
     static const double losses[] = {3, (double)NAN, 2.50000001, 2.5, 2.75};
     struct metrics metrics;
@@ -136,7 +136,7 @@ static void the_best_evaluation_is_found_again(void **state)
     assert_true(past.best.step == 1 && past.best.since == 1 && past.kept_loss == INFINITY);
 }
 
-static void half_a_line_is_cut(void **state)
+TEST(half_a_line_is_cut)
 {
     const char *text = "{\"step\":1}\n{\"step\":2}\n{\"st";
     tiny_write(*state, "metrics.jsonl", text, strlen(text));
@@ -146,7 +146,7 @@ static void half_a_line_is_cut(void **state)
     expect(*state, "1 ", 9, false);
 }
 
-static void a_line_has_every_key(void **state)
+TEST(a_line_has_every_key)
 {
     static const char *const keys[] = {"step",
                                        "loss",
@@ -189,9 +189,8 @@ static void a_line_has_every_key(void **state)
     buf_release(&text);
 }
 
-static void an_interval_is_a_mean_over_labels(void **state)
+TEST(an_interval_is_a_mean_over_labels)
 {
-    (void)state;
     const struct step_facts steps[] = {
         {.counts = {[HEAD_MASKED] = 10, [HEAD_NEXT] = 4}, .means.values = {2, 0.5, 0.25, 1}},
         {.counts = {[HEAD_MASKED] = 30, [HEAD_NEXT] = 4}, .means.values = {4, 1, 0.75, 0}},
@@ -220,7 +219,7 @@ static void an_interval_is_a_mean_over_labels(void **state)
 
 /* A power loss removes what is not synced. The line of a step may be lost, but not a reported evaluation and its event,
  * nor anything before a checkpoint. */
-static void evaluations_are_synced_and_the_rest_when_asked(void **state)
+TEST(evaluations_are_synced_and_the_rest_when_asked)
 {
     const struct evaluation means = {.loss = 2.5};
     const struct metrics_line line = {.step = 2, .valid = true, .metrics = &pretraining_metrics, .means = &means};
@@ -265,7 +264,7 @@ static void expect_history(const char *directory, size_t count)
     buf_release(&text);
 }
 
-static void a_history_has_every_line(void **state)
+TEST(a_history_has_every_line)
 {
     static const size_t counts[] = {1, 2, 3, 255, 256, 257, 512, 513};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -273,7 +272,7 @@ static void a_history_has_every_line(void **state)
 }
 
 /* Keys of up to HISTORY_KEY_BYTES - 1 bytes, and the first HISTORY_KEYS of them. */
-static void a_history_has_room_for_keys(void **state)
+TEST(a_history_has_room_for_keys)
 {
     struct history history;
     struct buf text = {0};
@@ -314,18 +313,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_not_measured_is_null),
-        cmocka_unit_test(lines_after_the_checkpoint_are_cut),
-        cmocka_unit_test(the_best_evaluation_is_found_again),
-        cmocka_unit_test(half_a_line_is_cut),
-        cmocka_unit_test(an_interval_is_a_mean_over_labels),
-        cmocka_unit_test(a_line_has_every_key),
-        cmocka_unit_test(a_history_has_every_line),
-        cmocka_unit_test(a_history_has_room_for_keys),
-        cmocka_unit_test(evaluations_are_synced_and_the_rest_when_asked),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

@@ -88,7 +88,7 @@ static void expect_same_weights(const struct fixture *f)
     assert_memory_equal(f->weights, f->other, f->params.size * sizeof(float));
 }
 
-static void written_files_read_back(void **state)
+TEST_WITH(written_files_read_back, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -110,7 +110,7 @@ static void written_files_read_back(void **state)
     safetensors_close(&file);
 }
 
-static void older_names_are_read(void **state)
+TEST_WITH(older_names_are_read, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -136,7 +136,7 @@ static void older_names_are_read(void **state)
     names_report_release(&report);
 }
 
-static void absent_heads_are_drawn_and_named(void **state)
+TEST_WITH(absent_heads_are_drawn_and_named, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -158,7 +158,7 @@ static void absent_heads_are_drawn_and_named(void **state)
     names_report_release(&report);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST_WITH(what_does_not_fit_is_refused, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -188,7 +188,7 @@ static void what_does_not_fit_is_refused(void **state)
     names_report_release(&report);
 }
 
-static void wrappers_are_taken_off(void **state)
+TEST(wrappers_are_taken_off)
 {
     static const struct {
         const char *theirs, *ours;
@@ -208,7 +208,6 @@ static void wrappers_are_taken_off(void **state)
         {"", ""},
     };
     char name[FOREIGN_NAME_BYTES], wide[600];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         foreign_name(NULL, cases[i].theirs, name, sizeof name);
         assert_string_equal(name, cases[i].ours);
@@ -220,7 +219,7 @@ static void wrappers_are_taken_off(void **state)
 }
 
 /* All tensors under one wrapper, and a file of which nothing fits. */
-static void wrapped_files_are_read(void **state)
+TEST_WITH(wrapped_files_are_read, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -245,7 +244,7 @@ static void wrapped_files_are_read(void **state)
 }
 
 /* transformers computes with a decoder that the file holds beside the tied table. */
-static void a_decoder_of_its_own_is_refused(void **state)
+TEST_WITH(a_decoder_of_its_own_is_refused, set_up, tear_down)
 {
     static const char *const pairs[][2] = {
         {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
@@ -290,7 +289,7 @@ static void a_decoder_of_its_own_is_refused(void **state)
 }
 
 /* A config.json of fewer layers than the file has: every reader gets the same list. */
-static void layers_beyond_the_config_are_named(void **state)
+TEST_WITH(layers_beyond_the_config_are_named, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -318,7 +317,7 @@ static void layers_beyond_the_config_are_named(void **state)
 }
 
 /* tie_word_embeddings false: the decoder must be there, equal, where one is used. */
-static void an_untied_decoder_must_be_the_table(void **state)
+TEST_WITH(an_untied_decoder_must_be_the_table, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -360,7 +359,7 @@ static void an_untied_decoder_must_be_the_table(void **state)
 }
 
 /* Sizes that only config.json claims. Memory for the last of them would be 200 TB. */
-static void claims_are_checked_first(void **state)
+TEST_WITH(claims_are_checked_first, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct model_config claims[8];
@@ -387,7 +386,7 @@ static void claims_are_checked_first(void **state)
 }
 
 /* Of a task's head too, unless it is drawn anew; not of tensors that nothing reads. */
-static void a_training_starts_from_finite_numbers(void **state)
+TEST_WITH(a_training_starts_from_finite_numbers, set_up, tear_down)
 {
     static const struct {
         const char *bad;
@@ -425,7 +424,7 @@ static void a_training_starts_from_finite_numbers(void **state)
 }
 
 /* Rows and biases of new pieces, computed by hand: the file's table has 10 rows, of which the last is spare. */
-static void a_grown_table_has_means(void **state)
+TEST_WITH(a_grown_table_has_means, set_up, tear_down)
 {
     size_t ends[] = {1, 3, 6};
     uint32_t parts[] = {2, 3, 4, 1, 1, 8};
@@ -463,7 +462,7 @@ static void a_grown_table_has_means(void **state)
     params_release(&params);
 }
 
-static void sixteen_bits_are_widened(void **state)
+TEST_WITH(sixteen_bits_are_widened, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct names_report report;
@@ -495,7 +494,7 @@ static void expect_config(struct fixture *f, const char *text, enum error_kind k
 
 #define SIZES "\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":12"
 
-static void configs_of_others(void **state)
+TEST_WITH(configs_of_others, set_up, tear_down)
 {
     struct fixture *f = *state;
     expect_config(f, "{" SIZES "}", ERR_NONE, NULL);
@@ -527,7 +526,7 @@ static void configs_of_others(void **state)
     expect_config(f, "{" SIZES, ERR_UNSAFE, NULL);
 }
 
-static void a_config_reads_back(void **state)
+TEST_WITH(a_config_reads_back, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct model_config config = small_config(), read;
@@ -572,36 +571,12 @@ static void a_config_reads_back(void **state)
 }
 
 /* base/target.c lists them itself, because base knows nothing of runs. */
-static void files_of_runs_are_protected(void **state)
+TEST(files_of_runs_are_protected)
 {
     static const char *const names[] = {MANIFEST_NAME, BUILD_NAME, VOCAB_NAME,   TEMPLATES_NAME, JOURNAL_NAME,
                                         RUN_NAME,      STATE_NAME, LATEST_NAME,  BEST_NAME,      METRICS_NAME,
                                         EVENTS_NAME,   TUNE_NAME,  WEIGHTS_NAME, MOMENTS_NAME};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(target_is_owned_name(names[i]));
     assert_false(target_is_owned_name("report.html"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(written_files_read_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(older_names_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(absent_heads_are_drawn_and_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
-        cmocka_unit_test(wrappers_are_taken_off),
-        cmocka_unit_test_setup_teardown(wrapped_files_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_decoder_of_its_own_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(layers_beyond_the_config_are_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_untied_decoder_must_be_the_table, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(claims_are_checked_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_training_starts_from_finite_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_grown_table_has_means, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
-        cmocka_unit_test(files_of_runs_are_protected),
-        cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_config_reads_back, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 static struct error *const err = &tiny_err;
 
-static void equal_tensors_give_equal_bytes_and_come_back(void **state)
+TEST(equal_tensors_give_equal_bytes_and_come_back)
 {
     const float matrix[2][3] = {{1, 2, 3}, {-4, 0.5f, 1e-30f}};
     const float scalar = 7;
@@ -53,7 +53,7 @@ static void equal_tensors_give_equal_bytes_and_come_back(void **state)
     mem_free(path);
 }
 
-static void no_tensors_at_all(void **state)
+TEST(no_tensors_at_all)
 {
     struct safetensors file;
     char *path = path_join(*state, FILE_NAME);
@@ -65,9 +65,8 @@ static void no_tensors_at_all(void **state)
     mem_free(path);
 }
 
-static void half_precision_is_exact(void **state)
+TEST(half_precision_is_exact)
 {
-    (void)state;
     const uint16_t half[] = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x0001, 0x03ff, 0x0400, 0x7c00, 0xfc00, 0x3555};
     const float expected[] = {0,        -0.0f,     1,          -2,         65504, 0x1p-24f, 0x1.ff8p-15f,
                               0x1p-14f, HUGE_VALF, -HUGE_VALF, 0x1.554p-2f};
@@ -110,7 +109,7 @@ static void expect_header(const char *directory, const char *header, size_t data
 
 #define ENTRY(type, shape, from, to) "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
 
-static void hostile_headers_are_refused(void **state)
+TEST(hostile_headers_are_refused)
 {
     static const struct {
         const char *header;
@@ -162,7 +161,7 @@ static void hostile_headers_are_refused(void **state)
         expect_header(*state, cases[i].header, cases[i].data, cases[i].kind);
 }
 
-static void nesting_costs_no_stack(void **state)
+TEST(nesting_costs_no_stack)
 {
     struct buf deep = {0};
     buf_add_text(&deep, "{\"a\":");
@@ -172,7 +171,7 @@ static void nesting_costs_no_stack(void **state)
     buf_release(&deep);
 }
 
-static void a_wrong_length_is_refused(void **state)
+TEST(a_wrong_length_is_refused)
 {
     struct safetensors file;
     char *path = path_join(*state, FILE_NAME);
@@ -195,7 +194,7 @@ static void a_wrong_length_is_refused(void **state)
 
 /* A valid file cut anywhere is refused. With any byte of its header changed, it is refused or all tensors are inside
  * the file. */
-static void damage_anywhere(void **state)
+TEST(damage_anywhere)
 {
     const float values[6] = {1, 2, 3, 4, 5, 6};
     const struct tensor tensors[] = {{"one", TENSOR_F32, 2, {2, 2}, values, 16},
@@ -259,7 +258,7 @@ static int open_index(const char *directory, const char *text, struct safetensor
     return result;
 }
 
-static void parts_are_one_table(void **state)
+TEST(parts_are_one_table)
 {
     struct safetensors file;
     char *folder = path_join(*state, "parts");
@@ -295,7 +294,7 @@ static void parts_are_one_table(void **state)
     mem_free(folder);
 }
 
-static void an_index_that_its_parts_contradict_is_refused(void **state)
+TEST(an_index_that_its_parts_contradict_is_refused)
 {
     static const struct {
         const char *map; /* of names to files, where A and B hold "a" and "b" */
@@ -340,7 +339,7 @@ static void an_index_that_its_parts_contradict_is_refused(void **state)
 }
 
 /* Every cut and every flipped bit of an index is refused, or the table is still whole. */
-static void a_damaged_index(void **state)
+TEST(a_damaged_index)
 {
     struct safetensors file;
     char *folder = path_join(*state, "damaged"), text[] = "{\"weight_map\":{\"a\":\"x.safetensors\"}}";
@@ -369,19 +368,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_tensors_give_equal_bytes_and_come_back),
-        cmocka_unit_test(no_tensors_at_all),
-        cmocka_unit_test(half_precision_is_exact),
-        cmocka_unit_test(hostile_headers_are_refused),
-        cmocka_unit_test(nesting_costs_no_stack),
-        cmocka_unit_test(a_wrong_length_is_refused),
-        cmocka_unit_test(damage_anywhere),
-        cmocka_unit_test(parts_are_one_table),
-        cmocka_unit_test(an_index_that_its_parts_contradict_is_refused),
-        cmocka_unit_test(a_damaged_index),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

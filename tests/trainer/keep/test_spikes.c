@@ -19,18 +19,16 @@ static bool add(struct spikes *spikes, uint64_t step, double loss)
     return spikes_add(spikes, step, loss, &mean, &deviations);
 }
 
-static void noise_and_descent_are_none(void **state)
+TEST(noise_and_descent_are_none)
 {
-    (void)state;
     struct spikes spikes = {0};
     for (uint32_t i = 1; i <= 5000; i++)
         assert_false(add(&spikes, i, noise(i) * exp(-i / 2000.0)));
     assert_int_equal(spikes.count, 0);
 }
 
-static void a_jump_is_one(void **state)
+TEST(a_jump_is_one)
 {
-    (void)state;
     struct spikes spikes = {0};
     double mean, deviations;
     for (uint32_t i = 1; i <= 200; i++)
@@ -44,9 +42,8 @@ static void a_jump_is_one(void **state)
     assert_int_equal(spikes.largest_step, 203);
 }
 
-static void the_largest_stays_the_largest(void **state)
+TEST(the_largest_stays_the_largest)
 {
-    (void)state;
     struct spikes spikes = {0};
     for (uint32_t i = 1; i <= 200; i++)
         add(&spikes, i, noise(i));
@@ -60,9 +57,8 @@ static void the_largest_stays_the_largest(void **state)
 }
 
 /* The deviation is that of a sample, with divisor n - 1. */
-static void deviations_are_those_of_a_sample(void **state)
+TEST(deviations_are_those_of_a_sample)
 {
-    (void)state;
     struct spikes spikes = {0};
     double mean, deviations;
     for (uint32_t i = 1; i <= SPIKES_LEAST; i++)
@@ -74,9 +70,8 @@ static void deviations_are_those_of_a_sample(void **state)
 }
 
 /* A lasting new level counts as a spike a few times, until the window consists of it. */
-static void a_new_level_becomes_usual(void **state)
+TEST(a_new_level_becomes_usual)
 {
-    (void)state;
     struct spikes spikes = {0};
     for (uint32_t i = 1; i <= 200; i++)
         add(&spikes, i, noise(i));
@@ -86,9 +81,8 @@ static void a_new_level_becomes_usual(void **state)
     assert_false(add(&spikes, 401, noise(401) + 1));
 }
 
-static void too_few_and_none(void **state)
+TEST(too_few_and_none)
 {
-    (void)state;
     struct spikes spikes = {0};
     double mean, deviations;
     for (uint32_t i = 1; i <= SPIKES_LEAST; i++) {
@@ -101,14 +95,4 @@ static void too_few_and_none(void **state)
     assert_false(add(&spikes, 501, HUGE_VAL));
     assert_true(add(&spikes, 502, 3.0001));
     assert_int_equal(spikes.count, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_and_descent_are_none),    cmocka_unit_test(a_jump_is_one),
-        cmocka_unit_test(the_largest_stays_the_largest), cmocka_unit_test(deviations_are_those_of_a_sample),
-        cmocka_unit_test(a_new_level_becomes_usual),     cmocka_unit_test(too_few_and_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
  * scripts/golden_model.py wrote (there the sequences are padded, here they are packed). fp32 within fixed bounds; bf16
  * within twice the error of PyTorch's own bf16, tensor by tensor: an absolute bound would hide mistakes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/keep/safetensors.h"
 
 static struct safetensors golden;
@@ -198,29 +193,25 @@ static void check_backend(struct ops *ops)
     ops->close(ops);
 }
 
-static void double_matches_pytorch(void **state)
+TEST(double_matches_pytorch)
 {
-    (void)state;
     check_backend(made_ops(PRECISION_FP64, CPU_BASE, 2));
 }
 
-static void fp32_matches_pytorch_at_every_level(void **state)
+TEST(fp32_matches_pytorch_at_every_level)
 {
-    (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
         check_backend(made_ops(PRECISION_FP32, (enum cpu_level)level, 2));
 }
 
-static void bf16_is_as_close_as_pytorch_at_every_level(void **state)
+TEST(bf16_is_as_close_as_pytorch_at_every_level)
 {
-    (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
         check_backend(made_ops(PRECISION_BF16, (enum cpu_level)level, 2));
 }
 
-static void fp16_is_closer_than_bf16(void **state)
+TEST(fp16_is_closer_than_bf16)
 {
-    (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
         check_backend(made_ops(PRECISION_FP16, (enum cpu_level)level, 2));
 }
@@ -230,13 +221,7 @@ int main(void)
     struct error err;
     if (safetensors_open(&golden, SOURCE_DIR "/tests/golden/model-tiny.safetensors", &err) < 0)
         return error_print(&err, "test_golden", 0);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(double_matches_pytorch),
-        cmocka_unit_test(fp32_matches_pytorch_at_every_level),
-        cmocka_unit_test(bf16_is_as_close_as_pytorch_at_every_level),
-        cmocka_unit_test(fp16_is_closer_than_bf16),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = unit_run();
     safetensors_close(&golden);
     return failed;
 }

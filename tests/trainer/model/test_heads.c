@@ -1,17 +1,12 @@
 /* What every row of head_kinds must have, and that a model with the head survives its config.json. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tests/unit.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
 
@@ -29,9 +24,8 @@ static bool begins(const char *text, const char *start)
     return text && start && strncmp(text, start, strlen(start)) == 0;
 }
 
-static void rows_are_complete(void **state)
+TEST(rows_are_complete)
 {
-    (void)state;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
         const struct head *head = head_kinds[h];
         bool a_tensor_has_its_prefix = false;
@@ -84,9 +78,8 @@ static struct model_config reread(const struct model_config *config, const char 
     return read;
 }
 
-static void heads_survive_their_config(void **state)
+TEST(heads_survive_their_config)
 {
-    (void)state;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         for (int32_t labels = 1; labels <= LABELS_MAX; labels = labels == 8 ? LABELS_MAX : labels + 1) {
             const struct head *head = head_kinds[h];
@@ -106,10 +99,9 @@ static void heads_survive_their_config(void **state)
         }
 }
 
-static void heads_of_pre_training_have_their_classes(void **state)
+TEST(heads_of_pre_training_have_their_classes)
 {
     struct model_config config = with_head(HEAD_MASKED, 0);
-    (void)state;
     assert_string_equal(model_class_end(&config), "ForMaskedLM");
     config.task_heads |= 1u << HEAD_NEXT;
     assert_string_equal(model_class_end(&config), "ForPreTraining");
@@ -122,14 +114,4 @@ static void heads_of_pre_training_have_their_classes(void **state)
     assert_int_equal(head_labels(HEAD_SPAN, &config), 2);
     config.labels = 5;
     assert_int_equal(head_labels(HEAD_CLASS, &config), 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(heads_survive_their_config),
-        cmocka_unit_test(heads_of_pre_training_have_their_classes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The model against itself: every gradient against finite differences in double; micro-batches, threads and neighbours
  * in the batch must not change results. Comparison with PyTorch is in test_golden.c. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/model/head.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/parallel/word_rows.h"
@@ -167,31 +162,27 @@ static struct model_config config_of(enum architecture_kind kind, int32_t layers
     return config;
 }
 
-static void gradients_are_slopes(void **state)
+TEST(gradients_are_slopes)
 {
-    (void)state;
     check_slopes(&small, ENTRIES);
 }
 
-static void gradients_are_slopes_in_every_architecture(void **state)
+TEST(gradients_are_slopes_in_every_architecture)
 {
-    (void)state;
     for (enum architecture_kind kind = small.architecture + 1; kind < ARCHITECTURE_KINDS; kind++) {
         const struct model_config config = config_of(kind, 2, false);
         check_slopes(&config, ENTRIES / 3);
     }
 }
 
-static void gradients_are_slopes_with_layers_dropped(void **state)
+TEST(gradients_are_slopes_with_layers_dropped)
 {
-    (void)state;
     const struct model_config config = config_of(ARCHITECTURE_PRE, 3, true);
     check_slopes(&config, ENTRIES / 3);
 }
 
-static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **state)
+TEST(gradients_are_slopes_without_next_head_and_with_erf_gelu)
 {
-    (void)state;
     struct model_config config = small;
     config.task_heads = 1u << HEAD_MASKED;
     config.gelu = GELU_ERF;
@@ -201,9 +192,8 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
 
 /* Every head of fine-tuned models, of models with a pooler and of those that transform; also with weights of labels,
  * with labels of which several are right, and with one label where that is a number. */
-static void gradients_of_heads_are_slopes(void **state)
+TEST(gradients_of_heads_are_slopes)
 {
-    (void)state;
     for (enum head_kind h = 0; h < 2 * HEAD_KINDS; h++) {
         const struct head *head = head_kinds[h % HEAD_KINDS];
         struct model_config config = h < HEAD_KINDS ? small : config_of(ARCHITECTURE_MODERN, 2, false);
@@ -256,9 +246,8 @@ static double *all_of_a_pass(const struct model_config *config, int32_t recomput
 }
 
 /* The last layer gives the same whether it is computed for all rows or only for those that heads read. */
-static void the_last_layer_is_computed_where_it_is_read(void **state)
+TEST(the_last_layer_is_computed_where_it_is_read)
 {
-    (void)state;
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
         for (int32_t layers = 1; layers <= 3; layers++)
             for (int form = 0; form < 4; form++) {
@@ -406,9 +395,8 @@ static void check_finals(const struct model_config *config, const struct batch *
     ops->close(ops);
 }
 
-static void gradients_that_are_final_do_not_change(void **state)
+TEST(gradients_that_are_final_do_not_change)
 {
-    (void)state;
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 16), bare = batch;
     bare.heads[HEAD_MASKED].live = bare.heads[HEAD_MASKED].total = 0;
@@ -451,9 +439,8 @@ static const struct batch *copy_words(void *context, const struct batch *batch)
 }
 
 /* Rows of words that are not in the input are final after the heads; moving the other rows changes no bit. */
-static void words_that_no_input_names_are_final_early(void **state)
+TEST(words_that_no_input_names_are_final_early)
 {
-    (void)state;
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 3);
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
@@ -486,9 +473,8 @@ static void words_that_no_input_names_are_final_early(void **state)
     made_batch_release(&batch);
 }
 
-static void micro_batches_change_only_rounding(void **state)
+TEST(micro_batches_change_only_rounding)
 {
-    (void)state;
     const struct model_config configs[] = {small, config_of(ARCHITECTURE_PRE, 4, true),
                                            config_of(ARCHITECTURE_LARGE, 2, false)};
     const double limits[] = {2e-6, 1e-2};
@@ -552,9 +538,8 @@ static struct ops *bf16_ops(unsigned threads)
     return made_ops(PRECISION_BF16, cpu_level(), threads);
 }
 
-static void recomputation_and_threads_change_no_bit(void **state)
+TEST(recomputation_and_threads_change_no_bit)
 {
-    (void)state;
     const struct model_config configs[] = {
         config_of(ARCHITECTURE_BERT, 5, false), config_of(ARCHITECTURE_PRE, 5, false),
         config_of(ARCHITECTURE_LARGE, 5, false), config_of(ARCHITECTURE_PRE, 5, true)};
@@ -575,9 +560,8 @@ static void recomputation_and_threads_change_no_bit(void **state)
 
 /* With theta 1 no layer is dropped and no branch is divided, so a step equals that of a model without layer drop. An
  * evaluation uses all layers undivided. */
-static void layers_that_never_drop_change_nothing(void **state)
+TEST(layers_that_never_drop_change_nothing)
 {
-    (void)state;
     struct model_config plain = config_of(ARCHITECTURE_PRE, 3, false), kept = plain,
                         drops = config_of(ARCHITECTURE_PRE, 3, true);
     kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
@@ -607,9 +591,8 @@ static void layers_that_never_drop_change_nothing(void **state)
 }
 
 /* Numbers of DeepSpeed's formula; its code counts from the second step on. */
-static void theta_falls_as_published(void **state)
+TEST(theta_falls_as_published)
 {
-    (void)state;
     const struct layer_drop ours = {0.5, 0.001, false}, theirs = {0.5, 0.001, true};
     const struct {
         uint32_t t;
@@ -674,9 +657,8 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     return result;
 }
 
-static void bits_do_not_depend_on_threads(void **state)
+TEST(bits_do_not_depend_on_threads)
 {
-    (void)state;
     const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
     for (int i = 0; i < 2; i++) {
         size_t size;
@@ -690,9 +672,8 @@ static void bits_do_not_depend_on_threads(void **state)
     }
 }
 
-static void first_loss_is_that_of_guessing(void **state)
+TEST(first_loss_is_that_of_guessing)
 {
-    (void)state;
     struct model_config config;
     assert_int_equal(model_config_named("tiny", &config), 0);
     const int32_t full[] = {64, 64, 64, 64};
@@ -754,9 +735,8 @@ static void spy_dropout(struct device *device, const struct dropout_args *args)
 
 /* Dropout masks are drawn from seed, step and the name of a place in the model. No two places of a pass share a name,
  * and each has its own probability. */
-static void each_place_has_its_own_dropout(void **state)
+TEST(each_place_has_its_own_dropout)
 {
-    (void)state;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1), spying = *ops;
     memset(&spied, 0, sizeof spied);
     spied.ops = ops;
@@ -791,9 +771,8 @@ static void each_place_has_its_own_dropout(void **state)
     ops->close(ops);
 }
 
-static void evaluation_leaves_gradients_and_is_training_without_dropout(void **state)
+TEST(evaluation_leaves_gradients_and_is_training_without_dropout)
 {
-    (void)state;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 5);
@@ -819,9 +798,8 @@ static void evaluation_leaves_gradients_and_is_training_without_dropout(void **s
     ops->close(ops);
 }
 
-static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **state)
+TEST(a_batch_without_masked_tokens_trains_the_next_head_alone)
 {
-    (void)state;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, small.vocabulary, 0};
     struct batch batch = made_batch(&source, lengths, 0, 3);
@@ -845,9 +823,8 @@ static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **stat
 }
 
 /* The rows of a sequence are the same as without other sequences and dead rows. */
-static void sequences_do_not_see_each_other(void **state)
+TEST(sequences_do_not_see_each_other)
 {
-    (void)state;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch all = made_batch(&source, lengths, 0, 6), alone = made_batch(&source, lengths + 4, 4, 1);
@@ -870,9 +847,8 @@ static void sequences_do_not_see_each_other(void **state)
     ops->close(ops);
 }
 
-static void the_loss_scale_scales_gradients(void **state)
+TEST(the_loss_scale_scales_gradients)
 {
-    (void)state;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 5);
@@ -896,9 +872,8 @@ static void the_loss_scale_scales_gradients(void **state)
     ops->close(ops);
 }
 
-static void the_plan_counts_every_byte(void **state)
+TEST(the_plan_counts_every_byte)
 {
-    (void)state;
     struct model_config config;
     assert_int_equal(model_config_named("base", &config), 0);
     struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
@@ -937,31 +912,4 @@ static void the_plan_counts_every_byte(void **state)
         }
     assert_true(layers[1] == layers[0] / 4 + 3 * output && plan.bytes - less.bytes == layers[0] - layers[1]);
     ops->close(ops);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(gradients_of_heads_are_slopes),
-        cmocka_unit_test(gradients_are_slopes_without_next_head_and_with_erf_gelu),
-        cmocka_unit_test(gradients_are_slopes_in_every_architecture),
-        cmocka_unit_test(gradients_are_slopes_with_layers_dropped),
-        cmocka_unit_test(recomputation_and_threads_change_no_bit),
-        cmocka_unit_test(layers_that_never_drop_change_nothing),
-        cmocka_unit_test(theta_falls_as_published),
-        cmocka_unit_test(the_last_layer_is_computed_where_it_is_read),
-        cmocka_unit_test(gradients_that_are_final_do_not_change),
-        cmocka_unit_test(words_that_no_input_names_are_final_early),
-        cmocka_unit_test(micro_batches_change_only_rounding),
-        cmocka_unit_test(bits_do_not_depend_on_threads),
-        cmocka_unit_test(first_loss_is_that_of_guessing),
-        cmocka_unit_test(each_place_has_its_own_dropout),
-        cmocka_unit_test(evaluation_leaves_gradients_and_is_training_without_dropout),
-        cmocka_unit_test(a_batch_without_masked_tokens_trains_the_next_head_alone),
-        cmocka_unit_test(sequences_do_not_see_each_other),
-        cmocka_unit_test(the_loss_scale_scales_gradients),
-        cmocka_unit_test(the_plan_counts_every_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

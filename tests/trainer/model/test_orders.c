@@ -4,14 +4,9 @@
  * and in micro-batches of one sequence, some of which have no masked token. bf16 may have twice the error of PyTorch's
  * bf16: an absolute bound would hide mistakes. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/backend/bf16.h"
 #include "trainer/keep/safetensors.h"
 
@@ -301,32 +296,19 @@ static void check_all(enum precision precision, enum cpu_level level, bool recom
     ops->close(ops);
 }
 
-static void double_matches_pytorch(void **state)
+TEST(double_matches_pytorch)
 {
-    (void)state;
     check_all(PRECISION_FP64, CPU_BASE, false);
 }
 
-static void fp32_matches_pytorch_at_every_level(void **state)
+TEST(fp32_matches_pytorch_at_every_level)
 {
-    (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
         check_all(PRECISION_FP32, (enum cpu_level)level, level == (int)cpu_level());
 }
 
-static void bf16_is_as_close_as_pytorch(void **state)
+TEST(bf16_is_as_close_as_pytorch)
 {
-    (void)state;
     check_all(PRECISION_BF16, cpu_level(), true);
     check_all(PRECISION_BF16, CPU_BASE, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(double_matches_pytorch),
-        cmocka_unit_test(fp32_matches_pytorch_at_every_level),
-        cmocka_unit_test(bf16_is_as_close_as_pytorch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

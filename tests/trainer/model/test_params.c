@@ -1,14 +1,9 @@
 /* The table of parameters: names, shapes, offsets, initial values. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "trainer/model/params.h"
 
 static struct params table_of(const char *name, int32_t vocabulary, bool next_sentence)
@@ -25,9 +20,8 @@ static struct params table_of(const char *name, int32_t vocabulary, bool next_se
 }
 
 /* Published sizes of the models, heads included. */
-static void counts_are_the_published_ones(void **state)
+TEST(counts_are_the_published_ones)
 {
-    (void)state;
     const struct {
         const char *name;
         int32_t vocabulary;
@@ -45,9 +39,8 @@ static void counts_are_the_published_ones(void **state)
     assert_int_equal(model_config_named("huge", &config), -1);
 }
 
-static void tensors_stand_apart_and_qkv_together(void **state)
+TEST(tensors_stand_apart_and_qkv_together)
 {
-    (void)state;
     struct params params = table_of("tiny", 30522, true);
     size_t end = 0;
     for (size_t i = 0; i < params.count; i++) {
@@ -79,9 +72,8 @@ static void tensors_stand_apart_and_qkv_together(void **state)
     params_release(&params);
 }
 
-static void without_next_sentence_there_is_no_pooler(void **state)
+TEST(without_next_sentence_there_is_no_pooler)
 {
-    (void)state;
     struct params with = table_of("tiny", 1000, true), without = table_of("tiny", 1000, false);
     assert_int_equal(with.count - without.count, 4);
     assert_null(params_find(&without, "bert.pooler.dense.weight"));
@@ -90,9 +82,8 @@ static void without_next_sentence_there_is_no_pooler(void **state)
     params_release(&without);
 }
 
-static void chunks_cover_every_tensor_from_its_start(void **state)
+TEST(chunks_cover_every_tensor_from_its_start)
 {
-    (void)state;
     struct model_config config;
     struct params params;
     assert_int_equal(model_config_named("mini", &config), 0);
@@ -116,9 +107,8 @@ static void chunks_cover_every_tensor_from_its_start(void **state)
     params_release(&params);
 }
 
-static void first_values_are_named(void **state)
+TEST(first_values_are_named)
 {
-    (void)state;
     struct params small = table_of("tiny", 1000, false), large = table_of("mini", 30522, true);
     float *a = mem_aligned(small.size * sizeof *a), *b = mem_aligned(large.size * sizeof *b);
     params_draw_all(&small, 42, a);
@@ -154,9 +144,8 @@ static void first_values_are_named(void **state)
 }
 
 /* Names and initial values of DeepSpeed's BERT; otherwise the names of transformers. */
-static void the_orders_have_their_tensors(void **state)
+TEST(the_orders_have_their_tensors)
 {
-    (void)state;
     struct model_config config;
     assert_int_equal(model_config_named("tiny", &config), 0);
     struct params post, pre, large;
@@ -189,9 +178,8 @@ static void the_orders_have_their_tensors(void **state)
 }
 
 /* The variance of a normal distribution truncated at two deviations is 0.774 of that of the full one. */
-static void truncated_values_end_at_two_deviations(void **state)
+TEST(truncated_values_end_at_two_deviations)
 {
-    (void)state;
     struct model_config config;
     assert_int_equal(model_config_named("tiny", &config), 0);
     struct params whole, cut;
@@ -218,9 +206,8 @@ static void truncated_values_end_at_two_deviations(void **state)
     params_release(&cut);
 }
 
-static void layer_drop_is_checked(void **state)
+TEST(layer_drop_is_checked)
 {
-    (void)state;
     struct model_config config;
     struct error err;
     assert_int_equal(model_config_named("tiny", &config), 0);
@@ -238,9 +225,8 @@ static void layer_drop_is_checked(void **state)
     }
 }
 
-static void sizes_from_outside_are_checked(void **state)
+TEST(sizes_from_outside_are_checked)
 {
-    (void)state;
     struct model_config good;
     assert_int_equal(model_config_named("tiny", &good), 0);
     struct model_config bad[8];
@@ -259,20 +245,4 @@ static void sizes_from_outside_are_checked(void **state)
         assert_int_equal(model_config_check(&bad[i], &err), -1);
         assert_int_equal(err.kind, ERR_UNSAFE);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_the_published_ones),
-        cmocka_unit_test(tensors_stand_apart_and_qkv_together),
-        cmocka_unit_test(without_next_sentence_there_is_no_pooler),
-        cmocka_unit_test(chunks_cover_every_tensor_from_its_start),
-        cmocka_unit_test(first_values_are_named),
-        cmocka_unit_test(the_orders_have_their_tensors),
-        cmocka_unit_test(truncated_values_end_at_two_deviations),
-        cmocka_unit_test(layer_drop_is_checked),
-        cmocka_unit_test(sizes_from_outside_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The heads of fine-tuning against PyTorch: loss, logits and every gradient of tests/golden/tasks.safetensors, which
  * scripts/golden_tasks.py wrote from BertForSequenceClassification and BertForQuestionAnswering with random weights. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "tests/unit.h"
 #include "trainer/keep/safetensors.h"
 
 static struct safetensors golden;
@@ -152,37 +147,29 @@ static void check_case(const char *name, enum head_kind head, int32_t labels)
     ops->close(ops);
 }
 
-static void classes_are_those_of_pytorch(void **state)
+TEST(classes_are_those_of_pytorch)
 {
-    (void)state;
     check_case("class", HEAD_CLASS, 3);
 }
 
-static void numbers_are_those_of_pytorch(void **state)
+TEST(numbers_are_those_of_pytorch)
 {
-    (void)state;
     check_case("number", HEAD_CLASS, 1);
 }
 
-static void spans_are_those_of_pytorch(void **state)
+TEST(spans_are_those_of_pytorch)
 {
-    (void)state;
     check_case("span", HEAD_SPAN, 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes_are_those_of_pytorch),
-        cmocka_unit_test(numbers_are_those_of_pytorch),
-        cmocka_unit_test(spans_are_those_of_pytorch),
-    };
     struct error err;
     if (safetensors_open(&golden, SOURCE_DIR "/tests/golden/tasks.safetensors", &err) < 0) {
         error_print(&err, "test", 0);
         return 1;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = unit_run();
     safetensors_close(&golden);
     return failed;
 }

@@ -1,13 +1,8 @@
 /* Decisions for moments of a run of 100 steps. Each row changes a few members of a moment whose decision is just to go
  * on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdint.h>
 
+#include "tests/unit.h"
 #include "trainer/parallel/decision.h"
 
 #define NEVER UINT64_MAX
@@ -148,9 +143,8 @@ static const struct row {
     {"a failure goes before a signal", {RULES}, {MOMENT, .failure = ERR_NUMERIC, .asked = true}, {.stop = STOP_FAILED}},
 };
 
-static void moments(void **state)
+TEST(moments)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
         const struct decision decision = decision_of(&row->rules, &row->facts);
@@ -162,9 +156,8 @@ static void moments(void **state)
 
 /* A whole run driven by decisions. Each decision is carried out at once, so every turn must change something. Steps
  * take 2 s, saves 3 s, evaluations 20 s; the save of step 30 fails and is skipped. */
-static void a_run_ends(void **state)
+TEST(a_run_ends)
 {
-    (void)state;
     const struct rules rules = {RULES, .save_every = {.count = 15}, .eval_every = 10};
     struct decision_facts facts = {.evaluated_step = NEVER};
     struct decision decision;
@@ -191,13 +184,4 @@ static void a_run_ends(void **state)
     }
     assert_int_equal(decision.stop, STOP_FINISHED);
     assert_true(facts.step == 100 && saves == 7 && evaluations == 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments),
-        cmocka_unit_test(a_run_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Shares of a batch, buckets of gradients, rows of words: all processes must divide them in the same way. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
+#include "tests/unit.h"
 #include "trainer/parallel/division.h"
 #include "trainer/comm/comm.h"
 #include "trainer/parallel/partition.h"
@@ -17,9 +12,8 @@
 
 #define ONE 1000000 /* a weight of 1 */
 
-static void shares_are_known_ones(void **state)
+TEST(shares_are_known_ones)
 {
-    (void)state;
     const struct {
         uint64_t units, weights[4];
         uint32_t ranks;
@@ -49,9 +43,8 @@ static void shares_are_known_ones(void **state)
 }
 
 /* No share is a whole unit away from its exact part. */
-static void no_share_is_off_by_one(void **state)
+TEST(no_share_is_off_by_one)
 {
-    (void)state;
     uint64_t x = 1;
     for (int round = 0; round < 2000; round++) {
         uint64_t weights[16], borders[17], sum = 0;
@@ -71,9 +64,8 @@ static void no_share_is_off_by_one(void **state)
 }
 
 /* Shares follow speeds if that helps the slowest. */
-static void shares_follow_speeds(void **state)
+TEST(shares_follow_speeds)
 {
-    (void)state;
     uint64_t borders[] = {0, 10, 19, 28}, few[] = {0, 2, 4, 6, 8};
     assert_false(divide_by_speed(28, (const double[]){1, 1.01, 0.99}, 3, borders));
     assert_true(borders[1] == 10 && borders[2] == 19 && borders[3] == 28);
@@ -86,9 +78,8 @@ static void shares_follow_speeds(void **state)
 }
 
 /* The median of ten steps; due after ten steps at first, then after a hundred. */
-static void speeds_are_medians(void **state)
+TEST(speeds_are_medians)
 {
-    (void)state;
     struct speed speed = {0};
     for (int i = 1; i <= 10; i++) {
         assert_false(i > 1 && speed_is_due(&speed));
@@ -144,9 +135,8 @@ static void check_buckets(const char *name, uint64_t most, bool parts)
     params_release(&params);
 }
 
-static void buckets_cover_flat_memory(void **state)
+TEST(buckets_cover_flat_memory)
 {
-    (void)state;
     check_buckets("tiny", 0, false);
     check_buckets("base", 0, false);
     check_buckets("1.5b", 0, false); /* layers of several buckets */
@@ -194,9 +184,8 @@ static void check_pieces(const char *name, uint32_t size)
     mem_free(held);
 }
 
-static void slices_cover_every_bucket(void **state)
+TEST(slices_cover_every_bucket)
 {
-    (void)state;
     for (uint32_t size = 1; size <= 5; size++)
         check_pieces("tiny", size);
     check_pieces("tiny", 40); /* some slices are empty */
@@ -204,9 +193,8 @@ static void slices_cover_every_bucket(void **state)
     check_pieces("1.5b", 64);
 }
 
-static void small_models_have_a_bucket_a_group(void **state)
+TEST(small_models_have_a_bucket_a_group)
 {
-    (void)state;
     struct model_config config;
     struct params params;
     struct buckets buckets;
@@ -274,9 +262,8 @@ static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t
     mem_free(other);
 }
 
-static void marked_rows_move_last_and_back(void **state)
+TEST(marked_rows_move_last_and_back)
 {
-    (void)state;
     struct model_config config;
     struct params params;
     uint64_t x = 1;
@@ -302,15 +289,4 @@ static void marked_rows_move_last_and_back(void **state)
     for (uint32_t r = 0; r < RANKS; r++)
         mem_free(ids[r]);
     params_release(&params);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_follow_speeds),      cmocka_unit_test(speeds_are_medians),
-        cmocka_unit_test(shares_are_known_ones),     cmocka_unit_test(no_share_is_off_by_one),
-        cmocka_unit_test(buckets_cover_flat_memory), cmocka_unit_test(small_models_have_a_bucket_a_group),
-        cmocka_unit_test(slices_cover_every_bucket), cmocka_unit_test(marked_rows_move_last_and_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* The tokenizer files of a checkpoint: they are read back, and text is tokenized as before. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "tests/unit.h"
 #include "tokenizer/ids.h"
 #include "tokenizer/tokenizer_files.h"
 #include "trainer/keep/tokenizer_write.h"
@@ -42,9 +39,8 @@ static int clear(void **state)
     return 0;
 }
 
-static void text_is_cut_as_the_files_say(void **state)
+TEST_WITH(text_is_cut_as_the_files_say, NULL, clear)
 {
-    (void)state;
     for (unsigned i = 0; i < 8; i++) {
         const struct tokenizer_words words = {i & 1, i >> 1 & 1, i >> 2};
         write_files(&words);
@@ -66,12 +62,11 @@ static void text_is_cut_as_the_files_say(void **state)
     }
 }
 
-static void more_pieces_than_embeddings_are_refused(void **state)
+TEST_WITH(more_pieces_than_embeddings_are_refused, NULL, clear)
 {
     struct model_config config = {.vocabulary = 10};
     struct text text;
     struct error err = {0};
-    (void)state;
     write_files(&(struct tokenizer_words){0});
     assert_int_equal(text_open(&text, FOLDER, &config, &err), -1);
     assert_int_equal(err.kind, ERR_MISMATCH);
@@ -93,14 +88,13 @@ static void write_vocab(const char *vocab)
     assert_int_equal(file_write_all(FOLDER "/vocab.txt", vocab, strlen(vocab), &err), 0);
 }
 
-static void new_pieces_are_cut_into_old_ones(void **state)
+TEST_WITH(new_pieces_are_cut_into_old_ones, NULL, clear)
 {
 #define OLD "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##b\n##bc\nab\n-\n"
     const struct tokenizer_words words = {.strip_accents = true};
     struct model_config config = {.vocabulary = 12};
     struct growth growth;
     struct error err = {0};
-    (void)state;
     write_vocab(OLD);
     assert_int_equal(grow_plan(FOLDER, STR(OLD "abbc\n##bbc\n##a\nzz\n##z\nb-a\n"), &words, &config, &growth, &err), 0);
     assert_int_equal(growth.rows, 12);
@@ -126,7 +120,7 @@ static void new_pieces_are_cut_into_old_ones(void **state)
     growth_release(&growth);
 }
 
-static void only_the_end_grows(void **state)
+TEST_WITH(only_the_end_grows, NULL, clear)
 {
     static const struct {
         const char *pieces, *says;
@@ -134,7 +128,6 @@ static void only_the_end_grows(void **state)
         {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nnew\nb\n", "piece 6 is b, in the dataset it is new"},
         {"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n", "piece 6 is b, in the dataset it is missing"},
     };
-    (void)state;
     write_vocab("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n");
     for (size_t i = 0; i < 2; i++) {
         struct model_config config = {.vocabulary = 7};
@@ -149,7 +142,7 @@ static void only_the_end_grows(void **state)
 }
 
 /* tokenizer.json has the added tokens that a dataset made with it has too; the vocab.txt beside it has none. */
-static void pieces_are_compared_with_the_tokenizer_in_use(void **state)
+TEST_WITH(pieces_are_compared_with_the_tokenizer_in_use, NULL, clear)
 {
     static const struct {
         const char *vocab, *dataset, *says; /* what the vocab.txt and the dataset have */
@@ -162,7 +155,6 @@ static void pieces_are_compared_with_the_tokenizer_in_use(void **state)
         {"[PAD]\n", "[PAD]\n[UNK]\n", "tokenizer.json: has 11 pieces, the dataset only the first 2"},
     };
     const struct tokenizer_words words = {.cased = true};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error err = {0};
         write_files(&words);
@@ -193,12 +185,11 @@ static void expect_added(const char *expected)
 }
 
 /* A training's files are the model's, byte for byte, if it has a tokenizer.json. */
-static void files_of_the_model_are_kept(void **state)
+TEST_WITH(files_of_the_model_are_kept, NULL, clear)
 {
     const struct tokenizer_words words = {0};
     struct tokenizer_files files;
     struct error err = {0};
-    (void)state;
     for (int with_json = 0; with_json < 2; with_json++) {
         write_files(&words);
         put("vocab.txt", VOCAB "of the model, not taken\n");
@@ -226,9 +217,8 @@ static void files_of_the_model_are_kept(void **state)
     expect_added("[\"x y\"]");
 }
 
-static void words_of_another_cut_are_refused(void **state)
+TEST_WITH(words_of_another_cut_are_refused, NULL, clear)
 {
-    (void)state;
     for (unsigned i = 1; i < 8; i++) {
         const struct tokenizer_words theirs = {i & 1, i >> 1 & 1, i >> 2}, ours = {0};
         struct error err = {0};
@@ -237,18 +227,4 @@ static void words_of_another_cut_are_refused(void **state)
         assert_int_equal(err.kind, ERR_MISMATCH);
         assert_int_equal(text_check(FOLDER, STR(VOCAB), &theirs, true, &err), 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(text_is_cut_as_the_files_say, clear),
-        cmocka_unit_test_teardown(more_pieces_than_embeddings_are_refused, clear),
-        cmocka_unit_test_teardown(pieces_are_compared_with_the_tokenizer_in_use, clear),
-        cmocka_unit_test_teardown(files_of_the_model_are_kept, clear),
-        cmocka_unit_test_teardown(words_of_another_cut_are_refused, clear),
-        cmocka_unit_test_teardown(new_pieces_are_cut_into_old_ones, clear),
-        cmocka_unit_test_teardown(only_the_end_grows, clear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void expect(const char *directory, struct buf *lines, json_t *record, con
 
 #define LOWER_RATE "dstrain --shards 'my data' --epochs 3 --out r --lr 0.01 --fresh"
 
-static void healthy_runs_are_silent(void **state)
+TEST(healthy_runs_are_silent)
 {
     struct buf lines = {0};
     expect(*state, &lines, record_of(), "", NULL); /* nothing was logged yet */
@@ -90,7 +90,7 @@ static void healthy_runs_are_silent(void **state)
     expect(*state, &lines, record_of(), "", NULL);
 }
 
-static void a_high_rate_diverges(void **state)
+TEST(a_high_rate_diverges)
 {
     struct buf lines = {0};
     for (int i = 1; i <= 10; i++)
@@ -117,7 +117,7 @@ static void a_high_rate_diverges(void **state)
     expect(*state, &lines, record_of(), "diverged", LOWER_RATE);
 }
 
-static void nothing_is_learned(void **state)
+TEST(nothing_is_learned)
 {
     struct buf lines = {0};
     for (int i = 1; i <= 20; i++)
@@ -138,7 +138,7 @@ static void nothing_is_learned(void **state)
            "dstrain --shards 'my data' --lr=0.1 --out r --steps 10000 --fresh");
 }
 
-static void clipped_to_a_small_part(void **state)
+TEST(clipped_to_a_small_part)
 {
     struct buf lines = {0};
     for (int i = 1; i <= 10; i++)
@@ -154,7 +154,7 @@ static void clipped_to_a_small_part(void **state)
 
 #define KEPT "dstrain --shards 'my data' --lr=0.1 --epochs 3 --out r --keep-best --eval-every 50"
 
-static void the_held_out_loss_rises(void **state)
+TEST(the_held_out_loss_rises)
 {
     struct buf lines = {0};
     for (int i = 1; i <= 10; i++) {
@@ -191,7 +191,7 @@ static void the_held_out_loss_rises(void **state)
 }
 
 /* Of a task: more certain and more often right, with a higher loss. */
-static void a_task_with_a_higher_accuracy(void **state)
+TEST(a_task_with_a_higher_accuracy)
 {
     struct buf lines = {0};
     for (int last = 0; last < 2; last++) {
@@ -209,7 +209,7 @@ static void a_task_with_a_higher_accuracy(void **state)
 }
 
 /* A table of 150 classes begins at ln(150) = 5.01, which is no divergence; a rise is one. */
-static void a_table_of_many_classes(void **state)
+TEST(a_table_of_many_classes)
 {
     struct buf lines = {0};
     for (int rises = 0; rises < 2; rises++) {
@@ -222,7 +222,7 @@ static void a_table_of_many_classes(void **state)
     }
 }
 
-static void what_cannot_be_judged(void **state)
+TEST(what_cannot_be_judged)
 {
     struct buf lines = {0};
     buf_add_text(&lines, "rubbish\n");
@@ -255,13 +255,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(healthy_runs_are_silent), cmocka_unit_test(a_high_rate_diverges),
-        cmocka_unit_test(nothing_is_learned),      cmocka_unit_test(clipped_to_a_small_part),
-        cmocka_unit_test(the_held_out_loss_rises), cmocka_unit_test(a_task_with_a_higher_accuracy),
-        cmocka_unit_test(what_cannot_be_judged),   cmocka_unit_test(a_table_of_many_classes),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

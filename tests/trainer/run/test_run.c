@@ -27,9 +27,8 @@ static enum run_kind visit(const char *directory, const json_t *identity, bool f
     return kind;
 }
 
-static void the_name_is_of_what_the_run_is(void **state)
+TEST(the_name_is_of_what_the_run_is)
 {
-    (void)state;
     json_t *a = identity_of("abc", 1e-4), *b = identity_of("abc", 2e-4);
     json_t *c = json_pack("{s:b, s:i, s:i, s:f, s:s}", "next_sentence", 1, "layers", 2, "hidden", 8, "lr", 1e-4,
                           "dataset", "abc");
@@ -47,7 +46,7 @@ static void the_name_is_of_what_the_run_is(void **state)
     json_decref(c);
 }
 
-static void new_resumed_finished(void **state)
+TEST(new_resumed_finished)
 {
     char *directory = path_join(*state, "deep/run");
     json_t *identity = identity_of("abc", 1e-4);
@@ -64,7 +63,7 @@ static void new_resumed_finished(void **state)
     json_decref(identity);
 }
 
-static void another_run_is_refused_with_the_differences(void **state)
+TEST(another_run_is_refused_with_the_differences)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "other");
@@ -80,7 +79,7 @@ static void another_run_is_refused_with_the_differences(void **state)
     json_decref(another);
 }
 
-static void what_is_no_run_is_left_alone(void **state)
+TEST(what_is_no_run_is_left_alone)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "letters"), *file = path_join(*state, "letters/dear.txt");
@@ -104,7 +103,7 @@ static void what_is_no_run_is_left_alone(void **state)
     json_decref(identity);
 }
 
-static void one_process_at_a_time_and_no_trace_of_a_failed_start(void **state)
+TEST(one_process_at_a_time_and_no_trace_of_a_failed_start)
 {
     struct run run, second;
     char *moved, *directory = path_join(*state, "locked");
@@ -119,7 +118,7 @@ static void one_process_at_a_time_and_no_trace_of_a_failed_start(void **state)
     json_decref(identity);
 }
 
-static void seconds_of_a_save_read_back(void **state)
+TEST(seconds_of_a_save_read_back)
 {
     struct run run;
     char *moved, *directory = path_join(*state, "seconds");
@@ -143,7 +142,7 @@ static void seconds_of_a_save_read_back(void **state)
     json_decref(identity);
 }
 
-static void an_unfinished_run_beside_this_one_is_named(void **state)
+TEST(an_unfinished_run_beside_this_one_is_named)
 {
     struct buf out = {0};
     char *first = path_join(*state, "similar/first"), *second = path_join(*state, "similar/second");
@@ -184,16 +183,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_name_is_of_what_the_run_is),
-        cmocka_unit_test(new_resumed_finished),
-        cmocka_unit_test(another_run_is_refused_with_the_differences),
-        cmocka_unit_test(what_is_no_run_is_left_alone),
-        cmocka_unit_test(one_process_at_a_time_and_no_trace_of_a_failed_start),
-        cmocka_unit_test(seconds_of_a_save_read_back),
-        cmocka_unit_test(an_unfinished_run_beside_this_one_is_named),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+GROUP(set_up, tear_down)

@@ -1,11 +1,9 @@
 /* Means from the sums of heads, and the text that reports them. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <math.h>
 
+#include "tests/unit.h"
 #include "trainer/task/evaluate.h"
 #include "trainer/task/pretraining.h"
 #include "trainer/run/console.h"
@@ -33,9 +31,8 @@ static void assert_said(const struct evaluation *means, const char *text, const 
     json_decref(facts);
 }
 
-static void means_are_by_each_heads_own_count(void **state)
+TEST(means_are_by_each_heads_own_count)
 {
-    (void)state;
     const struct evaluation means = means_of(1u << HEAD_MASKED | 1u << HEAD_NEXT, &sums);
     assert_int_equal(means.samples, 6);
     assert_int_equal(means.tokens, 70);
@@ -43,38 +40,24 @@ static void means_are_by_each_heads_own_count(void **state)
                 "{\"loss\":3.25,\"mlm_loss\":3.0,\"nsp_loss\":0.25,\"mlm_accuracy\":0.75,\"nsp_accuracy\":0.333333}");
 }
 
-static void a_head_that_does_not_run_has_no_mean(void **state)
+TEST(a_head_that_does_not_run_has_no_mean)
 {
-    (void)state;
     const struct evaluation means = means_of(1u << HEAD_MASKED, &sums);
     assert_said(&means, "loss 3.000",
                 "{\"loss\":3.0,\"mlm_loss\":3.0,\"nsp_loss\":null,\"mlm_accuracy\":0.75,\"nsp_accuracy\":null}");
 }
 
-static void no_labels_are_no_loss(void **state)
+TEST(no_labels_are_no_loss)
 {
-    (void)state;
     const struct model_metrics none = {.sequences = 2, .tokens = 9};
     const struct evaluation means = means_of(1u << HEAD_MASKED, &none);
     assert_true(means.loss == 0 && means.values[0] == 0);
 }
 
-static void no_samples_have_no_mean(void **state)
+TEST(no_samples_have_no_mean)
 {
-    (void)state;
     const struct model_metrics none = {0};
     const struct evaluation means = means_of(1u << HEAD_MASKED, &none);
     assert_said(&means, "loss not finite",
                 "{\"loss\":null,\"mlm_loss\":null,\"nsp_loss\":null,\"mlm_accuracy\":null,\"nsp_accuracy\":null}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(means_are_by_each_heads_own_count),
-        cmocka_unit_test(a_head_that_does_not_run_has_no_mean),
-        cmocka_unit_test(no_labels_are_no_loss),
-        cmocka_unit_test(no_samples_have_no_mean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
