@@ -109,7 +109,7 @@ static void bits_loss(struct device *device, const struct bits_loss_args *args)
             loss += same_log(1 + same_exp(-fabs(x))) + fmax(is_right ? -x : x, 0);
             hit *= (x > 0) == is_right;
             if (factor != 0)
-                *logit = STORE((real)(factor * (1 / (1 + exp(-x)) - is_right)));
+                *logit = STORE((real)(factor * (1 / (1 + same_exp(-x)) - is_right)));
         }
         args->sums[0] += loss / args->columns;
         args->sums[1] += hit;

@@ -3,9 +3,9 @@
 #include "trainer/model/parts.h"
 
 #include "base/mem.h"
+#include "base/same_math.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 static void set_sizes(struct model *model, const struct model_config *config, const struct ops *ops,
@@ -45,8 +45,9 @@ static void fill_turns(struct model *model, void *turns, double theta)
     void *host = ops->map(ops->device, turns, bytes, MAP_FILL);
     for (int32_t p = 0; p < positions; p++)
         for (int32_t j = 0; j < size / 2; j++) {
-            const float angle = (float)p * (1 / powf((float)theta, (float)(2 * j) / (float)size));
-            const float pair[] = {cosf(angle), sinf(angle)};
+            const float power = (float)same_pow((double)(float)theta, (double)((float)(2 * j) / (float)size));
+            const double angle = (double)((float)p * (1 / power));
+            const float pair[] = {(float)same_cos(angle), (float)same_sin(angle)};
             for (int32_t i = 0; i < 2; i++)
                 if (ops->real_size == sizeof(double))
                     ((double *)host)[p * size + 2 * j + i] = (double)pair[i];

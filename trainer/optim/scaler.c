@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/same_math.h"
+
 struct scaler_settings scaler_defaults(void)
 {
     return (struct scaler_settings){.initial_power = 16, .window = 1000, .hysteresis = 2, .minimum = 1};
@@ -10,7 +12,7 @@ struct scaler_settings scaler_defaults(void)
 struct scaler_state scaler_begin(const struct scaler_settings *settings)
 {
     return (struct scaler_state){
-        .scale = settings->loss_scale > 0 ? settings->loss_scale : exp2(settings->initial_power),
+        .scale = settings->loss_scale > 0 ? settings->loss_scale : same_pow(2, settings->initial_power),
         .overflow = -1,
         .patience = settings->hysteresis,
     };

@@ -131,7 +131,7 @@ void console_recipe(const struct recipe *recipe, double epochs)
 }
 
 /* What --same-bits promises on this device. */
-static void say_bits(const char *device, const struct model_config *config)
+static void say_bits(const char *device)
 {
     bool software = false;
 #ifdef __x86_64__
@@ -140,8 +140,7 @@ static void say_bits(const char *device, const struct model_config *config)
     if (!ops_same_everywhere(device))
         log_say("bits       the same for any processes on devices like this one; on every CPU with --precision fp32");
     else
-        log_say("bits       the same on every CPU%s%s",
-                config->theta_global > 0 ? " whose C library has the same powers, sines and cosines" : "",
+        log_say("bits       the same on every CPU%s",
                 software ? "; fused multiply-adds are computed in software here, which takes ten times as long" : "");
 }
 
@@ -164,7 +163,7 @@ void console_open(struct console *console, const struct console_opening *opening
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
             micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
     if (recipe->part > 0)
-        say_bits(opening->device, &recipe->config);
+        say_bits(opening->device);
     if (recipe->batches.steps > 0)
         log_say("batches    grow from %" PRIu32 " to %" PRIu32 " samples over the first %s steps",
                 recipe->batches.first, recipe->batch, format_count(recipe->batches.steps, steps));

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/same_math.h"
+
 #define Z 1.959963984540054 /* a normal variable is within ±Z with a probability of 95 % */
 
 struct confidence confidence_share(double p, double n)
@@ -24,5 +26,6 @@ struct confidence confidence_correlation(double r, double n, bool ranks)
 {
     assert(n > 3 && fabs(r) < 1);
     const double half = Z * sqrt((ranks ? 1 + r * r / 2 : 1) / (n - 3));
-    return (struct confidence){tanh(atanh(r) - half), tanh(atanh(r) + half)};
+    const double middle = same_log((1 + r) / (1 - r)) / 2; /* artanh r */
+    return (struct confidence){same_tanh(middle - half), same_tanh(middle + half)};
 }

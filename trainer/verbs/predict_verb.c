@@ -242,7 +242,7 @@ static double add_set(const struct predicting *p, const float *logits, double *s
     struct buf text = {0};
     double whole = 1;
     for (uint32_t i = 0; i < p->outputs; i++) {
-        shares[i] = 1 / (1 + exp(-(double)logits[i]));
+        shares[i] = 1 / (1 + same_exp(-(double)logits[i]));
         whole *= logits[i] > 0 ? shares[i] : 1 - shares[i];
         if (logits[i] > 0)
             buf_addf(&text, "%s%s", text.size > 0 ? ";" : "", p->names.texts[i]);
