@@ -102,7 +102,7 @@ scores() {
     expect_exit 0 "$dstrain" eval one --json
     same_scores one/scores.json stdout
     expect_exit 0 "$dstrain" eval "one/checkpoints/$(cat one/latest)"
-    expect_words "next       dstrain export"
+    expect_words "next       dstrain predict one/checkpoints/" "           dstrain export one/checkpoints/"
     grep -q "^scores     sst-2: acc .* (0.5000)   60 rows; in brackets" stdout || complain "no line of scores"
     expect_exit 0 "$dstrain" eval one --dev glue/SST-2/dev.tsv --json --threads 2
     same_scores one/scores.json stdout
@@ -186,6 +186,78 @@ PYTHON
     expect_words "glue: is not there: the data that the run was scored on" "--data says where it is now"
     expect_exit 0 "$dstrain" eval one --data moved
     mv moved glue
+}
+
+# The tables of other tasks: pairs, a pair under other names, numbers, and one without names of columns.
+more_tasks() {
+    python3 - <<'PYTHON'
+import os
+import random
+
+random.seed(3)
+heads = {"MRPC": "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", "QNLI": "index\tquestion\tsentence\tlabel",
+         "STS-B": "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore",
+         "CoLA": None}
+rows = {"MRPC": "{bit}\t1\t2\t{a}\t{b}", "QNLI": "{i}\t{a}\t{b}\t{word}",
+        "STS-B": "{i}\tg\tf\ty\to\ts\ts\t{a}\t{b}\t{number}", "CoLA": "gj04\t{bit}\t\t{a}"}
+texts = ['the "old hill', "a river, the town", "stone water", "the new town stands near", "hill"]
+for task, head in heads.items():
+    os.makedirs(f"more/{task}", exist_ok=True)
+    for name in ("train", "dev"):
+        with open(f"more/{task}/{name}.tsv", "w") as file:
+            if head:
+                file.write(head + "\n")
+            for i in range(64 if name == "train" else 16):
+                file.write(rows[task].format(i=i, bit=i % 2, word=["entailment", "not_entailment"][i % 2], number=i % 5,
+                                             a=["under ", "over "][i % 2] + random.choice(texts),
+                                             b=random.choice(texts)) + "\n")
+PYTHON
+}
+
+predicts() {
+    local task out folder
+    more_tasks
+    for task in mrpc qnli sts-b cola; do
+        case_begin "predict gives the run's own predictions of dev.tsv, of the run and of its export: $task"
+        out=of-$task
+        expect_exit 0 "$dstrain" glue $task --init pre --data more --seq 32 --batch 8 --epochs 10 --lr 3e-3 \
+            --precision fp32 --threads 1 --out $out
+        folder=$(basename "$out"/predictions/* .tsv)
+        expect_exit 0 "$dstrain" predict $out "more/$folder/dev.tsv" --out $out.tsv --threads 1
+        expect_words "16 rows predicted" "scores     "
+        expect_exit 0 "$dstrain" export $out --out $out-model
+        gzip -c "more/$folder/dev.tsv" >dev.tsv.gz
+        expect_exit 0 "$dstrain" predict $out-model dev.tsv.gz --seq 32 --out - --threads 1
+        cmp stdout $out.tsv || complain "the export predicts otherwise"
+        python3 - $out "$folder" <<'PYTHON' || complain "other predictions than the run's"
+import sys
+
+out, folder = sys.argv[1:]
+before, after = (open(name).read().split("\n")[:-1] for name in (f"more/{folder}/dev.tsv", out + ".tsv"))
+ours = [line.split("\t")[1] for line in open(f"{out}/predictions/{folder}.tsv").read().split("\n")[1:-1]]
+assert len(before) == len(after) and all(b.startswith(a + "\t") for a, b in zip(before, after))
+columns = 1 if folder == "STS-B" else 2
+found = [line.split("\t")[-columns] for line in after]
+if folder != "CoLA":
+    assert found.pop(0) == "prediction", found
+if folder == "STS-B":
+    found = [f"{float(x):.3f}" for x in found]
+assert found == ours and len(set(ours)) > 1, (found, ours)
+PYTHON
+    done
+
+    case_begin "the texts and scores of SST-2; texts without labels; a table that lacks the second text"
+    expect_exit 0 "$dstrain" predict model glue/SST-2/dev.tsv --seq 32 --out sst.tsv --threads 1 --json
+    [ "$(json stdout 'o["scores"]["accuracy"] > 0.9')" = True ] || complain "the scores"
+    expect_exit 0 sh -c '"$@" - --out - <glue/SST-2/test.tsv' sh "$dstrain" predict one --threads 1
+    expect_equal "predictions" "$(cut -f 1-3 stdout | tr '\t\n' ', ')" \
+        "index,sentence,prediction 0,the hill over the town,1 1,the hill under the town,0 "
+    expect_exit 2 "$dstrain" predict of-qnli glue/SST-2/dev.tsv --out x
+    expect_words "does not say which column has the second text: sentence, label" "--text2"
+    printf 'a,b\nthe hill,the town\n' >two.csv
+    expect_exit 0 "$dstrain" predict of-qnli two.csv --text a --text2 b --out - --threads 1
+    expect_equal "a row" "$(cut -d, -f 1,2 stdout | tail -1)" "the hill,the town"
+    [ ! -e x ] || complain "x was made"
 }
 
 stops() {
@@ -289,6 +361,7 @@ wrong() {
 
 learns
 scores
+predicts
 stops
 several
 left_out

@@ -129,7 +129,55 @@ assert out == dev
 PYTHON
     expect_exit 0 "$dstrain" predict model dev.json "${of_export[@]}" --out again.json --threads 1
     cmp again.json answered.json || complain "the export answers otherwise"
+    case_begin "JSON lines, standard input and compressed files give the same answers"
+    python3 - <<'PYTHON'
+import json
+
+with open("dev.jsonl", "w") as plain, open("flat.jsonl", "w") as flat:
+    for p in json.load(open("dev.json"))["data"][0]["paragraphs"]:
+        q = {**p["qas"][0], "context": p["context"]}
+        plain.write(json.dumps(q) + "\n\n")
+        answers = {key: [a[key] for a in q["answers"]] for key in ("text", "answer_start")}
+        flat.write(json.dumps({"context": p["context"], "question": q["question"], "answers": answers}) + "\r\n")
+PYTHON
+    local name
+    for name in dev.jsonl flat.jsonl; do
+        expect_exit 0 "$dstrain" predict one $name --out lines --threads 1
+        expect_words "done       50 questions predicted" \
+            "scores     EM $(json one/scores.json '"%.2f" % o["exact_match"]')"
+        python3 - $name <<'PYTHON' || complain "$name: other answers"
+import json
+import sys
+
+lines, ours = ([json.loads(line) for line in open(name) if line.strip()] for name in (sys.argv[1], "lines"))
+whole = [q for a in json.load(open("answered.json"))["data"] for p in a["paragraphs"] for q in p["qas"]]
+assert len(lines) == len(ours) == len(whole) == 50
+for line, one, q in zip(lines, ours, whole):
+    assert one == {**line, "prediction": q["prediction"], "probability": q["probability"]}, (one, q)
+PYTHON
+        rm lines
+    done
+    gzip -k dev.json
+    zstd -q dev.json -o dev.json.zst
+    xz -k dev.json
+    for name in dev.json.gz dev.json.zst dev.json.xz; do
+        expect_exit 0 "$dstrain" predict one $name --out packed.json --threads 1
+        cmp packed.json answered.json || complain "$name: other answers"
+    done
+    expect_exit 0 sh -c '"$@" - --out - <dev.json' sh "$dstrain" predict one --threads 1
+    cmp stdout answered.json || complain "other answers of standard input"
+    expect_exit 0 "$dstrain" eval one --dev dev.jsonl --json
+    expect_equal "scores" "$(json stdout 'o["exact_match"]')" "$(json one/scores.json 'o["exact_match"]')"
     case_begin "questions without answers are answered and not scored; mistakes"
+    { head -1 dev.jsonl; echo '{"question": "was in?"}'; } >lacks.jsonl
+    expect_exit 3 "$dstrain" predict one lacks.jsonl --out x
+    expect_words 'line 2 has no "context" or no "question"'
+    { head -1 dev.jsonl; echo '{"question": "was in?'; } >cut.jsonl
+    expect_exit 3 "$dstrain" predict one cut.jsonl --out x
+    expect_words "line 2 is not JSON"
+    iconv -t UTF-16 dev.json >wide.json
+    expect_exit 6 "$dstrain" predict one wide.json --out x
+    expect_words "wide.json: is UTF-16" "iconv"
     sed 's/"answers": \[[^]]*\]/"answers": []/g' dev.json >asked.json
     expect_exit 0 "$dstrain" predict one asked.json --out - --threads 1
     grep -q "scores " stderr && complain "scores without answers"

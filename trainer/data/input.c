@@ -83,6 +83,24 @@ static int read_step(struct input *in, struct error *err)
     return in->ended && in->child.pid != 0 ? unpacked(in, err) : 0;
 }
 
+/* Whether the text is UTF-16: by its mark, or by zeros in every second byte of its head. */
+static bool is_utf16(struct str text)
+{
+    size_t zeros[2] = {0}, pairs = text.size / 2 < 32 ? text.size / 2 : 32;
+    for (size_t i = 0; i < 2 * pairs; i++)
+        zeros[i % 2] += text.data[i] == '\0';
+    return str_starts(text, (struct str){"\xff\xfe", 2}) || str_starts(text, (struct str){"\xfe\xff", 2}) ||
+           (pairs >= 4 && (zeros[0] == pairs) != (zeros[1] == pairs));
+}
+
+static int refuse_utf16(const struct input *in, struct error *err)
+{
+    if (!is_utf16(buf_str(&in->text)))
+        return 0;
+    fail_at(err, ERR_UNSAFE, in->path, ERROR_NO_OFFSET, "is UTF-16");
+    return hint_command(err, "iconv -f UTF-16 -t UTF-8 %s >FILE", in->path);
+}
+
 /* Reads more. What input_next has given is overwritten. */
 static int fill(struct input *in, struct error *err)
 {
@@ -94,10 +112,11 @@ static int fill(struct input *in, struct error *err)
     if (stop_requested())
         return fail_at(err, ERR_STOPPED, in->path, ERROR_NO_OFFSET, "stopped while it was read");
     TRY(read_step(in, err));
-    if (in->begun)
-        return 0;
-    in->begun = true;
-    return look(in, err);
+    if (!in->begun) {
+        in->begun = true;
+        TRY(look(in, err));
+    }
+    return in->next == 0 ? refuse_utf16(in, err) : 0;
 }
 
 int input_open(struct input *in, const char *path, struct error *err)

@@ -37,8 +37,8 @@ struct input {
 /* The caller calls input_close, on error too. */
 int input_open(struct input *input, const char *path, struct error *err);
 /* Returns 1 with the next line, without its end (LF or CR LF), a UTF-8 mark and bytes that are not UTF-8, valid until
- * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, a compressed pipe, or the
- * program for the compression is missing; ERR_INPUT: damaged. */
+ * the next call; 0 after the last. ERR_UNSAFE: a line of more than INPUT_LINE_BYTES_MAX, a compressed pipe, UTF-16, or
+ * the program for the compression is missing; ERR_INPUT: damaged. */
 int input_next(struct input *input, struct str *line, struct error *err);
 /* The same without lines: 1 with the next bytes as they are, valid until the next call; 0 at the end. */
 int input_bytes(struct input *input, struct str *bytes, struct error *err);

@@ -66,7 +66,7 @@ static void guess(const struct table *table, bool labelled, struct columns *c)
         c->text = only(table, c, NULL);
 }
 
-static int ask(const struct table *table, const char *option, const char *what, struct error *err)
+int columns_ask(const struct table *table, const char *option, const char *what, struct error *err)
 {
     char *names = table_names(table);
     fail_at(err, ERR_USAGE, table->path, ERROR_NO_OFFSET, "does not say which column has the %s: %s", what, names);
@@ -97,9 +97,9 @@ int columns_choose(const struct table *table, const struct column_names *names, 
     if (names->label && !labelled) /* it is that or none */
         c->label = given.label;
     if (c->text == COLUMN_NONE)
-        return ask(table, "text", "text", err);
+        return columns_ask(table, "text", "text", err);
     if (c->label == COLUMN_NONE && labelled)
-        return ask(table, "label", "label", err);
+        return columns_ask(table, "label", "label", err);
     c->guessed = memcmp(&given.text, &c->text, 3 * sizeof c->text) != 0;
     return 0;
 }

@@ -25,6 +25,8 @@ struct columns {
  * does not exist, with the nearest; or several could be meant. */
 int columns_choose(const struct table *table, const struct column_names *names, bool labelled, struct columns *columns,
                    struct error *err);
+/* ERR_USAGE: the table does not say which column has `what`; the hint names the option. */
+int columns_ask(const struct table *table, const char *option, const char *what, struct error *err);
 /* Says which were guessed. */
 void columns_say(const struct table *table, const struct columns *columns);
 

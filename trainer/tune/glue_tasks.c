@@ -24,23 +24,23 @@
 
 /* clang-format off */
 const struct glue_task glue_tasks[GLUE_TASKS] = {
-    {"cola", "CoLA", {3, GLUE_NONE, 1, false}, {1, GLUE_NONE, GLUE_NONE, true}, 2, {"0", "1"}, {"unacceptable", "acceptable"}, GLUE_MATTHEWS, 0,
+    {"cola", "CoLA", {3, GLUE_NONE, 1, false}, {1, GLUE_NONE, GLUE_NONE, true}, "sentence", NULL, "label", 2, {"0", "1"}, {"unacceptable", "acceptable"}, GLUE_MATTHEWS, 0,
      ONE_DEV("CoLA")},
-    {"sst-2", "SST-2", {0, GLUE_NONE, 1, true}, {1, GLUE_NONE, GLUE_NONE, true}, 2, {"0", "1"}, {"negative", "positive"}, GLUE_ACCURACY, 0,
+    {"sst-2", "SST-2", {0, GLUE_NONE, 1, true}, {1, GLUE_NONE, GLUE_NONE, true}, "sentence", NULL, "label", 2, {"0", "1"}, {"negative", "positive"}, GLUE_ACCURACY, 0,
      ONE_DEV("SST-2")},
-    {"mrpc", "MRPC", {3, 4, 0, true}, {3, 4, GLUE_NONE, true}, 2, {"0", "1"}, {"not_equivalent", "equivalent"}, GLUE_ACCURACY_F1, 0, ONE_DEV("MRPC")},
-    {"sts-b", "STS-B", {7, 8, GLUE_LAST, true}, {7, 8, GLUE_NONE, true}, 1, {NULL}, {NULL}, GLUE_CORRELATIONS, 0,
+    {"mrpc", "MRPC", {3, 4, 0, true}, {3, 4, GLUE_NONE, true}, "#1 String", "#2 String", "Quality", 2, {"0", "1"}, {"not_equivalent", "equivalent"}, GLUE_ACCURACY_F1, 0, ONE_DEV("MRPC")},
+    {"sts-b", "STS-B", {7, 8, GLUE_LAST, true}, {7, 8, GLUE_NONE, true}, "sentence1", "sentence2", "score", 1, {NULL}, {NULL}, GLUE_CORRELATIONS, 0,
      ONE_DEV("STS-B")},
-    {"qqp", "QQP", {3, 4, 5, true}, {1, 2, GLUE_NONE, true}, 2, {"0", "1"}, {"not_duplicate", "duplicate"}, GLUE_ACCURACY_F1, 6, ONE_DEV("QQP")},
-    {"mnli", "MNLI", {8, 9, GLUE_LAST, true}, {8, 9, GLUE_NONE, true}, 3,
+    {"qqp", "QQP", {3, 4, 5, true}, {1, 2, GLUE_NONE, true}, "question1", "question2", "is_duplicate", 2, {"0", "1"}, {"not_duplicate", "duplicate"}, GLUE_ACCURACY_F1, 6, ONE_DEV("QQP")},
+    {"mnli", "MNLI", {8, 9, GLUE_LAST, true}, {8, 9, GLUE_NONE, true}, "sentence1", "sentence2", "gold_label", 3,
      {"contradiction", "entailment", "neutral"}, {NULL}, GLUE_ACCURACY, 0,
      {{"dev_matched.tsv", "test_matched.tsv", "MNLI-m", ""},
       {"dev_mismatched.tsv", "test_mismatched.tsv", "MNLI-mm", "-mm"}}},
-    {"qnli", "QNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"entailment", "not_entailment"}, {NULL},
+    {"qnli", "QNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, "question", "sentence", "label", 2, {"entailment", "not_entailment"}, {NULL},
      GLUE_ACCURACY, 0, ONE_DEV("QNLI")},
-    {"rte", "RTE", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"entailment", "not_entailment"}, {NULL},
+    {"rte", "RTE", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, "sentence1", "sentence2", "label", 2, {"entailment", "not_entailment"}, {NULL},
      GLUE_ACCURACY, 0, ONE_DEV("RTE")},
-    {"wnli", "WNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"0", "1"}, {"not_entailment", "entailment"}, GLUE_ACCURACY, 0,
+    {"wnli", "WNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, "sentence1", "sentence2", "label", 2, {"0", "1"}, {"not_entailment", "entailment"}, GLUE_ACCURACY, 0,
      ONE_DEV("WNLI")},
 };
 /* clang-format on */

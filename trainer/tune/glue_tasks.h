@@ -33,7 +33,8 @@ struct glue_task {
     const char *name;   /* on the command line */
     const char *folder; /* GLUE's name */
     struct glue_columns train, test;
-    uint32_t labels; /* classes; 1: a number */
+    const char *text, *text2, *label; /* names of these columns in the headers; text2 NULL: one text */
+    uint32_t labels;                  /* classes; 1: a number */
     const char *label_names[GLUE_LABELS_MAX];
     const char *other_names[GLUE_LABELS_MAX]; /* of the same classes, in models of transformers; NULL: none */
     enum glue_metric metric;

@@ -1,11 +1,12 @@
 #include "trainer/tune/squad_read.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "trainer/data/input.h"
 
 /* ---- contexts ---- */
 
@@ -60,12 +61,15 @@ static int bad(const char *path, struct str id, const char *what, struct error *
 static int take_answers(struct squad_file *file, const char *path, const json_t *qa, struct squad_question *question,
                         struct error *err)
 {
-    const json_t *answers = json_object_get(qa, "answers"), *answer;
-    size_t i;
-    question->answers = arena_array(&file->arena, json_array_size(answers) + 1, sizeof *question->answers);
-    json_array_foreach(answers, i, answer)
-    {
-        const json_t *text = json_object_get(answer, "text"), *start = json_object_get(answer, "answer_start");
+    const json_t *answers = json_object_get(qa, "answers");
+    /* {"text": [...], "answer_start": [...]}, as the lines of Hugging Face's datasets have them */
+    const json_t *texts = json_object_get(answers, "text"), *starts = json_object_get(answers, "answer_start");
+    const size_t count = json_array_size(texts ? texts : answers);
+    question->answers = arena_array(&file->arena, count + 1, sizeof *question->answers);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *answer = json_array_get(answers, i);
+        const json_t *text = texts ? json_array_get(texts, i) : json_object_get(answer, "text");
+        const json_t *start = starts ? json_array_get(starts, i) : json_object_get(answer, "answer_start");
         if (question->impossible && json_is_string(text) && json_string_length(text) == 0)
             continue; /* some files say "no answer" so; the official evaluation leaves it out too */
         if (!json_is_string(text) || json_string_length(text) == 0 || !json_is_integer(start))
@@ -84,10 +88,11 @@ static int take_id(struct squad_file *file, const char *path, const json_t *id, 
                    struct error *err)
 {
     char digits[24];
+    const json_int_t number = id ? json_integer_value(id) : (json_int_t)file->count + 1;
     if (json_is_string(id)) {
         *text = text_of(id);
-    } else if (json_is_integer(id)) {
-        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+    } else if (json_is_integer(id) || (!id && file->lines)) {
+        snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, number);
         *text = arena_copy(&file->arena, str_of(digits));
     } else {
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET,
@@ -166,19 +171,83 @@ static int take_all(struct squad_file *file, const char *path, struct error *err
     return result;
 }
 
+/* ---- a file ---- */
+
+/* Adds a line's question, as a paragraph of its own whose only question is the line's object. */
+static int take_line(json_t *data, const char *path, struct str line, uint64_t number, struct error *err)
+{
+    json_error_t why;
+    json_t *qa = json_parse(line, SQUAD_BYTES_MAX, &why), *context = json_object_get(qa, "context");
+    if (json_is_string(context) && json_object_get(qa, "question")) {
+        json_array_append_new(data, json_pack("{s:[{s:O, s:[o]}]}", "paragraphs", "context", context, "qas", qa));
+        return 0;
+    }
+    fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %" PRIu64 " %s%.200s", number,
+            qa ? "has no \"context\" or no \"question\"" : "is not JSON: ", qa ? "" : why.text);
+    json_decref(qa);
+    return -1;
+}
+
+static int take_lines(struct squad_file *file, const char *path, struct str text, struct error *err)
+{
+    struct str line;
+    json_t *data = json_array();
+    file->lines = true;
+    file->json = json_pack("{s:o}", "data", data);
+    for (uint64_t number = 1; input_line(&text, &line); number++)
+        if (!str_is_blank(line))
+            TRY(take_line(data, path, line, number, err));
+    return take_all(file, path, err);
+}
+
+/* Whether the text is a line for each question: the first one is an object without "data". */
+static bool is_lines(struct str text)
+{
+    struct str line;
+    json_error_t why;
+    if (!input_line(&text, &line) || !str_starts(str_trim(line), STR("{")))
+        return false;
+    json_t *first = json_parse(line, SQUAD_BYTES_MAX, &why);
+    const bool lines = first && !json_object_get(first, "data") && json_object_get(first, "question");
+    json_decref(first);
+    return lines;
+}
+
+static int read_text(const char *path, struct buf *text, struct error *err)
+{
+    struct input input;
+    struct str bytes;
+    int more = input_open(&input, path, err) < 0 ? -1 : 1;
+    while (more > 0) {
+        more = input_bytes(&input, &bytes, err);
+        if (more > 0)
+            buf_add_str(text, bytes);
+        if (text->size > SQUAD_BYTES_MAX)
+            more = fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has more than %u MiB", SQUAD_BYTES_MAX >> 20);
+    }
+    input_close(&input);
+    return more;
+}
+
+static int take_text(struct squad_file *file, const char *path, struct str text, uint64_t before, struct error *err)
+{
+    json_error_t why;
+    if (is_lines(text))
+        return take_lines(file, path, text, err);
+    file->json = json_parse(text, SQUAD_BYTES_MAX, &why);
+    return file->json ? take_all(file, path, err)
+                      : fail_at(err, ERR_INPUT, path, json_error_place(&why) + before, "is not JSON: line %d: %.200s",
+                                why.line, why.text);
+}
+
 int squad_read(struct squad_file *file, const char *path, struct error *err)
 {
     struct buf bytes = {0};
-    json_error_t why;
     *file = (struct squad_file){0};
-    int result = file_read_all(path, SQUAD_BYTES_MAX, &bytes, err);
-    if (result == 0) {
-        const struct str text = str_without_mark(buf_str(&bytes));
-        file->json = json_parse(text, SQUAD_BYTES_MAX, &why);
-        result = file->json ? take_all(file, path, err)
-                            : fail_at(err, ERR_INPUT, path, json_error_place(&why) + (bytes.size - text.size),
-                                      "is not JSON: line %d: %.200s", why.line, why.text);
-    }
+    int result = read_text(path, &bytes, err);
+    const struct str text = str_without_mark(buf_str(&bytes));
+    if (result == 0)
+        result = take_text(file, path, text, bytes.size - text.size, err);
     buf_release(&bytes);
     return result;
 }

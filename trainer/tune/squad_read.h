@@ -1,5 +1,8 @@
 /* Files of questions in SQuAD's form (Rajpurkar et al. 2016, 2018): data[].paragraphs[].context and .qas[] with id,
- * question, answers[] {text, answer_start} and, in version 2, is_impossible. Places in a context count code points.
+ * question, answers[] {text, answer_start} and, in version 2, is_impossible. Places in a context count code points. Or
+ * JSON lines: an object for each question, with context, question and, if there are such, id, answers and
+ * is_impossible; answers may be {text[], answer_start[]} too, and a question without an id has its number from 1.
+ * Files and standard input as input.h reads them.
  *
  *     squad_read(&file, "train-v1.1.json", err) → file.questions[i] … → squad_release
  */
@@ -46,10 +49,12 @@ struct squad_file {
     struct arena arena;
     struct squad_question *questions;
     size_t count;
+    bool lines;     /* JSON lines: each question is the only one of its paragraph, and has the keys of its line */
     bool version_2; /* some question says whether it is impossible */
 };
 
-/* ERR_INPUT, naming the id: not JSON, not of this form, a repeated id, an answer that begins outside its context. */
+/* ERR_INPUT, naming the id or line: not JSON, not of this form, a repeated id, an answer that begins outside its
+ * context. ERR_UNSAFE: more than SQUAD_BYTES_MAX. */
 int squad_read(struct squad_file *file, const char *path, struct error *err);
 void squad_release(struct squad_file *file); /* also where squad_read failed */
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -222,10 +223,6 @@ static void choose_separator(struct table *t, struct str line)
 
 static int refuse(const struct table *t, struct str head, struct error *err)
 {
-    if (str_starts(head, (struct str){"\xff\xfe", 2}) || str_starts(head, (struct str){"\xfe\xff", 2})) {
-        fail_at(err, ERR_UNSAFE, t->path, ERROR_NO_OFFSET, "is UTF-16");
-        return hint_command(err, "iconv -f UTF-16 -t UTF-8 %s >FILE", t->path);
-    }
     if (str_starts(str_trim(head), STR("["))) {
         fail_at(err, ERR_UNSAFE, t->path, ERROR_NO_OFFSET, "is a JSON array");
         return hint_command(err, "jq -c '.[]' %s >FILE makes JSON lines of it", t->path);
@@ -306,6 +303,18 @@ int table_open(struct table *t, const char *path, struct error *err)
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has more than %u columns", TABLE_COLUMNS_MAX);
     t->fields = mem_clear(t->columns + 1, sizeof *t->fields);
     return 0;
+}
+
+void table_without_names(struct table *t)
+{
+    for (size_t i = 0; i < t->columns; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i + 1);
+        mem_free(t->names[i]);
+        t->names[i] = mem_copy_text(number);
+    }
+    buf_reset(&t->header);
+    t->held = true;
 }
 
 void table_close(struct table *t)

@@ -31,7 +31,7 @@ struct table {
     struct str raw;    /* the record as it is in the file, without the end of its last line */
     const char *end;   /* "\n" or "\r\n": how lines end */
     bool mark;         /* the file begins with a UTF-8 mark */
-    struct buf header; /* the first record of a CSV, like raw */
+    struct buf header; /* the first record of a CSV, like raw; empty: there is none */
     char **names;      /* [columns] */
     size_t columns;
     struct str
@@ -49,11 +49,13 @@ struct table {
 };
 
 /* Opens the table and reads the names of its columns. The caller calls table_close, on error too. ERR_INPUT: it is
- * empty, or no table; ERR_UNSAFE: UTF-16, or a form that is not read, with the command that converts it. */
+ * empty, or no table; ERR_UNSAFE: as input_next, or a form that is not read, with the command that converts it. */
 int table_open(struct table *table, const char *path, struct error *err);
 /* Reads a record: 1, or 0 after the last. ERR_INPUT names the line: other columns than the header has, a quotation mark
  * that is not closed, a line that is not a JSON object. */
 int table_next(struct table *table, struct error *err);
+/* After table_open of a CSV without names: its first record is a row, and the columns are called 1, 2, 3, … */
+void table_without_names(struct table *table);
 void table_close(struct table *table);
 
 /* The place of a column; ERR_USAGE names the nearest column and all of them. `option`: "label", for the message. */

@@ -323,8 +323,9 @@ static void report(const struct tuned *t, json_t *scores, double seconds)
     } else {
         t->task.kind->say_scores(output_line, t->task.name, scores);
     }
-    say_next(t->is_run ? command_text("dstrain export %s --out DIR", t->directory)
-                       : t->task.kind->command(t->task.name, t->directory));
+    say_next(command_text("dstrain predict %s FILE --out FILE", t->directory));
+    if (t->is_run)
+        say_next_too(command_text("dstrain export %s --out DIR", t->directory));
 }
 
 static int score(struct tuned *t, struct error *err)

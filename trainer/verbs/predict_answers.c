@@ -109,6 +109,21 @@ static int answer_question(struct predicting *p, struct questions *q, json_t *qa
     return 0;
 }
 
+static void add_json(struct predicting *p, const json_t *json)
+{
+    json_add_text(json, JSON_REAL_PRECISION(15), &p->out);
+    buf_add_byte(&p->out, '\n');
+}
+
+static int add_line(struct predicting *p, struct questions *q, json_t *qa, size_t i, struct error *err)
+{
+    (void)q;
+    (void)i;
+    (void)err;
+    add_json(p, qa);
+    return 0;
+}
+
 static bool all_have_answers(const struct squad_file *file)
 {
     for (size_t i = 0; i < file->count; i++)
@@ -128,8 +143,10 @@ static int predict_all(struct predicting *p, struct questions *q, json_t **score
     TRY(each_question(p, q, answer_question, err));
     if (all_have_answers(&q->file))
         *scores = squad_score(&q->file, q->best, q->odds);
-    json_add_text(q->file.json, JSON_REAL_PRECISION(15), &p->out);
-    buf_add_byte(&p->out, '\n');
+    if (q->file.lines)
+        TRY(each_question(p, q, add_line, err));
+    else
+        add_json(p, q->file.json);
     p->rows = q->file.count;
     return predicting_write(p, err);
 }

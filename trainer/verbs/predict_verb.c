@@ -115,17 +115,42 @@ static int check_names(const struct predicting *p, struct error *err)
     return 0;
 }
 
+static bool has_column(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (strcmp(table->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The columns of a model of GLUE, in a table that is one of its task. CoLA's have no names: the text is in column 4. */
+static void take_task_columns(struct predicting *p, const struct glue_task *task, struct column_names *names)
+{
+    struct table *t = &p->table;
+    if (has_column(t, task->text) && (!task->text2 || has_column(t, task->text2))) {
+        *names = (struct column_names){task->text, task->text2, names->label ? names->label : task->label};
+    } else if (!task->train.header && t->separator == '\t' && t->columns == 4) {
+        table_without_names(t);
+        *names = (struct column_names){"4", NULL, names->label ? names->label : "2"};
+    }
+}
+
 static int open_table(struct predicting *p, struct error *err)
 {
     const struct settings *s = p->settings;
-    const struct column_names names = {
+    const struct glue_task *task = glue_task_named(p->reading.recipe.config.tuned_for);
+    struct column_names names = {
         .text = predicting_column(p, s->text, "text"),
         .text2 = predicting_column(p, s->text2, "text2"),
         .label = predicting_column(p, s->label, "label"),
     };
     TRY(table_open(&p->table, p->file, err));
+    if (task && !names.text && !names.text2)
+        take_task_columns(p, task, &names);
     TRY(columns_choose(&p->table, &names, s->label != NULL, &p->columns, err));
     columns_say(&p->table, &p->columns);
+    if (task && task->text2 && p->columns.text2 == COLUMN_NONE)
+        return columns_ask(&p->table, "text2", "second text", err);
     if (p->columns.text2 != COLUMN_NONE)
         TRY(class_check_pairs(&p->reading.recipe.config, err));
     return check_names(p, err);
@@ -284,7 +309,7 @@ static void add_header(struct predicting *p)
     struct buf name = {0};
     if (p->table.mark)
         buf_add_text(&p->out, "\xef\xbb\xbf");
-    if (p->table.json)
+    if (p->table.json || p->table.header.size == 0)
         return;
     buf_add_str(&p->out, buf_str(&p->table.header));
     add_key(p, NULL, NULL, &p->out);
