@@ -39,7 +39,7 @@ struct belt {
     size_t thread_count;
 
     pthread_mutex_t lock; /* protects all that follows */
-    pthread_cond_t crew;
+    pthread_cond_t workers;
     pthread_cond_t consumer;
     struct slot *slots;           /* [depth] */
     uint64_t tail, end;           /* see above */
@@ -198,7 +198,7 @@ static bool take(struct belt *belt, struct task *task)
 {
     struct task other;
     while (!is_over(belt) && !find(belt, task))
-        pthread_cond_wait(&belt->crew, &belt->lock);
+        pthread_cond_wait(&belt->workers, &belt->lock);
     if (is_over(belt))
         return false;
     *slot_of(belt, task->number) = (struct slot){
@@ -207,11 +207,11 @@ static bool take(struct belt *belt, struct task *task)
         .pending = task->step ? slot_of(belt, task->number)->pending : 0,
     };
     if (find(belt, &other))
-        pthread_cond_signal(&belt->crew);
+        pthread_cond_signal(&belt->workers);
     return true;
 }
 
-/* The loop of each thread of the crew. */
+/* The loop of each thread of the pool. */
 static void *serve(void *argument)
 {
     struct belt *belt = argument;
@@ -233,7 +233,7 @@ static void *serve(void *argument)
         if (belt->has_consumer && consumer_ready(belt))
             pthread_cond_signal(&belt->consumer);
     }
-    pthread_cond_broadcast(&belt->crew);
+    pthread_cond_broadcast(&belt->workers);
     pthread_mutex_unlock(&belt->lock);
     return NULL;
 }
@@ -253,7 +253,7 @@ static struct belt *open_with(const struct belt_options *options, struct belt_lo
     for (size_t i = 0; loads && i < options->step_count; i++)
         loads[i] = (struct belt_load){.name = options->steps[i].name};
     pthread_mutex_init(&belt->lock, NULL);
-    pthread_cond_init(&belt->crew, NULL);
+    pthread_cond_init(&belt->workers, NULL);
     pthread_cond_init(&belt->consumer, NULL);
     belt->threads = mem_clear(options->threads, sizeof(*belt->threads));
     for (; belt->thread_count < options->threads; belt->thread_count++)
@@ -296,9 +296,9 @@ void belt_done(struct belt *belt)
     belt->held = false;
     come_home(belt, belt->next[belt->options.step_count]);
     if (is_over(belt))
-        pthread_cond_broadcast(&belt->crew);
+        pthread_cond_broadcast(&belt->workers);
     else if (find(belt, &task))
-        pthread_cond_signal(&belt->crew);
+        pthread_cond_signal(&belt->workers);
     pthread_mutex_unlock(&belt->lock);
 }
 
@@ -315,7 +315,7 @@ void belt_close(struct belt *belt)
 {
     pthread_mutex_lock(&belt->lock);
     belt->stop = true;
-    pthread_cond_broadcast(&belt->crew);
+    pthread_cond_broadcast(&belt->workers);
     pthread_mutex_unlock(&belt->lock);
     for (size_t i = 0; i < belt->thread_count; i++)
         pthread_join(belt->threads[i], NULL);
@@ -324,7 +324,7 @@ void belt_close(struct belt *belt)
         for (size_t i = 0; i < belt->options.depth; i++)
             belt->options.job_release(belt->jobs + i * belt->job_stride);
     pthread_cond_destroy(&belt->consumer);
-    pthread_cond_destroy(&belt->crew);
+    pthread_cond_destroy(&belt->workers);
     pthread_mutex_destroy(&belt->lock);
     mem_free(belt->threads);
     mem_free(belt->slots);

@@ -2,7 +2,7 @@
  *
  *      ordered     parallel     ordered      parallel     ordered
  *     │ read │ ─► │ decode │ ─► │  cut  │ ─► │ digest │ ─► │ collect │
- *        ring of `depth` jobs, job j sits in slot j mod depth; a crew of exactly `threads` serves all steps
+ *        ring of `depth` jobs, job j sits in slot j mod depth; a pool of exactly `threads` serves all steps
  *
  * A free thread takes the furthest-downstream step that is ready. An ordered step runs for job j only after job j-1, on
  * whichever thread finds it ready, one thread at a time. The first step is ordered and is the source. There is no
@@ -40,7 +40,7 @@ struct belt_options {
     const struct belt_step *steps;  /* must outlive the belt; the first is the source */
     size_t step_count;              /* 1 to 8 */
     size_t depth;                   /* slots, >= 1; 2 * threads hides one slow job */
-    size_t threads;                 /* the crew, >= 1 */
+    size_t threads;                 /* the pool, >= 1 */
     size_t job_size;                /* bytes per slot, zeroed at the start */
     void (*job_release)(void *job); /* frees what a slot holds, when the belt closes; may be NULL */
     void *context;
@@ -64,6 +64,6 @@ struct belt *belt_open(const struct belt_options *options);
 /* Waits for the next job that has passed all steps: 1 and *job, 0 at the end, < 0 on the first error in job order. */
 int belt_next(struct belt *belt, void **job, struct error *err);
 void belt_done(struct belt *belt);  /* frees the job's slot, or returns the job to the step that said BELT_MORE */
-void belt_close(struct belt *belt); /* stops at once, drops what is under way, joins the crew, frees everything */
+void belt_close(struct belt *belt); /* stops at once, drops what is under way, joins the pool, frees everything */
 
 #endif

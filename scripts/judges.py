@@ -148,7 +148,8 @@ def jq(folder):
     path = folder / "samples.jsonl"
     ours("dsdata", "export", dataset(folder), "--out", path)
     said = subprocess.run(["jq", "-s", "map(.input_ids | add) | add", path], capture_output=True, text=True, check=True)
-    return f"{len(stored(folder))} lines", abs(int(said.stdout) - sum(sum(line["input_ids"]) for line in stored(folder)))
+    total = sum(sum(line["input_ids"]) for line in stored(folder))
+    return f"{len(stored(folder))} lines", abs(int(said.stdout) - total)
 
 
 @judge("tokenizers", "WordPiece ids: lines that differ", 0)
@@ -349,7 +350,8 @@ def hdf5(folder):
             arrays = {name: file[name][:].tolist() for name in file}
         rows += [dict(zip(arrays, row)) for row in zip(*arrays.values())]
     assert len(rows) == len(stored(folder)) and len(rows[0]) == 6
-    return f"{len(rows)} rows", sum(row != {name: line[name] for name in row} for row, line in zip(rows, stored(folder)))
+    return f"{len(rows)} rows", sum(row != {name: line[name] for name in row}
+                                    for row, line in zip(rows, stored(folder)))
 
 
 def plain_sample(line, size):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Programs that others wrote judge ours: one table, a row for each, PASS, FAIL or "not installed", with its version, what
-# is compared, on how much, and the largest difference. A run takes a few minutes; it needs a build.
+# Programs that others wrote judge ours: one table, a row for each, PASS, FAIL or "not installed", with its version,
+# what is compared, on how much, and the largest difference. A run takes a few minutes; it needs a build.
 #
-#     scripts/judges.sh [BUILD [JUDGE...]]   BUILD: folder with dsdata and dstrain; build/release, build/dev or build/test
+#     scripts/judges.sh [BUILD [JUDGE...]]   BUILD: folder with dsdata and dstrain; by default release, dev or test
 #     scripts/judges.sh --install …          first makes build/judges, a venv with the Python packages (6 GB)
 #
 # A JUDGE is a name of the table: jq, tokenizers. Without one, all are asked.

@@ -116,7 +116,7 @@ static int write_records(const struct export_format *format, struct export_file 
 
 /* ---- files ---- */
 
-struct crew {
+struct pool {
     const struct export_format *format;
     struct export_file *files;
     struct error *errors; /* [files] kind ERR_NONE: none */
@@ -127,28 +127,28 @@ struct crew {
 
 static void write_file(const void *context, size_t task, int thread)
 {
-    struct crew *crew = (struct crew *)context;
-    struct export_file *file = &crew->files[task];
+    struct pool *pool = (struct pool *)context;
+    struct export_file *file = &pool->files[task];
     const uint64_t all = file->work->dataset->samples;
-    if (atomic_load(&crew->failed))
+    if (atomic_load(&pool->failed))
         return;
-    const int result = crew->format->write ? crew->format->write(file, &crew->errors[task])
-                                           : write_records(crew->format, file, &crew->errors[task]);
+    const int result = pool->format->write ? pool->format->write(file, &pool->errors[task])
+                                           : write_records(pool->format, file, &pool->errors[task]);
     if (result < 0)
-        atomic_store(&crew->failed, true);
-    if (thread == 0 && progress_due(crew->progress))
-        progress_show(crew->progress, (double)atomic_load(&file->work->done) / (double)all,
+        atomic_store(&pool->failed, true);
+    if (thread == 0 && progress_due(pool->progress))
+        progress_show(pool->progress, (double)atomic_load(&file->work->done) / (double)all,
                       "exported  %" PRIuFAST64 " of %" PRIu64 " samples", atomic_load(&file->work->done), all);
 }
 
-static int write_files(struct crew *crew, const struct dsdata_settings *settings, struct error *err)
+static int write_files(struct pool *pool, const struct dsdata_settings *settings, struct error *err)
 {
     int result = 0;
     parallel_set_threads((int)(settings->threads ? settings->threads : cores_allowed()));
-    parallel(crew->count, write_file, crew);
-    for (uint64_t i = 0; i < crew->count && result == 0; i++)
-        if (crew->errors[i].kind != ERR_NONE) {
-            *err = crew->errors[i];
+    parallel(pool->count, write_file, pool);
+    for (uint64_t i = 0; i < pool->count && result == 0; i++)
+        if (pool->errors[i].kind != ERR_NONE) {
+            *err = pool->errors[i];
             result = -1;
         }
     return result;
@@ -217,26 +217,26 @@ static int export_all(const struct export_format *format, struct export_work *wo
     uint64_t count = settings->files ? settings->files : format->files ? format->files(work) : 1;
     if (count > work->dataset->samples)
         count = work->dataset->samples ? work->dataset->samples : 1;
-    struct crew crew = {.format = format, .count = count, .progress = &progress};
+    struct pool pool = {.format = format, .count = count, .progress = &progress};
     struct target_folder folder = {
         .path = out, .ours = format->ours, .forms = &format->form, .form_count = 1, .key = format->key};
     if (format->folder)
         TRY(target_folder_open(&folder, err));
-    crew.files = mem_clear(count, sizeof *crew.files);
-    crew.errors = mem_clear(count, sizeof *crew.errors);
+    pool.files = mem_clear(count, sizeof *pool.files);
+    pool.errors = mem_clear(count, sizeof *pool.errors);
     for (uint64_t i = 0; i < count; i++)
-        crew.files[i] = (struct export_file){.work = work,
+        pool.files[i] = (struct export_file){.work = work,
                                              .path = path_of(format, work, out, i, count),
                                              .first = shard_first(work->dataset->samples, count, i),
                                              .count = shard_records(work->dataset->samples, count, i)};
     int result = 0;
     for (uint64_t i = 0; i < count && result == 0 && !format->folder; i++)
-        result = output_file_check(settings, (struct opt_paths){0}, crew.files[i].path, &format->form, err);
+        result = output_file_check(settings, (struct opt_paths){0}, pool.files[i].path, &format->form, err);
     progress_open(&progress);
     if (result == 0)
-        result = write_files(&crew, settings, err);
+        result = write_files(&pool, settings, err);
     if (result == 0 && format->finish)
-        result = format->finish(out, crew.files, count, err);
+        result = format->finish(out, pool.files, count, err);
     if (result == 0 && format->folder)
         result = target_folder_done(&folder, err);
     if (result < 0 && format->folder)
@@ -248,9 +248,9 @@ static int export_all(const struct export_format *format, struct export_work *wo
     if (result == 0 && out && !format->folder && count > 1)
         warn_left_over(out, count);
     for (uint64_t i = 0; i < count; i++)
-        mem_free((char *)crew.files[i].path);
-    mem_free(crew.files);
-    mem_free(crew.errors);
+        mem_free((char *)pool.files[i].path);
+    mem_free(pool.files);
+    mem_free(pool.errors);
     return result;
 }
 

@@ -1,5 +1,5 @@
 // labels: threads
-/* The contract of the belt at every crew size and depth: order, first error, an end set by the source or a later step,
+/* The contract of the belt at every pool size and depth: order, first error, an end set by the source or a later step,
  * several loads per job. */
 #include "tests/base/help.h"
 
@@ -14,7 +14,7 @@
 
 enum { JOBS = 60, PASSES_MAX = 4, LOG_MAX = JOBS * PASSES_MAX + 1 };
 
-static const size_t crews[] = {1, 2, 8};
+static const size_t pools[] = {1, 2, 8};
 static const size_t depths[] = {1, 2, 5, 16};
 
 /* What the steps have to do, and what they recorded. UINT64_MAX means never. */
@@ -186,23 +186,23 @@ static void expect_order(const struct world *world, size_t step, uint64_t end)
         assert_int_equal(world->order_count[step], at);
 }
 
-/* Runs with every crew size and depth; all must give the same result. `end` is the first job that does not reach the
+/* Runs with every pool size and depth; all must give the same result. `end` is the first job that does not reach the
  * end of the belt. */
 static void expect(const struct world *wanted, uint64_t end, const char *error)
 {
-    for (size_t crew = 0; crew < COUNT(crews); crew++)
+    for (size_t pool = 0; pool < COUNT(pools); pool++)
         for (size_t depth = 0; depth < COUNT(depths); depth++) {
             struct world world = *wanted;
             struct error err = {0};
             struct belt_load loads[5];
-            const struct belt_options options = options_of(&world, crews[crew], depths[depth]);
+            const struct belt_options options = options_of(&world, pools[pool], depths[depth]);
             atomic_store(&released, 0);
             assert_int_equal(belt_run(&options, loads, &err), error ? -1 : 0);
             assert_string_equal(err.text, error ? error : "");
             expect_order(&world, 2, end);
             expect_order(&world, 4, end);
             assert_int_equal(atomic_load(&released), depths[depth]);
-            assert_true((size_t)atomic_load(&world.busiest) <= crews[crew]);
+            assert_true((size_t)atomic_load(&world.busiest) <= pools[pool]);
             for (size_t step = 0; step < 5; step++) {
                 assert_string_equal(loads[step].name, steps[step].name);
                 assert_int_equal(loads[step].runs, atomic_load(&world.all_ran[step]));
@@ -279,12 +279,12 @@ TEST(a_job_may_yield_several_loads)
 
 TEST(an_end_among_loads_is_the_last_load)
 {
-    for (size_t crew = 0; crew < COUNT(crews); crew++) {
+    for (size_t pool = 0; pool < COUNT(pools); pool++) {
         struct world world = world_of(UINT64_MAX);
         struct error err;
         world.with_passes = 1;
         world.end_at[4] = 3; /* this job would have four loads */
-        const struct belt_options options = options_of(&world, crews[crew], 4);
+        const struct belt_options options = options_of(&world, pools[pool], 4);
         assert_int_equal(belt_run(&options, NULL, &err), 0);
         assert_int_equal(world.order_count[4], 1 + 2 + 3 + 1);
     }
@@ -387,12 +387,12 @@ static int run_meet(void *context, void *job, uint64_t number, struct error *err
 TEST(all_of_the_crew_can_be_in_a_parallel_step)
 {
     static const struct belt_step two[] = {{"number", 1, run_number}, {"meet", 0, run_meet}};
-    for (size_t crew = 0; crew < COUNT(crews); crew++) {
+    for (size_t pool = 0; pool < COUNT(pools); pool++) {
         struct meeting meeting = {
-            .lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER, .wanted = crews[crew]};
+            .lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER, .wanted = pools[pool]};
         struct error err;
         const struct belt_options options = {
-            .steps = two, .step_count = 2, .depth = crews[crew], .threads = crews[crew], .context = &meeting};
+            .steps = two, .step_count = 2, .depth = pools[pool], .threads = pools[pool], .context = &meeting};
         assert_int_equal(belt_run(&options, NULL, &err), 0);
     }
 }
@@ -526,14 +526,14 @@ TEST(a_single_step_is_a_belt_too)
 
 TEST(a_consumer_takes_jobs_in_order)
 {
-    for (size_t crew = 0; crew < COUNT(crews); crew++)
+    for (size_t pool = 0; pool < COUNT(pools); pool++)
         for (size_t depth = 0; depth < COUNT(depths); depth++)
             for (int passes = 0; passes < 2; passes++) {
                 struct world world = world_of(JOBS);
                 struct error err;
                 void *job;
                 world.with_passes = passes;
-                const struct belt_options options = options_of(&world, crews[crew], depths[depth]);
+                const struct belt_options options = options_of(&world, pools[pool], depths[depth]);
                 struct belt *belt = belt_open(&options);
                 for (uint64_t number = 0; number < JOBS; number++)
                     for (int pass = 0; pass <= (passes ? (int)(number % PASSES_MAX) : 0); pass++) {
@@ -555,7 +555,7 @@ TEST(a_consumer_takes_jobs_in_order)
 
 TEST(a_consumer_gets_the_jobs_before_an_error)
 {
-    for (size_t crew = 0; crew < COUNT(crews); crew++)
+    for (size_t pool = 0; pool < COUNT(pools); pool++)
         for (size_t depth = 0; depth < COUNT(depths); depth++) {
             struct world world = world_of(UINT64_MAX);
             struct error err;
@@ -563,7 +563,7 @@ TEST(a_consumer_gets_the_jobs_before_an_error)
             world.fail_at[1] = 20;
             world.fail_at[0] = 23;
             world.fail_at[4] = 17;
-            const struct belt_options options = options_of(&world, crews[crew], depths[depth]);
+            const struct belt_options options = options_of(&world, pools[pool], depths[depth]);
             struct belt *belt = belt_open(&options);
             for (uint64_t number = 0; number < 17; number++) {
                 assert_int_equal(belt_next(belt, &job, &err), 1);
@@ -580,12 +580,12 @@ TEST(a_consumer_gets_the_jobs_before_an_error)
 
 TEST(a_consumer_may_leave_at_any_time)
 {
-    for (size_t crew = 0; crew < COUNT(crews); crew++)
+    for (size_t pool = 0; pool < COUNT(pools); pool++)
         for (int taken = 0; taken < 20; taken++) {
             struct world world = world_of(UINT64_MAX);
             struct error err;
             void *job;
-            const struct belt_options options = options_of(&world, crews[crew], 4);
+            const struct belt_options options = options_of(&world, pools[pool], 4);
             struct belt *belt = belt_open(&options);
             for (int i = 0; i < taken; i++) {
                 assert_int_equal(belt_next(belt, &job, &err), 1);
