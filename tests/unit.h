@@ -1,12 +1,18 @@
-/* cmocka, and a list of tests that needs no second naming of each: TEST(name) before a body defines a test and adds it
- * to the program's list, in the order of the file; main (unit_main.c) runs the list. Inside, `state` is cmocka's. */
+/* cmocka, the headers that most tests need, and a list of tests that needs no second naming of each: TEST(name) before
+ * a body defines a test and adds it to the program's list, in the order of the file; main (unit_main.c) runs the list.
+ * Inside, `state` is cmocka's. */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
 
+#include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -143,7 +143,7 @@ void name_counts_release(struct name_counts *table)
     *table = (struct name_counts){0};
 }
 
-/* Is row a before row b in the order of name_counts_top? */
+/* True if row a comes before row b in the order of name_counts_top. */
 static bool is_before(const struct name_counts *table, uint32_t a, uint32_t b)
 {
     const struct name_count *left = &table->rows[a], *right = &table->rows[b];

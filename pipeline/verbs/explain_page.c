@@ -123,8 +123,8 @@ static bool is_blank(uint32_t code_point)
     return code_point == ' ' || code_point == '\t' || code_point == '\n' || code_point == 0xA0;
 }
 
-/* Is the next character of what was kept also next in the text? If not, tidying has removed it, but tidying only
- * removes signs. So if it is a letter, the text continues elsewhere (captions follow their paragraph), and the search
+/* True if the next character of what was kept is also next in the text. If not, tidying has removed it; but tidying
+ * removes only signs, so after a letter the text continues elsewhere (captions follow their paragraph), and the search
  * ends. */
 static bool is_in_text(struct screen *screen, struct str character, uint32_t code_point)
 {

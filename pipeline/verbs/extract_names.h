@@ -22,7 +22,7 @@ struct extract_names {
 /* ERR_USAGE: a name that cannot be written or a compression that is not known. Creates the folder. */
 int extract_names_make(struct extract_names *names, const struct dsdata_settings *settings, struct opt_paths bare,
                        struct error *err);
-/* May the files be written over (base/target.h)? They may if extract was interrupted while it named them. */
+/* Refuses files that may not be written over (base/target.h); those of an extract that was interrupted may. */
 int extract_names_check(const struct extract_names *names, const struct dsdata_settings *settings,
                         struct opt_paths bare, struct error *err);
 void extract_names_release(struct extract_names *names);

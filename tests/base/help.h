@@ -3,10 +3,7 @@
 #ifndef TESTS_BASE_HELP_H
 #define TESTS_BASE_HELP_H
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 
 enum { JOBS = 60, PASSES_MAX = 4, LOG_MAX = JOBS * PASSES_MAX + 1 };

@@ -4,8 +4,6 @@
 
 #include "base/crc32c.h"
 
-#include <string.h>
-
 TEST(known_values)
 {
     unsigned char bytes[32];

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <string.h>
 
 static int step(int bad, struct error *err)
 {

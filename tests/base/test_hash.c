@@ -3,8 +3,6 @@
 
 #include "base/hash.h"
 
-#include <string.h>
-
 TEST(known_values)
 {
     /* Made with `printf '' | xxhsum -H3`, and so on. */

@@ -2,8 +2,6 @@
 #include "base/hmac.h"
 #include "tests/unit.h"
 
-#include <stdlib.h>
-
 static struct str repeat(char *to, int byte, size_t size)
 {
     memset(to, byte, size);

@@ -1,7 +1,4 @@
 /* Which environments and command lines announce several processes, and the address at which they meet. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/launcher.h"
 #include "tests/unit.h"
 

@@ -4,7 +4,6 @@
 #include "base/log.h"
 
 #include <jansson.h>
-#include <string.h>
 
 struct mode {
     enum log_level level;

@@ -4,8 +4,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 TEST(memory_is_as_promised)
 {
     char *nothing = mem_alloc(0);

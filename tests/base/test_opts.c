@@ -4,8 +4,6 @@
 #include "base/opts.h"
 
 #include <locale.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct settings {
     struct opt_paths wiki, text;

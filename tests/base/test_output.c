@@ -3,8 +3,6 @@
 
 #include "base/output.h"
 
-#include <string.h>
-
 static void talk(void *argument)
 {
     (void)argument;

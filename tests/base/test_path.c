@@ -5,7 +5,6 @@
 #include "base/file.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static void expect_join(const char *a, const char *b, const char *joined)

@@ -3,10 +3,6 @@
 
 #include "base/permute.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 TEST(every_small_n_is_a_permutation)
 {
     static unsigned char seen[4200];

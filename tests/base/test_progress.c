@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static void nap(double seconds)

@@ -4,8 +4,6 @@
 #include "base/hash.h"
 #include "base/random.h"
 
-#include <math.h>
-
 TEST(published_vectors)
 {
     /* Random123, tests/kat_vectors, philox4x32 10. */

@@ -1,7 +1,4 @@
 /* The functions against the C library's, and against bits that every compiler and processor must give. */
-#include <math.h>
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/same_math.h"

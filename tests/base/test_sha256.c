@@ -3,10 +3,7 @@
 #include "base/sha256_blocks.h"
 #include "tests/unit.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static void expect(const char *text, size_t bytes, const char *wanted)
 {

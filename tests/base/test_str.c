@@ -4,7 +4,6 @@
 #include "base/str.h"
 
 #include <jansson.h>
-#include <math.h>
 
 TEST(views_compare_and_search)
 {

@@ -2,8 +2,6 @@
 #include "base/tfrecord.h"
 #include "tests/unit.h"
 
-#include <stdlib.h>
-
 /* A record without a message: its CRCs are those of eight zeros and of no bytes. */
 TEST(an_empty_message)
 {

@@ -1,6 +1,6 @@
-/* Hostile pages of 64 KiB to 8 MiB: is the work linear? Every pattern goes through the XML reader, the extraction and
- * the splitting into sentences, in English, and in Chinese where that differs; measured is the CPU time of the three
- * together, the best of several turns where the first is above the goal.
+/* Whether the work is linear on hostile pages of 64 KiB to 8 MiB. Every pattern goes through the XML reader, the
+ * extraction and the splitting into sentences, in English, and in Chinese where that differs; measured is the CPU time
+ * of the three together, the best of several turns where the first is above the goal.
  *     bench_hostile [PATTERN|all [SIZES]]        one pattern is shown size by size; SIZES: how many of the eight sizes
  * Prints the worst growth per doubling (2 is linear, 4 quadratic), the slowest pattern, and the memory. */
 #include "base/arena.h"

@@ -32,7 +32,7 @@ static uint8_t kind_of(const struct unicode *unicode, uint32_t letter, bool join
     return joined && kind == LETTER_IDEOGRAPH ? LETTER_WORD : kind;
 }
 
-/* The next letter before (step -1) or after (1) place i that matters to a sigma: is it cased? */
+/* The next letter before (step -1) or after (1) place i that matters to a sigma: true if it is cased. */
 static bool has_cased(const struct unicode *unicode, const struct letters *text, size_t i, int step)
 {
     for (size_t at = i + (size_t)step; at < text->count; at += (size_t)step) {

@@ -1,7 +1,4 @@
 /* What an option's row says about the identity of a dataset is true. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/clean/filter.h"
 #include "pipeline/dsdata_options.h"

@@ -12,11 +12,7 @@
 #include "tests/unit.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define TINY_VOCAB  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##s\nof\nwater\nriver\n"
 #define TINY_PIECES 10u

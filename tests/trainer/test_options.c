@@ -1,9 +1,4 @@
 /* What an option's row says about the identity of a run is true, and its name has room where processes compare it. */
-#include <stdlib.h>
-#include <string.h>
-
-#include <stdio.h>
-
 #include "base/log.h"
 #include "tests/option_values.h"
 #include "tests/unit.h"

@@ -158,7 +158,7 @@ struct str tag_attribute(struct str attributes, const char *name)
     return STR("");
 }
 
-/* Is one of the value's words an error, a note's number, or does it begin like the classes of boxes? */
+/* True if one of the value's words is an error or a note's number, or begins like the classes of boxes. */
 static bool is_box_class(struct str classes, bool is_sup)
 {
     char folded[NAME_BYTES_MAX];
@@ -178,7 +178,7 @@ static bool is_box_class(struct str classes, bool is_sup)
     return false;
 }
 
-/* Is one of the declarations, "float: left", such that the element stands beside the text, or is not seen? */
+/* True if a declaration, such as "float: left", puts the element beside the text or hides it. */
 static bool is_box_style(struct str style)
 {
     static const char *const styles[] = {"display:none",      "float:left",     "float:right",

@@ -136,7 +136,7 @@ void expand_range(struct expander *e, const struct expand_source *source, uint32
     e->nesting--;
 }
 
-/* Is the range without spans, so that its text needs no copy? */
+/* True if the range has no spans, so that its text needs no copy. */
 static bool is_plain(const struct expand_source *source, uint32_t from, uint32_t to, uint32_t child, struct str *text)
 {
     const struct spans *spans = source->spans;

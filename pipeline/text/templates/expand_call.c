@@ -185,7 +185,7 @@ static bool settle_call(struct expander *e, struct template_page *page, uint32_t
     return true;
 }
 
-/* Does it show another text on another page? Not {{NAMESPACE}}, which is that of articles, and {{lc:…}}. */
+/* True if it shows another text on another page: not {{NAMESPACE}}, which is that of articles, nor {{lc:…}}. */
 static bool needs_page(struct expander *e, struct str text, const struct span *span)
 {
     char folded[NAME_BYTES_MAX];

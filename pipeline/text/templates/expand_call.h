@@ -91,7 +91,7 @@ void expand_template(struct expander *e, const struct expand_source *source, uin
 /* Appends the body of the template `row` with the call's arguments. */
 void expand_body(struct expander *e, const struct expand_source *source, uint32_t index,
                  const struct rendering_row *row, struct call_parts parts, struct buf *out);
-/* Does the wiki have a page of that title? Where the file of renderings does not have the names of all, it has. */
+/* True if the wiki has a page of that title; also where the file of renderings does not name all pages. */
 bool page_exists(struct expander *e, struct str title);
 /* Appends what a function of a module shows (modules.h). `parts`: its name and its arguments. */
 void expand_module(struct expander *e, const struct expand_source *source, const struct rendering_row *row,

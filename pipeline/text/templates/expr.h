@@ -39,7 +39,7 @@ struct expr {
 
 struct expr expr_read(struct str text);
 
-/* The condition of {{#ifexpr:…}}: is there a value other than 0? */
+/* The condition of {{#ifexpr:…}}: true for a value other than 0. */
 bool expr_holds(const struct expr *expr);
 
 #endif

@@ -32,7 +32,7 @@ static long read_long(const char **at)
     return value;
 }
 
-/* "n % 100 != 12..14, 19": does it hold? Moves *at past it. */
+/* True if a relation such as "n % 100 != 12..14, 19" holds. Moves *at past it. */
 static bool read_relation(const char **at, const struct operands *o)
 {
     const char name = *(*at)++;

@@ -162,7 +162,7 @@ static void normalise(struct moment *m, long days, long seconds)
     m->day = (int)day + 1;
 }
 
-/* Is it a time? A 30 February is one in March. */
+/* True if it is a time. A 30 February is one in March. */
 static bool is_moment(struct moment *m)
 {
     const bool is_one = m->year >= 1 && m->year <= 9999 && m->month >= 1 && m->month <= 12 && m->day >= 1 &&

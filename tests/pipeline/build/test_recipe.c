@@ -3,8 +3,6 @@
 #include "pipeline/build/dataset_recipe.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 static struct dsdata_settings plain(void)
 {
     return (struct dsdata_settings){.seq = {{128, 512}, 2},

@@ -5,11 +5,6 @@
 #include "tests/pipeline/directory.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define EXTENTS 3
 
 static const struct dataset_recipe recipe = {.near_duplicates = 800000};

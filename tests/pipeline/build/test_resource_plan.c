@@ -2,8 +2,6 @@
 #include "pipeline/build/resource_plan.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 #define MIB (1ull << 20)
 
 static const struct inputs none; /* inputs that need no memory */

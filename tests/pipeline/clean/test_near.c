@@ -2,9 +2,6 @@
 #include "pipeline/clean/near.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static size_t count_common(const char *a, const char *b, size_t n, size_t *count_a, size_t *count_b)
 {
     struct gram_scratch scratch = {0}, other = {0};

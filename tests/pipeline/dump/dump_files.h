@@ -11,11 +11,6 @@
 
 #include <assert.h>
 #include <bzlib.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/unit.h" /* last: cmocka's fail is a macro */
 

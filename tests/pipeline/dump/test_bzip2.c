@@ -1,5 +1,4 @@
 /* One bzip2 block: found at every bit, decoded with its exact end, refused when anything is wrong. */
-#include <stdlib.h>
 #include "tests/pipeline/dump/dump_files.h"
 
 #include "pipeline/dump/bzip2.h"

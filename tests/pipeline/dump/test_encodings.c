@@ -7,8 +7,6 @@
 #include "pipeline/dump/well_formed.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 TEST(names_are_found_in_any_spelling)
 {
     static const char *const spellings[][2] = {

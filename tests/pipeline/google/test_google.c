@@ -5,9 +5,6 @@
 #include "tests/unit.h"
 #include "tokenizer/tokenizer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ------------------------------------------------------------------------------------------ random numbers */
 
 static struct twister seeded(uint64_t seed)

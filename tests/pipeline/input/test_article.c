@@ -3,8 +3,6 @@
 #include "pipeline/text/words/languages.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 /* The text of a document, `{"text":"…"}` for JSON lines. */
 static void assert_text(enum source_kind kind, enum text_form form, bool wrapped, const char *text,
                         const char *expected)

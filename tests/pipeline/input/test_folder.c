@@ -6,10 +6,6 @@
 #include "base/mem.h"
 #include "tests/unit.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #define X     "xxwiki-2026-11-01-"
 #define SUM_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SUM_B "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"

@@ -2,8 +2,6 @@
 #include "pipeline/input/gutenberg.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 static const struct {
     const char *file, *text;
 } cases[] = {

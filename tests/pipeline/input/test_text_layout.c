@@ -3,8 +3,6 @@
 #include "pipeline/input/text_layout.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 /* ------------------------------------------------------------------------------------------------- layouts */
 
 static const char *const english[] = {

@@ -5,8 +5,6 @@
 #include "pipeline/parts/name_counts.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 static const char *top_name(const struct name_counts *table, size_t place)
 {
     uint32_t top[64];

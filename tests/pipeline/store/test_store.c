@@ -10,11 +10,7 @@
 #include "tests/needs_faults.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define KEY_BYTES 32
 #define SEQ       16

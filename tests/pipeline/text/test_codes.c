@@ -2,8 +2,6 @@
 #include "pipeline/text/words/codes.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 static void assert_code(const char *typed, const char *expected)
 {
     char code[CODE_BYTES_MAX];

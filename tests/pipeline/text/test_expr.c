@@ -2,9 +2,6 @@
 #include "pipeline/text/templates/expr.h"
 #include "tests/unit.h"
 
-#include <math.h>
-#include <stdio.h>
-
 static const struct {
     const char *text, *value; /* NULL: an error */
 } cases[] = {

@@ -3,8 +3,6 @@
 #include "pipeline/text/words/guess.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 TEST(the_language_is_guessed_from_a_few_sentences)
 {
     static const struct {

@@ -2,8 +2,6 @@
 #include "pipeline/text/wikitext.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 #define ALL (KIND_DISAMBIGUATION | KIND_LIST | KIND_STUB)
 
 static uint32_t kinds(const char *lang, const char *title, const char *text, uint32_t wanted)

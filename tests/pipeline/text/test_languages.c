@@ -7,7 +7,6 @@
 #include "pipeline/text/words/magic_words.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
 #include <limits.h>
 
 /* What is wrong with a line of a list, or NULL. */

@@ -5,8 +5,6 @@
 #include "pipeline/text/wikitext.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 /* A text is head, n times open, middle, n times close, tail; @ in it is n. */
 struct limit {
     const char *what, *head, *open, *middle, *close, *tail;

@@ -4,8 +4,6 @@
 #include "pipeline/text/sentences/sentences_marks.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 /* Adds the input of a case: " | " becomes the blank between sentences, "|" becomes nothing. */
 static void add_input(struct buf *input, struct str line)
 {

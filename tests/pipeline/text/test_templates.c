@@ -11,10 +11,7 @@
 #include "pipeline/text/wikitext.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* What is wrong with a line "name = rendering", of which the build made the row; or NULL. */
 static const char *row_mistake(struct str line, const struct row *row, const struct row *before)

@@ -3,8 +3,6 @@
 #include "pipeline/text/templates/time_format.h"
 #include "tests/unit.h"
 
-#include <stdio.h>
-
 static const struct moment now = {2026, 2, 3, 4, 5, 6};
 
 static const struct {

@@ -5,7 +5,6 @@
 #include "tests/unit.h"
 
 #include <bzlib.h>
-#include <stdio.h>
 
 static struct page_parser *parser;
 static struct arena arena;

@@ -4,8 +4,6 @@
 #include "pipeline/verbs/export_formats.h"
 #include "tests/unit.h"
 
-#include <string.h>
-
 #define FORMAT_ROW(NAME, row, typed) &export_##row,
 static const struct export_format *const formats[] = {EXPORT_FORMAT_LIST(FORMAT_ROW)};
 

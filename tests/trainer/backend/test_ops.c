@@ -1,8 +1,6 @@
 /* Every op of the CPU backend, in every number type and at every level of this processor, against its definition in
  * doubles. Inputs are rounded to storage first, so the measured error is the op's alone. Outputs begin as NaN, which
  * shows missing writes, also in dead rows. */
-#include <math.h>
-
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
 #include "trainer/backend/bf16.h"

@@ -1,11 +1,9 @@
 /* The queue of comm over a fake library that tests control, and the count of bytes on the wire. Real processes:
  * tests/comm. */
 // labels: threads
-#include <math.h>
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <string.h>
 
 #include "tests/unit.h"
 #include "trainer/comm/library.h"

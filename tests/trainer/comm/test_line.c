@@ -1,7 +1,6 @@
 /* Frames over a socket: in pieces, of no bytes, beyond the bound; sealed ones that somebody between both ends altered,
  * repeated or moved; a reader that does not read. */
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "tests/unit.h"
 #include "trainer/comm/line.h"

@@ -1,10 +1,5 @@
 /* Which addresses rank 0 listens on, and which of them other machines can reach. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <netinet/in.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "tests/unit.h"
 #include "trainer/comm/listen.h"

@@ -1,14 +1,10 @@
 /* Whose socket is at the other end of a connection: from tables as Linux writes them, and of real sockets. */
-#include <stdlib.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/unit.h"
 #include "trainer/comm/listen.h"

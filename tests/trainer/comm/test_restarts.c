@@ -1,7 +1,6 @@
 /* Which failures --restarts mends, which are the same as an earlier one, the waits, and the messages. */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #include "tests/unit.h"
 #include "trainer/comm/restarts.h"

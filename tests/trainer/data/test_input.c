@@ -1,9 +1,5 @@
 /* A user's text line by line: where lines end, what is left out of them, and what is refused. For bzip2:
  * tests/flow/score.sh. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/file.h"
 #include "tests/unit.h"
 #include "trainer/data/input.h"

@@ -5,8 +5,6 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/shard_source.h"
 
-#include <math.h>
-
 static struct error *const err = &tiny_err;
 
 static struct shard_reading reading_of(const struct dataset *dataset)

@@ -7,8 +7,6 @@
 #include "trainer/data/shard_source.h"
 #include "trainer/task/pretraining.h"
 
-#include <math.h>
-
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {

@@ -2,8 +2,6 @@
  * that other readers can read it. */
 #include "tests/shards/tiny.h"
 
-#include <math.h>
-
 #include "base/tfrecord.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/metrics.h"

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 
 #include "trainer/keep/history.h"
 #include "trainer/run/interval.h"

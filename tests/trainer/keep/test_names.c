@@ -1,8 +1,6 @@
 /* Weights under Hugging Face's names, current and older ones; models from config.json. */
 #include "tests/shards/tiny.h"
 
-#include <math.h>
-
 #include "base/target.h"
 #include "shards/manifest.h"
 #include "trainer/model/config.h"

@@ -1,8 +1,6 @@
 /* The reader and writer of safetensors: written tensors are read back, and no file makes the reader read outside it. */
 #include "tests/shards/tiny.h"
 
-#include <math.h>
-
 #include "trainer/keep/safetensors.h"
 
 #define FILE_NAME "tensors.safetensors"

@@ -4,8 +4,6 @@
 #include "base/random.h"
 #include "trainer/keep/spikes.h"
 
-#include <math.h>
-
 /* A loss around 5, uniform within 0.1. */
 static double noise(uint32_t i)
 {

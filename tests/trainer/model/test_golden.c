@@ -1,8 +1,6 @@
 /* The model against PyTorch: losses, last hidden rows and every gradient of tests/golden/model-tiny.safetensors, which
  * scripts/golden_model.py wrote (there the sequences are padded, here they are packed). fp32 within fixed bounds; bf16
  * within twice the error of PyTorch's own bf16, tensor by tensor: an absolute bound would hide mistakes. */
-#include <math.h>
-
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
 #include "trainer/keep/safetensors.h"

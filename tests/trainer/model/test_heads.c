@@ -1,8 +1,4 @@
 /* What every row of head_kinds must have, and that a model with the head survives its config.json. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/str.h"

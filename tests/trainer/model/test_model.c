@@ -1,7 +1,5 @@
 /* The model against itself: every gradient against finite differences in double; micro-batches, threads and neighbours
  * in the batch must not change results. Comparison with PyTorch is in test_golden.c. */
-#include <math.h>
-
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
 #include "trainer/model/head.h"

@@ -3,8 +3,6 @@
  * tensor is compared by its norm and a selection of entries (all, of small ones); with and without recomputation, whole
  * and in micro-batches of one sequence, some of which have no masked token. bf16 may have twice the error of PyTorch's
  * bf16: an absolute bound would hide mistakes. */
-#include <math.h>
-
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
 #include "trainer/backend/bf16.h"

@@ -1,7 +1,4 @@
 /* The table of parameters: names, shapes, offsets, initial values. */
-#include <math.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/model/params.h"

@@ -1,7 +1,5 @@
 /* The heads of fine-tuning against PyTorch: loss, logits and every gradient of tests/golden/tasks.safetensors, which
  * scripts/golden_tasks.py wrote from BertForSequenceClassification and BertForQuestionAnswering with random weights. */
-#include <math.h>
-
 #include "tests/trainer/made.h"
 #include "tests/unit.h"
 #include "trainer/keep/safetensors.h"

@@ -1,7 +1,5 @@
 /* Decisions for moments of a run of 100 steps. Each row changes a few members of a moment whose decision is just to go
  * on. */
-#include <math.h>
-
 #include "tests/unit.h"
 #include "trainer/parallel/decision.h"
 

@@ -1,7 +1,4 @@
 /* Shares of a batch, buckets of gradients, rows of words: all processes must divide them in the same way. */
-#include <math.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "tests/unit.h"
 #include "trainer/parallel/division.h"

@@ -1,8 +1,5 @@
 /* The tokenizer files of a checkpoint: they are read back, and text is tokenized as before. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "tests/unit.h"

@@ -2,7 +2,6 @@
 #include "tests/shards/tiny.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #include "base/mem.h"
 #include "trainer/run/health.h"

@@ -1,8 +1,4 @@
 /* Means from the sums of heads, and the text that reports them. */
-#include <stdlib.h>
-
-#include <math.h>
-
 #include "tests/unit.h"
 #include "trainer/task/evaluate.h"
 #include "trainer/task/pretraining.h"
