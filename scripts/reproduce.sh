@@ -57,7 +57,7 @@ touch "$stages"
 stage() {
     local name=$1 began ended code=0
     shift
-    grep -q "^$name	.*	done$" "$stages" && return
+    grep -q "^$name"$'\t.*\tdone$' "$stages" && return
     echo "== $name: $*"
     began=$(date +%s%N)
     "$@" >"$dir/$name.txt" || code=$?

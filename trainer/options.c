@@ -294,6 +294,9 @@ static const struct opt_row rows[] = {
      .verbs = " train tune plan ",
      .help = "Sum gradients as integers: checkpoints are the same, bit for bit, for any number of processes, "
              "and in fp32 on every CPU (docs/ARITHMETIC.md)."},
+    {.name = "same-bits", .type = OPT_FLAG, .scope = SCOPE_RUN, .field = FIELD(same_bits),
+     .verbs = " eval score predict embed fill-mask ",
+     .help = "In fp32 compute the same numbers on every CPU, on old ones ten times as slowly."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .scope = SCOPE_PROCESS, .field = FIELD(out), .value = "DIR",
      .verbs = " train plan ", .default_help = "runs/MODEL-SEQ-HASH, with a hash of the settings",
      .help = "The run's directory; repeat the same command to resume."},
@@ -574,8 +577,14 @@ static const struct opt_note environment[] = {
 static const char *version_text(void)
 {
     static char text[512];
-    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, backend_text());
+#ifdef __clang__
+    static const char compiler[] = "";
+#else
+    static const char compiler[] = "gcc ";
+#endif
+    snprintf(text, sizeof text, "dstrain %s\ncompiled by %s" __VERSION__ "\njansson %s\nxxHash %u.%u.%u\n%s\n",
+             DS_VERSION, compiler, jansson_version_str(), XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100,
+             XXH_versionNumber() % 100, backend_text());
     return text;
 }
 

@@ -117,7 +117,7 @@ int engine_open(struct engine *e, enum precision precision, const char *tune, st
         .precision = precision,
         .level = level_of(settings),
         .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
-        .same_bits = e->recipe->part > 0,
+        .same_bits = e->recipe->part > 0 || settings->same_bits,
     };
     e->threads = options.threads;
     TRY(open_backend(e, &options, tune, err));
