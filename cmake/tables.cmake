@@ -77,6 +77,9 @@ endforeach()
 table_write(word_tables.c "#include \"pipeline/text/words/word_lists.h\"\n${tables}")
 
 words_of(${CMAKE_SOURCE_DIR}/data/demo.txt words)
+table_text(${CMAKE_SOURCE_DIR}/data/demo.json "#" text)
+string(REGEX REPLACE "\n([^\n]*)" "\n\"\\1\\\\n\"" text "${text}")
+table_write(demo_published.c "#include \"pipeline/verbs/demo_weights.h\"\nconst char demo_published[] =\n${line}${text};\n")
 table_write(demo_lines.c "#include \"pipeline/verbs/demo_text.h\"\nconst struct words demo_lines =${words};\n")
 
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/common_words/*.txt)

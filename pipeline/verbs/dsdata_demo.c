@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/demo_text.h"
+#include "pipeline/verbs/demo_weights.h"
 
 #define STORIES   6000u
 #define WORDS_MAX 40u
@@ -31,8 +32,9 @@ static const char build_input[] = "dsdata build ? --vocab-size auto" SHAPE;
 /* For a text whose documents are so few that none is held out. */
 static const char build_paragraphs[] = "dsdata build ? --text-form paragraphs --fresh --vocab-size auto" SHAPE;
 /* Where the machine is slow, the time ends the training. */
-static const char train[] = "dstrain --shards @shards --out @run --model tiny --recipe fast --steps 2400 "
-                            "--eval-every 200 --time-limit 80s";
+static const char train[] = "dstrain --shards @shards --out @run --model tiny --recipe fast --batch 24 --steps 2400 "
+                            "--same-bits --precision fp32 --device cpu --save-every " DEMO_SAVE_EVERY
+                            " --keep-last 0 --eval-every 200 --time-limit 90s";
 static const char guess_unseen[] = "dstrain eval @run --show 5";
 static const char guess_seen[] = "dstrain eval @run --show 5 --split train";
 static const char fill_in[] = "dstrain fill-mask @run --top 3 ?";
@@ -200,6 +202,8 @@ int dsdata_demo(void *data, struct opt_paths bare, struct error *err)
     if (!demo.input)
         TRY(step(&demo, fill_in, sentence));
     TRY(step(&demo, report, demo.input ? note_input : note_stories));
+    if (!demo.input)
+        TRY(demo_weights(demo.folder, err));
     closing(&demo);
     return 0;
 }

@@ -10,13 +10,20 @@ source "$(dirname "$0")/flow.bash" "$1"
 bin=$scratch/bin
 mkdir "$bin"
 cp "$dsdata" "$bin/"
-cat >"$bin/dstrain" <<STUB
+
+# stub CHANGE [BEFORE]: that dstrain, which runs CHANGE at the word --steps, and BEFORE that.
+stub() {
+    cat >"$bin/dstrain" <<STUB
 #!/usr/bin/env bash
 words=("\$@")
-for i in "\${!words[@]}"; do [ "\${words[i]}" != --steps ] || words[i + 1]=6; done
+${2:-}
+for i in "\${!words[@]}"; do [ "\${words[i]}" != --steps ] || $1; done
 exec "$dstrain" "\${words[@]}"
 STUB
-chmod +x "$bin/dstrain"
+    chmod +x "$bin/dstrain"
+}
+few='words[i + 1]=6'
+stub "$few"
 cd "$scratch"
 
 case_begin "the stories"
@@ -31,6 +38,29 @@ for file in README.txt shards/manifest.json run/checkpoints/step-00000006/model.
     [ -s "demo-out/$file" ] || complain "$file is missing"
 done
 hash=$(root_hash demo-out/shards)
+
+expect_words "weights    the training ended before step 400"
+
+case_begin "the weights are the published ones as far as they are compared here"
+stub 'words+=(--stop-after 400)'
+expect_exit 0 "$bin/dsdata" demo --out whole
+published=$(json "$project/data/demo.json" 'o["checkpoints"][0]["weights"]')
+expect_words "weights    XXH3 $published" "weights    XXH3 $published at step 400: the published ones"
+[ ! -e whole/difference.json ] || complain "a difference"
+
+case_begin "they are others"
+# shellcheck disable=SC2016  # the stub expands it
+stub "$few" 'case $1 in verify) cat answer; exit 4 ;; report) mkdir -p other/run/checkpoints/step-00000400 ;; esac'
+echo '{"error": "has XXH3 1", "file": "f", "offset": null, "hint": "the first tensor is t", "exit": 4}' >answer
+expect_exit 4 "$bin/dsdata" demo --out other
+expect_words "f: has XXH3 1; the first tensor is t" "this is a bug" "other/difference.json"
+expect_equal "difference" "$(json other/difference.json 'o["difference"]')" "$(json answer o)"
+expect_equal "versions" "$(json other/difference.json 'o["versions"]')" "$("$dstrain" --version | cat)"
+expect_equal "processor" "$(json other/difference.json 'o["processor"].split("\n")[0]')" "$(head -1 /proc/cpuinfo)"
+echo nonsense >answer
+expect_exit 4 "$bin/dsdata" demo --out other
+expect_words "ended with exit code 4"
+stub "$few"
 
 case_begin "again, in the same folder"
 expect_exit 0 "$bin/dsdata" demo

@@ -172,6 +172,21 @@ static void say_findings(const json_t *findings)
                                                       json_string_value(json_object_get(finding, "text")));
 }
 
+/* With --same-bits: the hash of the weights, which is the same wherever the bits are. */
+static void say_weights(const struct run_summary *c)
+{
+    struct error ignored = {0};
+    json_t *state = NULL;
+    char *directory = checkpoint_path(c->run->directory, c->position->state.step);
+    char *path = path_join(directory, STATE_NAME);
+    if (c->setup->recipe.part > 0 && json_read(path, STATE_BYTES_MAX, ERR_VERIFY, &state, &ignored) == 0)
+        log_say("weights    XXH3 %s",
+                json_string_value(json_object_get(json_object_get(state, "files"), WEIGHTS_NAME)));
+    json_decref(state);
+    mem_free(path);
+    mem_free(directory);
+}
+
 static void say_all(const struct run_summary *c, const struct health *health)
 {
     char steps[56], skipped[56], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], epochs[40],
@@ -206,6 +221,7 @@ static void say_all(const struct run_summary *c, const struct health *health)
     log_say("health     %s skipped; %s; largest |g| %.3g at step %s",
             format_counted(state->step - state->updates, "step", skipped), spikes_text(&console->spikes, spikes),
             state->norm_max, format_count(state->norm_max_step, step));
+    say_weights(c);
     say_findings(health->findings);
 }
 

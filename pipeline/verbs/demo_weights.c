@@ -1,0 +1,125 @@
+#include "pipeline/verbs/demo_weights.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/file.h"
+#include "base/json_write.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/module.h"
+#include "base/output.h"
+
+#define FIRST_CHECKPOINT "run/checkpoints/step-00000" DEMO_SAVE_EVERY
+#define OUTPUT_MAX       (1u << 20)
+#define FACTS_MAX        4096u
+
+/* Appends at most `most` bytes of what comes from a file. */
+static void read_some(int file, size_t most, struct buf *out)
+{
+    char bytes[4096];
+    for (ssize_t size; out->size < most && (size = read(file, bytes, sizeof bytes)) > 0;)
+        buf_add(out, bytes, (size_t)size);
+}
+
+/* Appends what dstrain prints for these words, of which the first is replaced. Its exit code, or < 0. */
+static int ask(const char *words[], struct buf *out, struct error *err)
+{
+    struct child_output child = CHILD_NONE;
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char *program = module_beside("dstrain", err);
+    words[0] = program;
+    int result = program ? child_open(&child, (char **)words, nothing, err) : -1;
+    if (result == 0) {
+        read_some(child.out, OUTPUT_MAX, out);
+        result = child_close(&child);
+    }
+    close(nothing);
+    mem_free(program);
+    return result;
+}
+
+/* What the kernel says about the first processor. */
+static json_t *processor(void)
+{
+    struct buf text = {0};
+    const int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        read_some(file, FACTS_MAX, &text);
+        close(file);
+    }
+    const size_t end = str_find(buf_str(&text), STR("\n\n"));
+    if (end != SIZE_MAX)
+        text.data[end] = '\0';
+    json_t *json = json_name(buf_text(&text));
+    buf_release(&text);
+    return json;
+}
+
+/* Writes difference.json with what `found` says, and fails. */
+static int differ(const char *folder, json_t *found, struct error *err)
+{
+    char *path = path_join(folder, "difference.json");
+    struct buf versions = {0};
+    const char *words[] = {NULL, "--version", NULL};
+    int result = ask(words, &versions, err);
+    json_t *json = json_pack("{s:O, s:o, s:o}", "difference", found, "versions", json_name(buf_text(&versions)),
+                             "processor", processor());
+    if (result >= 0)
+        result = json_file_write(path, json, err);
+    if (result == 0) {
+        const char *file = json_string_value(json_object_get(found, "file")),
+                   *text = json_string_value(json_object_get(found, "error")),
+                   *more = json_string_value(json_object_get(found, "hint"));
+        fail_at(err, ERR_VERIFY, file ? file : folder, ERROR_NO_OFFSET, "%.200s; %.200s", text ? text : "differs",
+                more ? more : "");
+        result = hint(err,
+                      "every CPU and compiler must give the published weights, so this is a bug: please report it with "
+                      "%.300s",
+                      path);
+    }
+    json_decref(json);
+    buf_release(&versions);
+    mem_free(path);
+    return result;
+}
+
+static int compare(const char *folder, const char *run, const char *published, struct error *err)
+{
+    const char *words[] = {NULL, "verify", run, "--provenance", published, "--json", "-q", NULL};
+    struct buf out = {0};
+    json_error_t why;
+    int result = ask(words, &out, err);
+    json_t *found = result >= 0 ? json_parse(buf_str(&out), OUTPUT_MAX, &why) : NULL;
+    if (result >= 0 && !found)
+        result = fail(err, ERR_VERIFY, "dstrain verify %s ended with exit code %d", run, result);
+    else if (result > 0)
+        result = differ(folder, found, err);
+    else if (result == 0)
+        log_say("weights    XXH3 %s at step %" JSON_INTEGER_FORMAT ": the published ones",
+                json_string_value(json_object_get(found, "weights")),
+                json_integer_value(json_object_get(found, "step")));
+    json_decref(found);
+    buf_release(&out);
+    return result;
+}
+
+int demo_weights(const char *folder, struct error *err)
+{
+    char *first = path_join(folder, FIRST_CHECKPOINT), *run = path_join(folder, "run"),
+         *published = path_join(folder, "published.json");
+    int result = 0;
+    log_say("%s", "");
+    if (path_is_directory(first))
+        result = file_write_all(published, demo_published, strlen(demo_published), err);
+    else
+        log_say("weights    the training ended before step " DEMO_SAVE_EVERY ", the first whose weights are published");
+    if (path_is_directory(first) && result == 0)
+        result = compare(folder, run, published, err);
+    mem_free(first);
+    mem_free(run);
+    mem_free(published);
+    return result;
+}
