@@ -180,6 +180,59 @@ PYTHON
     expect_exit 0 "$dstrain" classify --init of-several --train train.csv --steps 1 --seq 32 --threads 1 --out after
     expect_words "a new one is drawn by seed: it gives a text any number of labels"
 
+    case_begin "more labels than a row's bits have room for are predicted, not scored"
+    python3 - <<'PYTHON'
+import json
+import shutil
+import struct
+
+shutil.copytree("of-several", "many")
+config = json.load(open("many/config.json"))
+config["id2label"] = {str(i): f"label {i:02}" for i in range(40)}
+config["label2id"] = {name: int(i) for i, name in config["id2label"].items()}
+json.dump(config, open("many/config.json", "w"))
+data = open("many/model.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header, body = json.loads(data[8:8 + size]), data[8 + size:]
+header.pop("__metadata__", None)
+new, out = {}, b""
+for name, tensor in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+    bytes_ = body[slice(*tensor["data_offsets"])]
+    if name.startswith("classifier."):
+        row = len(bytes_) // tensor["shape"][0]
+        bytes_ = bytes_[:row] * 39 + struct.pack("<f", 9) * (row // 4)
+        tensor["shape"][0] = 40
+    new[name] = {**tensor, "data_offsets": [len(out), len(out) + len(bytes_)]}
+    out += bytes_
+text = json.dumps({"__metadata__": {"format": "pt"}, **new}).encode()
+open("many/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + out)
+PYTHON
+    expect_exit 5 "$dstrain" eval many --dev dev-several.jsonl --seq 32 --threads 1
+    expect_words "the model gives a text any of 40 labels; scores are for at most 31"
+    printf 'text,label\nthe hill,label 00;label 39\n' >forty.csv
+    expect_exit 0 "$dstrain" predict many forty.csv --all --seq 32 --threads 1 --out -
+    grep -q "scores " "$scratch/stderr" && complain "they are scored"
+    expect_equal "columns" "$(head -1 "$scratch/stdout" | tr ',' '\n' | grep -c '^probability.label ')" 40
+    python3 -c 'print("text,label"); [print(f"the hill,intent {i % 32}") for i in range(96)]' >thirty-two.csv
+    expect_exit 3 "${tune[@]}" --train thirty-two.csv --kind multi --out no
+    expect_words "has 32 labels; the most is 31"
+
+    case_begin "thousands of classes"
+    python3 -c 'print("text,label"); [print(f"the hill {i},intent {i % 5000}") for i in range(10000)]' >thousands.csv
+    head -21 thousands.csv >few.csv
+    expect_exit 0 "${tune[@]}" --steps 2 --train thousands.csv --dev few.csv --out thousands
+    expect_equal "labels, and no matrix of 25 million numbers" \
+        "$(json thousands/scores.json 'len(o["labels"]), len(o["per_class"]), "confusion" in o')" "(5000, 5000, False)"
+    expect_exit 0 "$dstrain" export thousands --out of-thousands
+    expect_equal "names" "$(json of-thousands/config.json 'len(o["id2label"]), o["id2label"]["4999"]')" \
+        "(5000, 'intent 999')"
+    expect_exit 0 "$dstrain" predict of-thousands few.csv --threads 1 --seq 32 --out few-out.csv
+    expect_words "20 rows predicted" "scores     accuracy"
+    expect_exit 0 "${tune[@]}" --init of-thousands --steps 1 --lr 0 --train thousands.csv --dev few.csv --out again
+    grep -q "drawn by seed" "$scratch/stderr" && complain "the head of the same labels is drawn again"
+    expect_equal "scores" "$(json again/scores.json 'o["f1_weighted"]')" \
+        "$(json thousands/scores.json 'o["f1_weighted"]')"
+
     case_begin "rare classes count more"
     mkdir folder
     cp train.csv folder/
@@ -188,6 +241,14 @@ PYTHON
     expect_words "files      folder/train.csv, folder/valid.csv.xz"
     expect_exit 0 "${tune[@]}" --steps 3 --train folder --class-weights balanced --out weighted
     cmp -s plain/checkpoints/*3/model.safetensors weighted/checkpoints/*3/model.safetensors && complain "the same model"
+    expect_exit 0 "${tune[@]}" --steps 3 --train train.csv --dev dev.csv --class-weights balanced --out replayed
+    cmp replayed/checkpoints/*3/model.safetensors weighted/checkpoints/*3/model.safetensors || complain "another model"
+    expect_exit 0 "$dstrain" verify replayed --replay --threads 1
+    if [ -e "$build/dstrain_gloo.so" ]; then # names and weights are not those of another process's memory
+        expect_exit 0 "${tune[@]}" --steps 3 --train train.csv --dev dev.csv --class-weights balanced --processes 2 \
+            --threads 2 --out shared
+        expect_equal "labels" "$(json shared/scores.json 'o["labels"]')" "$(json replayed/scores.json 'o["labels"]')"
+    fi
     expect_exit 2 "${tune[@]}" --train folder --class-weights balanced --kind multi --out no
     expect_words "--kind single"
     rm folder/train.csv

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "trainer/model/config.h"
+#include "trainer/model/label_names.h"
 #include "base/json_write.h"
 
 #define PARAMETERS_MAX 1000000 /* whose table is laid out here */
@@ -48,5 +49,6 @@ int fuzz_input(const uint8_t *data, size_t size)
     check_same(&config, &again);
     json_decref(json);
     buf_release(&text);
+    label_names_forget();
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "trainer/keep/foreign_names.h"
 
-static void move_rows(const struct param *param, const uint16_t rows[LABELS_MAX], float *flat)
+static void move_rows(const struct param *param, const uint32_t *rows, float *flat)
 {
     const size_t count = (size_t)param->shape[0], columns = param->count / count;
     float *before = mem_array(param->count, sizeof *before), *at = flat + param->offset;
@@ -15,6 +15,12 @@ static void move_rows(const struct param *param, const uint16_t rows[LABELS_MAX]
     for (size_t i = 0; i < count; i++)
         memcpy(at + i * columns, before + rows[i] * columns, columns * sizeof *at);
     mem_free(before);
+}
+
+void head_choice_release(struct head_choice *choice)
+{
+    mem_free(choice->rows);
+    *choice = (struct head_choice){0};
 }
 
 void head_choice_apply(const struct head_choice *choice, const struct params *params, uint64_t seed, float *flat)

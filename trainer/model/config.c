@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/json_write.h"
 #include "trainer/model/head.h"
+#include "trainer/model/label_names.h"
 
 int config_choose(const char *name, struct model_config *config, struct error *err)
 {
@@ -236,12 +237,14 @@ static void take_heads(const json_t *json, struct model_config *config)
     config->labels = tuned.labels;
     config->several = tuned.several;
     const json_t *names = json_object_get(json, "id2label");
+    const char **labels = mem_array((size_t)config->labels, sizeof *labels);
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12];
         snprintf(key, sizeof key, "%" PRId32, i);
-        const char *label = json_string_value(json_object_get(names, key));
-        snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", label ? label : "");
+        labels[i] = json_string_value(json_object_get(names, key));
     }
+    config->label_names = label_names(labels, (size_t)config->labels);
+    mem_free(labels);
     const char *task = json_string_value(json_object_get(json, "finetuning_task"));
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", task ? task : "");
 }
@@ -253,8 +256,7 @@ static void add_labels(const struct model_config *config, json_t *json)
     for (int32_t i = 0; i < config->labels; i++) {
         char key[12], name[LABEL_NAME_SIZE];
         snprintf(key, sizeof key, "%" PRId32, i);
-        snprintf(name, sizeof name, "LABEL_%" PRId32, i);
-        const char *label = config->label_names[i][0] ? config->label_names[i] : name;
+        const char *label = label_name(config, i, name);
         json_object_set_new(names, key, json_string(label));
         json_object_set_new(numbers, label, json_integer(i));
     }

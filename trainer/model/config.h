@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define CONFIG_NAME      "config.json"
-#define CONFIG_BYTES_MAX (1u << 20) /* of a config.json, or of a --config file */
+#define CONFIG_BYTES_MAX (16u << 20) /* of a config.json, or of a --config file */
 
 #define MODEL_DEFAULT "base" /* of a training without --model */
 /* Reads --model: a name of MODEL_NAMES or the path of a config.json. The caller replaces the vocabulary size in it. */

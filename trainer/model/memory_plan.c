@@ -160,7 +160,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
         take(&planner, &model->dgated, "gradient.gated", rows * (size_t)model->config.intermediate, ops->storage_size);
     take(&planner, &model->dqkv, "gradient.qkv", rows * 3 * hidden, ops->storage_size);
     take(&planner, &model->dcontext, "gradient.context", rows * hidden, ops->storage_size);
-    if (model->config.label_weights[0] > 0)
+    if (model->config.label_weights)
         take(&planner, (void **)&model->label_weights, "label.weights", (size_t)model->config.labels,
              sizeof *model->label_weights);
     take(&planner, (void **)&model->sums, "sums", STEP_SUMS, sizeof *model->sums);

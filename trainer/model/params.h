@@ -34,7 +34,7 @@ struct layer_drop {
 };
 
 #define LAYERS_MAX      1024
-#define LABELS_MAX      1024
+#define LABELS_MAX      65536
 #define LABEL_NAME_SIZE 64
 struct model_config {
     int32_t layers;
@@ -49,16 +49,16 @@ struct model_config {
     uint64_t global_layers[LAYERS_MAX / 64]; /* bit i: layer i sees whole sequences, although there is a window */
     double theta_global, theta_local;        /* of rotary positions, in those layers and in the others; 0: none */
     enum gelu gelu;
-    uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
-    int32_t labels;                                /* of the head whose labels config.json names; 1: a number */
-    char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as in config.json; empty: LABEL_0, LABEL_1, … */
-    bool several;                                  /* a text may have several of the labels, or none */
-    float label_weights[LABELS_MAX];               /* of the classes in the loss; all 0: each counts 1. Not stored */
-    char tuned_for[16];                            /* finetuning_task in config.json, as "sst-2"; empty: not known */
-    double norm_epsilon;                           /* of every LayerNorm */
-    double initializer_range;                      /* standard deviation of initial weights */
-    double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
-    double attention_dropout;                      /* probability: attention weights */
+    uint32_t task_heads;            /* heads on the last layer: bit h is head h of enum head_kind */
+    int32_t labels;                 /* of the head whose labels config.json names; 1: a number */
+    const char *const *label_names; /* [labels] as in config.json (label_names.h); NULL: LABEL_0, LABEL_1, … */
+    const float *label_weights;     /* [labels] of classes in the loss, the task's; NULL: each counts 1. Not stored */
+    bool several;                   /* a text may have several of the labels, or none */
+    char tuned_for[16];             /* finetuning_task in config.json, as "sst-2"; empty: not known */
+    double norm_epsilon;            /* of every LayerNorm */
+    double initializer_range;       /* standard deviation of initial weights */
+    double hidden_dropout;          /* probability: embeddings, attention output, feed-forward output */
+    double attention_dropout;       /* probability: attention weights */
     enum architecture_kind architecture;
     uint32_t lacks; /* tensors: bit p is enum optional p */
     enum initializer initializer;

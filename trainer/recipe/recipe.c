@@ -192,7 +192,7 @@ static void add_head(json_t *identity, const struct head_choice *head, int32_t l
     if (head->drawn && head->fits)
         json_object_set_new(identity, "head", json_string("drawn"));
     for (int32_t i = 0; head->moved && i < labels; i++)
-        buf_addf(&rows, "%s%d", i > 0 ? " " : "rows ", head->rows[i]);
+        buf_addf(&rows, "%s%" PRIu32, i > 0 ? " " : "rows ", head->rows[i]);
     if (head->moved)
         json_object_set_new(identity, "head", json_string(buf_text(&rows)));
     buf_release(&rows);

@@ -30,7 +30,7 @@ struct material {
     char mixture[MIXTURE_TEXT_BYTES]; /* for several datasets (datasets_identity), else empty */
     uint32_t seq;                     /* maximum of tokens per sample */
     uint64_t samples;
-    struct head_choice head;
+    struct head_choice head; /* its rows are freed with the material */
 };
 
 struct recipe {

@@ -172,22 +172,25 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     return 0;
 }
 
-static int follow_texts(struct setup *s, struct error *err)
+static int follow_texts(struct setup *s, struct model_config *config, struct error *err)
 {
     struct origin origin;
-    struct model_config config;
     int result = origin_find(&origin, s->settings, err);
     if (result == 0)
-        result = texts_open(s, &origin, &config, err);
+        result = texts_open(s, &origin, config, err);
     origin_release(&origin);
     return result;
 }
 
 int setup_follow(struct setup *s, const struct settings *settings, const struct recipe *recipe, struct error *err)
 {
+    struct model_config config = {0};
     *s = (struct setup){.settings = settings};
-    TRY(settings->tuning ? follow_texts(s, err) : data_open(s, recipe->seq, err));
+    TRY(settings->tuning ? follow_texts(s, &config, err) : data_open(s, recipe->seq, err));
     s->recipe = *recipe;
+    s->recipe.head.rows = s->material.head.rows; /* memory of this process */
+    s->recipe.config.label_names = config.label_names;
+    s->recipe.config.label_weights = config.label_weights;
     begin_task(s);
     return 0;
 }
@@ -202,6 +205,7 @@ double setup_epochs(const struct setup *s)
 void setup_close(struct setup *s)
 {
     json_decref(s->identity);
+    head_choice_release(&s->material.head);
     tokenizer_release(&s->tokenizer);
     growth_release(&s->growth);
     pretraining_release(&s->pretraining);

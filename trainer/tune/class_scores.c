@@ -9,6 +9,7 @@
 #include "trainer/tune/tune_kinds.h"
 
 #define CLASSES_SHOWN 20
+#define CONFUSION_MAX 1024
 
 /* ---- classes ---- */
 
@@ -78,7 +79,8 @@ json_t *class_scores(const struct label_set *set, const uint32_t *found, const u
     }
     json_object_set_new(scores, "per_class", each);
     json_object_set_new(scores, "labels", names);
-    json_object_set_new(scores, "confusion", confusion_json(found, truth, count, set->count));
+    if (set->count <= CONFUSION_MAX)
+        json_object_set_new(scores, "confusion", confusion_json(found, truth, count, set->count));
     mem_free(classes);
     return scores;
 }

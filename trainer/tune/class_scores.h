@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* {"accuracy", "f1_macro", "f1_micro", "f1_weighted", "per_class": {name: {"precision", "recall", "f1", "support"}},
- * "labels", "confusion" (rows: truth)} of predictions [count]. */
+ * "labels", "confusion" (rows: truth; of at most 1,024 labels)} of predictions [count]. */
 json_t *class_scores(const struct label_set *set, const uint32_t *found, const uint32_t *truth, size_t count);
 /* Of several labels for each row, as bits: {"accuracy" and "subset_accuracy" (all labels of a row are right),
  * "f1_samples" (the mean over the rows of 2 |both| / (|found| + |truth|), 0 where both are empty), "f1_micro",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trainer/model/label_names.h"
 #include "trainer/task/evaluate.h"
 
 static const struct metric class_metrics[] = {
@@ -42,9 +43,7 @@ static void put_head(enum head_kind head, const struct label_set *set, const cha
     config->task_heads = 1u << head;
     config->labels = (int32_t)set->count;
     config->several = set->several;
-    memset(config->label_names, 0, sizeof config->label_names);
-    for (uint32_t i = 0; i < set->count && set->count > 1; i++)
-        snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", set->names[i]);
+    config->label_names = set->count > 1 ? label_names(set->names, set->count) : NULL;
     snprintf(config->tuned_for, sizeof config->tuned_for, "%s", tuned_for);
 }
 
@@ -129,10 +128,8 @@ void class_names_of(struct class_names *names, const struct model_config *config
     const size_t count = (size_t)config->labels;
     char(*texts)[LABEL_NAME_SIZE] = mem_clear(count, sizeof *texts);
     const char **columns = mem_array(count, sizeof *columns);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(texts[i], LABEL_NAME_SIZE, "LABEL_%zu", i);
-        columns[i] = config->label_names[i][0] ? config->label_names[i] : texts[i];
-    }
+    for (size_t i = 0; i < count; i++)
+        columns[i] = label_name(config, (int32_t)i, texts[i]);
     class_names_take(names, columns, count);
     mem_free(columns);
     mem_free(texts);

@@ -26,6 +26,7 @@ struct classify {
     char separator;           /* of several */
     struct class_names names; /* zeroed: numbers */
     uint32_t labels;          /* 1: a number */
+    float *weights;           /* [labels] of the classes; NULL: none */
     struct labelled train, dev;
     struct class_sources sources;
 };
@@ -71,14 +72,15 @@ static int check_names(const struct classify *c, const char *const *names, const
 }
 
 /* --class-weights balanced, as scikit-learn defines it: rows / (classes x rows of the class). */
-static void weigh(const struct classify *c, const uint64_t *counts, struct model_config *config)
+static void weigh(struct classify *c, const uint64_t *counts)
 {
     const double rows = (double)c->train.samples.count;
-    for (uint32_t i = 0; i < c->names.count && c->settings->class_weights; i++)
-        config->label_weights[i] = (float)(rows / (c->names.count * (double)counts[i]));
+    c->weights = mem_array(c->names.count, sizeof *c->weights);
+    for (uint32_t i = 0; i < c->names.count; i++)
+        c->weights[i] = (float)(rows / (c->names.count * (double)counts[i]));
 }
 
-static int find_names(struct classify *c, struct model_config *config, struct error *err)
+static int find_names(struct classify *c, struct error *err)
 {
     const char **names;
     uint64_t *counts;
@@ -87,7 +89,8 @@ static int find_names(struct classify *c, struct model_config *config, struct er
     if (result == 0) {
         say_rare(names, counts, count);
         class_names_take(&c->names, names, count);
-        weigh(c, counts, config);
+        if (c->settings->class_weights)
+            weigh(c, counts);
     }
     mem_free(names);
     mem_free(counts);
@@ -150,7 +153,7 @@ static int split_cells(struct classify *c, struct error *err)
     return labelled_split(&c->dev, c->separator, s->dev ? s->dev : s->train, err);
 }
 
-static int read_tables(struct classify *c, struct model_config *config, struct error *err)
+static int read_tables(struct classify *c, const struct model_config *config, struct error *err)
 {
     const struct settings *s = c->settings;
     if (c->answers) {
@@ -171,7 +174,7 @@ static int read_tables(struct classify *c, struct model_config *config, struct e
         if (c->several)
             TRY(split_cells(c, err));
         if (!c->numbers)
-            TRY(find_names(c, config, err));
+            TRY(find_names(c, err));
     }
     if (c->numbers) {
         c->labels = 1;
@@ -220,6 +223,7 @@ static int classify_open(void *context, const struct settings *settings, const s
         return 0;
     }
     const struct label_set set = label_set_of(c);
+    config->label_weights = c->weights;
     return class_head(HEAD_CLASS, &set, "classify", origin, config, &material->head, err);
 }
 
@@ -235,6 +239,7 @@ static void classify_release(void *context)
     labelled_release(&c->train);
     labelled_release(&c->dev);
     class_names_release(&c->names);
+    mem_free(c->weights);
     mem_free(c);
 }
 

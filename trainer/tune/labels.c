@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -30,14 +31,21 @@ static char letter(const char **at)
     return next >= 'A' && next <= 'Z' ? (char)(next - 'A' + 'a') : next;
 }
 
+/* The letters of a name that count, in lower case. */
+static void spell(const char *name, char out[LABEL_NAME_SIZE])
+{
+    size_t size = 0;
+    while (size < LABEL_NAME_SIZE - 1 && (out[size] = letter(&name)) != '\0')
+        size++;
+    out[size] = '\0';
+}
+
 static bool same_name(const char *a, const char *b)
 {
-    char one, other;
-    do {
-        one = letter(&a);
-        other = letter(&b);
-    } while (one == other && one != '\0');
-    return one == other;
+    char one[LABEL_NAME_SIZE], other[LABEL_NAME_SIZE];
+    spell(a, one);
+    spell(b, other);
+    return strcmp(one, other) == 0;
 }
 
 static bool is_number(const char *name)
@@ -51,10 +59,16 @@ static bool is_placeholder(const char *name)
     return strlen(name) > 6 && str_equal_ascii_nocase((struct str){name, 6}, STR("LABEL_")) && is_number(name + 6);
 }
 
-/* The labels of a model: NULL where id2label has no usable name. */
+/* A label of a model: how its name is spelt, and its row of the head. */
+struct spelt {
+    char text[LABEL_NAME_SIZE];
+    uint32_t row;
+};
+
 struct described {
     const char *architecture, *problem;
-    const char *names[LABELS_MAX];
+    const char **names;  /* [count] in the order of rows; NULL where id2label has none */
+    struct spelt *spelt; /* [count] sorted by text */
     size_t count;
     bool named;   /* every label has a name of its own */
     bool numbers; /* and these are numbers */
@@ -63,6 +77,11 @@ struct described {
 static const char *text_of(const json_t *config, const char *key)
 {
     return json_string_value(json_object_get(config, key));
+}
+
+static int by_spelling(const void *a, const void *b)
+{
+    return strcmp(((const struct spelt *)a)->text, ((const struct spelt *)b)->text);
 }
 
 static struct described describe(const json_t *config)
@@ -75,37 +94,58 @@ static struct described describe(const json_t *config)
     };
     d.named = json_object_size(names) > 0 && d.count <= LABELS_MAX;
     d.numbers = d.named;
+    d.names = mem_clear(d.named ? d.count : 0, sizeof *d.names);
+    d.spelt = mem_clear(d.named ? d.count : 0, sizeof *d.spelt);
     for (size_t i = 0; i < d.count && d.named; i++) {
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
         const char *name = text_of(names, key);
-        d.named = name && *name && !is_placeholder(name);
-        for (size_t k = 0; k < i && d.named; k++)
-            d.named = !same_name(name, d.names[k]);
-        d.numbers = d.numbers && d.named && is_number(name);
         d.names[i] = name;
+        d.named = name && *name && !is_placeholder(name);
+        d.numbers = d.numbers && d.named && is_number(name);
+        d.spelt[i].row = (uint32_t)i;
+        if (d.named)
+            spell(name, d.spelt[i].text);
     }
+    if (d.named)
+        qsort(d.spelt, d.count, sizeof *d.spelt, by_spelling);
+    for (size_t i = 1; i < d.count && d.named; i++)
+        d.named = strcmp(d.spelt[i - 1].text, d.spelt[i].text) != 0;
+    d.numbers = d.numbers && d.named;
     return d;
 }
 
+static void described_release(struct described *d)
+{
+    mem_free(d->names);
+    mem_free(d->spelt);
+}
+
 /* Finds each of a task's names among the model's. */
-static bool find_rows(const struct described *d, const char *const *names, uint32_t count, uint16_t rows[LABELS_MAX])
+static bool find_rows(const struct described *d, const char *const *names, uint32_t count, uint32_t *rows)
 {
     for (uint32_t i = 0; i < count; i++) {
-        size_t k = 0;
-        while (k < d->count && !(names[i] && same_name(names[i], d->names[k])))
-            k++;
-        if (k == d->count)
+        struct spelt wanted;
+        spell(names[i] ? names[i] : "", wanted.text);
+        const struct spelt *found =
+            names[i] ? bsearch(&wanted, d->spelt, d->count, sizeof *d->spelt, by_spelling) : NULL;
+        if (!found)
             return false;
-        rows[i] = (uint16_t)k;
+        rows[i] = found->row;
     }
     return true;
 }
 
-static bool has_labels(const struct described *d, const struct label_set *set, uint16_t rows[LABELS_MAX])
+/* The model's rows of the task's labels, which the caller mem_free's; NULL: it has others. */
+static uint32_t *rows_of(const struct described *d, const struct label_set *set)
 {
-    return d->named && d->count == set->count &&
-           (find_rows(d, set->names, set->count, rows) || (set->others && find_rows(d, set->others, set->count, rows)));
+    if (!d->named || d->count != set->count)
+        return NULL;
+    uint32_t *rows = mem_array(set->count, sizeof *rows);
+    if (find_rows(d, set->names, set->count, rows) || (set->others && find_rows(d, set->others, set->count, rows)))
+        return rows;
+    mem_free(rows);
+    return NULL;
 }
 
 static const struct glue_task *task_of_model(const json_t *config, const char *recorded)
@@ -159,16 +199,18 @@ static const char *labels_of(const struct label_set *set, char out[160])
     return list_of(set->names, set->others, set->count, out);
 }
 
-static void move_rows(const struct label_set *set, const uint16_t rows[LABELS_MAX], struct head_choice *choice)
+static void move_rows(const struct label_set *set, uint32_t *rows, struct head_choice *choice)
 {
     char names[160];
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = 0; i < set->count; i++)
         choice->moved |= rows[i] != i;
-        choice->rows[i] = rows[i];
-    }
-    if (choice->moved)
+    if (choice->moved) {
+        choice->rows = rows;
         snprintf(choice->why, sizeof choice->why, "its rows are put in the order of %s: %s", set->name,
                  labels_of(set, names));
+    } else {
+        mem_free(rows);
+    }
 }
 
 /* Whether a head gives numbers and not classes: problem_type says so, else one output does (transformers' rule). */
@@ -194,28 +236,26 @@ static const char *other_kind(const struct described *d, const struct label_set 
     return NULL;
 }
 
-void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
-                   struct head_choice *choice)
+static void choose(const json_t *config, const struct described *d, enum head_kind head, const char *recorded,
+                   const struct label_set *set, struct head_choice *choice)
 {
-    const struct described d = describe(config);
     const struct glue_task *known = task_of_model(config, recorded);
     const bool fits =
-        d.count == set->count &&
-        (architecture_ends(&d, "Classification") ||
-         (!d.architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
+        d->count == set->count &&
+        (architecture_ends(d, "Classification") ||
+         (!d->architecture && (json_object_get(config, "id2label") || json_object_get(config, "num_labels"))));
     char theirs[160], ours[160];
-    uint16_t rows[LABELS_MAX];
-    *choice = (struct head_choice){0};
-    if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
-        return draw(choice, fits, "it is a %.60s", d.architecture);
-    const char *kind = other_kind(&d, set);
+    if (d->architecture && !architecture_ends(d, head_kinds[head]->class_end))
+        return draw(choice, fits, "it is a %.60s", d->architecture);
+    const char *kind = other_kind(d, set);
     if (kind)
         return draw(choice, fits, "%s", kind);
     if (set->count == 1)
         return;
-    const bool others = d.numbers && known && known != set->task;
-    const bool unknown = d.numbers && !set->task && !known;
-    if (has_labels(&d, set, rows) && !others && !unknown)
+    const bool others = d->numbers && known && known != set->task;
+    const bool unknown = d->numbers && !set->task && !known;
+    uint32_t *rows = others || unknown ? NULL : rows_of(d, set);
+    if (rows)
         return move_rows(set, rows, choice);
     if (unknown)
         return draw(choice, fits, "its labels are numbers, which are those of one table only");
@@ -223,18 +263,28 @@ void labels_choose(const json_t *config, enum head_kind head, const char *record
         return draw(choice, fits, "it was fine-tuned for %s, whose labels 0 and 1 are not those of %s", known->name,
                     set->name);
     choice->by_names = true;
-    if (!d.named)
+    if (!d->named)
         return draw(choice, fits, "config.json does not name its labels (id2label), so their order is not known");
-    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d.names, NULL, d.count, theirs),
+    draw(choice, fits, "its labels are %.130s; those of %s are %.130s", list_of(d->names, NULL, d->count, theirs),
          set->name, labels_of(set, ours));
+}
+
+void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
+                   struct head_choice *choice)
+{
+    struct described d = describe(config);
+    *choice = (struct head_choice){0};
+    choose(config, &d, head, recorded, set, choice);
+    described_release(&d);
 }
 
 void labels_choose_head(const json_t *config, enum head_kind head, struct head_choice *choice)
 {
-    const struct described d = describe(config);
+    struct described d = describe(config);
     *choice = (struct head_choice){0};
     if (d.architecture && !architecture_ends(&d, head_kinds[head]->class_end))
         draw(choice, false, "it is a %.60s", d.architecture);
+    described_release(&d);
 }
 
 size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS])
@@ -247,6 +297,7 @@ size_t labels_tasks(const json_t *config, const struct glue_task *out[GLUE_TASKS
         labels_choose(config, HEAD_CLASS, NULL, &set, &choice);
         if (!choice.drawn && (!known || known == &glue_tasks[i]))
             out[count++] = &glue_tasks[i];
+        head_choice_release(&choice);
     }
     return count;
 }

@@ -31,7 +31,7 @@ struct label_set labels_of_glue(const struct glue_task *task);
  *     no names. Names that are numbers ("0", "1") are those of one task only, so they are refused for a table, and
  *     where another task is known: `recorded`, as a run's identity has it ("glue cola"; NULL: none), else `finetuning_task`.
  * A task with a number as its label (sts-b) needs a head with one output and no classes. Otherwise the head is drawn,
- * and choice->why says why. */
+ * and choice->why says why. The caller calls head_choice_release. */
 void labels_choose(const json_t *config, enum head_kind head, const char *recorded, const struct label_set *set,
                    struct head_choice *choice);
 /* For a head without labels of a task: kept where `architectures` is absent or names the head's class. */

@@ -174,12 +174,6 @@ json_t *about_record(const char *directory, enum model_source source, const char
     return record;
 }
 
-const char *about_label(const struct model_config *config, int32_t label, char out[LABEL_NAME_SIZE])
-{
-    snprintf(out, LABEL_NAME_SIZE, "LABEL_%" PRId32, label);
-    return config->label_names[label][0] ? config->label_names[label] : out;
-}
-
 char *about_label_text(const char *task, int32_t label, const char *name, char out[ABOUT_LABEL_SIZE])
 {
     const struct glue_task *glue = task ? glue_task_named(task) : NULL;

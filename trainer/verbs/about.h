@@ -30,9 +30,7 @@ void about_languages(json_t *languages, const char *dataset);
  * caller mem_free's it. */
 char *about_sentence(const json_t *languages, const char *mask);
 
-/* A label's name, as transformers would show it. */
-const char *about_label(const struct model_config *config, int32_t label, char out[LABEL_NAME_SIZE]);
-/* The same for people: "0 (negative)" where the name is a number, but has another name in that task (config.json:
+/* A label's name for people: "0 (negative)" where the name is a number, but has another name in that task (config.json:
  * finetuning_task; NULL or empty: not known). */
 #define ABOUT_LABEL_SIZE (2 * LABEL_NAME_SIZE)
 char *about_label_text(const char *task, int32_t label, const char *name, char out[ABOUT_LABEL_SIZE]);

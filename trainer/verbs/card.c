@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
+#include "trainer/model/label_names.h"
 #include "base/json_write.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/keep/metrics.h"
@@ -353,7 +354,7 @@ static void add_labels(struct buf *card, const struct model_config *config)
     for (int32_t i = 0; i < config->labels && config->labels > 1; i++) {
         char number[12], name[LABEL_NAME_SIZE], text[ABOUT_LABEL_SIZE];
         snprintf(number, sizeof number, "%" PRId32, i);
-        card_row(card, number, about_label_text(config->tuned_for, i, about_label(config, i, name), text));
+        card_row(card, number, about_label_text(config->tuned_for, i, label_name(config, i, name), text));
     }
 }
 

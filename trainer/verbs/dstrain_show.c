@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
+#include "trainer/model/label_names.h"
 #include "trainer/run/health.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
@@ -135,7 +136,7 @@ static void add_about(const char *from, enum model_source source, const char *fi
     json_object_foreach(about.languages, code, ignored) json_array_append_new(languages, json_string(code));
     for (int32_t i = 0; names_labels && i < config->labels; i++) {
         char name[LABEL_NAME_SIZE];
-        json_array_append_new(labels, json_name(about_label(config, i, name)));
+        json_array_append_new(labels, json_name(label_name(config, i, name)));
     }
     if (json_array_size(languages) > 0)
         json_object_set(facts, "languages", languages);

@@ -25,7 +25,7 @@ struct tag_window {
     uint32_t *classes; /* [corpus.words] */
     /* Of all windows, while every word has a tag that the model knows: */
     bool unscored;
-    uint16_t *found, *truth;
+    uint32_t *found, *truth;
     size_t scored, room;
     size_t *ends, sentences, end_room;
 };
@@ -87,8 +87,8 @@ static void keep_tags(const struct predicting *p, struct tag_window *w)
                 w->truth = mem_grow(w->truth, w->room, sizeof *w->truth);
             }
             w->unscored |= isnan(truth);
-            w->truth[w->scored] = isnan(truth) ? 0 : (uint16_t)truth;
-            w->found[w->scored++] = (uint16_t)p->names.rank[w->classes[c->word_of[at]]];
+            w->truth[w->scored] = isnan(truth) ? 0 : (uint32_t)truth;
+            w->found[w->scored++] = (uint32_t)p->names.rank[w->classes[c->word_of[at]]];
         }
         if (w->sentences == w->end_room) {
             w->end_room = 2 * w->end_room + SENTENCES;

@@ -90,6 +90,7 @@ static int open_model(struct predicting *p, struct error *err)
     p->record = about_record(p->model, r->origin.source, r->origin.files);
     p->outputs = (uint32_t)head_labels(head, &r->recipe.config);
     p->several = r->recipe.config.several;
+    p->shares = mem_array(p->outputs, sizeof *p->shares);
     if ((p->outputs > 1 && head != HEAD_SPAN) || p->several)
         class_names_of(&p->names, &r->recipe.config);
     const uint64_t length = length_of(p);
@@ -167,6 +168,11 @@ static int open_engine(struct predicting *p, struct error *err)
 
 /* ---- rows in ---- */
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 double predicting_label(const struct predicting *p, struct str text)
 {
     char copy[LABEL_NAME_SIZE], *end;
@@ -182,10 +188,9 @@ double predicting_label(const struct predicting *p, struct str text)
         const double value = strtod(copy, &end);
         return *end == '\0' && isfinite(value) ? value : (double)NAN;
     }
-    for (uint32_t i = 0; i < p->names.count; i++)
-        if (strcmp(p->names.names[i], copy) == 0)
-            return i;
-    return (double)NAN;
+    const char *wanted = copy;
+    const char *const *found = bsearch(&wanted, p->names.names, p->names.count, sizeof *found, by_name);
+    return found ? (double)(found - p->names.names) : (double)NAN;
 }
 
 static void take_row(struct predicting *p)
@@ -287,7 +292,7 @@ static double add_class(const struct predicting *p, const float *logits, double 
 
 static void add_prediction(const struct predicting *p, const float *logits, struct buf *out)
 {
-    double shares[LABELS_MAX];
+    double *shares = p->shares;
     add_key(p, "prediction", NULL, out);
     if (p->names.count == 0) {
         buf_addf(out, "%.9g", (double)logits[0]);
@@ -503,6 +508,7 @@ int dstrain_predict(void *context, struct opt_paths bare, struct error *err)
     buf_release(&p->raws);
     buf_release(&p->out);
     mem_free(p->logits);
+    mem_free(p->shares);
     mem_free(p->found);
     mem_free(p->truth);
     mem_free(p->found_numbers);

@@ -28,6 +28,7 @@ struct predicting {
     struct buf raws, out;
     size_t raw_ends[WINDOW];
     float *logits;
+    double *shares; /* [outputs] probabilities of a row */
     uint64_t rows, empty;
 
     /* Of the rows that have a label which the model knows: */

@@ -5,6 +5,7 @@
 #include "tests/unit.h"
 #include "trainer/model/config.h"
 #include "trainer/model/head.h"
+#include "trainer/model/label_names.h"
 
 static struct error error;
 static struct error *const err = &error;
@@ -51,8 +52,15 @@ static struct model_config with_head(enum head_kind h, int32_t labels)
     assert_int_equal(model_config_named("tiny", &config), 0);
     config.task_heads = 1u << h;
     config.labels = model_names_labels(&config) ? labels : 0;
-    for (int32_t i = 0; i < config.labels && config.labels > 1; i++)
-        snprintf(config.label_names[i], LABEL_NAME_SIZE, "name %d", (int)i);
+    char(*texts)[LABEL_NAME_SIZE] = mem_clear((size_t)config.labels, sizeof *texts);
+    const char **names = mem_array((size_t)config.labels, sizeof *names);
+    for (int32_t i = 0; i < config.labels; i++) {
+        snprintf(texts[i], sizeof texts[i], "name %d", (int)i);
+        names[i] = texts[i];
+    }
+    config.label_names = config.labels > 1 ? label_names(names, (size_t)config.labels) : NULL;
+    mem_free(names);
+    mem_free(texts);
     return config;
 }
 
@@ -77,7 +85,7 @@ static struct model_config reread(const struct model_config *config, const char 
 TEST(heads_survive_their_config)
 {
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        for (int32_t labels = 1; labels <= LABELS_MAX; labels = labels == 8 ? LABELS_MAX : labels + 1) {
+        for (int32_t labels = 1; labels <= 5000; labels = labels == 8 ? 5000 : labels + 1) {
             const struct head *head = head_kinds[h];
             if (!head->tuned)
                 continue;
@@ -86,8 +94,8 @@ TEST(heads_survive_their_config)
             expect(model_tuned_head(&read) == h);
             expect(strcmp(model_class_end(&read), head->class_end) == 0);
             expect(read.labels == config.labels);
-            for (int32_t i = 0; i < config.labels && config.labels > 1; i++)
-                expect(strcmp(read.label_names[i], config.label_names[i]) == 0);
+            if (config.labels > 1)
+                expect(read.label_names == config.label_names); /* the same list */
             const struct model_config roberta = reread(&config, "RobertaPreLayerNorm", head->class_end);
             expect(roberta.task_heads == config.task_heads);
             const struct model_config other = reread(&config, "Albert", head->class_end);

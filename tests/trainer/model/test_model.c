@@ -202,8 +202,10 @@ TEST(gradients_of_heads_are_slopes)
         check_slopes(&config, ENTRIES / 3);
         if (h % HEAD_KINDS == HEAD_CLASS) {
             struct model_config other = config;
+            float weights[MADE_LABELS];
             for (int i = 0; i < MADE_LABELS; i++)
-                other.label_weights[i] = 0.5f + (float)i;
+                weights[i] = 0.5f + (float)i;
+            other.label_weights = weights;
             check_slopes(&other, ENTRIES / 3);
             other.several = true;
             check_slopes(&other, ENTRIES / 3);

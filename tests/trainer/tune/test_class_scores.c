@@ -3,11 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <math.h>
 
 #include <cmocka.h>
 
+#include "base/str.h"
 #include "trainer/tune/class_scores.h"
+#include "trainer/tune/labelled.h"
 
 static const char *const names[] = {"a", "b", "c", "d", "never"};
 
@@ -42,6 +45,25 @@ static void classes_are_scored(void **state)
     assert_int_equal(json_integer_value(json_array_get(row, 3)), 1);
     assert_string_equal(json_string_value(json_array_get(json_object_get(scores, "labels"), 3)), "d");
     json_decref(scores);
+}
+
+/* Bits have room for 31 labels. */
+static void cells_of_several_labels_are_bits(void **state)
+{
+    static char texts[32][12];
+    const char *many[32];
+    uint32_t bits = 0;
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        snprintf(texts[i], sizeof texts[i], "label %02d", i);
+        many[i] = texts[i];
+    }
+    assert_true(labelled_bits(STR("label 30; label 00"), many, 31, &bits));
+    assert_true(bits == (1u << 30 | 1));
+    assert_true(labelled_bits(STR("[\"label 03\"]"), many, 31, &bits) && bits == 8);
+    assert_true(labelled_bits(STR(" "), many, 31, &bits) && bits == 0);
+    assert_false(labelled_bits(STR("label 30, label 31"), many, 31, &bits));
+    assert_false(labelled_bits(STR("label 00"), many, 32, &bits));
 }
 
 static void several_labels_are_scored(void **state)
@@ -79,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_are_scored),
+        cmocka_unit_test(cells_of_several_labels_are_bits),
         cmocka_unit_test(several_labels_are_scored),
         cmocka_unit_test(numbers_are_scored),
     };

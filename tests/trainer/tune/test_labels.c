@@ -114,7 +114,7 @@ static void expect(const struct a_case *c, const struct head_choice *choice)
     char rows[24] = "", *at = rows;
     const struct glue_task *task = glue_task_named(c->task);
     for (uint32_t i = 0; i < task->labels && task->labels > 1; i++)
-        at += sprintf(at, "%s%d", i > 0 ? " " : "", choice->moved ? choice->rows[i] : (int)i);
+        at += sprintf(at, "%s%d", i > 0 ? " " : "", choice->moved ? (int)choice->rows[i] : (int)i);
     if (choice->drawn != !c->rows || (c->rows && strcmp(rows, c->rows) != 0) || choice->fits != c->fits)
         fail_msg("%s of %s: %s, rows %s, fits %d: %s", c->task, c->config, choice->drawn ? "drawn" : "kept", rows,
                  choice->fits, choice->why);
@@ -132,6 +132,7 @@ static void names_decide_about_a_head(void **state)
         const struct label_set set = labels_of_glue(glue_task_named(cases[i].task));
         labels_choose(config, HEAD_CLASS, cases[i].recorded, &set, &choice);
         expect(&cases[i], &choice);
+        head_choice_release(&choice);
         json_decref(config);
     }
 }
@@ -149,6 +150,7 @@ static void a_table_takes_a_head_by_its_names(void **state)
                                 0, NULL);
     labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
     assert_true(!choice.drawn && choice.moved && choice.rows[0] == 1 && choice.rows[2] == 0);
+    head_choice_release(&choice);
     labels_choose(config, HEAD_CLASS, "classify", &stars, &choice);
     assert_true(choice.drawn);
     json_decref(config);
@@ -160,6 +162,31 @@ static void a_table_takes_a_head_by_its_names(void **state)
         snprintf(key, sizeof key, "%d", i);
         json_object_set_new(json_object_get(config, "id2label"), key, json_pack("s+", "name ", key));
     }
+    labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
+    assert_true(choice.drawn && strstr(choice.why, "does not name"));
+    json_decref(config);
+}
+
+static void thousands_of_labels_are_found_by_name(void **state)
+{
+    enum { COUNT = 5000 };
+    static char texts[COUNT][LABEL_NAME_SIZE];
+    static const char *names[COUNT];
+    const struct label_set set = {"the table", NULL, COUNT, names, NULL, false};
+    struct head_choice choice;
+    json_t *labels = json_object(), *config = json_pack("{s:o}", "id2label", labels);
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        char key[12];
+        snprintf(key, sizeof key, "%d", COUNT - 1 - i);
+        snprintf(texts[i], sizeof texts[i], "intent-%d", i);
+        names[i] = texts[i];
+        json_object_set_new(labels, key, json_pack("s+", "Intent ", texts[i] + 7));
+    }
+    labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
+    assert_true(!choice.drawn && choice.moved && choice.rows[0] == COUNT - 1 && choice.rows[COUNT - 1] == 0);
+    head_choice_release(&choice);
+    json_object_set_new(labels, "7", json_string("INTENT_9")); /* as another one is called */
     labels_choose(config, HEAD_CLASS, "classify", &set, &choice);
     assert_true(choice.drawn && strstr(choice.why, "does not name"));
     json_decref(config);
@@ -236,7 +263,7 @@ static void rows_are_moved_or_drawn_and_nothing_else(void **state)
     head_choice_apply(&(struct head_choice){0}, &params, 9, flat);
     assert_memory_equal(flat, before, params.size * sizeof *flat);
 
-    head_choice_apply(&(struct head_choice){.moved = true, .rows = {2, 0, 1}}, &params, 9, flat);
+    head_choice_apply(&(struct head_choice){.moved = true, .rows = (uint32_t[]){2, 0, 1}}, &params, 9, flat);
     const size_t columns = (size_t)config.hidden;
     for (size_t i = 0; i < 3; i++) {
         assert_true(flat[bias->offset + i] == before[bias->offset + (i + 2) % 3]);
@@ -295,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_decide_about_a_head),
         cmocka_unit_test(a_table_takes_a_head_by_its_names),
+        cmocka_unit_test(thousands_of_labels_are_found_by_name),
         cmocka_unit_test(a_head_for_questions_is_that_of_its_class),
         cmocka_unit_test(a_task_is_found_by_name_or_by_its_labels),
         cmocka_unit_test(a_head_is_told_of_once),
