@@ -34,6 +34,9 @@
         unit_group(before, after);                                                                                     \
     }
 
+/* In front of a variable: released when its scope ends, as in SCOPED(buf_release) struct buf text = {0}; */
+#define SCOPED(release) __attribute__((cleanup(release)))
+
 void unit_add(const struct CMUnitTest *test);
 void unit_group(CMFixtureFunction before, CMFixtureFunction after);
 

@@ -22,10 +22,9 @@ static char *path_of(const char *name)
 static void expect_content(const char *path, const char *content)
 {
     struct error err;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     assert_int_equal(file_read_all(path, 1 << 20, &text, &err), 0);
     assert_string_equal(buf_text(&text), content);
-    buf_release(&text);
 }
 
 TEST(what_is_written_is_read)
@@ -121,7 +120,7 @@ TEST(errors_name_the_path_and_the_kind)
     struct error err;
     struct file file;
     struct mapping mapping;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     assert_int_equal(file_open_read(&file, path_of("absent"), &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_string_equal(err.file, path_of("absent"));
@@ -142,7 +141,6 @@ TEST(errors_name_the_path_and_the_kind)
     buf_reset(&text);
     assert_int_equal(file_read_all(path_of("ten"), 10, &text, &err), 0);
     assert_int_equal(text.size, 10);
-    buf_release(&text);
 }
 
 TEST(links_are_not_followed_when_we_create)
@@ -431,7 +429,7 @@ TEST(a_trace_has_every_change_in_order)
 {
     struct outcome seen;
     struct error err;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char expected[500];
     in_child(traced, path_of("trace"), &seen);
     assert_int_equal(seen.code, 0);
@@ -447,7 +445,6 @@ TEST(a_trace_has_every_change_in_order)
              directory, where);
     assert_string_equal(buf_text(&text), expected);
     free(where);
-    buf_release(&text);
 }
 
 static void counted(void *argument)
@@ -468,13 +465,12 @@ TEST(calls_are_counted_as_faults_count_them)
 {
     struct outcome seen;
     struct error err;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     in_child(counted, path_of("counts"), &seen);
     assert_int_equal(seen.code, 0);
     assert_int_equal(file_read_all(path_of("counts"), 100, &text, &err), 0);
     assert_string_equal(buf_text(&text), seen.out);
     assert_int_equal(strspn(seen.out, "0 "), 0); /* there were changes */
-    buf_release(&text);
 }
 
 static void set_from_environment(void *argument)

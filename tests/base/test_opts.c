@@ -414,11 +414,10 @@ TEST(values_are_read)
 
 static void expect_paths(struct opt_paths paths, const char *joined)
 {
-    struct buf all = {0};
+    SCOPED(buf_release) struct buf all = {0};
     for (size_t i = 0; i < paths.count; i++)
         buf_addf(&all, "%s%s", i ? " " : "", paths.items[i]);
     assert_string_equal(buf_text(&all), joined);
-    buf_release(&all);
 }
 
 TEST(bare_arguments_belong_to_the_paths_before_them)
@@ -704,7 +703,7 @@ TEST(any_name_is_recorded)
 TEST(choices_come_from_a_table)
 {
     struct run run;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     parse_well(&run, "extract x");
     assert_int_equal(run.settings.shape, 7);
     release(&run);
@@ -723,7 +722,6 @@ TEST(choices_come_from_a_table)
     buf_reset(&text);
     opts_completion(&program, &text);
     assert_non_null(strstr(buf_text(&text), "extract:--shape) words='ball cube cone' ;;"));
-    buf_release(&text);
 }
 
 /* ---------------------------------------------------------------------------------- what is printed */
@@ -851,7 +849,7 @@ static int judge(const char *command, struct buf *text, char *said, size_t said_
 
 TEST(the_man_page_is_valid_roff)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char said[20000];
     opts_man_page(&program, &text);
     assert_non_null(strstr(buf_text(&text), ".B \\-\\-mask\\-prob P\n"));
@@ -866,7 +864,6 @@ TEST(the_man_page_is_valid_roff)
         assert_int_equal(judge("groff -man -Tascii", &text, said, sizeof(said)), 0);
         assert_non_null(strstr(said, "sequence lengths [default: 128,512]"));
     }
-    buf_release(&text);
 }
 
 /* Asserts what bash completes for `line`, whose last word is `word` and comes after the word `before`. */
@@ -886,7 +883,7 @@ static void expect_completion(struct buf *script, const char *line, const char *
 
 TEST(the_completion_completes)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char said[2000];
     opts_completion(&program, &text);
     if (judge("command -v bash", NULL, said, sizeof(said)) != 0)
@@ -898,13 +895,12 @@ TEST(the_completion_completes)
     expect_completion(&text, "prog extract --fo", "extract", "--fo", "--format\n");
     expect_completion(&text, "prog build --pairs n", "--pairs", "n", "nsp none\n");
     expect_completion(&text, "prog build --wiki x", "--wiki", "x", "\n"); /* file names: left to bash */
-    buf_release(&text);
 }
 
 /* zsh and fish, where installed, accept the scripts without a message; fish also completes. */
 TEST(the_other_completions_are_valid)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     char said[2000];
     opts_completion_zsh(&program, &text);
     assert_non_null(strstr(buf_text(&text), "#compdef prog\n"));
@@ -923,7 +919,6 @@ TEST(the_other_completions_are_valid)
         assert_non_null(strstr(said, "nsp\t"));
         assert_null(strstr(said, "sop\t"));
     }
-    buf_release(&text);
 }
 
 /* Reads JSON into an option of the table above; returns what its field then is, or what the value is not. */

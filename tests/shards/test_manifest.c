@@ -44,7 +44,7 @@ static struct buf changed_text(const char *from, const char *to)
 
 TEST(a_manifest_reads_back)
 {
-    struct buf text = good_text(), again = {0};
+    SCOPED(buf_release) struct buf text = good_text(), again = {0};
     struct manifest manifest;
     assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
     assert_int_equal(manifest.seed, UINT64_MAX);
@@ -84,13 +84,11 @@ TEST(a_manifest_reads_back)
     assert_int_equal(again.size, text.size);
     assert_memory_equal(again.data, text.data, text.size);
     manifest_release(&manifest);
-    buf_release(&text);
-    buf_release(&again);
 }
 
 TEST(its_root_hash_covers_every_byte)
 {
-    struct buf text = good_text();
+    SCOPED(buf_release) struct buf text = good_text();
     assert_true(manifest_intact(buf_str(&text)));
     for (size_t i = 0; i < text.size; i++)
         for (int bit = 0; bit < 8; bit++) {
@@ -100,19 +98,17 @@ TEST(its_root_hash_covers_every_byte)
         }
     for (size_t size = 0; size < text.size; size++)
         assert_false(manifest_intact((struct str){text.data, size}));
-    buf_release(&text);
 }
 
 TEST(what_was_changed_is_not_read)
 {
-    struct buf text = good_text();
+    SCOPED(buf_release) struct buf text = good_text();
     struct manifest manifest;
     char *digits = strstr(buf_text(&text), "\"documents\": 17");
     assert_non_null(digits);
     memcpy(digits, "\"documents\": 18", 15);
     assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_VERIFY);
     assert_non_null(strstr(tiny_err.hint, "copy it again"));
-    buf_release(&text);
 }
 
 TEST(values_out_of_range_are_refused)
@@ -248,7 +244,7 @@ TEST(an_empty_shard_is_refused)
 /* The list of shards has one row more than the lengths have shards. */
 TEST(a_shard_too_many_is_refused)
 {
-    struct buf text = good_text(), longer = {0};
+    SCOPED(buf_release) struct buf text = good_text(), longer = {0};
     struct manifest manifest;
     const char *end = strrchr(buf_text(&text), ']');
     assert_non_null(end);
@@ -258,8 +254,6 @@ TEST(a_shard_too_many_is_refused)
     seal_text(&longer);
     assert_fails(manifest_parse(&manifest, buf_str(&longer), "m", &tiny_err), ERR_VERIFY);
     assert_non_null(strstr(tiny_err.text, "\"shards\""));
-    buf_release(&text);
-    buf_release(&longer);
 }
 
 TEST(unknown_keys_are_ignored)
@@ -295,7 +289,7 @@ TEST(a_newer_version_says_update)
 TEST(garbage_is_refused)
 {
     struct manifest manifest;
-    struct buf deep = {0};
+    SCOPED(buf_release) struct buf deep = {0};
     assert_fails(manifest_parse(&manifest, STR(""), "m", &tiny_err), ERR_VERIFY);
     assert_fails(manifest_parse(&manifest, STR("[]"), "m", &tiny_err), ERR_VERIFY);
     assert_fails(manifest_parse(&manifest, STR("{}"), "m", &tiny_err), ERR_VERIFY);
@@ -303,18 +297,16 @@ TEST(garbage_is_refused)
     for (int i = 0; i < 100000; i++)
         buf_add_text(&deep, "{\"a\":");
     assert_fails(manifest_parse(&manifest, buf_str(&deep), "m", &tiny_err), ERR_VERIFY);
-    buf_release(&deep);
 }
 
 TEST(names_of_options_must_be_utf8)
 {
     struct manifest manifest;
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     tiny_manifest(&manifest);
     manifest_add_option(&manifest, "a", "\xff");
     assert_fails(manifest_print(&manifest, &text, &tiny_err), ERR_USAGE);
     manifest_release(&manifest);
-    buf_release(&text);
 }
 
 TEST(places_that_hold_no_dataset)

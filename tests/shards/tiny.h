@@ -203,6 +203,13 @@ __attribute__((unused)) static int tiny_set_up(void **state)
     return 0;
 }
 
+/* An empty directory in place of the dataset. */
+__attribute__((unused)) static int tiny_enter(void **state)
+{
+    *state = tiny_directory();
+    return 0;
+}
+
 __attribute__((unused)) static int tiny_tear_down(void **state)
 {
     tiny_remove(*state);

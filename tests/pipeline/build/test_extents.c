@@ -260,7 +260,7 @@ static void make_text(struct buf *text)
 
 TEST(parts_give_what_the_whole_gives)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     unsigned joined = 0, removed = 0;
     make_text(&text);
     for (int shape = 0; shape < 4; shape++) {
@@ -279,14 +279,12 @@ TEST(parts_give_what_the_whole_gives)
             }
     }
     assert_true(joined > 3 * removed); /* most parts are usable */
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* Windows so small that tags, magics and trailers span several, and many have no text at all. */
 TEST(tiny_windows_are_parts_too)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     add_dump(&text, 4, 40, 3);
     for (int shape = 0; shape < 4; shape++) {
         make_shape(shape, buf_str(&text), &file);
@@ -295,14 +293,12 @@ TEST(tiny_windows_are_parts_too)
             compare_bytes(buf_str(&file), &options, 0);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* Two dumps one after the other, with text after the last </mediawiki>. */
 TEST(the_end_of_a_dump_may_be_anywhere)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     add_dump(&text, 5, 60, 4);
     add_dump(&text, 5, 60, 5);
     buf_add_text(&text, "<!-- and then a long comment, which no page is in, not even one page -->\n\n\n\n");
@@ -313,14 +309,12 @@ TEST(the_end_of_a_dump_may_be_anywhere)
             compare_bytes(buf_str(&file), &options, 0);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* Pages after </mediawiki>, which a border between two parts may cut. */
 TEST(a_border_may_cut_the_end_of_a_dump)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     uint64_t random = 3;
     add_dump(&text, 5, 40, 4);
     const size_t end = text.size - strlen("media>\n"); /* a window ends inside the tag */
@@ -330,17 +324,16 @@ TEST(a_border_may_cut_the_end_of_a_dump)
         const struct dump_options options = small_options(end / windows);
         compare_bytes(buf_str(&text), &options, 0);
     }
-    buf_release(&text);
 }
 
 /* What a journal says is read and written again as it was. */
 TEST(a_journal_keeps_the_state)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct error err;
     struct world world;
     struct extent extent, again;
-    struct buf written = {0}, rewritten = {0};
+    SCOPED(buf_release) struct buf written = {0}, rewritten = {0};
     add_dump(&text, 3, 30, 1);
     const char *path = test_file(buf_str(&text));
     const struct dump_options options = small_options(text.size);
@@ -377,14 +370,11 @@ TEST(a_journal_keeps_the_state)
     world_close(&world);
     mem_free(folder);
     mem_free(journal);
-    buf_release(&text);
-    buf_release(&written);
-    buf_release(&rewritten);
 }
 
 TEST(several_files_are_one_row)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     char names[FILES_MAX][96];
     const char *paths[FILES_MAX];
     struct error err;
@@ -408,15 +398,13 @@ TEST(several_files_are_one_row)
         }
     for (int i = 0; i < FILES_MAX; i++)
         assert_int_equal(path_remove(names[i], &err), 0);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* ------------------------------------------------------------------------------------------------------- damage */
 
 TEST(damage_is_reported_as_in_one_go)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     make_text(&text);
     for (int shape = 1; shape < 4; shape += 2) {
         make_shape(shape, buf_str(&text), &file);
@@ -435,8 +423,6 @@ TEST(damage_is_reported_as_in_one_go)
             compare_bytes((struct str){file.data, size}, &options, 0);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 struct bits {
@@ -518,7 +504,7 @@ static struct buf plant_block(struct str stream, struct str block)
  * again. */
 TEST(planted_blocks_are_not_trusted)
 {
-    struct buf text = {0}, file = {0}, block = false_block();
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, block = false_block();
     uint64_t random = 8;
     size_t from = 0;
     buf_add_text(&text, test_head);
@@ -536,7 +522,7 @@ TEST(planted_blocks_are_not_trusted)
         buf_release(&stream);
         buf_release(&planted);
     }
-    struct buf peer = {0};
+    SCOPED(buf_release) struct buf peer = {0};
     assert_int_equal(decode_all(buf_str(&file), &peer), 0);
     assert_same(buf_str(&peer), buf_str(&text));
     unsigned removed = 0;
@@ -546,17 +532,13 @@ TEST(planted_blocks_are_not_trusted)
         removed += compare_bytes(buf_str(&file), &options, 9).removed;
     }
     assert_true(removed > 0);
-    buf_release(&peer);
-    buf_release(&block);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* -------------------------------------------------------------------------------------------------------- cuts */
 
 TEST(cuts_are_equal_and_keep_to_what_can_be_divided)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct error err;
     struct world world;
     struct extent_task tasks[16];
@@ -600,7 +582,6 @@ TEST(cuts_are_equal_and_keep_to_what_can_be_divided)
         mem_free(journal);
         mem_free(folder);
     }
-    buf_release(&text);
 }
 
 GROUP(make_directory, clean_up)

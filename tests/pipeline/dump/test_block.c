@@ -84,7 +84,7 @@ static void make_text(struct buf *text, unsigned kind, size_t size)
 TEST(what_encoders_write_is_taken)
 {
     static const size_t sizes[] = {1, 2, 3, 4, 5, 8, 50, 51, 99, 255, 1000, 4159, 4161, 30000, 99000};
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     for (unsigned kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
             make_text(&text, kind, sizes[i]);
@@ -96,14 +96,12 @@ TEST(what_encoders_write_is_taken)
             assert_int_equal(compare(&file, 1, text.size - 1), BZIP2_LONG);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* Runs of every length at the end and elsewhere. Blocks with 255 or 256 byte values are left to libbz2. */
 TEST(odd_blocks_are_left_to_libbz2)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     for (unsigned values = 253; values <= 256; values++) {
         buf_reset(&text);
         buf_reset(&file);
@@ -124,8 +122,6 @@ TEST(odd_blocks_are_left_to_libbz2)
     }
     file.data[32 / 8 + 10] ^= (char)0x80; /* randomised: the bit after magic and CRC */
     assert_int_equal(compare(&file, 1, SIZE_MAX / 2), BZIP2_DAMAGED);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned count)
@@ -159,7 +155,7 @@ static bool forge(struct buf *file, size_t size_max)
 /* Bits after the CRC are flipped, then CRC and end are made to match the decoded text. libbz2 must read the same. */
 TEST(forged_blocks_give_the_text_of_libbz2)
 {
-    struct buf text = {0}, file = {0}, forged = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, forged = {0};
     uint64_t random = 1;
     unsigned taken = 0, tried = 0;
     for (unsigned round = 0; round < 60; round++) {
@@ -185,9 +181,6 @@ TEST(forged_blocks_give_the_text_of_libbz2)
         }
     }
     assert_true(taken > tried / 20);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&forged);
 }
 
 struct writing {
@@ -239,7 +232,7 @@ static void make_long_block(struct buf *file, unsigned detours)
 /* The largest block without detours fits into BZIP2_BLOCK_BYTES_MAX; one with detours is larger and is accepted too. */
 TEST(the_longest_block_is_taken)
 {
-    struct buf file = {0};
+    SCOPED(buf_release) struct buf file = {0};
     for (unsigned detours = 0; detours < 2000000; detours += 1999999) {
         buf_reset(&file);
         make_long_block(&file, detours);
@@ -250,13 +243,12 @@ TEST(the_longest_block_is_taken)
         else
             assert_true(file.size > BZIP2_BLOCK_BYTES_MAX);
     }
-    buf_release(&file);
 }
 
 /* Cut off at every byte; random bytes after a magic. */
 TEST(ends_and_noise_are_refused)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     uint64_t random = 5;
     make_text(&text, 0, 700);
     add_stream(&file, buf_str(&text), 1, 0);
@@ -275,8 +267,6 @@ TEST(ends_and_noise_are_refused)
             memcpy(file.data + 14, "\0\0\0\0\x80\0\0\xff\xff\x50\x01\xff", 12); /* the beginning of a valid head */
         compare(&file, 1 + i % 9, SIZE_MAX / 2);
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 TEST(the_samples_blocks_are_taken)

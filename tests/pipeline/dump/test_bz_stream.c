@@ -38,7 +38,7 @@ static int unpack(struct str bytes, struct buf *text, struct error *err)
 
 TEST(all_streams_are_read)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     make_text(&text, 700000);
     make_file(&file, &text);
@@ -52,15 +52,12 @@ TEST(all_streams_are_read)
     assert_int_equal(unpack(buf_str(&file), &out, &err), -1);
     assert_int_equal(err.kind, ERR_INPUT);
     assert_int_equal(err.offset, file.size - 1);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 /* A file cut between streams is accepted, any other cut is an error. A flipped bit never gives a different text. */
 TEST(a_cut_and_a_bit_are_noticed)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     size_t whole = 0, taken = 0;
     make_text(&text, 300);
@@ -83,16 +80,13 @@ TEST(a_cut_and_a_bit_are_noticed)
         file.data[bit / 8] ^= (char)(0x80 >> bit % 8);
     }
     assert_true(taken > 0 && taken < 60); /* bits of a level, and padding bits */
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 /* Longer than the window, so that it is refilled, in the zeros at the end too. */
 TEST(a_long_file_is_read_in_windows)
 {
     static const char name[] = "test_bz_stream.bz2";
-    struct buf text = {0}, one = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, one = {0}, file = {0}, out = {0};
     struct error err;
     make_text(&text, 3 << 20);
     make_file(&one, &text);
@@ -121,8 +115,4 @@ TEST(a_long_file_is_read_in_windows)
         buf_add_str(&file, buf_str(&one));
     }
     unlink(name);
-    buf_release(&text);
-    buf_release(&one);
-    buf_release(&file);
-    buf_release(&out);
 }

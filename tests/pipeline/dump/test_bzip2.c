@@ -104,7 +104,7 @@ TEST(blocks_decode_to_the_text)
 /* A block needs the magic after it, including the last byte that the magic touches. */
 static void short_input_is_short(const char *decoder)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
     setenv("DSDATA_BZIP2", decoder, 1);
@@ -117,9 +117,6 @@ static void short_input_is_short(const char *decoder)
     assert_int_equal(bzip2_decode(&memory, data(&file), least, 32, 9, 10000, &out, &block), BZIP2_DONE);
     assert_same(buf_str(&out), buf_str(&text));
     unsetenv("DSDATA_BZIP2");
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
 }
 
@@ -131,7 +128,7 @@ TEST(short_input_is_short_at_every_length)
 
 TEST(a_block_begins_with_its_magic)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
     make_text(&text, 3000, 8);
@@ -141,15 +138,12 @@ TEST(a_block_begins_with_its_magic)
         assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 9, 10000, &out, &block), BZIP2_DAMAGED);
         file.data[bit / 8] ^= (char)(0x80 >> bit % 8);
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
 }
 
 TEST(no_flipped_bit_changes_the_text)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     unsigned same = 0;
     make_text(&text, 700, 3);
@@ -169,15 +163,12 @@ TEST(no_flipped_bit_changes_the_text)
         file.data[bit / 8] ^= (char)(0x80 >> bit % 8);
     }
     assert_true(same < 100);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
 }
 
 TEST(a_block_too_long_is_refused)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
     make_text(&text, 150000, 2);
@@ -194,15 +185,12 @@ TEST(a_block_too_long_is_refused)
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 2, 150000, &out, &block), BZIP2_DONE);
     assert_int_equal(out.size, 150004);
     assert_memory_equal(out.data, "kept", 4);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
 }
 
 TEST(a_full_block_of_zeros_is_its_46_megabytes)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block block;
     buf_reserve(&text, 47000000);
@@ -214,8 +202,5 @@ TEST(a_full_block_of_zeros_is_its_46_megabytes)
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 9, BZIP2_TEXT_BYTES_MAX, &out, &block),
                      BZIP2_DONE);
     assert_true(block.text_size > 45000000 && block.text_size <= BZIP2_TEXT_BYTES_MAX);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
     bzip2_release(&memory);
 }

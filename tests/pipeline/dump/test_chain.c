@@ -109,7 +109,7 @@ TEST(a_bomb_stays_small)
 
 TEST(streams_of_every_shape_are_one_text)
 {
-    struct buf text = make_dump(12), file = {0};
+    SCOPED(buf_release) struct buf text = make_dump(12), file = {0};
     for (size_t part = 1; part < text.size; part = part * 3 + 1) {
         for (size_t block = 1; block < 300; block = block * 5 + 2) {
             if (text.size / part > 500 || text.size / block > 500)
@@ -122,13 +122,11 @@ TEST(streams_of_every_shape_are_one_text)
     buf_reset(&file);
     add_stream(&file, buf_str(&text), 9, 0);
     assert_accepted(buf_str(&file), buf_str(&text));
-    buf_release(&text);
-    buf_release(&file);
 }
 
 TEST(empty_streams_and_zero_padding_are_fine)
 {
-    struct buf text = make_dump(3), file = {0};
+    SCOPED(buf_release) struct buf text = make_dump(3), file = {0};
     for (int i = 0; i < 3; i++)
         add_stream(&file, (struct str){"", 0}, 9 - i, 0);
     add_streams(&file, buf_str(&text), 400, 50);
@@ -139,13 +137,11 @@ TEST(empty_streams_and_zero_padding_are_fine)
         if (i < 5 || i % 99 == 0)
             assert_accepted(buf_str(&file), buf_str(&text));
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 TEST(trailing_garbage_is_named)
 {
-    struct buf text = make_dump(3), file = {0};
+    SCOPED(buf_release) struct buf text = make_dump(3), file = {0};
     add_streams(&file, buf_str(&text), 400, 50);
     size_t end = file.size;
     buf_add_text(&file, "garbage");
@@ -161,13 +157,11 @@ TEST(trailing_garbage_is_named)
     file.size = end;
     buf_add_text(&file, "BZ");
     assert_refused(buf_str(&file), "truncated", end + 2);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 TEST(every_truncation_is_named)
 {
-    struct buf text = make_dump(5), file = {0}, got = {0};
+    SCOPED(buf_release) struct buf text = make_dump(5), file = {0}, got = {0};
     for (int shape = 0; shape < 2; shape++) {
         buf_reset(&file);
         size_t last = SIZE_MAX;
@@ -191,15 +185,12 @@ TEST(every_truncation_is_named)
             assert_int_equal(err.offset, size);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&got);
 }
 
 /* A flipped bit (at least two in every byte) is found, unless it has no meaning (padding, an unused table). */
 TEST(every_flipped_bit_is_found_or_harmless)
 {
-    struct buf text = make_dump(2), file = {0}, good = {0}, got = {0}, peer = {0};
+    SCOPED(buf_release) struct buf text = make_dump(2), file = {0}, good = {0}, got = {0}, peer = {0};
     add_stream(&file, (struct str){text.data, 700}, 1, 0);
     add_stream(&file, (struct str){text.data + 700, text.size - 700}, 2, 400);
     struct dump_options options = small_options(200);
@@ -222,16 +213,11 @@ TEST(every_flipped_bit_is_found_or_harmless)
         file.data[bit / 8] ^= (char)(1u << bit % 8);
     }
     assert_true(harmless < file.size / 4);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&good);
-    buf_release(&got);
-    buf_release(&peer);
 }
 
 TEST(a_wrong_stream_crc_is_named)
 {
-    struct buf text = make_dump(3), file = {0};
+    SCOPED(buf_release) struct buf text = make_dump(3), file = {0};
     add_stream(&file, (struct str){text.data, 800}, 5, 100);
     size_t end = file.size;
     add_stream(&file, (struct str){text.data + 800, text.size - 800}, 5, 0);
@@ -240,14 +226,12 @@ TEST(a_wrong_stream_crc_is_named)
     assert_int_equal(verdict(buf_str(&file), (struct str){0}, &err), -1);
     assert_non_null(strstr(err.text, "CRC of the bzip2 stream"));
     assert_true(err.offset >= end - 6 && err.offset < end);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* The header of a stream is changed to a lower level than its block needs. */
 TEST(a_block_above_its_streams_level_is_refused)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     uint64_t random = 1;
     buf_add_text(&text, test_head);
     for (unsigned i = 0; i < 40; i++)
@@ -263,8 +247,6 @@ TEST(a_block_above_its_streams_level_is_refused)
     assert_refused(buf_str(&file), "longer than the header of its stream allows", second + 4);
     file.data[second + 3] = '0';
     assert_refused(buf_str(&file), "other bytes follow", second);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 struct bits {
@@ -316,7 +298,7 @@ static struct buf plant_in_selectors(struct str stream, unsigned count)
 
 TEST(magics_inside_a_block_are_passed_over)
 {
-    struct buf text = make_dump(12), stream = {0}, peer = {0};
+    SCOPED(buf_release) struct buf text = make_dump(12), stream = {0}, peer = {0};
     add_stream(&stream, buf_str(&text), 1, 0);
     for (unsigned count = 0; count <= 100; count = count * 5 + 1) {
         struct buf planted = plant_in_selectors(buf_str(&stream), count);
@@ -326,9 +308,6 @@ TEST(magics_inside_a_block_are_passed_over)
         assert_accepted(buf_str(&planted), buf_str(&text));
         buf_release(&planted);
     }
-    buf_release(&text);
-    buf_release(&stream);
-    buf_release(&peer);
 }
 
 /* Returns the stream with code lengths of the first table that first go up and down `detours` times. */
@@ -357,7 +336,7 @@ static struct buf plant_detours(struct str stream, unsigned detours)
 
 TEST(a_block_is_at_most_three_megabytes)
 {
-    struct buf text = make_dump(12), stream = {0}, peer = {0}, got = {0};
+    SCOPED(buf_release) struct buf text = make_dump(12), stream = {0}, peer = {0}, got = {0};
     const struct dump_options options = small_options(1 << 20);
     add_stream(&stream, buf_str(&text), 1, 0);
     for (unsigned more = 0; more < 2; more++) {
@@ -371,16 +350,12 @@ TEST(a_block_is_at_most_three_megabytes)
             assert_true(err.kind == ERR_INPUT && err.offset == 4 && strstr(err.text, "bzip2 block that begins here"));
         buf_release(&planted);
     }
-    buf_release(&text);
-    buf_release(&stream);
-    buf_release(&peer);
-    buf_release(&got);
 }
 
 /* A valid block inside bytes that are not a block, as an attacker would plant it. */
 TEST(planted_blocks_are_not_taken)
 {
-    struct buf text = make_dump(3), file = {0}, planted = {0};
+    SCOPED(buf_release) struct buf text = make_dump(3), file = {0}, planted = {0};
     add_stream(&file, buf_str(&text), 9, 0);
     add_stream(&planted, STR("<page>planted</page>"), 9, 0);
     size_t end = file.size;
@@ -393,9 +368,6 @@ TEST(planted_blocks_are_not_taken)
     for (int i = 0; i < 200; i++)
         buf_add(&file, "\x31\x41\x59\x26\x53\x59", 6);
     assert_refused(buf_str(&file), "other bytes follow", end);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&planted);
 }
 
 GROUP(NULL, test_file_remove)

@@ -64,12 +64,11 @@ static int cut(enum source_kind kind, struct str text, size_t window_bytes, size
 /* Expects `expected` from one window, with spans of every size. */
 static void assert_cut(enum source_kind kind, struct str text, const struct dump_options *options, const char *expected)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     for (size_t span = 1; span <= text.size; span++) {
         assert_int_equal(cut(kind, text, SIZE_MAX / 2, span, options, &out), 0);
         assert_same(buf_str(&out), str_of(expected));
     }
-    buf_release(&out);
 }
 
 TEST(pages_are_the_text_between_their_tags)
@@ -98,14 +97,13 @@ TEST(a_page_that_is_not_closed_spoils_no_other)
 TEST(an_open_wiki_is_truncated)
 {
     struct dump_options options = small_options(1);
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     static const char *const cases[] = {
         "<mediawiki><page>",      "<mediawiki><page></page>",           "<mediawiki>",
         "<page></page>",          "<mediawiki></mediawiki><mediawiki>", "<mediawiki></mediawiki><page>",
         "<mediawiki></mediawiki", "<mediawiki><page></mediawik>"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(cut(SOURCE_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
-    buf_release(&out);
 }
 
 TEST(documents_end_at_blank_lines)
@@ -125,7 +123,7 @@ TEST(documents_end_at_blank_lines)
  * lines. */
 static void assert_documents(enum source_kind kind, struct str text, const struct dump_options *options)
 {
-    struct buf out = {0}, expected = {0}, body = {0};
+    SCOPED(buf_release) struct buf out = {0}, expected = {0}, body = {0};
     for (size_t window = 1; window <= text.size; window++) {
         size_t last = SIZE_MAX, records = 0, from = SIZE_MAX, to = 0;
         buf_reset(&expected);
@@ -165,9 +163,6 @@ static void assert_documents(enum source_kind kind, struct str text, const struc
             assert_same(buf_str(&out), buf_str(&expected));
         }
     }
-    buf_release(&out);
-    buf_release(&expected);
-    buf_release(&body);
 }
 
 TEST(a_line_that_shows_nothing_is_blank)
@@ -299,7 +294,7 @@ TEST(a_record_is_in_the_group_where_it_begins)
         "<mediawiki><page>0</page> <page>1</page>\n\n<page>22222222222222222222222222222</page> junk "
         "<page></page><page>4</page></mediawiki> ";
     struct dump_options options = small_options(1);
-    struct buf out = {0}, again = {0}, expected = {0};
+    SCOPED(buf_release) struct buf out = {0}, again = {0}, expected = {0};
     for (size_t window = 1; window < sizeof(wiki) + 1; window++) {
         assert_int_equal(cut(SOURCE_WIKI, STR(wiki), window, window, &options, &out), 0);
         buf_reset(&expected);
@@ -330,7 +325,4 @@ TEST(a_record_is_in_the_group_where_it_begins)
             assert_same(buf_str(&again), buf_str(&out));
         }
     }
-    buf_release(&out);
-    buf_release(&again);
-    buf_release(&expected);
 }

@@ -13,7 +13,7 @@
 
 TEST(the_siteinfo_is_read)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct dump *dump;
     struct error err;
     struct dump_options options = small_options(50);
@@ -40,7 +40,6 @@ TEST(the_siteinfo_is_read)
     assert_int_equal(dump_siteinfo(dump)->namespace_count, 0);
     assert_false(dump_siteinfo(dump)->case_sensitive);
     dump_close(dump);
-    buf_release(&text);
 }
 
 struct sniff_case {
@@ -177,7 +176,7 @@ static int read_all(struct dump *dump, uint64_t number, struct error *err)
 TEST(a_bomb_is_refused_in_its_window)
 {
     enum { WINDOW = 2000, BOMB = 400000 };
-    struct buf file = {0}, text = {0}, blanks = {0};
+    SCOPED(buf_release) struct buf file = {0}, text = {0}, blanks = {0};
     struct error err, again;
     struct dump *dump;
     struct dump_state entry;
@@ -214,9 +213,6 @@ TEST(a_bomb_is_refused_in_its_window)
         }
         dump_close(dump);
     }
-    buf_release(&file);
-    buf_release(&text);
-    buf_release(&blanks);
 }
 
 TEST(the_kind_follows_from_the_content)
@@ -279,20 +275,19 @@ TEST(what_cannot_be_opened_is_a_usage_error)
     assert_int_equal(err.kind, ERR_USAGE);
     assert_int_equal(dump_open(&dump, "/", &options, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
-    struct buf tar = {0};
+    SCOPED(buf_release) struct buf tar = {0};
     for (int i = 0; i < 600; i++)
         buf_add_byte(&tar, 'x');
     memcpy(tar.data + 257, "ustar", 5);
     assert_int_equal(dump_open(&dump, test_file(buf_str(&tar)), &options, &err), DUMP_OTHER);
     assert_int_equal(err.kind, ERR_UNSAFE);
-    buf_release(&tar);
 }
 
 /* A file that is truncated while it is read gives an error with the offset, not stale bytes of a buffer. */
 TEST(a_file_that_becomes_shorter_is_an_error)
 {
     struct byte_source source;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     struct error err;
     const char *path = test_file(STR("0123456789"));
     assert_int_equal(byte_source_open(&source, path, &err), 0);
@@ -304,12 +299,11 @@ TEST(a_file_that_becomes_shorter_is_an_error)
     assert_int_equal(err.offset, 6);
     assert_non_null(strstr(err.text, "became shorter"));
     byte_source_close(&source);
-    buf_release(&out);
 }
 
 TEST(a_byte_order_mark_is_no_text)
 {
-    struct buf file = {0}, out = {0};
+    SCOPED(buf_release) struct buf file = {0}, out = {0};
     struct error err;
     for (size_t window = 1; window < 8; window++) {
         struct dump_options options = small_options(window);
@@ -322,8 +316,6 @@ TEST(a_byte_order_mark_is_no_text)
         assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
         assert_non_null(strstr(buf_text(&out), "records 1 oversize 0\n-- 2\n{}\n"));
     }
-    buf_release(&file);
-    buf_release(&out);
 }
 
 /* ------------------------------------------------------------------------------------------------------ groups */
@@ -332,7 +324,7 @@ TEST(a_byte_order_mark_is_no_text)
  * <page>. */
 static void expect_groups(struct str file, size_t window_bytes, struct buf *expected)
 {
-    struct buf text = {0}, body = {0};
+    SCOPED(buf_release) struct buf text = {0}, body = {0};
     struct bzip2_memory memory = {0};
     struct bzip2_block blocks[500];
     size_t count = 0, records = 0, group = SIZE_MAX;
@@ -360,15 +352,13 @@ static void expect_groups(struct str file, size_t window_bytes, struct buf *expe
             records++;
         }
     } while (begin);
-    buf_release(&text);
-    buf_release(&body);
     bzip2_release(&memory);
 }
 
 /* Single and multistream, blocks that cut tags anywhere, windows that cut blocks and magics anywhere. */
 TEST(a_page_is_in_the_group_of_its_blocks_window)
 {
-    struct buf text = {0}, file = {0}, out = {0}, expected = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0}, expected = {0};
     struct error err;
     for (int shape = 0; shape < 3; shape++) {
         for (size_t block = 11; block < 2000; block = block * 3 + 1) {
@@ -391,16 +381,12 @@ TEST(a_page_is_in_the_group_of_its_blocks_window)
             }
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
-    buf_release(&expected);
 }
 
 /* The records of a peek are also in the groups; for a file of one window they are all of them. */
 TEST(a_peek_gives_whole_records)
 {
-    struct buf text = {0}, file = {0}, all = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, all = {0};
     struct dump_piece piece = {0};
     struct group group = {0};
     struct error err;
@@ -435,14 +421,11 @@ TEST(a_peek_gives_whole_records)
     }
     piece_release(&piece);
     group_release(&group);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&all);
 }
 
 TEST(the_hash_is_of_every_byte)
 {
-    struct buf text = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, out = {0};
     struct dump *dump;
     struct error err;
     struct dump_options options = small_options(64);
@@ -459,8 +442,6 @@ TEST(the_hash_is_of_every_byte)
             assert_int_equal(dump_hash(dump) == first, i == 1);
         dump_close(dump);
     }
-    buf_release(&text);
-    buf_release(&out);
 }
 
 static const char *sum_of(struct str bytes)
@@ -473,7 +454,7 @@ static const char *sum_of(struct str bytes)
 
 TEST(a_wrong_sum_is_reported_at_the_end)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     struct dump *dump;
     struct error err;
     add_dump(&text, 5, 300, 1);
@@ -496,8 +477,6 @@ TEST(a_wrong_sum_is_reported_at_the_end)
             }
             dump_close(dump);
         }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* ----------------------------------------------------------------------------------------------------- restart */
@@ -542,7 +521,7 @@ static void assert_same_state(const struct dump_state *a, const struct dump_stat
 static void assert_restarts(const char *path, const struct dump_options *options)
 {
     static struct states whole, rest;
-    struct buf all = {0}, out = {0};
+    SCOPED(buf_release) struct buf all = {0}, out = {0};
     struct dump *dump;
     struct error err;
     whole.count = 0;
@@ -567,13 +546,11 @@ static void assert_restarts(const char *path, const struct dump_options *options
             assert_same_state(&rest.state[j - rest.from], &whole.state[j]);
         dump_close(dump);
     }
-    buf_release(&all);
-    buf_release(&out);
 }
 
 TEST(a_restart_gives_the_groups_that_were_missing)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     uint64_t random = 1;
     buf_add_text(&text, test_head);
     for (unsigned i = 0; i < 6; i++)
@@ -602,14 +579,12 @@ TEST(a_restart_gives_the_groups_that_were_missing)
             assert_restarts(path, &options);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* A state from a start without --sha256 has no sum; the restart computes it from the beginning of the file. */
 TEST(a_sum_is_made_up_for)
 {
-    struct buf text = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, out = {0};
     struct dump *dump;
     struct error err;
     static struct states states;
@@ -631,13 +606,11 @@ TEST(a_sum_is_made_up_for)
             assert_int_equal(read_all(dump, states.state[i].next_window, &err), right ? 0 : -1);
             dump_close(dump);
         }
-    buf_release(&text);
-    buf_release(&out);
 }
 
 TEST(text_and_jsonl_restart_too)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     uint64_t random = 7;
     buf_add_text(&text, "\xef\xbb\xbf");
     for (unsigned i = 0; i < 60; i++)
@@ -660,14 +633,12 @@ TEST(text_and_jsonl_restart_too)
             }
         }
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* Asking for the length reads ahead, and leaves the input at its beginning. */
 TEST(a_length_is_compared_before_reading)
 {
-    struct buf text = {0}, file = {0}, before = {0}, after = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, before = {0}, after = {0};
     struct error err;
     for (unsigned i = 0; i < 60; i++)
         buf_addf(&text, "Line %u.\n%s", i, i % 3 ? "" : "\n");
@@ -689,16 +660,12 @@ TEST(a_length_is_compared_before_reading)
         assert_same(buf_str(&after), buf_str(&before));
         dump_close(dump);
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&before);
-    buf_release(&after);
 }
 
 /* Salvage also restarts from any state: gaps begin at, span, or end at a window's border. */
 TEST(salvage_restarts)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     add_dump(&text, 12, 90, 5);
     for (size_t at = 0; at < text.size; at += 300)
         add_stream(&file, (struct str){text.data + at, text.size - at < 300 ? text.size - at : 300}, 1, 60);
@@ -714,13 +681,11 @@ TEST(salvage_restarts)
         for (size_t i = at; i < at + 150 && i < file.size; i += 20)
             file.data[i] ^= 1;
     }
-    buf_release(&text);
-    buf_release(&file);
 }
 
 TEST(a_state_that_cannot_be_is_refused)
 {
-    struct buf text = {0}, file = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0};
     struct dump *dump;
     struct error err;
     struct dump_options options = small_options(16);
@@ -741,8 +706,6 @@ TEST(a_state_that_cannot_be_is_refused)
         assert_int_equal(err.kind, ERR_MISMATCH);
     }
     dump_close(dump);
-    buf_release(&text);
-    buf_release(&file);
 }
 
 /* ----------------------------------------------------------------------------------------------- pipe and belt */
@@ -775,7 +738,7 @@ static int read_pipe(struct str bytes, const struct dump_options *options, struc
 
 TEST(a_pipe_is_as_a_file)
 {
-    struct buf text = {0}, file = {0}, out = {0}, piped = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0}, piped = {0};
     struct error err;
     add_dump(&text, 300, 3000, 4);
     for (int shape = 0; shape < 3; shape++) {
@@ -797,10 +760,6 @@ TEST(a_pipe_is_as_a_file)
         assert_int_equal(err.offset, file.size / 2);
         assert_string_equal(err.file, "standard input");
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
-    buf_release(&piped);
 }
 
 struct job {
@@ -855,7 +814,7 @@ TEST(threads_change_nothing)
 {
     static const struct belt_step steps[] = {
         {"read", 1, flow_read}, {"decode", 0, flow_decode}, {"cut", 1, flow_cut}, {"collect", 1, flow_collect}};
-    struct buf text = {0}, file = {0}, expected = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, expected = {0};
     struct error err;
     add_dump(&text, 200, 2000, 6);
     add_stream(&file, buf_str(&text), 1, 5000);
@@ -878,15 +837,12 @@ TEST(threads_change_nothing)
         dump_close(flow.dump);
         buf_release(&flow.out);
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&expected);
 }
 
 /* Otherwise groups would not be processed in parallel. */
 TEST(a_piece_gives_its_group_at_one_call)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct error err;
     struct dump *dump;
     struct dump_piece piece = {0};
@@ -909,7 +865,6 @@ TEST(a_piece_gives_its_group_at_one_call)
     piece_release(&piece);
     group_release(&group);
     dump_close(dump);
-    buf_release(&text);
 }
 
 /* --------------------------------------------------------------------------------------------------- real data */
@@ -917,7 +872,7 @@ TEST(a_piece_gives_its_group_at_one_call)
 TEST(the_english_sample_is_whole)
 {
     char path[REAL_PATH_BYTES];
-    struct buf file = {0}, text = {0}, body = {0}, out = {0}, small = {0};
+    SCOPED(buf_release) struct buf file = {0}, text = {0}, body = {0}, out = {0}, small = {0};
     struct error err;
     real_dump("enwiki-2016-sample", path);
     if (access(path, R_OK) != 0) {
@@ -949,11 +904,6 @@ TEST(the_english_sample_is_whole)
         }
         assert_same(buf_str(&small), buf_str(&body));
     }
-    buf_release(&file);
-    buf_release(&text);
-    buf_release(&body);
-    buf_release(&out);
-    buf_release(&small);
 }
 
 GROUP(NULL, test_file_remove)

@@ -101,7 +101,7 @@ static size_t decode(const struct encoding *encoding, struct str text, size_t st
 TEST(the_first_and_last_characters_of_every_size_fit_any_room)
 {
     static const uint32_t edges[] = {0x10FFFF, 0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFE};
-    struct buf text = {0}, out = {0}, expected = {0};
+    SCOPED(buf_release) struct buf text = {0}, out = {0}, expected = {0};
     struct encoding encoding;
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++) {
         buf_reset(&text);
@@ -119,16 +119,13 @@ TEST(the_first_and_last_characters_of_every_size_fit_any_room)
                 assert_true(str_equal(buf_str(&out), buf_str(&expected)));
             }
     }
-    buf_release(&text);
-    buf_release(&out);
-    buf_release(&expected);
 }
 
 /* What is next to the characters that exist, and half a pair of UTF-16. */
 TEST(units_that_are_no_character_stop_the_decoder)
 {
     static const uint32_t bad[] = {0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x110000, UINT32_MAX};
-    struct buf text = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, out = {0};
     struct encoding encoding;
     for (size_t w = 0; w < sizeof wides / sizeof *wides; w++)
         for (size_t i = 0; i < (wides[w].width == 2 ? 4 : sizeof bad / sizeof *bad); i++)
@@ -142,8 +139,6 @@ TEST(units_that_are_no_character_stop_the_decoder)
                 assert_int_equal(decode(&encoding, buf_str(&text), 3, 16, &out), wides[w].width);
                 assert_true(str_equal(buf_str(&out), STR("a")));
             }
-    buf_release(&text);
-    buf_release(&out);
 }
 
 TEST(only_iconv_has_a_library)

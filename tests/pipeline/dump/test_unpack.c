@@ -88,7 +88,7 @@ static void pack(struct buf *out, struct str text, size_t packing, size_t units)
 
 TEST(a_packed_dump_gives_the_groups_of_the_plain_one)
 {
-    struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
     struct error err;
     const struct dump_options options = small_options(700);
     add_dump(&text, 40, 300, 5);
@@ -102,10 +102,6 @@ TEST(a_packed_dump_gives_the_groups_of_the_plain_one)
             assert_true(str_equal(buf_str(&plain), buf_str(&packed)));
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&plain);
-    buf_release(&packed);
 }
 
 TEST(every_row_of_the_codecs_is_complete)
@@ -152,7 +148,7 @@ static size_t stated_size(const struct buf *file, size_t at)
 /* Sizes in bgzip's headers say only where members may be decoded ahead; they are not checked. */
 TEST(a_wrong_size_in_a_member_loses_no_text)
 {
-    struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
     struct error err;
     const struct dump_options options = small_options(700);
     add_dump(&text, 40, 300, 5);
@@ -167,15 +163,11 @@ TEST(a_wrong_size_in_a_member_loses_no_text)
         assert_int_equal(read_bytes(buf_str(&file), &options, &packed, &err), 0);
         assert_true(str_equal(buf_str(&plain), buf_str(&packed)));
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&plain);
-    buf_release(&packed);
 }
 
 TEST(its_hash_and_size_are_those_of_the_text)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump *dump;
     const struct dump_options options = small_options(700);
@@ -202,9 +194,6 @@ TEST(its_hash_and_size_are_those_of_the_text)
         assert_true(dump_hash(dump) == hash);
         dump_close(dump);
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 /* Keeps the state after one window, and the bytes of groups given until then. */
@@ -225,7 +214,7 @@ static void keep_state(void *context, const struct dump *dump, uint64_t window, 
 
 TEST(reading_resumes_from_any_window)
 {
-    struct buf text = {0}, file = {0}, whole = {0}, rest = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, whole = {0}, rest = {0};
     struct error err;
     struct dump *dump;
     const struct dump_options options = small_options(700);
@@ -247,15 +236,11 @@ TEST(reading_resumes_from_any_window)
             assert_true(str_equal(tail, buf_str(&rest)));
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&whole);
-    buf_release(&rest);
 }
 
 TEST(a_cut_file_is_truncated_wherever_it_ends)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     const struct dump_options options = small_options(700);
     add_dump(&text, 6, 100, 8);
@@ -267,14 +252,11 @@ TEST(a_cut_file_is_truncated_wherever_it_ends)
             assert_non_null(strstr(err.text, "truncated")); /* the file, or (if cut at the end of a unit) the dump */
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 TEST(a_wrong_byte_is_reported_or_harmless)
 {
-    struct buf text = {0}, file = {0}, plain = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, plain = {0}, out = {0};
     struct error err;
     const struct dump_options options = small_options(700);
     add_dump(&text, 6, 100, 9);
@@ -296,16 +278,12 @@ TEST(a_wrong_byte_is_reported_or_harmless)
     assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
     assert_non_null(strstr(err.text, "other bytes follow"));
     assert_int_equal(err.offset, file.size - 4);
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&plain);
-    buf_release(&out);
 }
 
 /* Five units, one of them damaged in the middle: the records of the others are read, and one gap is counted. */
 TEST(salvage_continues_with_the_next_unit)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump_options options = small_options(700);
     for (unsigned line = 0; line < 500; line++)
@@ -331,16 +309,13 @@ TEST(salvage_continues_with_the_next_unit)
             buf_release(&broken);
         }
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 /* More units than are decoded at a time: long ones, empty ones, and some that expand many times. */
 TEST(many_units_are_one_stream)
 {
     static const size_t packings[] = {ZSTD, BGZIP};
-    struct buf text = {0}, file = {0}, plain = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, plain = {0}, out = {0};
     struct error err;
     const struct dump_options options = small_options(1 << 16);
     for (size_t i = 0; i < 2; i++) {
@@ -360,16 +335,12 @@ TEST(many_units_are_one_stream)
         assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
         assert_true(str_equal(buf_str(&plain), buf_str(&out)));
     }
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&plain);
-    buf_release(&out);
 }
 
 /* A file is read if the limit is its own ratio, and not if it is one less. */
 static void expect_exact_ratio(struct str file, struct dump_options options)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     struct error err;
     char times[32];
     uint64_t low = 0, high = 1 << 17; /* the ratio is above `low`, and at most `high` */
@@ -383,12 +354,11 @@ static void expect_exact_ratio(struct str file, struct dump_options options)
     options.ratio_max = low;
     assert_int_equal(read_bytes(file, &options, &out, &err), -1);
     assert_non_null(strstr(err.text, format_count(high, times)));
-    buf_release(&out);
 }
 
 TEST(a_bomb_and_a_huge_window_are_refused)
 {
-    struct buf text = {0}, file = {0}, out = {0};
+    SCOPED(buf_release) struct buf text = {0}, file = {0}, out = {0};
     struct error err;
     struct dump_options options = small_options(1 << 20);
     options.ratio_max = 100;
@@ -415,9 +385,6 @@ TEST(a_bomb_and_a_huge_window_are_refused)
     assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
     assert_int_equal(err.kind, ERR_UNSAFE);
     assert_non_null(strstr(err.text, "memory"));
-    buf_release(&text);
-    buf_release(&file);
-    buf_release(&out);
 }
 
 GROUP(NULL, test_file_remove)

@@ -268,17 +268,15 @@ static void note_member(void *context, const struct json_member *member)
 TEST(lists_all_members)
 {
     struct json_line scratch = {0};
-    struct arena arena = {0};
-    struct buf found = {0};
+    SCOPED(arena_release) struct arena arena = {0};
+    SCOPED(buf_release) struct buf found = {0};
     assert_true(json_line_each(&scratch, STR("{\"\\u0061\":\"x\\n\",\"b\":{\"c\":[1]},\"a\":1e9}"), note_member, &found,
                                &arena));
     assert_string_equal(buf_text(&found), "a=1:x\n;b=9:{\"c\":[1]};a=4:1e9;");
     buf_reset(&found);
     assert_false(json_line_each(&scratch, STR("{\"a\":1,\"b\":?}"), note_member, &found, &arena));
     assert_string_equal(buf_text(&found), "a=2:1;"); /* what precedes the error */
-    buf_release(&found);
     json_line_release(&scratch);
-    arena_release(&arena);
 }
 
 /* A line of `depth` nested containers, with or without a value in the innermost one. */
@@ -315,9 +313,9 @@ TEST(nests_at_any_depth)
 TEST(many_values_take_no_memory)
 {
     struct json_line scratch = {0};
-    struct arena arena = {0};
+    SCOPED(arena_release) struct arena arena = {0};
     struct json_member text = {.name = "text"};
-    struct buf line = {0};
+    SCOPED(buf_release) struct buf line = {0};
     buf_add_text(&line, "{\"text\":\"x\",\"a\":[");
     for (int i = 0; i < 1000000; i++)
         buf_add_text(&line, "[],");
@@ -328,7 +326,5 @@ TEST(many_values_take_no_memory)
     assert_true(str_equal(text.text, STR("x")));
     assert_true(mem_calls() - calls <= 1);
     assert_true(scratch.open.capacity <= 64 && arena_bytes(&arena) == 0);
-    buf_release(&line);
     json_line_release(&scratch);
-    arena_release(&arena);
 }

@@ -13,10 +13,9 @@
 
 static void check_text(const char *text, size_t letters, const char *expected)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     html_text(&out, str_of(text), letters);
     assert_string_equal(buf_text(&out), expected);
-    buf_release(&out);
 }
 
 TEST(text_is_escaped)
@@ -159,7 +158,7 @@ TEST(hostile_text_stays_text)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .special = {0, 1, 2, 3, 4}, .mask_millionths = 150000};
-    struct buf vocab = {0}, build = {0}, page = {0}, again = {0};
+    SCOPED(buf_release) struct buf vocab = {0}, build = {0}, page = {0}, again = {0};
     fill_hostile(&m, &vocab, &build);
     write_dataset(directory, &m, &vocab, 4000); /* long samples */
     tiny_write(directory, BUILD_NAME, build.data, build.size);
@@ -170,10 +169,6 @@ TEST(hostile_text_stays_text)
     assert_non_null(strstr(page.data, "more tokens"));
     assert_ok(corpus_report_make(&again, directory, &tiny_err));
     assert_true(str_equal(buf_str(&page), buf_str(&again)));
-    buf_release(&vocab);
-    buf_release(&build);
-    buf_release(&page);
-    buf_release(&again);
     manifest_release(&m);
     tiny_remove(directory);
 }
@@ -237,7 +232,7 @@ TEST(figures_are_those_of_the_samples)
     char *directory = tiny_directory();
     struct manifest manifest;
     struct figures figures;
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     tiny_dataset(directory);
     read_figures(&figures, &manifest, directory);
     assert_int_equal(figures.count, 4);
@@ -249,7 +244,6 @@ TEST(figures_are_those_of_the_samples)
     assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_non_null(strstr(buf_text(&page), "Counted over all samples."));
-    buf_release(&page);
     tiny_remove(directory);
 }
 
@@ -261,7 +255,7 @@ TEST(a_large_split_is_sampled)
         .text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}, .mask_millionths = 150000};
     struct manifest manifest;
     struct figures figures;
-    struct buf vocab = {0}, page = {0};
+    SCOPED(buf_release) struct buf vocab = {0}, page = {0};
     buf_add_text(&vocab, TINY_VOCAB);
     manifest_add_length(&m, 16, 4, SPLIT_TRAIN, SAMPLES, SAMPLES * 10, 2);
     manifest_add_length(&m, 16, 4, SPLIT_VALID, 0, 0, 0);
@@ -277,8 +271,6 @@ TEST(a_large_split_is_sampled)
     assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_non_null(strstr(buf_text(&page), "Estimated from 131,072 of the 200,000 samples"));
-    buf_release(&page);
-    buf_release(&vocab);
     manifest_release(&m);
     tiny_remove(directory);
 }
@@ -288,7 +280,7 @@ TEST(quotation_marks_touch_what_they_enclose)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}};
-    struct buf vocab = {0}, page = {0};
+    SCOPED(buf_release) struct buf vocab = {0}, page = {0};
     buf_add_text(&vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n\"\n##s\nof\nwater\nriver\n");
     manifest_add_length(&m, 32, 4, SPLIT_TRAIN, 40, 400, 1);
     manifest_add_length(&m, 32, 4, SPLIT_VALID, 0, 0, 0);
@@ -296,8 +288,6 @@ TEST(quotation_marks_touch_what_they_enclose)
     assert_ok(corpus_report_make(&page, directory, &tiny_err));
     assert_non_null(strstr(buf_text(&page), "&quot;</span><span"));
     assert_non_null(strstr(page.data, "&quot;</span> <span"));
-    buf_release(&page);
-    buf_release(&vocab);
     manifest_release(&m);
     tiny_remove(directory);
 }
@@ -306,7 +296,7 @@ TEST(an_empty_dataset_has_a_page)
 {
     char *directory = tiny_directory();
     struct manifest m = {.text_version = 1, .vocab_size = TINY_PIECES, .special = {0, 1, 2, 3, 4}};
-    struct buf vocab = {0}, page = {0};
+    SCOPED(buf_release) struct buf vocab = {0}, page = {0};
     buf_add_text(&vocab, TINY_VOCAB);
     manifest_add_length(&m, 16, 4, SPLIT_TRAIN, 0, 0, 0);
     manifest_add_length(&m, 16, 4, SPLIT_VALID, 0, 0, 0);
@@ -314,8 +304,6 @@ TEST(an_empty_dataset_has_a_page)
     assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_null(strstr(buf_text(&page), "nan"));
-    buf_release(&page);
-    buf_release(&vocab);
     manifest_release(&m);
     tiny_remove(directory);
 }

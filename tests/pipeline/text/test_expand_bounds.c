@@ -112,10 +112,9 @@ TEST(hostile_templates_stay_within_the_bounds)
 static void show(struct wikitext *wikitext, const char *title, const char *text, const char *wanted)
 {
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     wikitext_read(wikitext, &(struct page){.title = str_of(title), .text = str_of(text)}, &out, &facts);
     assert_string_equal(buf_text(&out), wanted);
-    buf_release(&out);
 }
 
 /* A call without arguments is expanded once for all pages, unless it asks for the page. */
@@ -163,7 +162,7 @@ TEST(wikis_do_not_mix)
 
 static void add(struct dictionary *dictionary, unsigned number)
 {
-    struct buf name = {0}, text = {0};
+    SCOPED(buf_release) struct buf name = {0}, text = {0};
     buf_addf(&name, "Template %u", number);
     if (number % 4 == 0) {
         buf_add_text(&text, "{{Box|");
@@ -174,8 +173,6 @@ static void add(struct dictionary *dictionary, unsigned number)
         buf_addf(&text, "end %u", number);
     }
     dictionary_add(dictionary, buf_str(&name), number % 4 == 0 ? BODY_CALL : BODY_WIKITEXT, buf_str(&text));
-    buf_release(&name);
-    buf_release(&text);
 }
 
 #define BYTES_WITHOUT_BOXES 205000u /* for all but the bodies of boxes, some of which are shorter */
@@ -194,7 +191,7 @@ static struct dictionary_facts print(size_t bytes_max, bool forward, struct buf 
 /* What does not fit is left out by its size alone; boxes remain known as such. */
 TEST(the_longest_are_left_out)
 {
-    struct buf all = {0};
+    SCOPED(buf_release) struct buf all = {0};
     assert_int_equal(print(1u << 20, true, &all).left_out, 0);
     buf_reset(&all);
     assert_int_equal(print(BYTES_WITHOUT_BOXES, true, &all).left_out, 0);
@@ -213,5 +210,4 @@ TEST(the_longest_are_left_out)
         buf_release(&forward);
         buf_release(&backward);
     }
-    buf_release(&all);
 }

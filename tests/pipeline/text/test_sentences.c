@@ -157,7 +157,7 @@ static void repeat(struct buf *text, const char *unit, size_t bytes)
  * number. */
 TEST(clauses_of_thai_are_cut)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     struct sentences sentences = {0};
     repeat(&text, "แม่น้ำขึ้นสูงในตอนกลางคืน ", 3000);
     sentences_split(language_find(STR("th")), buf_str(&text), &sentences);
@@ -170,12 +170,11 @@ TEST(clauses_of_thai_are_cut)
     assert_int_equal(check(buf_str(&text), "th"), 1);
     repeat(&text, "เด็ก ๆ", 1000);
     assert_int_equal(check(buf_str(&text), "th"), 1);
-    buf_release(&text);
 }
 
 TEST(long_sentences_are_cut)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     repeat(&text, "word ", 10000);
     assert_in_range(check(buf_str(&text), "en"), 5, 6);
     repeat(&text, "漢字", 10002); /* no blank to cut at */
@@ -190,7 +189,6 @@ TEST(long_sentences_are_cut)
     assert_int_equal(sentences.count, 2);
     assert_true(str_ends(sentences.items[0], STR(";")));
     sentences_release(&sentences);
-    buf_release(&text);
 }
 
 /* The number of sentences in `before`, then `times` repetitions of "It was so. ", then `end`. */
@@ -221,13 +219,11 @@ TEST(long_quotations_and_brackets_hold_nothing)
         assert_int_equal(count_held("He came (as he said. ", times, "Enough.) Then he left."), 2);
     /* From the first full stops, the end of the bracket is too far away; from the last ones, its beginning is. */
     assert_int_equal(count_held("He came (as he said. ", 120, "Enough.) Then he left."), 120 + 3);
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     repeat(&text, "and it was so ", 700);
-    struct buf page = {0};
+    SCOPED(buf_release) struct buf page = {0};
     buf_addf(&page, "He came (%s. Later, too.) Then he left.", buf_text(&text));
     assert_int_equal(check(buf_str(&page), "en"), 3);
-    buf_release(&page);
-    buf_release(&text);
 }
 
 TEST(any_text_is_split)
@@ -237,7 +233,7 @@ TEST(any_text_is_split)
         "）。", "\"", ".\" ", ". \"", ". (", ".)",   "» ", ". »",    "\xC2\xA0", ".\xC2\xA0", "1. ",  "U.S. ", "x.y",
         " ",    "\n", "\t",   "؟",    "।",   "é. É", "…",  "A. A. ", "Mr. ",     "No. 5 ",    "; ",   "Ａ．"};
     const char *const langs[] = {"en", "de", "ja", "xx"};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         repeat(&text, units[i], 5000);
         check(buf_str(&text), langs[i % 4]);
@@ -253,7 +249,6 @@ TEST(any_text_is_split)
     }
     check(STR(""), "en");
     check(STR("x"), "en");
-    buf_release(&text);
 }
 
 /* Each of these would take minutes with a quadratic scan. */
@@ -262,15 +257,13 @@ TEST(hostile_text_takes_linear_time)
     static const char *const units[][2] = {{"\"", "! a"}, {"- ", "! a"},    {"(", ". a"},      {"(", "? A "},
                                            {" ", ". a "}, {"a.", "[...] "}, {"a. ", "[...]"},  {"1", ". "},
                                            {"「", "。"},  {".", " ."},      {"\u00A0", ". a"}, {"a", ".) "}};
-    struct buf text = {0}, part = {0};
+    SCOPED(buf_release) struct buf text = {0}, part = {0};
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         repeat(&text, units[i][0], 500000);
         repeat(&part, units[i][1], 500000);
         buf_add_str(&text, buf_str(&part));
         check(buf_str(&text), "en");
     }
-    buf_release(&text);
-    buf_release(&part);
 }
 
 TEST(sentences_are_appended)

@@ -296,7 +296,7 @@ TEST(disambiguations_are_known_by_template_or_magic_word)
 
 TEST(spellings_have_codes)
 {
-    struct buf codes = {0};
+    SCOPED(buf_release) struct buf codes = {0};
     buf_add_text(&codes, variant_codes());
     buf_text(&codes);
     for (char *rest = codes.data, *code; (code = strsep(&rest, " "));)
@@ -307,7 +307,6 @@ TEST(spellings_have_codes)
     assert_true(variant_rank(zh, STR("zh-hk"), STR("zh-tw")) < variant_rank(zh, STR("zh-hans"), STR("zh-tw")));
     assert_true(variant_rank(zh, STR("zh-hans"), STR("")) < variant_rank(zh, STR("zh-hant"), STR("")));
     assert_null(variant_wiki_find(STR("de")));
-    buf_release(&codes);
 }
 
 TEST(namespaces_come_from_the_dump)
@@ -319,7 +318,7 @@ TEST(namespaces_come_from_the_dump)
     const struct page page = {
         .title = STR("X"),
         .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]] {{ns:14}} {{ns:Image}} {{SITENAME}}")};
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     struct wikitext_facts facts;
     wikitext_read(wikitext, &page, &out, &facts);
     assert_string_equal(buf_text(&out), "b e Flokkur Skrá Alfræði\n");
@@ -328,7 +327,6 @@ TEST(namespaces_come_from_the_dump)
     assert_int_equal(wikitext_namespace(wikitext, STR("User_talk:X")), 3);
     assert_int_equal(wikitext_namespace(wikitext, STR("2001: A Space Odyssey")), 0);
     assert_int_equal(wikitext_namespace(wikitext, STR("")), 0);
-    buf_release(&out);
     wikitext_close(wikitext);
 }
 
@@ -363,7 +361,7 @@ TEST(holes_are_inside_sentences)
                  {"A word{{sfn|x}} or{{citation needed}} two{{ipa-fr|x}} here", 0},
                  {"面積{{TA}}平方公里。{{note}}人口", 1}};
     struct wikitext_options options = {.language = language_find(STR("en")), .keep = KEEP_CAPTIONS};
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wikitext_facts facts;
         options.keep = i == 3 ? KEEP_LISTS : KEEP_CAPTIONS;
@@ -373,7 +371,6 @@ TEST(holes_are_inside_sentences)
             fail_msg("%s: %zu holes", cases[i].text, facts.holes);
         wikitext_close(wikitext);
     }
-    buf_release(&out);
 }
 
 /* Unknown templates with whole sentences are counted apart from holes. */
@@ -383,7 +380,7 @@ TEST(sentences_of_unknown_templates_are_counted)
                                 "{{odd|\n* an item of a list that has words enough for it}}");
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = text}, &out, &facts);
     assert_int_equal(facts.unknown, 3);
     assert_int_equal(facts.sentences, 2);
@@ -397,7 +394,6 @@ TEST(sentences_of_unknown_templates_are_counted)
         assert_int_equal(kind, kinds[i]);
     }
     wikitext_close(wikitext);
-    buf_release(&out);
 }
 
 TEST(templates_without_a_row_are_reported)
@@ -415,7 +411,7 @@ TEST(templates_without_a_row_are_reported)
                     {"A", "{{Template:a}}"}};
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
     struct wikitext_facts facts;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     for (int again = 0; again < 2; again++) {
         wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = text}, &out, &facts);
         assert_int_equal(facts.unknown, 6);
@@ -434,7 +430,6 @@ TEST(templates_without_a_row_are_reported)
     wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = STR("#REDIRECT [[Y]] {{unknown}}")}, &out,
                   &facts);
     assert_int_equal(facts.unknown, 0);
-    buf_release(&out);
     wikitext_close(wikitext);
 }
 
@@ -455,7 +450,7 @@ static void check_steps(struct wikitext *wikitext, struct str text, struct buf *
 TEST(hostile_pages_cost_no_more_steps)
 {
     static const char *const between[] = {"", "x ", "\n", "|", "}}", "]]"};
-    struct buf page = {0}, out = {0};
+    SCOPED(buf_release) struct buf page = {0}, out = {0};
     struct wikitext *readers[2] = {
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .keep = KEEP_PROSE_LISTS}),
         wikitext_open(&(struct wikitext_options){.language = language_find(STR("zh")), .keep = 31})};
@@ -482,8 +477,6 @@ TEST(hostile_pages_cost_no_more_steps)
     }
     wikitext_close(readers[0]);
     wikitext_close(readers[1]);
-    buf_release(&page);
-    buf_release(&out);
 }
 
 /* Nested deeper than any stack of the parser: all openings, then all closings. */
@@ -493,7 +486,7 @@ TEST(deep_nesting_ends)
                                            {"{{{a|", "}}}"},         {"\n{|\n|", "\n|}"}, {"<table>", "</table>"},
                                            {"<div>", "</div>"},      {"{{quote|", "}}"},  {"[[File:a|b ", "]]"},
                                            {"{{nowrap|[[a|", "]]}}"}};
-    struct buf page = {0}, out = {0};
+    SCOPED(buf_release) struct buf page = {0}, out = {0};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         buf_reset(&page);
         for (unsigned side = 0; side < 2; side++)
@@ -502,8 +495,6 @@ TEST(deep_nesting_ends)
         buf_reset(&out);
         read_page(buf_str(&page), STR("en"), 31, &out);
     }
-    buf_release(&page);
-    buf_release(&out);
 }
 
 /* Computed text is at most four times as long as its source. */
@@ -545,7 +536,7 @@ TEST(any_mixture_of_markup_is_read)
         "http://x", "}}",   "]]",  "|}",   "</ref>", "</nowiki>", "-->",        "</s>",   "\n|-", "''",
         "fr:",      ":",    "ref", "/>",   ">",      "=",         "（",         "）"};
     const size_t hostile_count = HOSTILE_COUNT, more_count = sizeof more / sizeof more[0];
-    struct buf page = {0}, out = {0};
+    SCOPED(buf_release) struct buf page = {0}, out = {0};
     for (uint32_t round = 0; round < 3000; round++) {
         buf_reset(&page);
         buf_reset(&out);
@@ -559,24 +550,21 @@ TEST(any_mixture_of_markup_is_read)
         read_page(buf_str(&page), round % 2 ? STR("en") : STR("zh"), round % 32, &out);
         assert_true(is_clean(buf_str(&out)));
     }
-    buf_release(&page);
-    buf_release(&out);
 }
 
 TEST(control_characters_go)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     const struct wikitext_facts facts = read_page(STR("A\x02"
                                                       "B\x01<nowiki>\x7F\x1B</nowiki>\r\n\tC"),
                                                   STR("en"), 0, &out);
     assert_string_equal(buf_text(&out), "AB\x7F \tC\n");
     assert_int_equal(facts.bytes[FATE_CONTROL], 4);
-    buf_release(&out);
 }
 
 TEST(tiny_pages)
 {
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     for (unsigned byte = 0; byte < 128; byte++) {
         const char text[2] = {(char)byte, (char)byte};
         read_page((struct str){text, 1}, STR("en"), 31, &out);
@@ -584,7 +572,6 @@ TEST(tiny_pages)
     }
     read_page(STR(""), STR("en"), 31, &out);
     assert_true(is_clean(buf_str(&out)));
-    buf_release(&out);
 }
 
 GROUP(NULL, close_readers)

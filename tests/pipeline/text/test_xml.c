@@ -231,7 +231,7 @@ TEST(ill_formed_pages_are_mended)
 TEST(mending_changes_nothing_else)
 {
     struct page plain;
-    struct arena other = {0};
+    SCOPED(arena_release) struct arena other = {0};
     struct page_parser *second = page_parser_open();
     const struct str broken = STR(OF("T &amp; U", "a &lt;ref name=&quot;x&quot;&gt; &#233;&apos;\n") "&");
     const struct str whole = {broken.data, broken.size - 1};
@@ -241,7 +241,6 @@ TEST(mending_changes_nothing_else)
     assert_true(plain.repairs == 0 && page.repairs == BIT(TAG) && str_equal(page.text, plain.text));
     assert_true(str_equal(page.title, plain.title) && page.id == plain.id && page.revision_id == plain.revision_id);
     page_parser_close(second);
-    arena_release(&other);
 }
 
 /* Tags that are never closed: the time stays linear. */
@@ -291,7 +290,7 @@ TEST(other_xml_is_read_as_what_it_is)
 /* The page after it is still read: a memory limit that one page reached does not affect others. */
 TEST(deep_nesting_is_refused)
 {
-    struct buf fragment = {0};
+    SCOPED(buf_release) struct buf fragment = {0};
     buf_add_text(&fragment, "<page>");
     for (unsigned i = 0; i < 600000; i++)
         buf_add_text(&fragment, "<a>");
@@ -301,7 +300,6 @@ TEST(deep_nesting_is_refused)
     arena_reset(&arena);
     assert_int_equal(page_parse(parser, buf_str(&fragment), &arena, &page), -1);
     assert_int_equal(parse("<page><title><![CDATA[a]]></title></page>"), 0); /* read by expat */
-    buf_release(&fragment);
 }
 
 /* The fast path and expat. */
@@ -398,7 +396,7 @@ TEST(the_fast_path_and_expat_agree)
 
 TEST(the_fast_path_and_expat_agree_of_a_dump)
 {
-    struct buf xml = {0};
+    SCOPED(buf_release) struct buf xml = {0};
     BZFILE *file = BZ2_bzopen(SOURCE_DIR "/samples/samplewiki.xml.bz2", "rb");
     assert_non_null(file);
     for (int got = 1; got > 0; xml.size += (size_t)got) {
@@ -417,7 +415,6 @@ TEST(the_fast_path_and_expat_agree_of_a_dump)
     }
     assert_true(pages > 10);
     parsers_agree(STR(""));
-    buf_release(&xml);
 }
 
 /* Bytes of an exported page are overwritten, removed and repeated at random positions. */

@@ -135,16 +135,4 @@ TEST(foreign_events_are_cut)
     }
 }
 
-static int set_up(void **state)
-{
-    *state = tiny_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
-GROUP(set_up, tear_down)
+GROUP(tiny_enter, tiny_tear_down)

@@ -88,19 +88,7 @@ static void expect_same(const struct model_config *a, const struct model_config 
 #undef SAME
 }
 
-static int set_up(void **state)
-{
-    *state = tiny_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
-TEST_WITH(configs_keep_every_field, set_up, tear_down)
+TEST_WITH(configs_keep_every_field, tiny_enter, tiny_tear_down)
 {
     char *path = path_join(*state, CONFIG_NAME);
     for (enum architecture_kind kind = 0; kind < ARCHITECTURE_KINDS; kind++)
@@ -149,7 +137,7 @@ static int read_modern(const char *path, const char *more, struct model_config *
     return config_read(path, config, err);
 }
 
-TEST_WITH(modern_configs_are_read_in_both_spellings, set_up, tear_down)
+TEST_WITH(modern_configs_are_read_in_both_spellings, tiny_enter, tiny_tear_down)
 {
     static const char *const spellings[] = {
         "\"global_attn_every_n_layers\": 3, \"global_rope_theta\": 500, \"local_rope_theta\": 100.5",
@@ -171,7 +159,7 @@ TEST_WITH(modern_configs_are_read_in_both_spellings, set_up, tear_down)
     mem_free(path);
 }
 
-TEST_WITH(other_modern_configs_are_refused_by_their_key, set_up, tear_down)
+TEST_WITH(other_modern_configs_are_refused_by_their_key, tiny_enter, tiny_tear_down)
 {
     static const struct {
         const char *key, *more;
@@ -258,7 +246,7 @@ TEST(names_go_out_and_come_in)
 
 /* ---- tensors that are one in files: query, key and value of ModernBERT ---- */
 
-TEST_WITH(joined_tensors_go_out_and_come_in, set_up, tear_down)
+TEST_WITH(joined_tensors_go_out_and_come_in, tiny_enter, tiny_tear_down)
 {
     char *path = path_join(*state, FILE_NAME);
     struct model_config config;

@@ -354,16 +354,4 @@ TEST(a_damaged_index)
     mem_free(folder);
 }
 
-static int set_up(void **state)
-{
-    *state = tiny_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
-GROUP(set_up, tear_down)
+GROUP(tiny_enter, tiny_tear_down)

@@ -171,16 +171,4 @@ TEST(an_unfinished_run_beside_this_one_is_named)
     json_decref(foreign);
 }
 
-static int set_up(void **state)
-{
-    *state = tiny_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
-GROUP(set_up, tear_down)
+GROUP(tiny_enter, tiny_tear_down)
