@@ -1,9 +1,14 @@
 #include "base/same_math.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
+#error "docs/ARITHMETIC.md: without -ffast-math, and without x87's long registers"
+#endif
 
 #define LN2_HIGH 0x1.62e42fee00000p-1 /* its last 21 bits are zero: an exponent times it is exact */
 #define LN2_LOW  0x1.a39ef35793c76p-33

@@ -1,7 +1,20 @@
 #!/usr/bin/env bash
 # What a step or a result computes calls no function of the C library whose last bit differs between libraries
-# (docs/ARITHMETIC.md). Reads the symbols of libtrainer.a; fp64 is for tests only, and the others are for screens.
+# (docs/ARITHMETIC.md). Reads the symbols of libtrainer.a; fp64 is for tests only, and the others are for screens. And
+# every file is compiled with -ffp-contract=off, after which no option allows contractions or other sums.
 set -euo pipefail
+python3 - "$1/compile_commands.json" <<'PYTHON'
+import json
+import re
+import sys
+
+loose = r"-ffp-contract=(?!off)|-Ofast|-f(fast-math|associative-math|unsafe-math-optimizations|reciprocal-math)"
+for entry in json.load(open(sys.argv[1])):
+    if entry["file"].endswith(".c"):
+        off = entry["command"].rfind("-ffp-contract=off")
+        if off < 0 or re.search(loose, entry["command"][off:]):
+            sys.exit(f"{entry['file']}: compiled without -ffp-contract=off, or with another option after it")
+PYTHON
 library=$1/libtrainer.a
 if ! command -v nm >/dev/null || [ ! -e "$library" ]; then echo "no nm or no $library: skipped" && exit 77; fi
 allowed='^(fp64_base|axis|curves|health|choice)\.c'

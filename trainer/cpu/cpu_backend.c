@@ -1,4 +1,6 @@
 /* Opens the backend: builds the table of ops for a precision and an instruction set. */
+#include <fenv.h>
+
 #include "base/mem.h"
 #include "trainer/cpu/device.h"
 #include "trainer/cpu/kernels.h"
@@ -129,6 +131,9 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
              cpu_level_name(cpu_level()));
         return NULL;
     }
+    /* Rounding to nearest, and subnormal numbers, which a library that was built with -ffast-math turns off when it is
+     * loaded. Threads that begin from now on have it from this one. */
+    fesetenv(FE_DFL_ENV);
     struct cpu *cpu = mem_clear(1, sizeof *cpu);
     struct ops *ops = &cpu->ops;
     cpu->kernels = kernels_of(options->precision, options->level, options->same_bits);

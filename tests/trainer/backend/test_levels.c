@@ -269,11 +269,24 @@ static void attentions_are_equal(void **state)
         attention_of(2, 1 + (int32_t)draw_below(70), i % 2 ? 10 + (int32_t)draw_below(100) : 0, i % 3 * 10000);
 }
 
+#ifdef __x86_64__
+/* Though a library turned them off. */
+static void subnormals_are_kept(void **state)
+{
+    (void)state;
+    const volatile float least = 0x1p-126f;
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+    struct ops *ops = made_ops(PRECISION_FP32, CPU_BASE, 1);
+    assert_true(least / 2 > 0);
+    ops->close(ops);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
-        cmocka_unit_test(software_fuses),
+        cmocka_unit_test(software_fuses),      cmocka_unit_test(subnormals_are_kept),
 #endif
         cmocka_unit_test(functions_are_equal), cmocka_unit_test(products_are_equal),
         cmocka_unit_test(sums_are_equal),      cmocka_unit_test(attentions_are_equal),
