@@ -90,6 +90,21 @@ def lans(s, p, g, m, v, t, decay, shape):
         p[i] -= RATE * (s["beta1"] * ratio_r * r[i] + b3 * ratio_c * c[i])
 
 
+def stableadamw(s, p, g, m, v, t, decay, shape):
+    """optimi's StableAdamW: Wortsman et al. 2023, with the bias of the averages corrected in the betas."""
+    def beta(plain):
+        return plain * (1 - plain ** (t - 1)) / (1 - plain ** t) if s["bias_correction"] else plain
+    b1, b2 = beta(s["beta1"]), beta(s["beta2"])
+    for i, x in enumerate(g):
+        m[i] = b1 * m[i] + (1 - b1) * x
+        v[i] = b2 * v[i] + (1 - b2) * x * x
+    rms = math.sqrt(math.fsum(x * x / max(y, s["eps"] ** 2) for x, y in zip(g, v)) / len(g))
+    rate = RATE / max(1, rms)
+    for i in range(len(p)):
+        p[i] *= 1 - (rate / s["max_lr"] if s["decouple_lr"] else rate) * decay
+        p[i] -= rate * m[i] / (math.sqrt(v[i]) + s["eps"])
+
+
 def product(a, b):
     """a b^T."""
     return [[math.fsum(x * y for x, y in zip(row, column)) for column in b] for row in a]
@@ -167,6 +182,10 @@ OPTIMIZERS = [
     (lans, "LANS", dict(eps=1e-6, weight_decay=0.01, grad_averaging=0, max_grad_norm=1, bias_correction=0)),
     (muon, "Muon", dict(weight_decay=0.1, momentum=0.95, nesterov=1, adjust_lr_fn="match_rms_adamw", other_lr=1)),
     (muon, "Muon", dict(weight_decay=0.01, momentum=0.9, nesterov=0, adjust_lr_fn="original", other_lr=0.015)),
+    (stableadamw, "StableAdamW", dict(beta2=0.98, eps=1e-6, weight_decay=0.002, decouple_lr=1, max_lr=0.03,
+                                      gradient_clipping=0)),
+    (stableadamw, "StableAdamW", dict(beta2=0.5, eps=0.05, weight_decay=0.1, decouple_lr=0, max_lr=0)),
+    (stableadamw, "StableAdamW", dict(beta2=0.98, eps=1e-6, decouple_lr=1, max_lr=0.02, bias_correction=0)),
 ]
 COMMON = dict(beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, bias_correction=1, gradient_clipping=1)
 

@@ -842,6 +842,9 @@ static void updates(void)
     step.kind = OPTIMIZER_LANS;
     step.weight1 = 1;
     update_of(&step);
+    step.kind = OPTIMIZER_STABLEADAMW;
+    step.weight1 = 0.1;
+    update_of(&step);
 }
 
 /* ---- whole matrices ---- */

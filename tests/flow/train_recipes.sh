@@ -47,6 +47,9 @@ defaults() {
     expect_equal "Habana's BERT of 5 B parameters" \
         "$(identity batch --set train_batch_size=12288 timers.throughput.enabled=true)" "[12288]"
     expect_words "no effect here: timers"
+    expect_equal "stableadamw" \
+        "$(identity 'optimizer beta2 eps weight_decay decouple_lr max_lr' --optimizer stableadamw --lr 8e-4)" \
+        "['stableadamw', 0.98, 1e-06, 1e-05, True, 0.0008]"
     expect_equal "nvlamb" "$(identity 'optimizer eps max_grad_norm use_nvlamb weight_decay' --optimizer nvlamb)" \
         "['nvlamb', 1e-06, 1.0, False, 0.01]"
     expect_equal "lamb" "$(identity 'optimizer eps min_coeff max_coeff' --optimizer lamb)" "['lamb', 1e-08, 0.01, 10.0]"

@@ -41,7 +41,7 @@ assert all(name in small + wide_panels or name.endswith(" 2x192") for name in fe
 PYTHON
 
 case_begin "every optimizer's operations"
-for optimizer in lamb nvlamb lans; do
+for optimizer in lamb nvlamb lans stableadamw; do
     expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer $optimizer --timings --out timed-$optimizer
     expect_table moments=12 shares=12 apply=12
 done

@@ -24,7 +24,7 @@ divided() {
     done
 }
 
-for optimizer in adam lamb nvlamb lans; do
+for optimizer in adam lamb nvlamb lans stableadamw; do
     case_begin "$optimizer"
     divided 5 $optimizer --optimizer $optimizer
 done

@@ -423,7 +423,7 @@ struct adam_args {
 };
 
 /* The same in three ops, for optimizers that need norms of whole tensors in between. First m and v, and for chunk i
- * work->sums[3i] = |p|^2, [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 except for LANS). */
+ * work->sums[3i] = |p|^2, [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 where the kind has no c). */
 struct moments_args {
     const struct update_memory *memory;
     const struct update_work *work;

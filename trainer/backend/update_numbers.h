@@ -24,13 +24,15 @@ enum optimizer_kind {
     OPTIMIZER_LANS,
     OPTIMIZER_MUON,
     OPTIMIZER_ONEBIT,
+    OPTIMIZER_STABLEADAMW,
     OPTIMIZER_KINDS
 };
 
 /* One update; optimizer.c sets it. With g the gradient times its tensor's factor (plus decay * p where decay is not
  * decoupled):
  *     m = beta1 m + weight1 g;  v = beta2 v + (1 - beta2) g^2;  d = correction2 sqrt(v) + epsilon
- *     u = correction1 m / d + decay p;  c = g / d + decay p, for LANS only */
+ *     u = correction1 m / d + decay p;  c = g / d + decay p for LANS; for StableAdamW, whose sum of c^2 alone is used,
+ *     g / max(sqrt(v), epsilon) */
 struct update_step {
     enum optimizer_kind kind;
     double loss_scale;   /* carried by the gradients and the losses; 1 except in fp16 */
@@ -94,12 +96,15 @@ NUMBERS double tensor_factor(const struct update_step *step, double factor, doub
     return factor;
 }
 
-/* Whether the direction has a part c. */
-NUMBERS bool has_gradient_term(enum optimizer_kind kind)
+/* What c is. */
+enum gradient_term { TERM_NONE, TERM_DIRECTION, TERM_EXCESS };
+NUMBERS enum gradient_term gradient_term(enum optimizer_kind kind)
 {
     switch (kind) { /* no default, here and below: the compiler asks for each new kind */
     case OPTIMIZER_LANS:
-        return true;
+        return TERM_DIRECTION;
+    case OPTIMIZER_STABLEADAMW:
+        return TERM_EXCESS;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_LAMB:
     case OPTIMIZER_NVLAMB:
@@ -108,7 +113,7 @@ NUMBERS bool has_gradient_term(enum optimizer_kind kind)
     case OPTIMIZER_KINDS:
         break;
     }
-    return false;
+    return TERM_NONE;
 }
 
 NUMBERS double trust_ratio(double weight, double direction)
@@ -116,11 +121,13 @@ NUMBERS double trust_ratio(double weight, double direction)
     return weight > 0 && direction > 0 ? weight / direction : 1;
 }
 
-/* The factors of a tensor's directions u and c, from the sums of squares of p, u and c. Adam has none. */
+/* The factors of a tensor's directions u and c, from the sums of squares of p, u and c over its `count` numbers. Adam
+ * has none. */
 struct tensor_shares {
     double u, c;
 };
-NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool decays, const double sums[3])
+NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool decays, const double sums[3],
+                                           double count)
 {
     const double weight = sqrt(sums[0]), u = sqrt(sums[1]), c = sqrt(sums[2]);
     const double decay = decays ? step->weight_decay : step->vector_decay;
@@ -137,6 +144,9 @@ NUMBERS struct tensor_shares tensor_shares(const struct update_step *step, bool 
     case OPTIMIZER_LANS:
         shares.u = step->rate * step->beta1 * trust_ratio(weight, u);
         shares.c = step->rate * step->weight1 * trust_ratio(weight, c);
+        break;
+    case OPTIMIZER_STABLEADAMW:
+        shares.u = step->rate / fmax(1, c / sqrt(count));
         break;
     case OPTIMIZER_ADAM:
     case OPTIMIZER_MUON:

@@ -52,12 +52,14 @@ static void shares(struct device *device, const struct shares_args *args)
     for (size_t chunk = args->range.from; chunk < args->range.to;) {
         const size_t tensor = (size_t)work->chunks[chunk].tensor;
         const int32_t first = work->firsts[tensor];
-        double sums[3] = {0};
+        double sums[3] = {0}, count = 0;
         chunk = (size_t)work->firsts[tensor + 1];
-        for (int32_t i = first; i < work->firsts[tensor + 1]; i++)
+        for (int32_t i = first; i < work->firsts[tensor + 1]; i++) {
+            count += work->chunks[i].count;
             for (int k = 0; k < 3; k++)
                 sums[k] += work->sums[3 * (size_t)i + (size_t)k];
-        const struct tensor_shares found = tensor_shares(args->step, work->chunks[first].decay, sums);
+        }
+        const struct tensor_shares found = tensor_shares(args->step, work->chunks[first].decay, sums, count);
         work->shares[2 * tensor] = found.u;
         work->shares[2 * tensor + 1] = found.c;
     }
@@ -140,14 +142,18 @@ static void adam_block(const void *args, size_t task, int thread)
 }
 
 /* The moments of number i; adds the squares of p, u and c to the sums. */
-static inline __attribute__((always_inline)) void moments_of(const struct operands *o, size_t i, real gradient_term,
-                                                             double *pp, double *uu, double *cc)
+static inline __attribute__((always_inline)) void moments_of(const struct operands *o, size_t i,
+                                                             enum gradient_term term, double *pp, double *uu,
+                                                             double *cc)
 {
     const real p = o->p[i], g = o->gradients[i] * o->factor + o->added * p;
     o->m[i] = o->beta1 * o->m[i] + o->weight1 * g;
     o->v[i] = o->beta2 * o->v[i] + o->weight2 * g * g;
-    const real d = SQRT(o->v[i]) * o->correction2 + o->epsilon;
-    const real u = o->correction1 * o->m[i] / d + o->decay * p, c = gradient_term * (g / d + o->decay * p);
+    const real root = SQRT(o->v[i]), d = root * o->correction2 + o->epsilon;
+    const real u = o->correction1 * o->m[i] / d + o->decay * p;
+    const real c = term == TERM_NONE        ? 0
+                   : term == TERM_DIRECTION ? g / d + o->decay * p
+                                            : g / (root > o->epsilon ? root : o->epsilon);
     *pp += (double)p * (double)p;
     *uu += (double)u * (double)u;
     *cc += (double)c * (double)c;
@@ -158,11 +164,11 @@ static void moments_block(const void *args, size_t task, int thread)
     (void)thread;
     const struct update_args *a = args;
     const struct chunk_range chunks = task_chunks(a->range, task);
-    const real gradient_term = has_gradient_term(a->step->kind);
+    const enum gradient_term term = gradient_term(a->step->kind);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         double pp[LANES] = {0}, uu[LANES] = {0}, cc[LANES] = {0};
-        EACH_LANE(i, lane, o.count, moments_of(&o, i, gradient_term, &pp[lane], &uu[lane], &cc[lane]));
+        EACH_LANE(i, lane, o.count, moments_of(&o, i, term, &pp[lane], &uu[lane], &cc[lane]));
         a->work->sums[3 * chunk] = sum_double_lanes(pp);
         a->work->sums[3 * chunk + 1] = sum_double_lanes(uu);
         a->work->sums[3 * chunk + 2] = sum_double_lanes(cc);

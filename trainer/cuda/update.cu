@@ -15,7 +15,8 @@ struct update_numbers {
     float beta1, beta2, weight1, weight2, correction1, correction2, epsilon;
     float rate, shrink_rate;          /* of adam: rate * correction1, rate */
     float weight_decay, vector_decay; /* decoupled, or added to the gradient */
-    bool decoupled, gradient_term;
+    bool decoupled;
+    enum gradient_term term;
     update_work work; /* of a range: block 0 has its first chunk */
 };
 
@@ -61,7 +62,7 @@ static update_numbers numbers_of(const struct update_step *step, const struct up
             (float)step->weight_decay,
             (float)step->vector_decay,
             step->decoupled,
-            has_gradient_term(step->kind),
+            gradient_term(step->kind),
             of_range(work, range)};
 }
 
@@ -185,12 +186,14 @@ static __global__ void __launch_bounds__(THREADS)
     const int tensor = chunk->tensor;
     if (blockIdx.x > 0 && chunk[-1].tensor == tensor)
         return;
-    double sums[3];
+    double sums[3], count = 0;
+    for (int i = work.firsts[tensor]; i < work.firsts[tensor + 1]; i++)
+        count += work.chunks[i].count;
     for (int k = 0; k < 3; k++)
         sums[k] = tensor_sum(work, tensor, work.sums + k, 3, room);
     if (threadIdx.x > 0)
         return;
-    const struct tensor_shares found = tensor_shares(&step, work.chunks[work.firsts[tensor]].decay, sums);
+    const struct tensor_shares found = tensor_shares(&step, work.chunks[work.firsts[tensor]].decay, sums, count);
     work.shares[2 * tensor] = found.u;
     work.shares[2 * tensor + 1] = found.c;
 }
@@ -232,9 +235,11 @@ static __global__ void __launch_bounds__(THREADS) moments_kernel(const update_me
     each_number<READS_GRADIENTS | STORES_MOMENTS>(memory, chunk, [&](update_place &x) {
         const float g = take_gradient(x, c);
         update_moments(x, g, u);
-        const float d = sqrtf(x.v) * u.correction2 + u.epsilon;
+        const float root = sqrtf(x.v), d = root * u.correction2 + u.epsilon;
         const float direction = u.correction1 * x.m / d + c.decay * x.p;
-        const float gradient_part = u.gradient_term ? g / d + c.decay * x.p : 0;
+        const float gradient_part = u.term == TERM_NONE        ? 0
+                                    : u.term == TERM_DIRECTION ? g / d + c.decay * x.p
+                                                               : g / fmaxf(root, u.epsilon);
         pp += (double)x.p * (double)x.p;
         uu += (double)direction * (double)direction;
         cc += (double)gradient_part * (double)gradient_part;
@@ -304,6 +309,6 @@ void kernel_shares(cudaStream_t stream, const struct shares_args *args)
 
 void kernel_apply(cudaStream_t stream, const struct apply_args *args)
 {
-    launch_chunks(has_gradient_term(args->step->kind) ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
-                  as_whole(args->memory), numbers_of(args->step, args->work, args->range));
+    launch_chunks(gradient_term(args->step->kind) == TERM_DIRECTION ? apply_kernel<true> : apply_kernel<false>,
+                  args->range, stream, as_whole(args->memory), numbers_of(args->step, args->work, args->range));
 }

@@ -54,6 +54,13 @@ const struct optimizer_facts optimizer_kinds[] = {
                    {"scale", FIELD_SCALE, offsetof(struct optimizer, group), 0, 1, 0},
                    NOTE("comm_backend_name"), NOTE("cuda_aware"), NOTE("bias_correction"),
                    OFF("eps_inside_sqrt")}},
+    /* ModernBERT's settings, where the class is DecoupledStableAdamW. */
+    [OPTIMIZER_STABLEADAMW] = {"stableadamw", "AdamW that slows down tensors whose gradients grow", .by_tensor = true,
+        .type = {"StableAdamW", 1e-3, {.beta1 = 0.9, .beta2 = 0.98, .decoupled = true, .gradient_average = true,
+                                       .kind = OPTIMIZER_STABLEADAMW, .epsilon = 1e-6, .weight_decay = 1e-5,
+                                       .bias_correction = true, .decouple_rate = true}},
+        .params = {FLAG("decouple_lr", decouple_rate), REAL("max_lr", peak, 1e3), NOTE("kahan_sum"), NOTE("foreach"),
+                   NOTE("triton"), OFF("gradient_release")}},
 };
 _Static_assert(sizeof optimizer_kinds / sizeof *optimizer_kinds == OPTIMIZER_KINDS, "a row for every kind");
 
@@ -164,6 +171,12 @@ void optimizer_work_release(struct update_work *work, const struct ops *ops)
 
 /* ---- one update ---- */
 
+/* The weight of the old average in one whose bias is corrected. */
+static double debiased(double beta, double updates)
+{
+    return beta * (1 - same_pow(beta, updates - 1)) / (1 - same_pow(beta, updates));
+}
+
 static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
     const double bias_correction1 = o->bias_correction ? 1 - same_pow(o->beta1, (double)update->number) : 1;
@@ -203,6 +216,16 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         break;
     case OPTIMIZER_MUON:
         step.rate = update->rate * o->other_rate;
+        break;
+    case OPTIMIZER_STABLEADAMW:
+        if (o->bias_correction) {
+            step.beta1 = debiased(o->beta1, (double)update->number);
+            step.beta2 = debiased(o->beta2, (double)update->number);
+        }
+        step.weight1 = 1 - step.beta1;
+        step.correction1 = step.correction2 = 1;
+        if (o->decouple_rate)
+            step.weight_decay = o->peak > 0 ? o->weight_decay / o->peak : 0;
         break;
     case OPTIMIZER_NVLAMB:
     case OPTIMIZER_LANS:

@@ -16,6 +16,10 @@
  *              Zheng et al. 2020. Clipping changes it through eps only, since h has length 1.
  *     muon     hidden matrices by muon.h; the rest by adam, with the rate times other_rate
  *     onebit   adam without bias correction; after freeze_step updates v stays, and onebit.h takes over
+ *     stableadamw   with betas b = B (1 - B^(t-1)) / (1 - B^t) in place of both B, which corrects the bias of m and v
+ *              p -= s (m / (sqrt(v) + eps) + decay / peak p);  s = rate / max(1, rms), rms^2 the tensor's mean of
+ *              g^2 / max(v, eps^2). Wortsman et al. 2023 as in optimi, with decouple_lr; without it decay p, as adam.
+ *              peak is the schedule's highest rate. Clipping changes little: rms does not change with the scale of g.
  *
  * Norms are those of the original tensors. (DeepSpeed's ZeRO hands LANS and LAMB flat partitions, whose norms depend on
  * the number of processes: an accident, not repeated.) They are summed over the fixed chunks of the table: no bit
@@ -49,6 +53,8 @@ struct optimizer {
     double freeze_step;    /* onebit: v is frozen after this many updates; 0: when |v| grows slowly enough, */
     double freeze_ratio;   /* that is, when |v| before 1 / (1 - b2) updates is at least this part of |v| now */
     bool group;            /* onebit: one scale for all parameters, as in DeepSpeed; else one per chunk */
+    bool decouple_rate;    /* stableadamw: weight decay is multiplied by rate / peak; else by the rate */
+    double peak;           /* stableadamw: max_lr; 0: the schedule's, which keys_apply sets */
 };
 
 /* A type of JSON's optimizer.type, with the original's defaults. */

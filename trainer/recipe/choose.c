@@ -34,7 +34,7 @@ static int choose_optimizer(const struct keys *keys, struct recipe *recipe, stru
         return -1;
     }
     recipe->optimizer = type->optimizer;
-    if (!keys->file)
+    if (!keys->file && !recipe->optimizer.decouple_rate)
         recipe->optimizer.weight_decay = 0.01;
     if (!keys->file && recipe->task[0] && recipe->optimizer.kind == OPTIMIZER_ADAM) { /* as in BERT's fine-tuning */
         recipe->optimizer.bias_correction = false;

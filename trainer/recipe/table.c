@@ -500,6 +500,8 @@ int keys_apply(struct keys *keys, struct recipe *recipe, struct error *err)
     TRY(choose_layer_drop(keys, recipe, err));
     if (recipe->optimizer.ratio_min > recipe->optimizer.ratio_max)
         return keys_complain(keys, "optimizer.params.min_coeff", "is above max_coeff", err);
+    if (recipe->optimizer.decouple_rate && recipe->optimizer.peak == 0)
+        recipe->optimizer.peak = recipe->schedule.rate;
     return check_schedule(keys, &recipe->schedule, err);
 }
 
