@@ -154,6 +154,10 @@ int opts_parse(const struct opt_program *program, int argc, char **argv, void *s
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);
 
+/* A decimal fraction from 0 to 1 as whole millionths; digits after the sixth place are rounded, half to even. False: it
+ * is none. */
+bool opts_millionths(struct str text, uint32_t *value);
+
 /* Iterates, from *at = 0, over the options that were given more than once although only the last value counts; NULL: no
  * more. */
 const char *opts_repeated(const struct opt_program *program, const struct opt_result *result, size_t *at);
@@ -172,7 +176,7 @@ json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb
 
 /* Sets the row's field from the value of its key: true or false for a flag, a number, a choice's name, [a, b] for a
  * ramp. False: it is none of these, and `wanted` says what it is not ("not a number from 0 to 0.99"); the field is
- * undefined. The row is not of a text, a size, a duration or a list. */
+ * undefined. A text is the value's own and lives as long. The row is not of a size, a duration or a list. */
 #define OPT_WANTED_BYTES 160
 bool opts_set_json(const struct opt_row *row, const json_t *value, void *settings, char wanted[OPT_WANTED_BYTES]);
 

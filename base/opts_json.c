@@ -235,9 +235,12 @@ bool opts_set_json(const struct opt_row *row, const json_t *value, void *setting
         return set_millionths(row, value, field, wanted);
     case OPT_CHOICE:
         return set_choice(row, value, field, wanted);
+    case OPT_TEXT:
+        snprintf(wanted, OPT_WANTED_BYTES, "not a text");
+        *(const char **)field = json_string_value(value);
+        return json_is_string(value);
     case OPT_SIZE:
     case OPT_DURATION:
-    case OPT_TEXT:
     case OPT_SET:
     case OPT_NUMBERS:
     case OPT_PATHS:

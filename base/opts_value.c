@@ -149,8 +149,7 @@ static int read_count_or_time(const struct opt_row *row, struct str text, struct
     return 0;
 }
 
-/* A decimal fraction as whole millionths; digits after the sixth place are rounded, half to even. */
-static int read_millionths(const struct opt_row *row, struct str text, uint32_t *value, struct error *err)
+bool opts_millionths(struct str text, uint32_t *value)
 {
     uint32_t whole = 0, millionths = 0;
     size_t at = 0, digits = 0, places = 0;
@@ -172,11 +171,16 @@ static int read_millionths(const struct opt_row *row, struct str text, uint32_t 
         millionths *= 10;
     const bool above_one = whole > 1 || (whole == 1 && (millionths || below || tail));
     if (!digits || at < text.size || above_one)
-        return not_understood(row, text, "a decimal number from 0 to 1", err);
+        return false;
     if (below > 5 || (below == 5 && (tail || millionths & 1)))
         millionths++;
     *value = whole * OPT_MILLION + millionths;
-    return 0;
+    return true;
+}
+
+static int read_millionths(const struct opt_row *row, struct str text, uint32_t *value, struct error *err)
+{
+    return opts_millionths(text, value) ? 0 : not_understood(row, text, "a decimal number from 0 to 1", err);
 }
 
 static int read_real(const struct opt_row *row, const char *text, double *value, struct error *err)

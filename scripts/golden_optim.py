@@ -280,6 +280,8 @@ SCHEDULES = [
     ("cosine", ours(lambda r: (1 + math.cos(math.pi * (1 - r))) / 2), dict(rate=1e-3, steps=200, warmup=0.1)),
     ("poly", ours(math.sqrt), dict(rate=1e-3, steps=200, warmup=0.1)),
     ("wsd", ours(lambda r: min(1, r * (1 - 0.1) / 0.3)), dict(rate=1e-3, steps=200, warmup=0.1, decay=0.3)),
+    ("wsd", ours(lambda r: 1 - math.sqrt(max(0, 1 - r * (1 - 0.1) / 0.3))),
+     dict(rate=1e-3, steps=200, warmup=0.1, decay=0.3, decay_shape="sqrt")),
     ("warmup_linear", bing(lambda x: x, lambda s, n, x, w: 1 - x), BING),
     ("warmup_linear", bing(None, None), dict(BING, warmup_proportion=0)),
     ("warmup_linear_decay_exp", bing(lambda x: x, exponential), EXP),

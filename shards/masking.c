@@ -13,7 +13,6 @@
 #define BAR_BITS 7
 #define BARS     (1u << BAR_BITS)
 
-enum { CHANCE_MASK = 800000, CHANCE_KEEP = 500000 }; /* millionths */
 enum { WORD_KEY, WORD_MASK, WORD_KEEP, WORD_PIECE }; /* words of random_at4 */
 
 /* The draws of all positions of a sample. */
@@ -60,9 +59,9 @@ static uint64_t kth_smallest(const uint64_t *keys, size_t n, size_t k, uint64_t 
 /* What the model sees at `position` in place of `id`. */
 static uint32_t masked_id(const struct mask_rules *rules, const struct draws *draws, uint32_t position, uint32_t id)
 {
-    if (random_chance(draws->words[WORD_MASK][position], CHANCE_MASK))
+    if (random_chance(draws->words[WORD_MASK][position], rules->split.mask))
         return rules->mask;
-    return random_chance(draws->words[WORD_KEEP][position], CHANCE_KEEP)
+    return random_chance(draws->words[WORD_KEEP][position], rules->split.keep)
                ? id
                : random_below(draws->words[WORD_PIECE][position], rules->vocab_size);
 }

@@ -1,8 +1,8 @@
 /* Masks for masked LM are a function of names (Law 3), so `dsdata` stores them once on disk and `dstrain` can draw
  * fresh ones. The rule is BERT's (Devlin et al. 2019, section 3.1): of the chosen tokens, 80 % become [MASK], 10 %
  * stay, and 10 % become any piece of the vocabulary, special pieces included, as in Google's
- * create_pretraining_data.py. Whole words: a word is a piece and the pieces after it that continue it; words are masked
- * whole or not at all. Pure; any thread. */
+ * create_pretraining_data.py; `dstrain` may choose other shares. Whole words: a word is a piece and the pieces after it
+ * that continue it; words are masked whole or not at all. Pure; any thread. */
 #ifndef SHARDS_MASKING_H
 #define SHARDS_MASKING_H
 
@@ -10,11 +10,21 @@
 #include "base/str.h"
 #include "shards/sample.h"
 
+/* In millionths: that a chosen token becomes [MASK]; and if it does not, that it stays. */
+struct mask_split {
+    uint32_t mask, keep;
+};
+#define MASK_SPLIT_BERT                                                                                                \
+    {                                                                                                                  \
+        800000, 500000                                                                                                 \
+    }
+
 struct mask_rules {
     uint32_t vocab_size;
     uint32_t cls, sep, mask; /* ids */
     uint32_t millionths;     /* probability that a token is masked */
     uint32_t predictions;    /* P */
+    struct mask_split split;
     /* Whole words: bit id % 64 of continues[id / 64] says whether a piece continues the word before it. NULL: each
      * piece is masked by itself. */
     const uint64_t *continues;

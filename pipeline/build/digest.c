@@ -46,6 +46,7 @@ struct digest *digest_open(const struct digest_options *options)
                                                .mask = vocab->mask,
                                                .millionths = recipe->mask_prob,
                                                .predictions = recipe->predictions[i],
+                                               .split = MASK_SPLIT_BERT,
                                                .continues = digest->continues};
     }
     return digest;

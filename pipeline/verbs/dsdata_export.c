@@ -30,6 +30,7 @@ static struct mask_rules rules_of(const struct dataset *dataset)
         .mask = manifest->special.mask,
         .millionths = manifest->mask_millionths,
         .predictions = dataset->layout.predictions,
+        .split = MASK_SPLIT_BERT,
         .continues = dataset->continues,
     };
 }

@@ -111,6 +111,24 @@ refused "from 0 to 1" -- --mask-prob 0.3:1.5
 refused mask_prob -- --set mask_prob=0
 refused '"fresh"' -- --set masks=new
 
+case_begin "masks by phases, and how they are shown"
+phases=("${base[@]}" --batch 16 --mask-phases "0.6@0,0.3@0.5,0.05@0.9" --mask-split 100:0:0)
+expect_exit 0 "${phases[@]}" --out phases
+expect_exit 75 "${phases[@]}" --out phases-2 --stop-after 5
+expect_exit 0 "${phases[@]}" --out phases-2
+expect_same_checkpoint "stopped" phases phases-2
+expect_equal "they are part of the run" "$(json phases/run.json \
+    '[o["identity"][k] for k in ("masks", "mask_phases", "mask_prob", "mask_prob_end", "mask_split_mask")]')" \
+    "['fresh', '0.6@0,0.3@0.5,0.05@0.9', 0.6, 0.05, 1.0]"
+expect_exit 5 "${base[@]}" --batch 16 --mask-phases 0.6@0,0.3@0.5,0.05@0.9 --out phases
+expect_words mask_split_mask
+expect_exit 0 "${base[@]}" --batch 16 --out phases-set --set mask_phases=0.6@0,0.3@0.5,0.05@0.9 mask_split=100:0:0
+expect_same_checkpoint "by keys" phases phases-set
+expect_exit 0 "$dstrain" verify phases --replay
+expect_exit 0 "${base[@]}" --batch 16 --mask-phases 0.6@0 --mask-split 80:10:10 --out phase
+expect_exit 0 "${base[@]}" --batch 16 --mask-prob 0.6 --out share
+cmp phase/$last/model.safetensors share/$last/model.safetensors || complain "one phase is not a share"
+
 case_begin "masks and dropout by keys"
 expect_exit 0 "${base[@]}" --batch 16 --masks fresh --dropout 0 --out plain-a
 expect_exit 0 "${base[@]}" --batch 16 --set masks=fresh dropout=0 --out plain-b

@@ -34,6 +34,8 @@ defaults() {
     expect_exit 0 "${plan[@]}" --steps 20 --schedule wsd --warmup 4 --decay 16
     grep -q "the learning rate rises" "$scratch/stderr" && complain "a warning without a reason"
     expect_equal "wsd" "$(identity 'schedule warmup decay' --schedule wsd --decay 0.3)" "['wsd', 0.01, 0.3]"
+    expect_equal "wsd by 1 - sqrt" \
+        "$(identity 'schedule decay decay_shape' --schedule wsd --decay 0.3 --decay-shape sqrt)" "['wsd', 0.3, 'sqrt']"
     local example
     read -ra example <<<"$("$dstrain" plan --help | tr -s ' \n' '  ' | grep -o 'file: optimizer[^[]*clipping=1')"
     expect_equal "the example of --help" "$(identity 'optimizer lr gradient_clipping' --set "${example[@]:1}")" \

@@ -18,9 +18,28 @@ contradictions() {
         expect_words "$words"
     done <<END
 --schedule linear --decay 3|--decay belongs to --schedule wsd
+--schedule cosine --decay-shape sqrt|--decay-shape belongs to --schedule wsd
+--schedule wsd --decay-shape root|linear, sqrt
 --batch-warmup 0.2|--batch-warmup belongs to a batch that grows
 --batch 8:4 --batch-warmup 0.2|8 is above 4
 --mask-prob 0|without a masked piece
+--mask-phases 0.3|"0.3" is not P@S
+--mask-phases 0.3@0,0.15|"0.15" is not P@S
+--mask-phases 0.3@0,|"" is not P@S
+--mask-phases 0.3@0.1|"0.3@0.1" does not begin at 0
+--mask-phases 0.3@0,0.2@0.5,0.1@0.5|"0.1@0.5" does not begin between
+--mask-phases 0.3@0,0.2@1|"0.2@1" does not begin between
+--mask-phases 0.3@0,0@0.5|"0@0.5" masks nothing
+--mask-phases 1.3@0|"1.3@0" is not P@S
+--mask-phases 0.3@0 --mask-prob 0.3|exclude each other
+--mask-phases 0.3@0 --masks stored|--mask-phases applies to fresh masks
+--mask-phases .9@0,.8@.1,.7@.2,.6@.3,.5@.4,.4@.5,.3@.6,.2@.7,.1@.8|eight are the most
+--mask-split 80:10|three whole numbers that add up to 100
+--mask-split 80:10:11|three whole numbers that add up to 100
+--mask-split 80:10:10:0|three whole numbers that add up to 100
+--mask-split 50.5:49.5:0|three whole numbers that add up to 100
+--mask-split 4294967376:10:10|three whole numbers that add up to 100
+--mask-split 100:0:0 --masks stored|--mask-split applies to fresh masks
 --mask-prob 0.2 --masks stored|but this run uses the stored ones
 --same-bits --set fp16.enabled=true --set fp16.loss_scale=3|a power of two, not 3
 --same-bits --batch 4:8 --batch-warmup 4|--same-bits needs batches of one size

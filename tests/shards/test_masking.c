@@ -4,8 +4,13 @@
 
 #include "shards/masking.h"
 
-static const struct mask_rules rules = {
-    .vocab_size = 1000, .cls = 101, .sep = 102, .mask = 103, .millionths = 150000, .predictions = 20};
+static const struct mask_rules rules = {.vocab_size = 1000,
+                                        .cls = 101,
+                                        .sep = 102,
+                                        .mask = 103,
+                                        .millionths = 150000,
+                                        .predictions = 20,
+                                        .split = MASK_SPLIT_BERT};
 
 /* [CLS] 60 pieces [SEP] 65 pieces [SEP], a different id at each position. */
 static void fill(struct sample *sample, uint32_t length, uint32_t index)
@@ -117,6 +122,34 @@ static void shares_are_as_the_paper_says(void **state)
     assert_true(chi_square(kinds, kinds_expected, 3) < 13.8);
     assert_true(chi_square(places, places_expected, LENGTH - 3) < 179.6); /* 124 degrees of freedom */
     assert_true(chi_square(pieces, pieces_expected, 10) < 27.9);
+    sample_release(&sample);
+}
+
+/* Other shares than BERT's, among them those where one kind is all. */
+static void shares_may_be_others(void **state)
+{
+    (void)state;
+    static const struct mask_split splits[] = {{1000000, 0}, {0, 1000000}, {0, 0}, {250000, 900000}};
+    static const double wanted[][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.25, 0.675, 0.075}};
+    const struct shard_layout layout = shard_layout_make(128, 20, 1000);
+    const struct random_stream stream = random_stream(12345, RANDOM_MASK, 0, 0, 0, 128, 0);
+    struct sample sample = sample_make(&layout);
+    for (size_t s = 0; s < sizeof splits / sizeof *splits; s++) {
+        struct mask_rules own = rules;
+        double kinds[3] = {0}, total = 0;
+        own.split = splits[s];
+        for (uint32_t n = 0; n < 2000; n++) {
+            fill(&sample, 128, n);
+            mask_sample(&stream, n, &own, &sample);
+            for (uint32_t i = 0; i < sample.masked; i++, total++) {
+                const uint32_t id = sample.ids[sample.positions[i]];
+                kinds[id == rules.mask ? 0 : id == sample.labels[i] ? 1 : 2]++;
+            }
+        }
+        for (int kind = 0; kind < 3; kind++) /* a random piece may be [MASK] or the token itself */
+            if (fabs(kinds[kind] / total - wanted[s][kind]) > (s < 2 ? 0 : 0.01))
+                fail_msg("split %zu, kind %d: %g", s, kind, kinds[kind] / total);
+    }
     sample_release(&sample);
 }
 
@@ -300,6 +333,7 @@ int main(void)
         cmocka_unit_test(masks_are_in_their_places),
         cmocka_unit_test(everything_may_be_masked),
         cmocka_unit_test(shares_are_as_the_paper_says),
+        cmocka_unit_test(shares_may_be_others),
         cmocka_unit_test(pieces_that_continue_words_are_found),
         cmocka_unit_test(a_word_that_does_not_fit_stays),
         cmocka_unit_test(words_of_one_piece_are_pieces),

@@ -18,6 +18,9 @@ static const struct trial {
     {"set", {"optimizer.params.eps=1e-5", "optimizer.params.eps=1e-4"}, NULL},
     {"batch-warmup", {"5", "7"}, "--set=batch_warmup.from=8"},
     {"decay", {"0.25", "0.5"}, "--schedule=wsd"},
+    {"mask-phases", {"0.3@0", "0.3@0,0.15@0.5"}, NULL},
+    {"mask-split", {"80:10:10", "80:20:0"}, NULL},
+    {"decay-shape", {"linear", "sqrt"}, "--schedule=wsd"},
     {"pld-compat", {NULL, NULL}, "--set=progressive_layer_drop.enabled=true"},
 };
 

@@ -52,14 +52,14 @@ static void shares(struct device *device, const struct shares_args *args)
     for (size_t chunk = args->range.from; chunk < args->range.to;) {
         const size_t tensor = (size_t)work->chunks[chunk].tensor;
         const int32_t first = work->firsts[tensor];
-        double sums[3] = {0}, count = 0;
+        double sums[3] = {0};
         chunk = (size_t)work->firsts[tensor + 1];
-        for (int32_t i = first; i < work->firsts[tensor + 1]; i++) {
-            count += work->chunks[i].count;
+        for (int32_t i = first; i < work->firsts[tensor + 1]; i++)
             for (int k = 0; k < 3; k++)
                 sums[k] += work->sums[3 * (size_t)i + (size_t)k];
-        }
-        const struct tensor_shares found = tensor_shares(args->step, work->chunks[first].decay, sums, count);
+        const struct param_chunk *begin = &work->chunks[first], *last = &work->chunks[chunk - 1];
+        const double count = (double)(last->offset + (size_t)last->count - begin->offset);
+        const struct tensor_shares found = tensor_shares(args->step, begin->decay, sums, count);
         work->shares[2 * tensor] = found.u;
         work->shares[2 * tensor + 1] = found.c;
     }
@@ -142,9 +142,8 @@ static void adam_block(const void *args, size_t task, int thread)
 }
 
 /* The moments of number i; adds the squares of p, u and c to the sums. */
-static inline __attribute__((always_inline)) void moments_of(const struct operands *o, size_t i,
-                                                             enum gradient_term term, double *pp, double *uu,
-                                                             double *cc)
+static inline __attribute__((always_inline)) void
+moments_of(const struct operands *o, size_t i, enum gradient_term term, double *pp, double *uu, double *cc)
 {
     const real p = o->p[i], g = o->gradients[i] * o->factor + o->added * p;
     o->m[i] = o->beta1 * o->m[i] + o->weight1 * g;

@@ -50,20 +50,13 @@ static update_work of_range(const struct update_work *work, struct chunk_range r
 static update_numbers numbers_of(const struct update_step *step, const struct update_work *work,
                                  struct chunk_range range)
 {
-    return {(float)step->beta1,
-            (float)step->beta2,
-            (float)step->weight1,
-            (float)(1 - step->beta2),
-            (float)step->correction1,
-            (float)step->correction2,
-            (float)step->epsilon,
-            (float)(step->rate * step->correction1),
-            (float)step->rate,
-            (float)step->weight_decay,
-            (float)step->vector_decay,
-            step->decoupled,
-            gradient_term(step->kind),
-            of_range(work, range)};
+    return {(float)step->beta1,        (float)step->beta2,
+            (float)step->weight1,      (float)(1 - step->beta2),
+            (float)step->correction1,  (float)step->correction2,
+            (float)step->epsilon,      (float)(step->rate * step->correction1),
+            (float)step->rate,         (float)step->weight_decay,
+            (float)step->vector_decay, step->decoupled,
+            gradient_term(step->kind), of_range(work, range)};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)
@@ -186,14 +179,14 @@ static __global__ void __launch_bounds__(THREADS)
     const int tensor = chunk->tensor;
     if (blockIdx.x > 0 && chunk[-1].tensor == tensor)
         return;
-    double sums[3], count = 0;
-    for (int i = work.firsts[tensor]; i < work.firsts[tensor + 1]; i++)
-        count += work.chunks[i].count;
+    double sums[3];
     for (int k = 0; k < 3; k++)
         sums[k] = tensor_sum(work, tensor, work.sums + k, 3, room);
     if (threadIdx.x > 0)
         return;
-    const struct tensor_shares found = tensor_shares(&step, work.chunks[work.firsts[tensor]].decay, sums, count);
+    const param_chunk *begin = work.chunks + work.firsts[tensor], *last = work.chunks + work.firsts[tensor + 1] - 1;
+    const double count = (double)(last->offset + last->count - begin->offset);
+    const struct tensor_shares found = tensor_shares(&step, begin->decay, sums, count);
     work.shares[2 * tensor] = found.u;
     work.shares[2 * tensor + 1] = found.c;
 }

@@ -12,7 +12,10 @@ _Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a
 static uint32_t predictions_of(const struct shard_reading *reading)
 {
     const struct shard_layout *layout = &reading->dataset->layout;
-    const uint32_t *prob = reading->mask_prob, most = prob[0] > prob[1] ? prob[0] : prob[1];
+    const uint32_t *prob = reading->mask_prob;
+    uint32_t most = prob[0] > prob[1] ? prob[0] : prob[1];
+    for (size_t i = 0; i < reading->phase_count; i++)
+        most = reading->phases[i].millionths > most ? reading->phases[i].millionths : most;
     const uint32_t count = mask_count(layout->seq, most, layout->seq);
     return most > 0 && count > layout->predictions ? count : layout->predictions;
 }
@@ -20,6 +23,9 @@ static uint32_t predictions_of(const struct shard_reading *reading)
 static uint32_t millionths_of(const struct shard_reading *reading, uint64_t k)
 {
     const double from = reading->mask_prob[0], to = reading->mask_prob[1];
+    for (size_t i = reading->phase_count; i-- > 0;)
+        if (i == 0 || k >= reading->phases[i].from)
+            return reading->phases[i].millionths;
     if (reading->mask_prob[0] == 0)
         return reading->dataset->manifest.mask_millionths;
     if (k < reading->first || k - reading->first >= reading->count)
@@ -39,6 +45,7 @@ static void lay_masks(const struct shard_reading *reading, uint64_t k, uint64_t 
         .mask = manifest->special.mask,
         .millionths = millionths_of(reading, k),
         .predictions = predictions_of(reading),
+        .split = reading->split,
         .continues = dataset->continues,
     };
     mask_anew(reading->seed, epoch, index, dataset->layout.seq, &rules, sample);

@@ -4,6 +4,7 @@
 #define TRAINER_DATA_SHARD_SOURCE_H
 
 #include "shards/dataset.h"
+#include "shards/masking.h"
 #include "trainer/data/source.h"
 
 #include <stdbool.h>
@@ -17,6 +18,13 @@ enum mask_policy {
 };
 extern const char *const mask_policies[]; /* [MASK_POLICIES], their names */
 
+#define MASK_PHASES_MAX 8
+
+struct mask_phase {
+    uint32_t millionths; /* of pieces that fresh masks cover */
+    uint64_t from;       /* the sample from which on they do */
+};
+
 struct shard_reading {
     const struct dataset *dataset; /* outlives the source */
     bool shuffled;
@@ -26,6 +34,9 @@ struct shard_reading {
      * to mask_prob[1] `count` samples later and depends only on the sample's number. 0: the dataset's share. */
     uint32_t mask_prob[2];
     uint64_t first, count;
+    struct mask_phase phases[MASK_PHASES_MAX]; /* in place of mask_prob, where there are any; `from` ascends */
+    size_t phase_count;
+    struct mask_split split; /* of fresh masks */
 };
 
 /* `reading` outlives the source. A damaged shard: ERR_VERIFY. source.number gives what dsdata show --sample takes. */

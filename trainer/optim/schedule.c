@@ -122,7 +122,11 @@ static double ours(const struct schedule *s, double update)
     case SCHEDULE_POLY:
         return s->rate * sqrt(left);
     case SCHEDULE_WSD:
-        return decay > 0 ? s->rate * fmin(1, positive((1 - done) / decay)) : s->rate;
+        if (decay > 0) {
+            const double part = fmin(1, positive((1 - done) / decay));
+            return s->rate * (s->decay_root ? 1 - sqrt(1 - part) : part);
+        }
+        return s->rate;
     case SCHEDULE_CONSTANT:
         return s->rate;
     default:

@@ -4,7 +4,8 @@
  *   ours: q = u / steps, P the warm-up's share, r = (1 - q) / (1 - P). X q / P while q < P; then
  *     linear      X r                        constant   X
  *     cosine      X (1 + cos pi (1 - r)) / 2   poly     X sqrt(r)
- *     wsd         X min(1, (1 - q) / D), D the decay's share: warm-up, stable, decay (Hu et al., MiniCPM, 2024)
+ *     wsd         X min(1, d), d = (1 - q) / D, D the decay's share: warm-up, stable, decay (Hu et al., MiniCPM, 2024);
+ *                 with decay_root X (1 - sqrt(1 - d)) where d < 1 (Hägele et al. 2024), as ModernBERT
  *   bing_bert (optimization.py): x = (u - 1) / total, w the warm-up's share; all are X + offset where w is 0
  *     warmup_linear              x < w: X x / w;        else X (1 - x), which jumps at x = w
  *     warmup_linear_decay_exp    x < w: X x / w;        else X decay_rate ^ ((u - 1 - w total) / decay_step)
@@ -61,7 +62,8 @@ struct schedule {
     double rate;   /* X, the peak */
     double warmup; /* ours: below 1 a share of the steps, else steps; NVIDIA, bing_bert: a share; the others: updates */
     double decay;  /* wsd: below 1 a share of the steps, else steps */
-    double total;  /* length of schedules that have their own, in updates */
+    bool decay_root; /* wsd: the decay is 1 - sqrt, else linear */
+    double total;    /* length of schedules that have their own, in updates */
     double minimum;  /* min, end */
     double power;    /* degree, power */
     double constant; /* Habana's c; below 0: NVIDIA's PolyWarmUp */

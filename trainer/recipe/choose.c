@@ -9,6 +9,7 @@
 
 #include "base/launcher.h"
 #include "base/str.h"
+#include "trainer/recipe/mask_plan.h"
 
 static int unknown_type(const struct keys *keys, const char *path, const char *name, const char *names,
                         struct error *err)
@@ -61,8 +62,10 @@ static int choose_schedule(const struct keys *keys, struct recipe *recipe, struc
         schedule->kind = ours ? (enum schedule_kind)settings->schedule : SCHEDULE_CONSTANT; /* DeepSpeed's: none */
         schedule->warmup = ours ? settings->warmup : 0;
         schedule->decay = settings->decay;
-        if (settings_given(settings, "decay") && schedule->kind != SCHEDULE_WSD)
-            return fail(err, ERR_USAGE, "--decay belongs to --schedule wsd");
+        schedule->decay_root = settings->decay_shape == 1;
+        const char *const own = settings_given(settings, "decay") ? "decay" : "decay-shape";
+        if (settings_given(settings, own) && schedule->kind != SCHEDULE_WSD)
+            return fail(err, ERR_USAGE, "--%s belongs to --schedule wsd", own);
         return 0;
     }
     const struct schedule_type *type = schedule_type(keys->scheduler);
@@ -75,7 +78,7 @@ static int choose_schedule(const struct keys *keys, struct recipe *recipe, struc
         buf_release(&names);
         return -1;
     }
-    static const char *const flags[] = {"schedule", "warmup", "decay"};
+    static const char *const flags[] = {"schedule", "warmup", "decay", "decay-shape"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (settings_given(settings, flags[i]))
             return ignored_flag(type, flags[i], err);
@@ -169,13 +172,29 @@ static int choose_masks(const struct keys *keys, struct recipe *recipe, struct e
     const struct settings *settings = &keys->settings;
     const enum mask_policy policy = (enum mask_policy)settings->masks;
     recipe->masks = policy == MASKS_AUTO && !recipe->shuffled ? MASKS_STORED : policy;
+    const bool prob_flag = settings_given(settings, "mask-prob"), phase_flag = settings_given(settings, "mask-phases");
     memcpy(recipe->mask_prob, settings->mask_prob, sizeof recipe->mask_prob);
-    if (settings_given(settings, "mask-prob") && (recipe->mask_prob[0] == 0 || recipe->mask_prob[1] == 0))
+    if (prob_flag && (recipe->mask_prob[0] == 0 || recipe->mask_prob[1] == 0))
         return fail(err, ERR_USAGE, "--mask-prob: without a masked piece there is nothing to learn");
-    if (recipe->mask_prob[0] == 0)
+    if (settings->mask_phases && (phase_flag || !prob_flag)) { /* an option takes precedence over a key */
+        if (recipe->mask_prob[0] > 0 && prob_flag == phase_flag)
+            return fail(err, ERR_USAGE, "--mask-phases and --mask-prob exclude each other");
+        TRY(mask_phases_read(settings->mask_phases, recipe->phases, &recipe->phase_count, err));
+        recipe->mask_prob[0] = recipe->phases[0].millionths;
+        recipe->mask_prob[1] = recipe->phases[recipe->phase_count - 1].millionths;
+    }
+    const struct mask_split bert = MASK_SPLIT_BERT;
+    recipe->split = bert;
+    if (settings->mask_split)
+        TRY(mask_split_read(settings->mask_split, &recipe->split, err));
+    const bool other_split = recipe->split.mask != bert.mask || recipe->split.keep != bert.keep;
+    if (recipe->mask_prob[0] == 0 && !other_split)
         return 0;
     if (recipe->masks == MASKS_STORED) {
-        fail(err, ERR_USAGE, "--mask-prob applies to fresh masks, but this run uses the stored ones");
+        fail(err, ERR_USAGE, "--mask-%s applies to fresh masks, but this run uses the stored ones",
+             recipe->phase_count > 0    ? "phases"
+             : recipe->mask_prob[0] > 0 ? "prob"
+                                        : "split");
         return hint(err, "use --masks fresh");
     }
     recipe->masks = MASKS_FRESH;

@@ -124,6 +124,17 @@ static json_t *data_identity(const struct recipe *recipe)
     if (recipe->mask_prob[0] > 0)
         add_all(json, json_pack("{s:f, s:f}", "mask_prob", recipe->mask_prob[0] * 1e-6, "mask_prob_end",
                                 recipe->mask_prob[1] * 1e-6));
+    if (recipe->phase_count > 0) {
+        struct buf text = {0};
+        for (const struct mask_phase *phase = recipe->phases; phase < recipe->phases + recipe->phase_count; phase++)
+            buf_addf(&text, "%s%g@%g", text.size > 0 ? "," : "", phase->millionths * 1e-6, (double)phase->from * 1e-6);
+        json_object_set_new(json, "mask_phases", json_string(buf_text(&text)));
+        buf_release(&text);
+    }
+    const struct mask_split bert = MASK_SPLIT_BERT;
+    if (!recipe->task[0] && (recipe->split.mask != bert.mask || recipe->split.keep != bert.keep))
+        add_all(json, json_pack("{s:f, s:f}", "mask_split_mask", recipe->split.mask * 1e-6, "mask_split_keep",
+                                recipe->split.keep * 1e-6));
     if (recipe->batches.steps > 0)
         add_all(json, json_pack("{s:i, s:I}", "batch_begin", (int)recipe->batches.first, "batch_warmup",
                                 (json_int_t)recipe->batches.steps));
@@ -179,6 +190,8 @@ static json_t *schedule_identity(const struct schedule *schedule)
     if (type->ours)
         json_object_set_new(json, "warmup", json_real(schedule->warmup));
     add_fields(json, type->params, schedule);
+    if (schedule->kind == SCHEDULE_WSD && schedule->decay_root)
+        json_object_set_new(json, "decay_shape", json_string("sqrt"));
     if (schedule->begins > 0)
         json_object_set_new(json, "schedule_begins", json_integer((json_int_t)schedule->begins));
     return json;

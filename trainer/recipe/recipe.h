@@ -61,7 +61,10 @@ struct recipe {
     bool shuffled;
     enum mask_policy masks;
     uint32_t mask_prob[2]; /* of fresh masks at the beginning and the end, in millionths; 0: the dataset's */
-    bool precision_given;  /* else "default": depends on the machine of the first start */
+    struct mask_phase phases[MASK_PHASES_MAX]; /* in place of mask_prob; `from` is in millionths of the steps */
+    size_t phase_count;
+    struct mask_split split; /* of fresh masks */
+    bool precision_given;    /* else "default": depends on the machine of the first start */
     enum precision precision;
     struct scaler_settings scaling; /* for fp16 */
 };

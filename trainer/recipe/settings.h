@@ -30,13 +30,15 @@ struct settings {
     int recipe;           /* number of a built-in configuration (keys.h) */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
-    uint64_t batch[2];     /* samples in the first step, and after the warm-up */
-    double batch_warmup;   /* below 1 a fraction of the steps, else a number of steps */
+    uint64_t batch[2];   /* samples in the first step, and after the warm-up */
+    double batch_warmup; /* below 1 a fraction of the steps, else a number of steps */
+    const char *mask_phases, *mask_split;
     uint32_t mask_prob[2]; /* of fresh masks at the beginning and the end, in millionths */
     uint64_t micro_batch;  /* 0: computed */
     uint64_t steps;
     double epochs;
     double lr, warmup, decay, dropout;
+    int decay_shape;         /* 1: sqrt */
     int schedule, optimizer; /* enum schedule_kind, enum optimizer_kind */
     int precision;           /* enum precision; if not given, depends on the device */
     uint64_t seed;

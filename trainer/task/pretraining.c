@@ -26,7 +26,7 @@ static struct shard_reading run_reading(const struct dataset *dataset, const str
 {
     const uint64_t first = recipe->samples_before, end = recipe_samples(recipe, recipe->schedule.steps);
     const uint64_t own_first = rule ? mixture_count(rule, d, first) : first;
-    return (struct shard_reading){
+    struct shard_reading reading = {
         .dataset = dataset,
         .shuffled = recipe->shuffled,
         .masks = recipe->masks,
@@ -34,7 +34,18 @@ static struct shard_reading run_reading(const struct dataset *dataset, const str
         .mask_prob = {recipe->mask_prob[0], recipe->mask_prob[1]},
         .first = own_first,
         .count = (rule ? mixture_count(rule, d, end) : end) - own_first,
+        .phase_count = recipe->phase_count,
+        .split = recipe->split,
     };
+    /* A phase begins with the first step that is not before its share of the steps of this run. */
+    const uint64_t before = recipe->steps_before, steps = recipe->schedule.steps - before;
+    for (size_t i = 0; i < recipe->phase_count; i++) {
+        const uint64_t step = (recipe->phases[i].from * steps + MILLION - 1) / MILLION;
+        const uint64_t sample = recipe_samples(recipe, before + step);
+        reading.phases[i] =
+            (struct mask_phase){recipe->phases[i].millionths, rule ? mixture_count(rule, d, sample) : sample};
+    }
+    return reading;
 }
 
 static struct source run_source(struct pretraining *p, const struct datasets *datasets, const struct recipe *recipe)

@@ -9,7 +9,8 @@ static struct error *const err = &tiny_err;
 
 static struct shard_reading reading_of(const struct dataset *dataset)
 {
-    return (struct shard_reading){.dataset = dataset, .shuffled = true, .masks = MASKS_STORED, .seed = 42};
+    return (struct shard_reading){
+        .dataset = dataset, .shuffled = true, .masks = MASKS_STORED, .seed = 42, .split = MASK_SPLIT_BERT};
 }
 
 static struct loader_options options_for(const struct source *source, uint32_t micro_batch)
@@ -383,6 +384,35 @@ TEST(fresh_masks_take_the_share_that_is_asked_for)
             ordinary += sequence.ids[i] != 2 && sequence.ids[i] != 3;
         if (wanted < ordinary)
             assert_in_range(sequence.marks[HEAD_MASKED].count, wanted > 1 ? wanted - 1 : 1, wanted + 1);
+    }
+    sequence_release(&sequence);
+}
+
+/* Phases take the place of a share, and begin at their sample. */
+TEST(masks_follow_phases)
+{
+    const struct dataset *dataset = *state;
+    struct shard_reading reading = reading_of(dataset);
+    reading.masks = MASKS_FRESH;
+    reading.mask_prob[0] = reading.mask_prob[1] = 100000;
+    reading.phases[0] = (struct mask_phase){300000, 20};
+    reading.phases[1] = (struct mask_phase){900000, 50};
+    reading.phases[2] = (struct mask_phase){150000, 51};
+    reading.phase_count = 3;
+    reading.split = (struct mask_split){1000000, 0};
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
+    assert_int_equal(source.room.marks[HEAD_MASKED], 14);
+    for (uint64_t k = 0; k < 80; k++) {
+        fetch(&source, k, &sequence);
+        const struct marks *masked = &sequence.marks[HEAD_MASKED];
+        const double share = k < 50 ? 0.3 : k == 50 ? 0.9 : 0.15;
+        uint32_t wanted = lrint(sequence.length * share), ordinary = masked->count;
+        for (uint32_t i = 0; i < sequence.length; i++)
+            ordinary += sequence.ids[i] > 4;
+        assert_int_equal(masked->count, wanted < 1 ? 1 : wanted < ordinary ? wanted : ordinary);
+        for (uint32_t i = 0; i < masked->count; i++)
+            assert_int_equal(sequence.ids[masked->tokens[i]], dataset->manifest.special.mask);
     }
     sequence_release(&sequence);
 }

@@ -157,6 +157,8 @@ static void set_schedule(struct schedule *schedule, const char *key, const char 
         schedule->steps = (uint64_t)atoi(text);
     else if (strcmp(key, "warmup") == 0 && schedule_types[schedule->kind].ours)
         schedule->warmup = strtod(text, NULL);
+    else if (strcmp(key, "decay_shape") == 0)
+        schedule->decay_root = strcmp(text, "sqrt") == 0;
     else
         set_field(schedule_types[schedule->kind].params, schedule, key, text);
 }
