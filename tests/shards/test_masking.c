@@ -2,6 +2,8 @@
  * with reference/instances.c in flow/reference.py. */
 #include "tests/shards/tiny.h"
 
+#include <math.h>
+
 #include "shards/masking.h"
 
 static const struct mask_rules rules = {.vocab_size = 1000,
