@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,9 +41,8 @@ void output_line(const char *format, ...)
     va_end(args);
     if (size < 0)
         return;
-    char *safe = mem_alloc((size_t)size + 1);
+    SCOPED(mem_free_at) char *safe = mem_alloc((size_t)size + 1);
     puts(log_safe(line, safe, (size_t)size + 1));
-    mem_free(safe);
     free(line);
 }
 
@@ -72,12 +72,11 @@ static int add_part(const char *part, size_t size, void *out)
 
 void output_json(json_t *facts, size_t flags)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_dump_callback(facts, add_part, &text, flags);
     put_escaped(buf_str(&text));
     putchar('\n');
     fflush(stdout);
-    buf_release(&text);
     json_decref(facts);
 }
 
@@ -86,10 +85,8 @@ json_t *json_name(const char *name)
     const size_t size = strlen(name);
     if (utf8_valid((struct str){name, size}))
         return json_string(name);
-    char *safe = mem_alloc(size + 1);
-    json_t *string = json_string(log_safe(name, safe, size + 1));
-    mem_free(safe);
-    return string;
+    SCOPED(mem_free_at) char *safe = mem_alloc(size + 1);
+    return json_string(log_safe(name, safe, size + 1));
 }
 
 /* ------------------------------------------------------------------------------------------------ commands */
@@ -134,17 +131,16 @@ void command_add(struct buf *command, const char *word)
 /* "-" alone is standard input, not a file. */
 void command_path(struct buf *command, const char *path)
 {
-    struct buf word = {0};
+    SCOPED(buf_release) struct buf word = {0};
     if (path[0] == '-' && path[1])
         buf_add_text(&word, "./");
     buf_add_text(&word, path);
     command_add(command, buf_text(&word));
-    buf_release(&word);
 }
 
 void command_option(struct buf *command, const char *name, const char *value)
 {
-    struct buf word = {0};
+    SCOPED(buf_release) struct buf word = {0};
     const bool joined = value && value[0] == '-' && value[1];
     buf_addf(&word, "--%s", name);
     if (joined)
@@ -152,7 +148,6 @@ void command_option(struct buf *command, const char *name, const char *value)
     command_add(command, buf_text(&word));
     if (value && !joined)
         command_add(command, value);
-    buf_release(&word);
 }
 
 /* The format has no other conversions than %s. */
@@ -185,7 +180,7 @@ char *command_text(const char *format, ...)
 
 int hint_command(struct error *err, const char *format, ...)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     va_list names;
     va_start(names, format);
     add_text(&text, format, true, names);
@@ -195,7 +190,6 @@ int hint_command(struct error *err, const char *format, ...)
     }
     va_end(names);
     hint(err, "%s", buf_text(&text));
-    buf_release(&text);
     return -1;
 }
 

@@ -5,6 +5,7 @@
 #include "base/calls.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,10 +82,8 @@ int path_sync_directory(const char *path, struct error *err)
 
 int path_sync_directory_of(const char *path, struct error *err)
 {
-    char *parent = path_parent(path);
-    const int result = path_sync_directory(parent, err);
-    mem_free(parent);
-    return result;
+    SCOPED(mem_free_at) char *parent = path_parent(path);
+    return path_sync_directory(parent, err);
 }
 
 static int make_one(const char *path, struct error *err)
@@ -103,7 +102,7 @@ static int make_one(const char *path, struct error *err)
 
 int path_make_directory(const char *path, struct error *err)
 {
-    char *copy = mem_copy_text(path);
+    SCOPED(mem_free_at) char *copy = mem_copy_text(path);
     int result = 0;
     for (char *slash = strchr(copy + 1, '/'); copy[0] && slash && result == 0; slash = strchr(slash + 1, '/')) {
         *slash = 0;
@@ -112,7 +111,6 @@ int path_make_directory(const char *path, struct error *err)
     }
     if (result == 0)
         result = make_one(copy, err);
-    mem_free(copy);
     return result;
 }
 
@@ -135,12 +133,10 @@ int path_rename(const char *from, const char *to, struct error *err)
 {
     if (call_rename(from, to) < 0)
         return fail_errno(err, from, "cannot be renamed to %s", to);
-    char *old = path_parent(from), *new = path_parent(to);
+    SCOPED(mem_free_at) char *old = path_parent(from), *new = path_parent(to);
     int result = path_sync_directory(new, err);
     if (result == 0 && strcmp(old, new) != 0)
         result = path_sync_directory(old, err);
-    mem_free(old);
-    mem_free(new);
     return result;
 }
 
@@ -160,14 +156,13 @@ static char *nearest_existing(const char *path)
 
 int path_check_writable(const char *directory, struct error *err)
 {
-    char *at = nearest_existing(directory);
+    SCOPED(mem_free_at) char *at = nearest_existing(directory);
     int result = 0;
     if (!path_is_directory(at))
         result = fail_at(err, ERR_USAGE, at, ERROR_NO_OFFSET,
                          path_kind(at) == PATH_FILE ? "is a file, not a directory" : "is not a directory");
     else if (access(at, W_OK | X_OK) < 0)
         result = fail_errno(err, at, "cannot be written");
-    mem_free(at);
     return result;
 }
 
@@ -293,14 +288,13 @@ static int say_who_holds(int fd, const char *directory, struct error *err)
 bool lock_look(const char *directory, char who[LOCK_WHO_BYTES])
 {
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* all of the file */
-    char *path = path_join(directory, ".lock");
+    SCOPED(mem_free_at) char *path = path_join(directory, ".lock");
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
     if (held)
         who_holds(fd, who);
     if (fd >= 0)
         close(fd);
-    mem_free(path);
     return held;
 }
 
@@ -380,11 +374,9 @@ int lock_admit(struct lock *lock, struct error *err)
 
 int lock_enter(struct lock *lock, const char *directory, struct error *err)
 {
-    char *path = path_join(directory, ".lock");
+    SCOPED(mem_free_at) char *path = path_join(directory, ".lock");
     *lock = (struct lock){.fd = open(path, O_RDWR | O_CLOEXEC)};
-    int result = lock->fd < 0 ? fail_errno(err, path, "cannot be opened") : 0;
-    mem_free(path);
-    return result;
+    return lock->fd < 0 ? fail_errno(err, path, "cannot be opened") : 0;
 }
 
 int lock_hold(struct lock *lock, uint32_t byte, struct error *err)

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <string.h>
 
@@ -19,11 +20,10 @@ static bool is_mark(const char *name)
 static bool is_ours(const struct target_folder *folder, const char *name)
 {
     const struct str text = str_of(name);
-    char *stem = mem_copy_text(name);
+    SCOPED(mem_free_at) char *stem = mem_copy_text(name);
     if (str_ends(text, STR(TEMPORARY)))
         stem[text.size - strlen(TEMPORARY)] = '\0';
     const bool ours = folder->ours(stem);
-    mem_free(stem);
     return ours;
 }
 
@@ -31,21 +31,18 @@ static bool is_ours(const struct target_folder *folder, const char *name)
 static int is_marked(const struct target_folder *folder, struct error *err)
 {
     static const struct target_form form = {.begins = MARK_TEXT};
-    char *path = path_join(folder->path, TARGET_UNFINISHED);
-    const int marked = path_kind(path) == PATH_FILE ? target_has_form(path, &form, 1, err) : 0;
-    mem_free(path);
-    return marked;
+    SCOPED(mem_free_at) char *path = path_join(folder->path, TARGET_UNFINISHED);
+    return path_kind(path) == PATH_FILE ? target_has_form(path, &form, 1, err) : 0;
 }
 
 /* Of a folder that is not marked. */
 static int is_complete_file(const struct target_folder *folder, const char *name, struct error *err)
 {
-    char *path = path_join(folder->path, name), *key = path_join(folder->path, folder->key ? folder->key : name);
+    SCOPED(mem_free_at) char *path = path_join(folder->path, name);
+    SCOPED(mem_free_at) char *key = path_join(folder->path, folder->key ? folder->key : name);
     int complete = folder->ours(name) && path_kind(path) == PATH_FILE && path_kind(key) == PATH_FILE;
     if (complete)
         complete = target_has_form(key, folder->forms, folder->form_count, err);
-    mem_free(path);
-    mem_free(key);
     return complete;
 }
 
@@ -72,10 +69,8 @@ static int check_files(const struct target_folder *folder, const struct path_lis
 
 static int remove_file(const char *folder, const char *name, struct error *err)
 {
-    char *path = path_join(folder, name);
-    const int result = path_remove(path, err);
-    mem_free(path);
-    return result;
+    SCOPED(mem_free_at) char *path = path_join(folder, name);
+    return path_remove(path, err);
 }
 
 static int clear(const struct target_folder *folder, struct error *err);

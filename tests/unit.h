@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "base/scoped.h"
+
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
 /* before and after run around this test, also if it fails; both are defined above it and may be NULL. */
@@ -33,9 +35,6 @@
     {                                                                                                                  \
         unit_group(before, after);                                                                                     \
     }
-
-/* In front of a variable: released when its scope ends, as in SCOPED(buf_release) struct buf text = {0}; */
-#define SCOPED(release) __attribute__((cleanup(release)))
 
 void unit_add(const struct CMUnitTest *test);
 void unit_group(CMFixtureFunction before, CMFixtureFunction after);

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/build/dataset_recipe.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/build/owned.h"
@@ -18,18 +19,16 @@ static int refuse_foreign(const char *directory, struct error *err)
 
 static void add_difference(struct buf *out, const char *name, const json_t *there, const json_t *here)
 {
-    struct buf a = {0}, b = {0};
+    SCOPED(buf_release) struct buf a = {0}, b = {0};
     dataset_recipe_value_text(name, there, &a);
     dataset_recipe_value_text(name, here, &b);
     buf_addf(out, "%s%s %s there, ", out->size ? "; " : "", name, buf_text(&a));
     buf_addf(out, "%s here", buf_text(&b));
-    buf_release(&a);
-    buf_release(&b);
 }
 
 static int compare(const char *directory, json_t *there, json_t *here, struct error *err)
 {
-    struct buf differences = {0};
+    SCOPED(buf_release) struct buf differences = {0};
     json_t *recipe_there = json_object_get(there, "recipe"), *recipe_here = json_object_get(here, "recipe");
     const char *name;
     json_t *value;
@@ -47,13 +46,12 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
                 buf_text(&differences));
         result = hint(err, "choose another --out, or start anew there with --fresh");
     }
-    buf_release(&differences);
     return result;
 }
 
 static int compare_finished(const char *directory, json_t *identity, struct error *err)
 {
-    char *path = path_join(directory, BUILD_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, BUILD_NAME);
     json_t *build = NULL;
     int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
     json_t *there = json_object_get(build, "identity");
@@ -66,7 +64,6 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
         result = hint(err, "choose another --out, or start anew there with --fresh");
     }
     json_decref(build);
-    mem_free(path);
     return result;
 }
 
@@ -74,10 +71,9 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
 static int has_manifest(const char *directory, struct error *err)
 {
     struct manifest manifest;
-    char *path = path_join(directory, MANIFEST_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
     const int found = owned_manifest(path, &manifest, err);
     manifest_release(&manifest);
-    mem_free(path);
     return found;
 }
 

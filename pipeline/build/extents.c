@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
@@ -74,7 +75,7 @@ static bool head_read(json_t *json, struct dump_head *h)
 static json_t *state_json(const struct dump_state *s)
 {
     char hash[17];
-    struct buf sum = {0};
+    SCOPED(buf_release) struct buf sum = {0};
     /* Hashes are text, because a JSON integer has only 63 bits. The SHA-256 is saved in the middle of its work: its
      * bytes so far need not be read again. */
     sha256_save(&s->sum, &sum);
@@ -85,7 +86,6 @@ static json_t *state_json(const struct dump_state *s)
                   (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head", head_json(&s->head), "sum_bytes",
                   (json_int_t)s->sum.bytes, "sum", buf_text(&sum), "passed", (json_int_t)s->utf8.passed, "held",
                   (json_int_t)s->utf8.held, "pending", (json_int_t)s->utf8.pending, "after_gap", s->utf8.after_gap);
-    buf_release(&sum);
     return json;
 }
 
@@ -127,17 +127,14 @@ int extent_write(const struct extent *extent, const struct inputs *inputs, const
     assert(extent->file <= inputs->count); /* equal: all inputs have been read */
     for (size_t i = 0; i < inputs->count; i++)
         json_array_append_new(hashes, json_string(hash_text(extent->hashes[i], hash)));
-    json_t *object = json_pack(
+    json_auto_t *object = json_pack(
         "{si sI sI so so sI so sf so so so}", "extent_version", EXTENT_VERSION, "first", (json_int_t)extent->first,
         "file", (json_int_t)extent->file, "state", state_json(&extent->state), "head", head_json(&extent->head),
         "pages", (json_int_t)extent->pages, "hashes", hashes, "seconds", extent->seconds, "counts",
         numbers_json((const uint64_t *)&extent->counts, COUNTS_FIELDS), "missing", missing_json(&extent->missing),
         "spill_bytes", numbers_json(extent->spill_bytes, extent->spill_count));
-    char *path = spill_journal_path(directory, extent->first);
-    int result = journal_put(path, object, err);
-    mem_free(path);
-    json_decref(object);
-    return result;
+    SCOPED(mem_free_at) char *path = spill_journal_path(directory, extent->first);
+    return journal_put(path, object, err);
 }
 
 static bool read_object(struct extent *extent, json_t *object, const struct inputs *inputs)
@@ -235,29 +232,25 @@ static int read_all(struct extents *extents, const struct path_list *names, stru
 
 int extents_read(struct extents *extents, struct error *err)
 {
-    char *folder = path_join(extents->directory, SPILL_NAME);
-    struct path_list names = {0};
+    SCOPED(mem_free_at) char *folder = path_join(extents->directory, SPILL_NAME);
+    SCOPED(path_list_release) struct path_list names = {0};
     int result = path_make_directory(folder, err);
     if (result == 0)
         result = path_list(&names, folder, err);
     if (result == 0)
         result = read_all(extents, &names, err);
-    path_list_release(&names);
-    mem_free(folder);
     return result;
 }
 
 int extents_several(const char *directory, struct error *err)
 {
-    char *folder = path_join(directory, SPILL_NAME);
-    struct path_list names = {0};
+    SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
+    SCOPED(path_list_release) struct path_list names = {0};
     const int result = path_is_directory(folder) ? path_list(&names, folder, err) : 0;
     uint64_t first = 0;
     bool several = false;
     for (size_t i = 0; i < names.count; i++)
         several |= spill_journal_name(names.names[i], &first) && first > 0;
-    path_list_release(&names);
-    mem_free(folder);
     return result < 0 ? -1 : several;
 }
 

@@ -3,6 +3,7 @@
 #include "pipeline/build/fresh.h"
 
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/build/owned.h"
 #include "pipeline/store/spill.h"
 
@@ -34,7 +35,7 @@ static int look_inside(const char *site, bool *complete, struct error *err)
 
 int fresh_look(const char *directory, struct error *err)
 {
-    char *site = fresh_site(directory);
+    SCOPED(mem_free_at) char *site = fresh_site(directory);
     const enum path_kind kind = path_kind(site);
     bool complete = false;
     int found = kind == PATH_FOLDER ? look_inside(site, &complete, err) : 0;
@@ -45,7 +46,6 @@ int fresh_look(const char *directory, struct error *err)
         fail_at(err, ERR_USAGE, site, ERROR_NO_OFFSET, "is in the way: no build with --fresh made it");
         found = hint(err, "move it away; nothing was touched");
     }
-    mem_free(site);
     return found < 0 ? -1 : found == 0 ? FRESH_ABSENT : complete ? FRESH_COMPLETE : FRESH_UNFINISHED;
 }
 
@@ -57,12 +57,11 @@ static int list_by_manifest(const char *directory, const char *name, const char 
                             struct error *err)
 {
     struct manifest manifest;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     int found = owned_manifest(path, &manifest, err);
     if (found > 0 && owned_of_manifest(files, &manifest, owner, err) < 0)
         found = -1;
     manifest_release(&manifest);
-    mem_free(path);
     return found;
 }
 
@@ -79,7 +78,7 @@ static int list_by_journal(const char *directory, struct path_list *files, struc
 /* Lists everything to be removed. */
 static int list_old(const char *directory, struct path_list *files, struct error *err)
 {
-    char *site = fresh_site(directory);
+    SCOPED(mem_free_at) char *site = fresh_site(directory);
     int result = list_by_manifest(site, REPLACED_NAME, directory, files, err);
     if (result >= 0)
         result = list_by_manifest(directory, MANIFEST_NAME, directory, files, err);
@@ -87,7 +86,6 @@ static int list_old(const char *directory, struct path_list *files, struct error
         result = list_by_journal(directory, files, err);
     if (result >= 0)
         result = owned_check(files, directory, err);
-    mem_free(site);
     return result < 0 ? -1 : 0;
 }
 
@@ -114,19 +112,17 @@ static int check_inputs(const struct path_list *files, const char *directory, co
 /* --vocab may be a folder that holds the file. */
 static int check_vocabulary(const char *site, const char *vocab, struct error *err)
 {
-    char *ours = path_join(site, VOCAB_NAME), *inside = path_join(vocab, VOCAB_NAME);
+    SCOPED(mem_free_at) char *ours = path_join(site, VOCAB_NAME), *inside = path_join(vocab, VOCAB_NAME);
     const bool same = path_same(ours, vocab) || path_same(ours, inside);
-    mem_free(ours);
-    mem_free(inside);
     return same ? refuse_input(vocab, site, err) : 0;
 }
 
 int fresh_check(const char *directory, const struct path_list *inputs, const char *vocab, struct error *err)
 {
-    struct path_list old = {0}, unfinished = {0};
+    SCOPED(path_list_release) struct path_list old = {0}, unfinished = {0};
     char name[] = MANIFEST_NAME, *names[] = {name};
     const struct path_list manifest = {.names = names, .count = 1};
-    char *site = fresh_site(directory);
+    SCOPED(mem_free_at) char *site = fresh_site(directory);
     int result = list_old(directory, &old, err);
     if (result == 0)
         result = check_inputs(&old, directory, inputs, err);
@@ -141,9 +137,6 @@ int fresh_check(const char *directory, const struct path_list *inputs, const cha
         if (result == 0 && vocab)
             result = check_vocabulary(site, vocab, err);
     }
-    path_list_release(&old);
-    path_list_release(&unfinished);
-    mem_free(site);
     return result;
 }
 
@@ -159,15 +152,13 @@ static int clear(const char *directory, const struct path_list *files, struct er
 
 int fresh_discard(const char *directory, struct error *err)
 {
-    struct path_list files = {0};
-    char *site = fresh_site(directory);
+    SCOPED(path_list_release) struct path_list files = {0};
+    SCOPED(mem_free_at) char *site = fresh_site(directory);
     int result = list_by_journal(site, &files, err);
     if (result >= 0)
         result = owned_check(&files, site, err);
     if (result == 0)
         result = clear(site, &files, err);
-    path_list_release(&files);
-    mem_free(site);
     return result;
 }
 
@@ -175,8 +166,8 @@ int fresh_discard(const char *directory, struct error *err)
  * is kept because it lists what to remove. */
 static int remove_old(const char *directory, const char *site, struct error *err)
 {
-    struct path_list files = {0};
-    char *manifest = path_join(directory, MANIFEST_NAME), *aside = path_join(site, REPLACED_NAME);
+    SCOPED(path_list_release) struct path_list files = {0};
+    SCOPED(mem_free_at) char *manifest = path_join(directory, MANIFEST_NAME), *aside = path_join(site, REPLACED_NAME);
     int result = list_old(directory, &files, err);
     if (result == 0 && path_exists(manifest))
         result = path_rename(manifest, aside, err);
@@ -189,9 +180,6 @@ static int remove_old(const char *directory, const char *site, struct error *err
         result = path_sync_directory(directory, err);
     if (result == 0)
         result = path_sync_directory(site, err);
-    path_list_release(&files);
-    mem_free(manifest);
-    mem_free(aside);
     return result;
 }
 
@@ -199,7 +187,7 @@ static int remove_old(const char *directory, const char *site, struct error *err
 
 static int place(const char *directory, const char *site, const char *name, struct error *err)
 {
-    char *from = path_join(site, name), *to = path_join(directory, name);
+    SCOPED(mem_free_at) char *from = path_join(site, name), *to = path_join(directory, name);
     int result = 0;
     if (path_exists(from) && path_exists(to)) {
         fail_at(err, ERR_USAGE, to, ERROR_NO_OFFSET, "is in the way of the new dataset, and not part of the old one");
@@ -209,8 +197,6 @@ static int place(const char *directory, const char *site, const char *name, stru
     } else if (!path_exists(to) && strcmp(name, BUILD_NAME) != 0) {
         result = fail_at(err, ERR_VERIFY, from, ERROR_NO_OFFSET, "a file of the new dataset is missing");
     }
-    mem_free(from);
-    mem_free(to);
     return result;
 }
 
@@ -219,14 +205,12 @@ static int place_length(const char *directory, const char *site, const struct ma
 {
     char name[SHARD_NAME_BYTES], folder[32];
     snprintf(folder, sizeof folder, "seq%u", length->seq);
-    char *from = path_join(site, folder), *to = path_join(directory, folder);
+    SCOPED(mem_free_at) char *from = path_join(site, folder), *to = path_join(directory, folder);
     int result = length->shards > 0 ? path_make_directory(to, err) : 0;
     for (uint32_t shard = 0; shard < length->shards && result == 0; shard++)
         result = place(directory, site, manifest_shard_name(length, shard, name), err);
     if (result == 0 && length->split == SPLIT_VALID)
         result = path_remove_empty(from, err);
-    mem_free(from);
-    mem_free(to);
     return result;
 }
 
@@ -247,7 +231,7 @@ static int place_new(const char *directory, const char *site, const struct manif
 int fresh_replace(const char *directory, struct error *err)
 {
     struct manifest manifest;
-    char *site = fresh_site(directory), *path = path_join(site, MANIFEST_NAME);
+    SCOPED(mem_free_at) char *site = fresh_site(directory), *path = path_join(site, MANIFEST_NAME);
     int result = owned_manifest(path, &manifest, err);
     if (result == 0)
         result = fail_at(err, ERR_VERIFY, site, ERROR_NO_OFFSET, "holds no complete dataset");
@@ -258,20 +242,17 @@ int fresh_replace(const char *directory, struct error *err)
     if (result == 0)
         result = place_new(directory, site, &manifest, err);
     manifest_release(&manifest);
-    mem_free(path);
-    mem_free(site);
     return result;
 }
 
 int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
 {
     struct manifest manifest;
-    char *path = path_join(directory, MANIFEST_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, MANIFEST_NAME);
     const int found = owned_manifest(path, &manifest, err);
     *bytes = found > 0 ? manifest.vocab_bytes : 0;
     for (size_t i = 0; i < manifest.length_count; i++)
         *bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
     manifest_release(&manifest);
-    mem_free(path);
     return found < 0 ? -1 : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/input/spool.h"
 #include "pipeline/store/spill.h"
 
@@ -38,9 +39,8 @@ int owned_journal(const char *directory, struct journal *journal, struct error *
     const int found = journal_read(journal, directory, err);
     if (found >= 0 || (err->kind != ERR_VERIFY && err->kind != ERR_UNSAFE))
         return found;
-    char *path = path_join(directory, JOURNAL_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
     refuse(path, "journal", err);
-    mem_free(path);
     return -1;
 }
 
@@ -107,9 +107,9 @@ static bool is_shard_name(const char *name)
 static int add_shards(struct path_list *files, json_int_t seq, const char *directory, struct error *err)
 {
     char folder[32];
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     snprintf(folder, sizeof folder, "seq%lld", (long long)seq);
-    char *path = path_join(directory, folder);
+    SCOPED(mem_free_at) char *path = path_join(directory, folder);
     const bool there = path_kind(path) == PATH_FOLDER;
     int result = there ? path_list(&list, path, err) : 0;
     for (size_t i = 0; there && i <= list.count; i++) {
@@ -121,8 +121,6 @@ static int add_shards(struct path_list *files, json_int_t seq, const char *direc
         add(files, name);
         mem_free(name);
     }
-    path_list_release(&list);
-    mem_free(path);
     return result;
 }
 
@@ -142,7 +140,7 @@ int owned_of_journal(struct path_list *files, const struct journal *journal, con
 
 static int check_kind(const char *directory, const char *name, enum path_kind wanted, struct error *err)
 {
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     const enum path_kind kind = path_kind(path);
     int result = 0;
     if (kind != PATH_ABSENT && kind != wanted) {
@@ -150,7 +148,6 @@ static int check_kind(const char *directory, const char *name, enum path_kind wa
                 wanted == PATH_FILE ? "regular file" : "folder");
         result = hint(err, "move it away; --fresh follows no links");
     }
-    mem_free(path);
     return result;
 }
 
@@ -183,12 +180,11 @@ static size_t folder_size(const char *name)
 /* Removes the folder after the last of its files. */
 static int leave_folder(const char *directory, const char *name, struct error *err)
 {
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     path[strlen(path) - strlen(name) + folder_size(name)] = '\0';
     int result = path_exists(path) ? path_sync_directory(path, err) : 0;
     if (result == 0)
         result = path_remove_empty(path, err);
-    mem_free(path);
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/parts/page_parts.h"
 
 #define HEADER_BYTES     4u /* "BZh9" */
@@ -15,16 +16,14 @@ static char *index_path(const char *path)
     const char *mark = strstr(name, "-multistream"), *kind = mark ? strstr(mark, ".xml") : NULL;
     if (!kind || !str_ends(str_of(path), STR(".bz2")))
         return NULL;
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     mark += strlen("-multistream");
     buf_add_str(&out, str_range(path, mark));
     buf_add_text(&out, "-index");
     buf_add_str(&out, str_range(mark, kind));
     buf_add_text(&out, ".txt");
     buf_add_text(&out, kind + strlen(".xml"));
-    char *made = mem_copy_text(buf_text(&out));
-    buf_release(&out);
-    return made;
+    return mem_copy_text(buf_text(&out));
 }
 
 /* Decodes one stream, block by block, which `take` may refuse; its bytes, or 0: it is damaged. */
@@ -158,7 +157,7 @@ static const char *read_streams(struct index_reader *reader, struct str bytes)
     struct error ignored;
     const int64_t dump_bytes = file_size(reader->dump, &ignored);
     struct bzip2_memory memory = bzip2_take();
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     for (size_t at = 0, size; at < bytes.size && !reader->wrong; at += size) {
         size = decode(&memory, (struct str){bytes.data + at, bytes.size - at}, &text, take_lines, reader);
         if (size == 0 && !reader->wrong)
@@ -169,7 +168,6 @@ static const char *read_streams(struct index_reader *reader, struct str bytes)
     if (!reader->wrong)
         end_stream(reader, (uint64_t)dump_bytes); /* with the stream that ends the dump, if it is one of its own */
     bzip2_give(&memory);
-    buf_release(&text);
     return reader->wrong;
 }
 
@@ -179,7 +177,7 @@ bool stream_index_read(struct stream_index *index, const char *path, const struc
     struct error ignored;
     struct mapping mapping;
     struct buf name = {0};
-    char *file = index_path(path);
+    SCOPED(mem_free_at) char *file = index_path(path);
     *index = (struct stream_index){0};
     *wrong = NULL;
     if (file && path_is_file(file)) {
@@ -196,9 +194,7 @@ bool stream_index_read(struct stream_index *index, const char *path, const struc
     buf_release(&name);
     if (*wrong)
         stream_index_release(index);
-    const bool found = file && !*wrong && index->all > 0;
-    mem_free(file);
-    return found;
+    return file && !*wrong && index->all > 0;
 }
 
 void stream_index_release(struct stream_index *index)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/build/fresh.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
@@ -12,19 +13,17 @@
 
 static bool holds(const char *directory, const char *name)
 {
-    char *path = path_join(directory, name);
-    const bool there = path_exists(path);
-    mem_free(path);
-    return there;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path);
 }
 
 /* The pages and documents that are in the spills, according to the journals of the extents. */
 static uint64_t pages_read(const char *site)
 {
     struct error ignored;
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     uint64_t pages = 0, extent;
-    char *folder = path_join(site, SPILL_NAME);
+    SCOPED(mem_free_at) char *folder = path_join(site, SPILL_NAME);
     if (path_is_directory(folder) && path_list(&list, folder, &ignored) == 0)
         for (size_t i = 0; i < list.count; i++) {
             if (!spill_journal_name(list.names[i], &extent))
@@ -36,8 +35,6 @@ static uint64_t pages_read(const char *site)
             json_decref(object);
             mem_free(path);
         }
-    path_list_release(&list);
-    mem_free(folder);
     return pages;
 }
 
@@ -77,7 +74,7 @@ void unfinished_hint(struct error *err)
         holds(directory, MANIFEST_NAME))
         return;
     const bool fresh = !holds(directory, JOURNAL_NAME);
-    char *site = fresh ? fresh_site(directory) : mem_copy_text(directory);
+    SCOPED(mem_free_at) char *site = fresh ? fresh_site(directory) : mem_copy_text(directory);
     if (journal_read(&journal, site, &ignored) > 0) {
         add_stage(site, &journal, &text);
         if (err->kind == ERR_LOCKED)
@@ -88,5 +85,4 @@ void unfinished_hint(struct error *err)
         journal_release(&journal);
     }
     buf_release(&text);
-    mem_free(site);
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/parallel.h"
+#include "base/scoped.h"
 #include "pipeline/clean/filter.h"
 #include "pipeline/input/input_names.h"
 #include "pipeline/input/inputs_form.h"
@@ -38,14 +39,13 @@ static void hint_language(const struct input_name *named, struct error *err)
 static void hint_hub(const char *path, struct error *err)
 {
     const char *slash = strchr(path, '/');
-    char *parent = path_parent(path);
+    SCOPED(mem_free_at) char *parent = path_parent(path);
     if (!err->hint[0] && err->kind == ERR_USAGE && slash && slash > path && slash[1] && !strchr(slash + 1, '/') &&
         !strchr(path, '.') && !path_exists(parent))
         hint_command(err,
                      "if it is a data set of the Hugging Face hub: python3 -m dsshards jsonl %s | dsdata build --out D "
                      "--jsonl -",
                      path);
-    mem_free(parent);
 }
 
 static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error *err)
@@ -311,7 +311,7 @@ static bool is_noted(const struct input_language *language)
  * identity and the root hash that they had before these options existed. */
 static void note_forms(struct inputs *inputs)
 {
-    struct buf list = {0};
+    SCOPED(buf_release) struct buf list = {0};
     bool any = false;
     for (size_t i = 0; i < inputs->count; i++) {
         const bool noted = inputs->probes[i].form != FORM_SENTENCES;
@@ -319,12 +319,11 @@ static void note_forms(struct inputs *inputs)
         any |= noted;
     }
     inputs->forms = any ? mem_copy_text(buf_text(&list)) : NULL;
-    buf_release(&list);
 }
 
 static void note_languages(struct inputs *inputs)
 {
-    struct buf list = {0};
+    SCOPED(buf_release) struct buf list = {0};
     bool any = false;
     for (size_t i = 0; i < inputs->count; i++) {
         const struct input_language *language = &inputs->languages[i];
@@ -333,7 +332,6 @@ static void note_languages(struct inputs *inputs)
         buf_addf(&list, "%s%s", i ? "," : "", code);
     }
     inputs->named = any ? mem_copy_text(buf_text(&list)) : NULL;
-    buf_release(&list);
 }
 
 /* Every input stays open, and a folder may have more parts than a process may open files by default. If the system
@@ -371,7 +369,7 @@ static void settle_split(struct inputs *inputs, const struct dsdata_settings *se
 /* Nothing was opened. Of files that were named the error says so of the last. */
 static int refuse_nothing(const struct inputs *inputs, struct error *err)
 {
-    struct buf left_out = {0};
+    SCOPED(buf_release) struct buf left_out = {0};
     for (size_t i = 0; i < inputs->folder_count; i++)
         text_folder_left_out(&inputs->folders[i], &left_out);
     if (inputs->folder_count > 0 && inputs->blank == 0) {
@@ -379,7 +377,6 @@ static int refuse_nothing(const struct inputs *inputs, struct error *err)
                 left_out.size ? ": " : "", left_out.size ? buf_text(&left_out) : "");
         hint(err, "-v says what each is; a file that is named says how to make text of it");
     }
-    buf_release(&left_out);
     return -1;
 }
 
@@ -423,13 +420,12 @@ static int open_names(struct inputs *inputs, const struct dsdata_settings *setti
 
 static int refuse_none(const struct dsdata_settings *settings, struct error *err)
 {
-    struct buf options = {0};
+    SCOPED(buf_release) struct buf options = {0};
     for (size_t kind = 1; kind < SOURCE_KINDS; kind++)
         buf_addf(&options, "%s--%s", kind == 1 ? "" : ", ", source_kinds[kind]);
     fail(err, ERR_USAGE, "no input");
     hint(err, "name a dump: %s %s enwiki.xml.bz2, or use %s", settings->program->name, settings->result->verb->name,
          buf_text(&options));
-    buf_release(&options);
     return -1;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "pipeline/store/spill.h"
 #include "shards/manifest.h"
 
@@ -56,7 +57,7 @@ int journal_damaged(const char *path, struct error *err)
 
 json_t *journal_get(const char *path, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_t *object = NULL;
     json_error_t why; /* unused: whatever is wrong with the text, the user can only start anew */
     if (file_read_all(path, JOURNAL_BYTES_MAX, &text, err) == 0) {
@@ -64,7 +65,6 @@ json_t *journal_get(const char *path, struct error *err)
         if (!object)
             journal_damaged(path, err);
     }
-    buf_release(&text);
     return object;
 }
 
@@ -77,14 +77,11 @@ int journal_write(const struct journal *journal, const char *directory, struct e
         assert(journal->bucket_bits[set] <= SPILL_BUCKET_BITS_MAX); /* or the build could not be continued */
         bits[set] = journal->bucket_bits[set];
     }
-    json_t *object = json_pack("{si sO* sO si so}", "journal_version", JOURNAL_VERSION, "command", journal->command,
-                               "identity", journal->identity, "stage", (int)journal->stage, "bucket_bits",
-                               numbers_json(bits, journal->set_count));
-    char *path = path_join(directory, JOURNAL_NAME);
-    int result = journal_put(path, object, err);
-    mem_free(path);
-    json_decref(object);
-    return result;
+    json_auto_t *object = json_pack("{si sO* sO si so}", "journal_version", JOURNAL_VERSION, "command",
+                                    journal->command, "identity", journal->identity, "stage", (int)journal->stage,
+                                    "bucket_bits", numbers_json(bits, journal->set_count));
+    SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
+    return journal_put(path, object, err);
 }
 
 static bool read_object(struct journal *journal, const json_t *object)
@@ -114,7 +111,7 @@ static bool read_object(struct journal *journal, const json_t *object)
 int journal_read(struct journal *journal, const char *directory, struct error *err)
 {
     *journal = (struct journal){0};
-    char *path = path_join(directory, JOURNAL_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
     int result = 0;
     if (path_exists(path)) { /* a new directory and a complete dataset have none: that is no error */
         json_t *object = journal_get(path, err);
@@ -125,18 +122,16 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
     }
     if (result < 0)
         journal_release(journal);
-    mem_free(path);
     return result;
 }
 
 int journal_remove(const char *directory, struct error *err)
 {
-    char *path = path_join(directory, JOURNAL_NAME), *unfinished = path_join(directory, JOURNAL_NAME ".tmp");
+    SCOPED(mem_free_at) char *path = path_join(directory, JOURNAL_NAME);
+    SCOPED(mem_free_at) char *unfinished = path_join(directory, JOURNAL_NAME ".tmp");
     int result = path_remove(unfinished, err);
     if (result == 0)
         result = path_remove(path, err);
-    mem_free(path);
-    mem_free(unfinished);
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/store/spill.h"
 
 #include "base/mem.h"
+#include "base/scoped.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -41,7 +42,7 @@ char *spill_journal_path(const char *directory, uint64_t extent)
 static int open_bucket(struct spill *spill, size_t set, uint32_t number, uint64_t bytes, struct error *err)
 {
     struct spill_bucket *bucket = &spill->buckets[set][number];
-    char *path = spill_path(spill->directory, spill->extent, set, number);
+    SCOPED(mem_free_at) char *path = spill_path(spill->directory, spill->extent, set, number);
     int64_t size = -1;
     int result = file_append_open(&bucket->file, path, err);
     if (result == 0)
@@ -56,7 +57,6 @@ static int open_bucket(struct spill *spill, size_t set, uint32_t number, uint64_
         result = file_truncate(&bucket->file, bytes, err);
     }
     bucket->bytes = bytes;
-    mem_free(path);
     return result;
 }
 
@@ -74,7 +74,7 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;
     }
-    char *folder = path_join(directory, SPILL_NAME);
+    SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
     int result = path_make_directory(folder, err);
     size_t at = 0;
     for (size_t set = 0; set < set_count; set++)
@@ -83,7 +83,6 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     assert(result < 0 || at == spill_bucket_count(sets, set_count));
     if (result == 0)
         result = path_sync_directory(folder, err);
-    mem_free(folder);
     return result;
 }
 
@@ -183,7 +182,7 @@ bool spill_journal_name(const char *name, uint64_t *extent)
 
 static int remove_files(const char *folder, const uint64_t *only, struct error *err)
 {
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     int result = path_exists(folder) ? path_list(&list, folder, err) : 0;
     for (size_t i = 0; result == 0 && i < list.count; i++) {
         uint64_t extent;
@@ -193,29 +192,26 @@ static int remove_files(const char *folder, const uint64_t *only, struct error *
         result = path_remove(path, err);
         mem_free(path);
     }
-    path_list_release(&list);
     return result;
 }
 
 int spill_remove(const char *directory, uint64_t extent, struct error *err)
 {
-    char *folder = path_join(directory, SPILL_NAME), *journal = spill_journal_path(directory, extent);
+    SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
+    SCOPED(mem_free_at) char *journal = spill_journal_path(directory, extent);
     int result = path_remove(journal, err);
     if (result == 0)
         result = path_sync_directory(folder, err);
     if (result == 0)
         result = remove_files(folder, &extent, err);
-    mem_free(journal);
-    mem_free(folder);
     return result;
 }
 
 int spill_remove_all(const char *directory, struct error *err)
 {
-    char *folder = path_join(directory, SPILL_NAME);
+    SCOPED(mem_free_at) char *folder = path_join(directory, SPILL_NAME);
     int result = remove_files(folder, NULL, err);
     if (result == 0)
         result = path_remove(folder, err);
-    mem_free(folder);
     return result;
 }

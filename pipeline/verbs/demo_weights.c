@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/module.h"
 #include "base/output.h"
+#include "base/scoped.h"
 
 #define FIRST_CHECKPOINT "run/checkpoints/step-00000" DEMO_SAVE_EVERY
 #define OUTPUT_MAX       (1u << 20)
@@ -44,7 +45,7 @@ static int ask(const char *words[], struct buf *out, struct error *err)
 /* What the kernel says about the first processor. */
 static json_t *processor(void)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     const int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
     if (file >= 0) {
         read_some(file, FACTS_MAX, &text);
@@ -53,20 +54,18 @@ static json_t *processor(void)
     const size_t end = str_find(buf_str(&text), STR("\n\n"));
     if (end != SIZE_MAX)
         text.data[end] = '\0';
-    json_t *json = json_name(buf_text(&text));
-    buf_release(&text);
-    return json;
+    return json_name(buf_text(&text));
 }
 
 /* Writes difference.json with what `found` says, and fails. */
 static int differ(const char *folder, json_t *found, struct error *err)
 {
-    char *path = path_join(folder, "difference.json");
-    struct buf versions = {0};
+    SCOPED(mem_free_at) char *path = path_join(folder, "difference.json");
+    SCOPED(buf_release) struct buf versions = {0};
     const char *words[] = {NULL, "--version", NULL};
     int result = ask(words, &versions, err);
-    json_t *json = json_pack("{s:O, s:o, s:o}", "difference", found, "versions", json_name(buf_text(&versions)),
-                             "processor", processor());
+    json_auto_t *json = json_pack("{s:O, s:o, s:o}", "difference", found, "versions", json_name(buf_text(&versions)),
+                                  "processor", processor());
     if (result >= 0)
         result = json_file_write(path, json, err);
     if (result == 0) {
@@ -80,19 +79,16 @@ static int differ(const char *folder, json_t *found, struct error *err)
                       "%.300s",
                       path);
     }
-    json_decref(json);
-    buf_release(&versions);
-    mem_free(path);
     return result;
 }
 
 static int compare(const char *folder, const char *run, const char *published, struct error *err)
 {
     const char *words[] = {NULL, "verify", run, "--provenance", published, "--json", "-q", NULL};
-    struct buf out = {0};
+    SCOPED(buf_release) struct buf out = {0};
     json_error_t why;
     int result = ask(words, &out, err);
-    json_t *found = result >= 0 ? json_parse(buf_str(&out), OUTPUT_MAX, &why) : NULL;
+    json_auto_t *found = result >= 0 ? json_parse(buf_str(&out), OUTPUT_MAX, &why) : NULL;
     if (result >= 0 && !found)
         result = fail(err, ERR_VERIFY, "dstrain verify %s ended with exit code %d", run, result);
     else if (result > 0)
@@ -101,15 +97,13 @@ static int compare(const char *folder, const char *run, const char *published, s
         log_say("weights    XXH3 %s at step %" JSON_INTEGER_FORMAT ": the published ones",
                 json_string_value(json_object_get(found, "weights")),
                 json_integer_value(json_object_get(found, "step")));
-    json_decref(found);
-    buf_release(&out);
     return result;
 }
 
 int demo_weights(const char *folder, struct error *err)
 {
-    char *first = path_join(folder, FIRST_CHECKPOINT), *run = path_join(folder, "run"),
-         *published = path_join(folder, "published.json");
+    SCOPED(mem_free_at) char *first = path_join(folder, FIRST_CHECKPOINT);
+    SCOPED(mem_free_at) char *run = path_join(folder, "run"), *published = path_join(folder, "published.json");
     int result = 0;
     log_say("%s", "");
     if (path_is_directory(first))
@@ -118,8 +112,5 @@ int demo_weights(const char *folder, struct error *err)
         log_say("weights    the training ended before step " DEMO_SAVE_EVERY ", the first whose weights are published");
     if (path_is_directory(first) && result == 0)
         result = compare(folder, run, published, err);
-    mem_free(first);
-    mem_free(run);
-    mem_free(published);
     return result;
 }

@@ -11,6 +11,7 @@
 #include "base/module.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "pipeline/parts/dsdata_settings.h"
 #include "pipeline/verbs/demo_text.h"
 #include "pipeline/verbs/demo_weights.h"
@@ -65,7 +66,7 @@ static char *word_of(const struct demo *demo, struct str word, const char *text)
 static int run(const struct demo *demo, const char *command, const char *text)
 {
     char *words[WORDS_MAX + 1], *program = NULL;
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     size_t count = 0;
     for (const char *at = command, *end; *at && count + 1 < WORDS_MAX; at = end + (*end == ' ')) {
         end = strchrnul(at, ' ');
@@ -84,7 +85,6 @@ static int run(const struct demo *demo, const char *command, const char *text)
     while (count > 0)
         mem_free(words[--count]);
     mem_free(program);
-    buf_release(&shown);
     return code;
 }
 
@@ -109,9 +109,10 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 /* The folder is new or empty, or ours: then what an earlier demo made is removed. */
 static int claim(const char *folder, bool force, struct error *err)
 {
-    struct path_list list = {0};
-    char *mark = path_join(folder, MARK), *shards = path_join(folder, "shards"), *runs = path_join(folder, "run");
-    struct buf text = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *mark = path_join(folder, MARK);
+    SCOPED(mem_free_at) char *shards = path_join(folder, "shards"), *runs = path_join(folder, "run");
+    SCOPED(buf_release) struct buf text = {0};
     int result = 0;
     if (path_exists(folder))
         result = path_list(&list, folder, err);
@@ -129,32 +130,22 @@ static int claim(const char *folder, bool force, struct error *err)
         result = path_make_directory(folder, err);
     if (result == 0)
         result = file_write_all(mark, MARK_TEXT, sizeof MARK_TEXT - 1, err);
-    path_list_release(&list);
-    buf_release(&text);
-    mem_free(mark);
-    mem_free(shards);
-    mem_free(runs);
     return result;
 }
 
 static int write_stories(const char *folder, struct error *err)
 {
-    struct buf text = {0};
-    char *path = path_join(folder, "stories.txt");
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(folder, "stories.txt");
     for (uint32_t i = 0; i < STORIES; i++)
         demo_story(&text, i);
-    const int result = file_write_all(path, text.data, text.size, err);
-    mem_free(path);
-    buf_release(&text);
-    return result;
+    return file_write_all(path, text.data, text.size, err);
 }
 
 static bool holds_out(const struct demo *demo)
 {
-    char *shard = path_join(demo->folder, "shards/seq64/valid-00000-of-00001.dss");
-    const bool exists = path_exists(shard);
-    mem_free(shard);
-    return exists;
+    SCOPED(mem_free_at) char *shard = path_join(demo->folder, "shards/seq64/valid-00000-of-00001.dss");
+    return path_exists(shard);
 }
 
 static int build(const struct demo *demo)
@@ -178,13 +169,12 @@ static int show_guesses(const struct demo *demo)
 
 static void closing(const struct demo *demo)
 {
-    char *page = path_join(demo->folder, "demo.html");
+    SCOPED(mem_free_at) char *page = path_join(demo->folder, "demo.html");
     log_say("%s", "");
     log_say("%s   the curves, and text as the model fills it in: open it in a browser", page);
     say_next(mem_copy_text("dsdata build fiwiki-latest-pages-articles.xml.bz2    (a dump of a Wikipedia)"));
     say_next_too(mem_copy_text("dsdata build FOLDER                                  (your own texts)"));
     say_next_too(mem_copy_text("dstrain classify --init BERT --train TABLE.csv --out tuned    (texts with labels)"));
-    mem_free(page);
 }
 
 int dsdata_demo(void *data, struct opt_paths bare, struct error *err)

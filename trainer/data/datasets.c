@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 
 /* ---- a text: a path, optionally with a weight ---- */
 
@@ -45,13 +46,12 @@ static struct named read_named(const char *text)
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || path_exists(text))
         return named;
-    char *before = mem_copy_text(text);
+    SCOPED(mem_free_at) char *before = mem_copy_text(text);
     before[equals - text] = '\0';
     if (read_weight(equals + 1, &named.asked) || path_exists(before)) {
         named.path = str_range(text, equals);
         named.weight = equals + 1;
     }
-    mem_free(before);
     return named;
 }
 
@@ -84,11 +84,10 @@ static int no_weight(const struct opt_paths *shards, const struct named *named, 
 {
     fail(err, ERR_USAGE, "--shards is given %zu times, and %.*s has no weight", shards->count, (int)named->path.size,
          named->path.data);
-    char *path = mem_alloc(named->path.size + 1);
+    SCOPED(mem_free_at) char *path = mem_alloc(named->path.size + 1);
     snprintf(path, named->path.size + 1, "%.*s", (int)named->path.size, named->path.data);
     hint_command(err, "a mixture says what share of the samples each dataset has: --shards %s=0.7 --shards …=0.3",
                  path);
-    mem_free(path);
     return -1;
 }
 
@@ -255,14 +254,10 @@ double datasets_epochs(const struct datasets *datasets, uint64_t samples)
 static json_t *full_text(const char *text)
 {
     const struct named named = read_named(text);
-    char *path = shards_path(text), *full = path_full(path);
-    struct buf whole = {0};
+    SCOPED(mem_free_at) char *path = shards_path(text), *full = path_full(path);
+    SCOPED(buf_release) struct buf whole = {0};
     buf_addf(&whole, "%s%s%s", full, named.weight ? "=" : "", named.weight ? named.weight : "");
-    json_t *json = json_name(buf_text(&whole));
-    buf_release(&whole);
-    mem_free(full);
-    mem_free(path);
-    return json;
+    return json_name(buf_text(&whole));
 }
 
 json_t *shards_record(const struct opt_paths *shards)

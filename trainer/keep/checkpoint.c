@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "base/json_write.h"
 
@@ -20,7 +21,7 @@
 
 static int remove_files(const char *directory, struct error *err)
 {
-    struct path_list files = {0};
+    SCOPED(path_list_release) struct path_list files = {0};
     int result = path_list(&files, directory, err);
     for (size_t i = 0; i < files.count && result == 0; i++) {
         char *file = path_join(directory, files.names[i]);
@@ -30,7 +31,6 @@ static int remove_files(const char *directory, struct error *err)
             result = path_remove(file, err);
         mem_free(file);
     }
-    path_list_release(&files);
     return result;
 }
 
@@ -39,7 +39,7 @@ static int remove_files(const char *directory, struct error *err)
  * power loss brings back. */
 static int remove_directory(const char *path, struct error *err)
 {
-    struct buf doomed = {0};
+    SCOPED(buf_release) struct buf doomed = {0};
     int result = 0;
     buf_add_text(&doomed, path);
     if (!str_ends(buf_str(&doomed), STR(TEMPORARY))) {
@@ -52,14 +52,13 @@ static int remove_directory(const char *path, struct error *err)
         result = path_remove(buf_text(&doomed), err);
     if (result == 0)
         result = path_sync_directory_of(buf_text(&doomed), err);
-    buf_release(&doomed);
     return result;
 }
 
 int checkpoint_tidy(const char *run, struct error *err)
 {
-    struct path_list list = {0};
-    char *directory = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
     int result = path_is_directory(directory) ? path_list(&list, directory, err) : 0;
     for (size_t i = 0; i < list.count && result == 0; i++) {
         char *path = path_join(directory, list.names[i]);
@@ -67,8 +66,6 @@ int checkpoint_tidy(const char *run, struct error *err)
             result = remove_directory(path, err);
         mem_free(path);
     }
-    path_list_release(&list);
-    mem_free(directory);
     return result;
 }
 
@@ -94,17 +91,15 @@ char *checkpoint_path(const char *run, uint64_t step)
 
 bool checkpoint_exists(const char *run, uint64_t step)
 {
-    char *path = checkpoint_path(run, step);
-    const bool there = path_is_directory(path);
-    mem_free(path);
-    return there;
+    SCOPED(mem_free_at) char *path = checkpoint_path(run, step);
+    return path_is_directory(path);
 }
 
 uint64_t checkpoint_best(const char *run)
 {
     struct error ignored = {0};
-    struct buf text = {0};
-    char *path = path_join(run, BEST_NAME);
+    SCOPED(buf_release) struct buf text = {0};
+    SCOPED(mem_free_at) char *path = path_join(run, BEST_NAME);
     uint64_t step = 0;
     if (path_exists(path) && file_read_all(path, NAME_SIZE, &text, &ignored) == 0) {
         if (text.size > 0 && text.data[text.size - 1] == '\n')
@@ -112,15 +107,13 @@ uint64_t checkpoint_best(const char *run)
         if (state_is_step_name(buf_text(&text)) && checkpoint_exists(run, step_of(buf_text(&text))))
             step = step_of(buf_text(&text));
     }
-    buf_release(&text);
-    mem_free(path);
     return step;
 }
 
 int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
-    struct path_list list = {0};
-    char *directory = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(path_list_release) struct path_list list = {0};
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
     const uint64_t best = checkpoint_best(run);
     uint64_t kept = 0;
     int result = path_list(&list, directory, err); /* sorted by name; with eight digits that is by step */
@@ -139,8 +132,6 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
         mem_free(foreign);
         mem_free(path);
     }
-    path_list_release(&list);
-    mem_free(directory);
     return result;
 }
 
@@ -149,22 +140,19 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
 static int write_text(const char *directory, const char *name, struct str text, json_t *hashes, struct error *err)
 {
     char hex[17];
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     const int result = file_write_all(path, text.data, text.size, err);
     assert(!json_object_get(hashes, name)); /* each file once */
     json_object_set_new(hashes, name, json_string(hash_text(hash64(text.data, text.size), hex)));
-    mem_free(path);
     return result;
 }
 
 static int write_json(const char *directory, const char *name, const json_t *value, json_t *hashes, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_add_text(value, JSON_INDENT(2), &text);
     buf_add_byte(&text, '\n');
-    const int result = write_text(directory, name, buf_str(&text), hashes, err);
-    buf_release(&text);
-    return result;
+    return write_text(directory, name, buf_str(&text), hashes, err);
 }
 
 static const char *const prefixes[CHECKPOINT_ARRAYS] = {"", FIRST_PREFIX, SECOND_PREFIX};
@@ -214,18 +202,15 @@ static int write_arrays(const char *directory, const char *name, const struct ch
     const struct tensor_source source = {read_of_file, &context};
     uint64_t hash = 0;
     char hex[17];
-    struct arena names = {0};
-    struct tensor *tensors = mem_array(arrays * parts->params->count, sizeof *tensors);
-    char *path = path_join(directory, name);
+    SCOPED(arena_release) struct arena names = {0};
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(arrays * parts->params->count, sizeof *tensors);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     assert(!json_object_get(hashes, name));
     for (size_t a = 0; a < arrays; a++)
         context.count = array_tensors(parts, first + (enum checkpoint_array)a, &names, tensors + a * context.count);
     const int result =
         safetensors_write_from(path, tensors, arrays * context.count, parts->source ? &source : NULL, NULL, &hash, err);
     json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
-    mem_free(path);
-    mem_free(tensors);
-    arena_release(&names);
     return result;
 }
 
@@ -275,12 +260,10 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
 static int set_pointer(const char *run, const char *pointer, const char *name, struct error *err)
 {
     char text[NAME_SIZE + 1];
-    char *path = path_join(run, pointer);
+    SCOPED(mem_free_at) char *path = path_join(run, pointer);
     const int size = snprintf(text, sizeof text, "%s\n", name);
     assert(state_is_step_name(name) && size > 0 && (size_t)size < sizeof text);
-    const int result = file_write_all(path, text, (size_t)size, err);
-    mem_free(path);
-    return result;
+    return file_write_all(path, text, (size_t)size, err);
 }
 
 int checkpoint_set_best(const char *run, uint64_t step, struct error *err)
@@ -303,8 +286,8 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
     char name[NAME_SIZE], temporary[NAME_SIZE + 16];
     name_of(state->step, name);
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
-    char *directory = path_join(run, CHECKPOINTS_NAME);
-    char *final = path_join(directory, name), *unfinished = path_join(directory, temporary);
+    SCOPED(mem_free_at) char *directory = path_join(run, CHECKPOINTS_NAME);
+    SCOPED(mem_free_at) char *final = path_join(directory, name), *unfinished = path_join(directory, temporary);
 
     int result = checkpoint_tidy(run, err);
     if (result == 0)
@@ -323,9 +306,6 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
     }
     if (result == 0)
         result = checkpoint_keep(run, state->step, keep_last, keep_every, err);
-    mem_free(directory);
-    mem_free(final);
-    mem_free(unfinished);
     return result;
 }
 
@@ -360,8 +340,8 @@ static int compare_tensor(const struct safetensors *file, const char *path, cons
 static int compare_array(const struct safetensors *file, const char *path, const struct checkpoint_parts *parts,
                          enum checkpoint_array array, uint64_t step, struct error *err)
 {
-    struct arena names = {0};
-    struct tensor *tensors = mem_array(parts->params->count, sizeof *tensors);
+    SCOPED(arena_release) struct arena names = {0};
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(parts->params->count, sizeof *tensors);
     const size_t count = array_tensors(parts, array, &names, tensors);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -372,8 +352,6 @@ static int compare_array(const struct safetensors *file, const char *path, const
             result = compare_tensor(file, path, &tensors[i], read ? read : tensors[i].data, step, err);
         mem_free(read);
     }
-    mem_free(tensors);
-    arena_release(&names);
     return result;
 }
 
@@ -381,7 +359,8 @@ int checkpoint_compare(const char *directory, const struct checkpoint_parts *par
                        struct error *err)
 {
     struct safetensors model = {0}, moments = {0};
-    char *model_path = path_join(directory, WEIGHTS_NAME), *moments_path = path_join(directory, MOMENTS_NAME);
+    SCOPED(mem_free_at) char *model_path = path_join(directory, WEIGHTS_NAME);
+    SCOPED(mem_free_at) char *moments_path = path_join(directory, MOMENTS_NAME);
     int result = safetensors_open(&model, model_path, err);
     if (result == 0)
         result = safetensors_open(&moments, moments_path, err);
@@ -399,7 +378,5 @@ int checkpoint_compare(const char *directory, const struct checkpoint_parts *par
     }
     safetensors_close(&model);
     safetensors_close(&moments);
-    mem_free(model_path);
-    mem_free(moments_path);
     return result;
 }

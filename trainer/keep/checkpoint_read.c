@@ -7,13 +7,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "shards/manifest.h"
 #include "base/json_write.h"
 
 /* Finds the checkpoint that `latest` names. */
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)
 {
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     int result = file_read_all(latest, 4096, &text, err);
     if (result == 0) {
         const struct str trimmed = str_trim(buf_str(&text));
@@ -28,20 +29,18 @@ static int read_latest(const char *run, const char *latest, char **files, struct
             mem_free(directory);
         }
     }
-    buf_release(&text);
     return result;
 }
 
 char *checkpoint_before(const char *run, const char *name)
 {
     struct error ignored = {0};
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     char *directory = path_join(run, CHECKPOINTS_NAME), *before = NULL;
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
         for (size_t i = list.count; i-- > 0 && !before;)
             if (state_is_step_name(list.names[i]) && (!name || strcmp(list.names[i], name) < 0))
                 before = path_join(directory, list.names[i]);
-    path_list_release(&list);
     mem_free(directory);
     return before;
 }
@@ -68,7 +67,7 @@ static char *run_around(const char *directory)
 static char *run_inside(const char *directory)
 {
     struct error ignored = {0};
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     char *run = NULL;
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
         for (size_t i = 0; i < list.count && !run; i++) {
@@ -78,15 +77,15 @@ static char *run_inside(const char *directory)
             mem_free(record);
             mem_free(inside);
         }
-    path_list_release(&list);
     return run;
 }
 
 int checkpoint_hint_place(const char *directory, struct error *err)
 {
     char who[LOCK_WHO_BYTES];
-    char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, RUN_NAME);
-    char *run = path_exists(directory) ? run_around(directory) : NULL, *inside = run_inside(directory);
+    SCOPED(mem_free_at) char *dataset = path_join(directory, MANIFEST_NAME), *record = path_join(directory, RUN_NAME);
+    SCOPED(mem_free_at) char *run = path_exists(directory) ? run_around(directory) : NULL;
+    SCOPED(mem_free_at) char *inside = run_inside(directory);
     if (path_exists(dataset))
         hint(err, "it is a dataset, the value of --shards; dsdata show describes it");
     else if (path_exists(record) && lock_look(directory, who))
@@ -97,10 +96,6 @@ int checkpoint_hint_place(const char *directory, struct error *err)
         hint(err, "it is part of the run %.400s", run);
     else if (inside)
         hint(err, "it holds runs: give one of them, such as %.400s", inside);
-    mem_free(dataset);
-    mem_free(record);
-    mem_free(run);
-    mem_free(inside);
     return -1;
 }
 
@@ -116,7 +111,7 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
     *files = NULL;
     if (!path_is_directory(directory))
         return checkpoint_refuse(directory, path_exists(directory) ? "is not a directory" : "no such directory", err);
-    char *latest = path_join(directory, LATEST_NAME), *state = path_join(directory, STATE_NAME);
+    SCOPED(mem_free_at) char *latest = path_join(directory, LATEST_NAME), *state = path_join(directory, STATE_NAME);
     int result = 0;
     if (path_exists(latest)) {
         *source = SOURCE_RUN;
@@ -130,15 +125,13 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
         if (!*files)
             *files = mem_copy_text(directory);
     }
-    mem_free(latest);
-    mem_free(state);
     return result;
 }
 
 static int verify_file(const char *directory, const char *name, const char *expected, struct error *err)
 {
     uint64_t hash = 0, found = 0;
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     int result = 0;
     if (!expected || hash_parse(expected, &hash) < 0) {
         result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET, "state.json is damaged: its list of files");
@@ -150,7 +143,6 @@ static int verify_file(const char *directory, const char *name, const char *expe
             result =
                 fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its hash is not the one in state.json");
     }
-    mem_free(path);
     return result;
 }
 
@@ -176,7 +168,7 @@ static bool are_names(const json_t *files)
 /* Reads state.json into *json, which the caller json_decref's, on error too. */
 static int read_state(const char *directory, struct checkpoint_state *state, json_t **json, struct error *err)
 {
-    char *path = path_join(directory, STATE_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, STATE_NAME);
     int result = 0;
     *json = NULL;
     if (!path_exists(path))
@@ -187,7 +179,6 @@ static int read_state(const char *directory, struct checkpoint_state *state, jso
         result = state_take(path, *json, state, err);
     if (result == 0 && !are_names(json_object_get(*json, "files")))
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "does not name the files of a checkpoint");
-    mem_free(path);
     return result;
 }
 
@@ -220,7 +211,7 @@ static bool is_own(const char *name, const json_t *files)
 int checkpoint_foreign(const char *directory, char **foreign, struct error *err)
 {
     struct checkpoint_state state;
-    struct path_list list = {0};
+    SCOPED(path_list_release) struct path_list list = {0};
     json_t *json;
     *foreign = NULL;
     int result = read_state(directory, &state, &json, err);
@@ -233,7 +224,6 @@ int checkpoint_foreign(const char *directory, char **foreign, struct error *err)
     for (size_t i = 0; i < list.count && !*foreign; i++)
         if (!is_own(list.names[i], json_object_get(json, "files")))
             *foreign = mem_copy_text(list.names[i]);
-    path_list_release(&list);
     json_decref(json);
     return result;
 }
@@ -245,10 +235,10 @@ static int note_file(const char *directory, const char *prefix, const char *name
 {
     if (result < 0 && err->kind != ERR_VERIFY)
         return -1;
-    struct buf full = {0};
+    SCOPED(buf_release) struct buf full = {0};
     struct error ignored = {0};
     struct mapping file = {0};
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     const bool there = path_exists(path);
     const int mapped = there ? file_map(&file, path, result < 0 ? &ignored : err) : 0;
     buf_addf(&full, "%s%s", prefix, name);
@@ -258,8 +248,6 @@ static int note_file(const char *directory, const char *prefix, const char *name
     report->files++;
     report->bytes += file.size;
     file_unmap(&file);
-    buf_release(&full);
-    mem_free(path);
     return result < 0 ? 0 : mapped;
 }
 
@@ -291,7 +279,7 @@ int checkpoint_read(const char *directory, const struct params *params, float *w
                     struct error *err)
 {
     struct safetensors file = {0};
-    char *model = path_join(directory, WEIGHTS_NAME), *moments = path_join(directory, MOMENTS_NAME);
+    SCOPED(mem_free_at) char *model = path_join(directory, WEIGHTS_NAME), *moments = path_join(directory, MOMENTS_NAME);
     int result = 0;
     if (weights) {
         result = safetensors_open(&file, model, err);
@@ -307,7 +295,5 @@ int checkpoint_read(const char *directory, const struct params *params, float *w
             result = names_read_own(&file, moments, SECOND_PREFIX, params, second, err);
         safetensors_close(&file);
     }
-    mem_free(model);
-    mem_free(moments);
     return result;
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/str.h"
 #include "trainer/keep/safetensors.h"
 
@@ -34,11 +35,10 @@ static int write_file(const char *directory, const char *name, const float *work
     const struct tensor tensors[] = {tensor_of(WORKER, worker, count), tensor_of(SERVER, server, part)};
     uint64_t hash = 0;
     char hex[17];
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     const int result = safetensors_write(path, tensors, 2, &hash, err);
     assert(!json_object_get(hashes, name));
     json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
-    mem_free(path);
     return result;
 }
 
@@ -46,9 +46,9 @@ int errors_write(const char *directory, const struct checkpoint_errors *e, json_
 {
     char name[NAME_SIZE];
     assert(e->size > 0 && e->part[0] == 0 && e->part[e->size] == e->count && e->whole <= e->count);
-    float *mean = mem_clear(e->count, sizeof *mean), *one = mem_array(e->count, sizeof *one);
-    float *server = mem_array(e->count, sizeof *server);
-    char *folder = path_join(directory, ERRORS_NAME);
+    SCOPED(mem_free_at) float *mean = mem_clear(e->count, sizeof *mean), *one = mem_array(e->count, sizeof *one);
+    SCOPED(mem_free_at) float *server = mem_array(e->count, sizeof *server);
+    SCOPED(mem_free_at) char *folder = path_join(directory, ERRORS_NAME);
     int result = path_make_directory(folder, err);
     for (uint32_t r = 0; result == 0 && r < e->size; r++) {
         result = e->read(e->context, r, one, server + e->part[r], err);
@@ -63,19 +63,13 @@ int errors_write(const char *directory, const struct checkpoint_errors *e, json_
         mean[i] /= (float)e->size;
     if (result == 0)
         result = write_file(directory, mean_name, mean, e->whole, server, e->whole, hashes, err);
-    mem_free(folder);
-    mem_free(mean);
-    mem_free(one);
-    mem_free(server);
     return result;
 }
 
 static bool is_there(const char *directory, const char *name)
 {
-    char *path = path_join(directory, name);
-    const bool there = path_exists(path);
-    mem_free(path);
-    return there;
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
+    return path_exists(path);
 }
 
 bool errors_of(const char *directory, uint32_t size)
@@ -105,14 +99,13 @@ static int read_file(const char *directory, const char *name, float *worker, siz
                      struct error *err)
 {
     struct safetensors file = {0};
-    char *path = path_join(directory, name);
+    SCOPED(mem_free_at) char *path = path_join(directory, name);
     int result = safetensors_open(&file, path, err);
     if (result == 0)
         result = take(&file, path, WORKER, worker, count, err);
     if (result == 0)
         result = take(&file, path, SERVER, server, part, err);
     safetensors_close(&file);
-    mem_free(path);
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/scoped.h"
 #include "base/tfrecord.h"
 #include "trainer/keep/metrics.h"
 
@@ -89,7 +90,7 @@ static void add_summary(struct buf *out, const struct metrics_line *line)
 
 static int write_event(struct events *events, uint64_t step, int field, struct str part, struct error *err)
 {
-    struct buf record = {0};
+    SCOPED(buf_release) struct buf record = {0};
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -106,31 +107,25 @@ static int write_event(struct events *events, uint64_t step, int field, struct s
     buf_reserve(&record, TFRECORD_BYTES_AFTER);
     record.size = tfrecord_frame(record.data, record.size - TFRECORD_BYTES_BEFORE);
     assert(record.size <= record.capacity);
-    const int result = file_write(&events->file, record.data, record.size, err);
-    buf_release(&record);
-    return result;
+    return file_write(&events->file, record.data, record.size, err);
 }
 
 int events_write(struct events *events, const struct metrics_line *line, struct error *err)
 {
-    struct buf summary = {0};
+    SCOPED(buf_release) struct buf summary = {0};
     add_summary(&summary, line);
-    const int result = write_event(events, line->step, EVENT_SUMMARY, buf_str(&summary), err);
-    buf_release(&summary);
-    return result;
+    return write_event(events, line->step, EVENT_SUMMARY, buf_str(&summary), err);
 }
 
 int events_write_norms(struct events *events, uint64_t step, const struct params *params, const double *norms,
                        struct error *err)
 {
     static const char *const prefixes[] = {"norms/gradient/", "norms/weight/", "norms/update/"};
-    struct buf summary = {0};
+    SCOPED(buf_release) struct buf summary = {0};
     for (size_t tensor = 0; tensor < params->count; tensor++)
         for (size_t i = 0; i < 3; i++)
             add_scalar(&summary, prefixes[i], params->items[tensor].name, norms[3 * tensor + i]);
-    const int result = write_event(events, step, EVENT_SUMMARY, buf_str(&summary), err);
-    buf_release(&summary);
-    return result;
+    return write_event(events, step, EVENT_SUMMARY, buf_str(&summary), err);
 }
 
 /* ---- opening ---- */
@@ -190,12 +185,11 @@ static int open_at(struct events *events, const char *path, uint64_t step, bool 
 
 int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err)
 {
-    char *path = path_join(directory, EVENTS_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, EVENTS_NAME);
     *events = EVENTS_CLOSED;
     const int result = open_at(events, path, step, evaluated, err);
     if (result < 0)
         events_close(events);
-    mem_free(path);
     return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/scoped.h"
 #include "trainer/keep/foreign_names.h"
 
 #define DECODER_BIAS   "cls.predictions.bias"
@@ -52,13 +53,10 @@ size_t names_tensors(const struct params *params, const char *prefix, const floa
 int names_write(const char *path, const struct params *params, const float *flat, const char *kind, uint64_t *hash,
                 struct error *err)
 {
-    struct arena names = {0};
-    struct tensor *tensors = mem_array(params->count, sizeof *tensors);
+    SCOPED(arena_release) struct arena names = {0};
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(params->count, sizeof *tensors);
     const size_t count = names_tensors(params, "", flat, &names, tensors);
-    const int result = safetensors_write_from(path, tensors, count, NULL, kind, hash, err);
-    mem_free(tensors);
-    arena_release(&names);
-    return result;
+    return safetensors_write_from(path, tensors, count, NULL, kind, hash, err);
 }
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
@@ -291,13 +289,12 @@ void growth_release(struct growth *growth)
 static int refuse_missing(const struct reader *r, const struct param *param, struct error *err)
 {
     enum { SHOWN = 4 };
-    struct buf names = {0};
+    SCOPED(buf_release) struct buf names = {0};
     fail_at(err, ERR_MISMATCH, r->path, ERROR_NO_OFFSET, "has no tensor %.80s", param->name);
     for (size_t i = 0; i < r->file->count && i < SHOWN; i++)
         buf_addf(&names, "%s%.80s", i > 0 ? ", " : "", r->file->tensors[i].name);
     hint(err, "it has %zu tensor%s%s%s%s", r->file->count, r->file->count == 1 ? "" : "s", names.size > 0 ? ": " : "",
          buf_text(&names), r->file->count > SHOWN ? ", …" : "");
-    buf_release(&names);
     return -1;
 }
 
@@ -467,8 +464,8 @@ void names_report_release(struct names_report *report)
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,
                    float *flat, struct error *err)
 {
-    struct arena names = {0};
-    struct tensor *tensors = mem_array(params->count, sizeof *tensors);
+    SCOPED(arena_release) struct arena names = {0};
+    SCOPED(mem_free_at) struct tensor *tensors = mem_array(params->count, sizeof *tensors);
     const size_t count = names_tensors(params, prefix, flat, &names, tensors);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -479,7 +476,5 @@ int names_read_own(const struct safetensors *file, const char *path, const char 
         else
             tensor_to_f32(tensor, flat + ((const float *)ours->data - flat));
     }
-    mem_free(tensors);
-    arena_release(&names);
     return result;
 }

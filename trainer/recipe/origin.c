@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/keep/weights_missing.h"
 #include "trainer/model/config.h"
 
@@ -66,7 +67,7 @@ static int check_fresh(const struct origin *origin, const struct settings *setti
 {
     if (!settings->fresh || !settings->out)
         return 0;
-    char *files = path_full(origin->files), *out = path_full(settings->out);
+    SCOPED(mem_free_at) char *files = path_full(origin->files), *out = path_full(settings->out);
     const size_t size = strlen(out);
     int result = 0;
     if (strncmp(files, out, size) == 0 && (files[size] == '\0' || files[size] == '/')) {
@@ -74,8 +75,6 @@ static int check_fresh(const struct origin *origin, const struct settings *setti
                 settings->out);
         result = hint(err, "give another --out");
     }
-    mem_free(files);
-    mem_free(out);
     return result;
 }
 
@@ -120,16 +119,13 @@ int origin_hash(struct origin *origin, struct error *err)
     TRY(add_file_hash(origin->weights, origin->hash, sizeof origin->hash, err));
     if (!origin->moments)
         return 0;
-    char *moments = path_join(origin->files, MOMENTS_NAME);
-    const int result = add_file_hash(moments, origin->hash, sizeof origin->hash, err);
-    mem_free(moments);
-    return result;
+    SCOPED(mem_free_at) char *moments = path_join(origin->files, MOMENTS_NAME);
+    return add_file_hash(moments, origin->hash, sizeof origin->hash, err);
 }
 
 int origin_config(const struct origin *origin, struct model_config *config, struct error *err)
 {
-    char *path = config_locate(origin->files);
+    SCOPED(mem_free_at) char *path = config_locate(origin->files);
     const int result = config_read(path, config, err);
-    mem_free(path);
     return result < 0 ? -1 : names_check(origin->weights, config, err);
 }

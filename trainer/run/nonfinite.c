@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/task/evaluate.h"
 #include "base/json_write.h"
 
@@ -83,7 +84,7 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     struct error ignored = {0};
     json_t *names = json_array();
     int32_t last = -1;
-    bool *bad = mem_clear(params->chunk_count, sizeof *bad);
+    SCOPED(mem_free_at) bool *bad = mem_clear(params->chunk_count, sizeof *bad);
     const bool known = gradients_again(engine, samples, facts, bad, &ignored) == 0;
     for (size_t i = params->chunk_count; known && i-- > 0;) {
         const int32_t tensor = params->chunks[i].tensor;
@@ -92,7 +93,6 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
         json_array_append_new(names, json_string(params->items[tensor].name));
         last = tensor;
     }
-    mem_free(bad);
     return names;
 }
 
@@ -143,9 +143,9 @@ static bool has_text(const json_t *texts, const char *text)
  * any process found. */
 static int gather(struct process_group *processes, json_t *gradients, json_t *samples, struct error *err)
 {
-    struct buf all = {0};
+    SCOPED(buf_release) struct buf all = {0};
     json_t *mine = json_pack("[O, O]", gradients, samples);
-    char *text = json_dumps(mine, JSON_COMPACT);
+    SCOPED(mem_free_at) char *text = json_dumps(mine, JSON_COMPACT);
     json_decref(mine);
     const int result = process_group_gather_texts(processes, str_of(text), &all, err);
     json_array_clear(gradients);
@@ -163,8 +163,6 @@ static int gather(struct process_group *processes, json_t *gradients, json_t *sa
         json_decref(one);
         at += strlen(at) + 1;
     }
-    buf_release(&all);
-    mem_free(text);
     return result;
 }
 
@@ -228,20 +226,18 @@ static void add_remedies(const struct engine *engine, struct buf *out)
 static int fail_not_finite(const struct engine *engine, const char *text, const char *directory, uint64_t saved,
                            struct error *err)
 {
-    struct buf remedies = {0};
+    SCOPED(buf_release) struct buf remedies = {0};
     add_remedies(engine, &remedies);
     if (directory)
         fail_at(err, ERR_NUMERIC, directory, ERROR_NO_OFFSET, "%.500s", text);
     else
         fail(err, ERR_NUMERIC, "%.500s", text);
-    char *resume = directory ? command_text("--resume %s", directory) : NULL;
+    SCOPED(mem_free_at) char *resume = directory ? command_text("--resume %s", directory) : NULL;
     if (!directory || saved == 0)
         hint(err, "nothing was changed by this step; try %s", buf_text(&remedies));
     else
         hint(err, "nothing was changed by this step, the checkpoint of step %" PRIu64 " is intact; try %s, with %s",
              saved, buf_text(&remedies), resume);
-    mem_free(resume);
-    buf_release(&remedies);
     return -1;
 }
 
@@ -249,7 +245,7 @@ int diagnose_nonfinite(struct engine *engine, struct process_group *processes, c
                        const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err)
 {
     struct error ignored = {0};
-    struct buf text = {0};
+    SCOPED(buf_release) struct buf text = {0};
     json_t *weights = bad_weights(engine), *gradients = bad_gradients(engine, samples, facts), *each = json_array();
     const bool weighed = weigh_samples(engine, samples, each, &ignored) == 0;
     struct error lost;
@@ -263,17 +259,14 @@ int diagnose_nonfinite(struct engine *engine, struct process_group *processes, c
         add_tensors(gradients, "gradients that are not finite, from the loss on", &text);
     if (weighed)
         add_samples(each, bad_of(each), &text);
-    json_t *all = json_pack("{s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "step", (json_int_t)facts->number, "loss",
-                            real_or_text(facts->means.loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
-                            facts->loss_scale, "weights", weights, "gradients", gradients, "samples", each);
-    char *path = directory ? path_join(directory, NONFINITE_NAME) : NULL;
+    json_auto_t *all = json_pack("{s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "step", (json_int_t)facts->number, "loss",
+                                 real_or_text(facts->means.loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
+                                 facts->loss_scale, "weights", weights, "gradients", gradients, "samples", each);
+    SCOPED(mem_free_at) char *path = directory ? path_join(directory, NONFINITE_NAME) : NULL;
     if (path && json_file_write(path, all, &ignored) == 0)
         buf_addf(&text, " (all in %s)", NONFINITE_NAME);
     fail_not_finite(engine, buf_text(&text), directory, saved, err);
     if (gathered < 0)
         *err = lost;
-    mem_free(path);
-    json_decref(all);
-    buf_release(&text);
     return -1;
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/scoped.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
 #include "trainer/model/architecture.h"
@@ -80,13 +81,12 @@ void run_differences(const json_t *there, const json_t *here, struct buf *out)
 
 int run_is_of(const char *path, const json_t *there, const json_t *here, struct error *err)
 {
-    struct buf differences = {0};
+    SCOPED(buf_release) struct buf differences = {0};
     int result = 0;
     run_differences(there, here, &differences);
     if (differences.size > 0)
         result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
                          buf_text(&differences));
-    buf_release(&differences);
     return result;
 }
 
@@ -130,7 +130,7 @@ static int check_empty(const char *directory, struct error *err)
 /* Renames the directory to DIR.1, or to the first number that is free. */
 static int move_away(const char *directory, char **moved, struct error *err)
 {
-    struct buf name = {0};
+    SCOPED(buf_release) struct buf name = {0};
     for (int i = 1; name.size == 0 || path_exists(buf_text(&name)); i++) {
         size_t size = strlen(directory);
         while (size > 1 && directory[size - 1] == '/')
@@ -141,7 +141,6 @@ static int move_away(const char *directory, char **moved, struct error *err)
     const int result = path_rename(directory, buf_text(&name), err);
     if (result == 0)
         *moved = mem_copy_text(buf_text(&name));
-    buf_release(&name);
     return result;
 }
 
@@ -167,7 +166,7 @@ static bool can_branch(const json_t *there, const json_t *identity)
 
 static int compare(struct run *run, const json_t *identity, struct error *err)
 {
-    struct buf differences = {0};
+    SCOPED(buf_release) struct buf differences = {0};
     const json_t *there = json_object_get(run->record, "identity");
     run_differences(there, identity, &differences);
     int result = 0;
@@ -183,17 +182,15 @@ static int compare(struct run *run, const json_t *identity, struct error *err)
         else
             hint_command(err, "give another --out, or --fresh to move that run to %s.1", run->directory);
     }
-    buf_release(&differences);
     return result;
 }
 
 static int write_record(struct run *run, struct error *err)
 {
     assert(run->lock.fd >= 0 && run->record); /* nobody else writes in the directory */
-    char *path = path_join(run->directory, RUN_NAME);
+    SCOPED(mem_free_at) char *path = path_join(run->directory, RUN_NAME);
     const int result = json_file_write(path, run->record, err);
     run->recorded |= result == 0;
-    mem_free(path);
     return result;
 }
 
@@ -360,9 +357,9 @@ uint64_t run_ended(const struct run *run, const char **early)
 static bool describe(const char *directory, const json_t *identity, struct buf *out)
 {
     struct error ignored = {0};
-    struct buf latest = {0};
+    SCOPED(buf_release) struct buf latest = {0};
     json_t *record = NULL;
-    char *path = path_join(directory, LATEST_NAME);
+    SCOPED(mem_free_at) char *path = path_join(directory, LATEST_NAME);
     bool found = run_read(directory, &record, &ignored) == 0 && record &&
                  !json_is_true(json_object_get(record, "finished")) && path_exists(path) &&
                  file_read_all(path, 4096, &latest, &ignored) == 0;
@@ -379,8 +376,6 @@ static bool describe(const char *directory, const json_t *identity, struct buf *
         buf_release(&differences);
     }
     json_decref(record);
-    buf_release(&latest);
-    mem_free(path);
     return found;
 }
 
@@ -391,7 +386,7 @@ void run_similar(const char *directory, const json_t *identity, struct buf *out)
     const char *slash = strrchr(directory, '/');
     if (!slash)
         return;
-    char *parent = mem_copy_text(directory);
+    SCOPED(mem_free_at) char *parent = mem_copy_text(directory);
     parent[slash - directory] = '\0';
     if (path_is_directory(parent) && path_list(&list, parent, &ignored) == 0) {
         for (size_t i = 0; i < list.count; i++) {
@@ -403,5 +398,4 @@ void run_similar(const char *directory, const json_t *identity, struct buf *out)
         }
     }
     path_list_release(&list);
-    mem_free(parent);
 }

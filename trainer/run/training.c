@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/scoped.h"
 #include "trainer/model/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "base/json_write.h"
@@ -102,10 +103,8 @@ static int take_checkpoint(const struct training *t, const char *files, const js
 /* Writes `latest` where there is none: readers of the run must find the checkpoint that it continues from. */
 static int restore_latest(const struct training *t, uint64_t step, struct error *err)
 {
-    char *latest = path_join(t->checkpointer.run.directory, LATEST_NAME);
-    const int result = path_exists(latest) ? 0 : checkpoint_set_latest(t->checkpointer.run.directory, step, err);
-    mem_free(latest);
-    return result;
+    SCOPED(mem_free_at) char *latest = path_join(t->checkpointer.run.directory, LATEST_NAME);
+    return path_exists(latest) ? 0 : checkpoint_set_latest(t->checkpointer.run.directory, step, err);
 }
 
 static int resume(struct training *t, const struct flat_state *flat, struct error *err)
@@ -156,16 +155,14 @@ static bool has_checkpoint(const struct run *run)
 /* Logs how a run that --resume branched off differs from the one it continues. */
 static void say_branch(const struct training *t, const struct origin *origin)
 {
-    struct buf differences = {0};
-    json_t *before = json_copy(origin->identity);
+    SCOPED(buf_release) struct buf differences = {0};
+    json_auto_t *before = json_copy(origin->identity);
     json_object_set(before, "initial_weights", json_object_get(t->setup.identity, "initial_weights"));
     json_object_set(before, "resumed_step", json_object_get(t->setup.identity, "resumed_step"));
     json_object_set(before, "resumed_samples", json_object_get(t->setup.identity, "resumed_samples"));
     run_differences(before, t->setup.identity, &differences);
     log_say("note       goes on from %s at step %" PRIu64 "; differs: %s", origin->name, origin->state.step,
             differences.size > 0 ? buf_text(&differences) : "nothing");
-    json_decref(before);
-    buf_release(&differences);
 }
 
 /* ---- model and state ---- */
@@ -319,12 +316,11 @@ int training_redivide(struct training *t, struct error *err)
     speed_note(&t->speed, t->samples.computed, t->samples.sequences);
     if (!speed_is_due(&t->speed))
         return 0;
-    double *seconds = mem_clear(t->processes->size, sizeof *seconds);
+    SCOPED(mem_free_at) double *seconds = mem_clear(t->processes->size, sizeof *seconds);
     seconds[t->processes->rank] = speed_seconds(&t->speed);
     const int result = process_group_all_reduce(t->processes, seconds, t->processes->size, err);
     if (result == 0)
         redivide(t, seconds);
-    mem_free(seconds);
     return result;
 }
 

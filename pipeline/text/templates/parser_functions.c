@@ -2,6 +2,7 @@
  * "0" is the one after the colon; the others are numbered from 1 and have no names. Source: the help pages of MediaWiki
  * and of its extension ParserFunctions. */
 #include "pipeline/parts/page_parts.h"
+#include "base/scoped.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/formula.h"
 #include "pipeline/text/markup/tags.h"
@@ -232,10 +233,9 @@ static void add_encoded(struct str text, bool is_path, bool is_wiki, struct buf 
 /* {{PAGENAMEE}}: as it stands in an address. */
 static bool render_encoded_title(struct call *call)
 {
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     add_encoded(call->page->title, false, true, &shown);
     show(call, buf_str(&shown));
-    buf_release(&shown);
     return true;
 }
 
@@ -277,7 +277,7 @@ static long whole_number(struct call *call, const char *name, long otherwise)
 /* Shows a title, or a part of one, in MediaWiki's form: its first letter as a capital, '_' as a blank. */
 static void show_title(struct call *call, struct str title, bool has_first)
 {
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     if (has_first)
         case_add(STR("ucfirst"), title, &shown);
     else
@@ -286,7 +286,6 @@ static void show_title(struct call *call, struct str title, bool has_first)
         if (shown.data[at] == '_')
             shown.data[at] = ' ';
     show(call, buf_str(&shown));
-    buf_release(&shown);
 }
 
 /* {{#titleparts: title | number of parts | first part }}: the parts between slashes; negative numbers count from the
@@ -356,7 +355,7 @@ static bool render_absolute(struct call *call)
 {
     struct str path = call_value(call, "0");
     const struct str base = call_argument(call, "1") ? call_value(call, "1") : call->page->title;
-    struct buf joined = {0}, shown = {0};
+    SCOPED(buf_release) struct buf joined = {0}, shown = {0};
     const bool is_relative = str_equal(path, STR(".")) || str_equal(path, STR("..")) || str_starts(path, STR("/")) ||
                              str_starts(path, STR("./")) || str_starts(path, STR("../"));
     bool fits = !call->is_opaque;
@@ -377,8 +376,6 @@ static bool render_absolute(struct call *call)
     }
     if (fits)
         show(call, buf_str(&shown));
-    buf_release(&shown);
-    buf_release(&joined);
     return fits;
 }
 
@@ -482,12 +479,11 @@ static void show_literal(struct call *call, struct str text, bool is_code)
 
 static bool show_formula(struct call *call, struct str tex)
 {
-    struct buf shown = {0};
+    SCOPED(buf_release) struct buf shown = {0};
     call->steps += tex.size;
     const bool is_text = formula_add(tex, &shown);
     if (is_text)
         show(call, buf_str(&shown));
-    buf_release(&shown);
     return is_text;
 }
 

@@ -2,6 +2,7 @@
  * checks, so the recursion is bounded. */
 #include "pipeline/text/templates/call.h"
 
+#include "base/scoped.h"
 #include "pipeline/text/templates/expr.h"
 #include "pipeline/text/templates/number_style.h"
 #include "pipeline/text/templates/pattern.h"
@@ -194,12 +195,11 @@ static bool walk_if(struct pattern_call *p)
 
 static bool walk_ifeq(struct pattern_call *p)
 {
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     bool opaque;
     const struct str second = value_of(p->call, take_part(&p->rest, '|'), &value, p->depth, &opaque);
     p->sink->failed |= p->is_opaque || opaque;
     walk_branch(p, str_equal(p->first, second));
-    buf_release(&value);
     return true;
 }
 
@@ -241,14 +241,12 @@ static bool walk_now(struct pattern_call *p)
 
 static bool walk_time(struct pattern_call *p)
 {
-    struct buf value = {0}, shown = {0};
+    SCOPED(buf_release) struct buf value = {0}, shown = {0};
     bool opaque;
     const struct str text = value_of(p->call, take_part(&p->rest, '|'), &value, p->depth, &opaque);
     p->sink->failed |= p->is_opaque || opaque || !call_format_time(p->call, p->first, text, STR(""), &shown) ||
                        shown.size > PATTERN_TIME_MAX;
     give_text(p->call, buf_str(&shown), p->sink);
-    buf_release(&value);
-    buf_release(&shown);
     return true;
 }
 
@@ -258,10 +256,9 @@ static bool walk_case(struct pattern_call *p)
         walk_pattern(p->call, p->part, p->sink, p->depth + 1);
         return false;
     }
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     case_add(p->name, p->first, &value);
     give_text(p->call, buf_str(&value), p->sink);
-    buf_release(&value);
     return p->first.size > 0;
 }
 
@@ -304,7 +301,7 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
         sink->failed = true;
         return;
     }
-    struct buf value = {0};
+    SCOPED(buf_release) struct buf value = {0};
     struct pattern_call p = {.call = call, .sink = sink, .depth = depth};
     p.name = take_part(&inner, ' ');
     p.part = take_part(&inner, '|');
@@ -314,7 +311,6 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (str_equal(p.name, str_of(functions[i].name)))
             sink->found |= functions[i].walk(&p);
-    buf_release(&value);
 }
 
 static bool is_break(struct str pattern, size_t at)
