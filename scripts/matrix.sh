@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds everything with each compiler and runs the quick tests (the preset `quick`) and tests/flow/golden_bits.sh, whose
-# hashes every compiler must give; once more with -O1, under an emulated x86-64 processor without AVX, with char unsigned
-# as it is on aarch64, with clang's memory sanitizer, and with musl in place of glibc. scripts/aarch64.sh does the same
-# for aarch64.
+# Builds everything with each compiler and runs the quick tests (the preset `quick`) and tests/flow/golden_bits.sh,
+# whose hashes every compiler must give; once more with -O1, under an emulated x86-64 processor without AVX, with char
+# unsigned as it is on aarch64, with clang's memory sanitizer, and with musl in place of glibc. scripts/aarch64.sh does
+# the same for aarch64.
 #
 #     scripts/matrix.sh               all legs: gcc-11 gcc-12 clang-14 clang-15 clang-16 clang-19 O1 no-avx
 #                                   unsigned-char msan musl

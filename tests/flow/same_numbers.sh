@@ -40,10 +40,12 @@ mkdir -p glue/STS-B
 cp glue/STS-B/train.tsv glue/STS-B/dev.tsv
 python3 -c '
 import json
-answers = [{"id": str(i), "question": "what stands?", "answers": [{"text": "old town", "answer_start": 4}]} for i in range(9)]
+answer = {"text": "old town", "answer_start": 4}
+answers = [{"id": str(i), "question": "what stands?", "answers": [answer]} for i in range(9)]
 print(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [
     {"context": "the old town stands near the river", "qas": answers}]}]}))' >q.json
-for i in {1..20}; do echo '{"good": "the river flows near the town", "bad": "the town flows near the river"}'; done >p.jsonl
+pair='{"good": "the river flows near the town", "bad": "the town flows near the river"}'
+for i in {1..20}; do echo "$pair"; done >p.jsonl
 
 tune=(--init model --batch 8 --steps 4 --precision fp32)
 at_levels classify "$dstrain" classify "${tune[@]}" --train t.csv --dev t.csv --seq 16 --out classify-@/run
