@@ -251,6 +251,7 @@ PYTHON
     fi
     expect_exit 2 "${tune[@]}" --train folder --class-weights balanced --kind multi --out no
     expect_words "--kind single"
+    expect_exit 0 "$dstrain" verify weighted --replay --threads 1
     rm folder/train.csv
     expect_exit 2 "${tune[@]}" --train folder --out no
     expect_words "folder: has no train.csv"

@@ -325,7 +325,7 @@ wrong() {
     expect_words "--data"
     expect_exit 2 "$dstrain" glue sst-2 --init pre --data glue
     expect_words "--out"
-    expect_exit 2 "$dstrain" glue CoLA --init pre --data glue --out x
+    expect_exit 2 "$dstrain" glue CoLA --init pre --data glue --seq 32 --out x
     expect_words "glue/CoLA"
     expect_exit 2 "$dstrain" glue all --init pre --data pre --out x
     expect_exit 5 "${glue[@]}" --seq 128 --out x

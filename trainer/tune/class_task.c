@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/json_write.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "trainer/model/head.h"
 #include "trainer/model/label_names.h"
 #include "trainer/task/evaluate.h"
+#include "trainer/tune/predict.h"
 
 static const struct metric class_metrics[] = {
     {"class_loss", "class", METRIC_LOSS, HEAD_CLASS, NULL},
@@ -26,60 +31,189 @@ int class_check_pairs(const struct model_config *config, struct error *err)
     return model_takes_pairs(config) ? 0 : fail(err, ERR_MISMATCH, "the model knows one segment, the samples have two");
 }
 
-int class_open(const struct settings *settings, const struct origin *origin, struct model_config *config,
-               struct text *text, struct error *err)
+/* ---- the data ---- */
+
+/* The file of a folder that has one of these names, with any ending, as a path that the caller mem_free's; NULL: there
+ * is none. */
+static char *file_in(const char *folder, const char *const *stems)
 {
+    static const char *const endings[] = {"csv", "tsv", "jsonl", "json", "conll", "conllu", "txt"};
+    static const char *const packings[] = {"", ".gz", ".zst", ".xz", ".bz2"};
+    for (; *stems; stems++)
+        for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+            for (size_t p = 0; p < sizeof packings / sizeof *packings; p++) {
+                struct buf name = {0};
+                buf_addf(&name, "%s.%s%s", *stems, endings[e], packings[p]);
+                char *path = path_join(folder, buf_text(&name));
+                buf_release(&name);
+                if (path_is_file(path))
+                    return path;
+                mem_free(path);
+            }
+    return NULL;
+}
+
+/* --train DIR stands for the files of the splits in it. */
+static int find_files(struct class_job *job, struct error *err)
+{
+    static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "valid", "validation", NULL};
+    const char *folder = job->settings->train;
+    job->train_path = folder;
+    job->dev_path = job->settings->dev;
+    if (!folder || !path_is_directory(folder))
+        return 0;
+    job->train_path = job->paths[0] = file_in(folder, train);
+    if (!job->dev_path)
+        job->dev_path = job->paths[1] = file_in(folder, dev);
+    if (!job->train_path) {
+        fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "has no train.csv, train.tsv, train.jsonl or train.conll");
+        return hint(err, "--train FILE names a file; dev.csv, valid.csv or validation.csv beside it would be scored");
+    }
+    log_say("files      %s%s%s", job->train_path, job->dev_path ? ", " : "", job->dev_path ? job->dev_path : "");
+    return 0;
+}
+
+void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use)
+{
+    struct class_job *job = mem_clear(1, kind->size);
+    job->kind = kind;
+    job->settings = settings;
+    job->task = task;
+    job->answers = use == TUNE_SCORE;
+    return job;
+}
+
+/* What stands for the data in the recipe: what is trained on, where there is such. */
+static const struct samples *samples_of(const struct class_job *job)
+{
+    return job->train ? job->train : job->dev[0];
+}
+
+/* Puts the head on the model, and decides what it keeps of the origin's. */
+static int choose_head(const struct class_job *job, const struct origin *origin, struct model_config *config,
+                       struct head_choice *choice, struct error *err)
+{
+    const struct label_set *set = &job->labels;
+    json_t *json = NULL;
+    config->labels = (int32_t)set->count;
+    config->several = set->several;
+    config->label_names = set->count > 1 ? label_names(set->names, set->count) : NULL;
+    config->label_weights = job->weights;
+    snprintf(config->tuned_for, sizeof config->tuned_for, "%s", job->task);
+    TRY(labels_read(origin->files, &json, err));
+    labels_choose(json, job->kind->head, json_string_value(json_object_get(origin->identity, "task")), set, choice);
+    json_decref(json);
+    return 0;
+}
+
+int class_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
+               struct material *material, struct error *err)
+{
+    struct class_job *job = context;
+    job->length = (uint32_t)settings->seq;
+    TRY(find_files(job, err));
     if (settings->seq > (uint64_t)config->positions) {
         fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
              config->positions);
         return hint(err, "--seq %" PRId32 " is the most", config->positions);
     }
-    return text_open(text, origin->files, config, err);
+    TRY(text_open(&job->text, origin->files, config, err));
+    TRY(job->kind->read(job, config, err));
+    *material = (struct material){
+        .hash = samples_hash(samples_of(job)) ^ job->hash,
+        .seq = job->length,
+        .samples = samples_of(job)->count,
+    };
+    const bool only = strcmp(job->kind->verb, job->task) == 0;
+    snprintf(material->task, sizeof material->task, "%s%s%s", job->kind->verb, only ? "" : " ", only ? "" : job->task);
+    config->task_heads = 1u << job->kind->head;
+    return job->labels.count > 0 ? choose_head(job, origin, config, &material->head, err) : 0;
 }
 
-static void put_head(enum head_kind head, const struct label_set *set, const char *tuned_for,
-                     struct model_config *config)
+const struct text *class_text(void *context)
 {
-    config->task_heads = 1u << head;
-    config->labels = (int32_t)set->count;
-    config->several = set->several;
-    config->label_names = set->count > 1 ? label_names(set->names, set->count) : NULL;
-    snprintf(config->tuned_for, sizeof config->tuned_for, "%s", tuned_for);
+    return &((struct class_job *)context)->text;
 }
 
-int class_head(enum head_kind head, const struct label_set *set, const char *tuned_for, const struct origin *origin,
-               struct model_config *config, struct head_choice *choice, struct error *err)
+void class_release(void *context)
 {
-    json_t *json = NULL;
-    put_head(head, set, tuned_for, config);
-    TRY(labels_read(origin->files, &json, err));
-    labels_choose(json, head, json_string_value(json_object_get(origin->identity, "task")), set, choice);
+    struct class_job *job = context;
+    job->kind->release(job);
+    text_close(&job->text);
+    class_names_release(&job->names);
+    mem_free(job->paths[0]);
+    mem_free(job->paths[1]);
+    mem_free(job);
+}
+
+/* ---- what is made of the model ---- */
+
+/* Predicts and scores the dev files; with a directory, predictions are written there. */
+static int score_all(const struct class_job *job, const struct evaluation_work *work, const char *directory,
+                     json_t **scores, struct error *err)
+{
+    const size_t columns = (size_t)head_labels(job->kind->head, model_config(work->model));
+    json_t *json = json_pack("{s:s}", "task", job->task);
+    int result = 0;
+    for (int i = 0; i < CLASS_DEVS && job->dev[i] && result == 0; i++) {
+        float *logits = mem_array(predict_rows(job->dev[i]) * columns, sizeof *logits);
+        double loss;
+        result = predict(work, job->dev[i], logits, &loss, err);
+        if (result == 0)
+            job->kind->score(job, i, logits, loss, json);
+        if (result == 0 && directory && job->kind->predict)
+            result = job->kind->predict(job, work, directory, i, logits, err);
+        mem_free(logits);
+    }
+    *scores = result == 0 ? json : NULL;
+    if (result < 0)
+        json_decref(json);
+    return result;
+}
+
+int class_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
+{
+    return score_all(context, work, NULL, scores, err);
+}
+
+static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+{
+    const struct class_job *job = work->task->context;
+    json_t *json;
+    TRY(score_all(job, work, directory, &json, err));
+    json_object_set_new(json, "seed", json_integer((json_int_t)job->settings->seed));
+    int result = job->kind->keep ? job->kind->keep(job, work, directory, json, err) : 0;
+    char *path = path_join(directory, SCORES_NAME);
+    if (result == 0)
+        result = json_file_write(path, json, err);
     json_decref(json);
-    return 0;
+    mem_free(path);
+    return result;
 }
 
-struct task class_task(struct class_sources *sources, uint32_t length, const struct recipe *recipe,
-                       int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err),
-                       const void *context)
+struct task class_task(void *context, const struct recipe *recipe)
 {
-    sources->run = (struct samples_reading){sources->train, recipe->shuffled, recipe->seed};
-    sources->split_train = (struct samples_reading){.samples = sources->train};
-    sources->split_valid = (struct samples_reading){.samples = sources->valid};
+    struct class_job *job = context;
     const struct model_config *config = &recipe->config;
-    struct task task = {
-        .heads = recipe->config.task_heads,
-        .metrics = config->several       ? (struct metric_table){several_metrics, 2}
-                   : config->labels == 1 ? (struct metric_table){number_metrics, 1}
-                                         : (struct metric_table){class_metrics, 2},
-        .samples = samples_source(&sources->run, length),
-        .splits = {[SPLIT_TRAIN] = samples_source(&sources->split_train, length)},
+    job->run = (struct samples_reading){samples_of(job), recipe->shuffled, recipe->seed};
+    job->split_train = (struct samples_reading){.samples = samples_of(job)};
+    job->split_valid = (struct samples_reading){.samples = job->dev[0]};
+    return (struct task){
+        .heads = config->task_heads,
+        .metrics = job->kind->metrics.count > 0 ? job->kind->metrics
+                   : config->several            ? (struct metric_table){several_metrics, 2}
+                   : config->labels == 1        ? (struct metric_table){number_metrics, 1}
+                                                : (struct metric_table){class_metrics, 2},
+        .samples = samples_source(&job->run, job->length),
+        .splits = {[SPLIT_TRAIN] = samples_source(&job->split_train, job->length),
+                   [SPLIT_VALID] = samples_source(&job->split_valid, job->length)},
         .evaluate = evaluate_means,
         .finish = finish,
-        .context = context,
+        .context = job,
     };
-    task.splits[SPLIT_VALID] = samples_source(&sources->split_valid, length);
-    return task;
 }
+
+/* ---- samples ---- */
 
 void class_cut(struct class_cutter *c, struct str a, const struct str *b, uint32_t label, struct samples *samples)
 {

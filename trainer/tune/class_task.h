@@ -3,40 +3,11 @@
 #define TRAINER_TUNE_CLASS_TASK_H
 
 #include "base/error.h"
-#include "trainer/recipe/recipe.h"
 #include "trainer/recipe/settings.h"
 #include "trainer/recipe/text.h"
-#include "trainer/run/setup.h"
 #include "trainer/tune/labels.h"
 #include "trainer/tune/samples.h"
-
-/* Samples in memory as the sources of a run; must outlive the task. */
-struct class_sources {
-    const struct samples *train, *valid; /* valid may be empty */
-    struct samples_reading run, split_train, split_valid;
-};
-
-/* Checks the model and opens its tokenizer. ERR_MISMATCH: it has fewer positions than --seq. */
-int class_open(const struct settings *settings, const struct origin *origin, struct model_config *config,
-               struct text *text, struct error *err);
-/* For samples of two segments. ERR_MISMATCH: the model knows one. */
-int class_check_pairs(const struct model_config *config, struct error *err);
-/* Puts the head on the model, and decides what it keeps of the origin's. `tuned_for`: finetuning_task. */
-int class_head(enum head_kind head, const struct label_set *set, const char *tuned_for, const struct origin *origin,
-               struct model_config *config, struct head_choice *choice, struct error *err);
-struct task class_task(struct class_sources *sources, uint32_t length, const struct recipe *recipe,
-                       int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err),
-                       const void *context);
-
-/* Cuts texts into samples: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Zeroed but for the
- * first two; class_cutter_release frees the rest. */
-struct class_cutter {
-    const struct text *text;
-    uint32_t length;
-    struct ids a, b, pieces;
-};
-void class_cut(struct class_cutter *cutter, struct str a, const struct str *b, uint32_t label, struct samples *samples);
-void class_cutter_release(struct class_cutter *cutter);
+#include "trainer/tune/tune_kinds.h"
 
 /* The names of a model's classes; zeroed: none. */
 struct class_names {
@@ -49,6 +20,71 @@ void class_names_take(struct class_names *names, const char *const *columns, siz
 /* Those of a model; LABEL_0, LABEL_1 where it does not name them. */
 void class_names_of(struct class_names *names, const struct model_config *config);
 void class_names_release(struct class_names *names);
+
+#define CLASS_DEVS 2
+
+/* One fine-tuning of a kind, whose own struct begins with it: the context of its struct tuning. */
+struct class_job {
+    const struct class_kind *kind;
+    const struct settings *settings;
+    const char *task;
+    const char *train_path, *dev_path; /* --train and --dev, or the files of the splits where --train is a folder */
+    char *paths[2];
+    bool answers; /* nothing is trained on */
+    struct text text;
+    uint32_t length;
+    /* What `read` makes: */
+    struct class_names names;                      /* zeroed: numbers */
+    const struct samples *train, *dev[CLASS_DEVS]; /* train: NULL where nothing is trained on */
+    struct label_set labels;                       /* of the head that the model gets; zeroed: it keeps its own */
+    uint64_t hash;                                 /* of what the data's hash lacks */
+    const float *weights;                          /* of classes in the loss, or NULL */
+    struct samples_reading run, split_train, split_valid;
+};
+
+struct class_kind {
+    enum head_kind head;
+    const char *verb;
+    size_t size;                 /* of its struct */
+    struct metric_table metrics; /* of a head of tokens; else empty */
+    /* Reads the data; `config` is the model's. */
+    int (*read)(struct class_job *job, const struct model_config *config, struct error *err);
+    /* Adds the scores of dev file number i to an object, by the logits of its rows and their mean loss. */
+    void (*score)(const struct class_job *job, int i, const float *logits, double loss, json_t *scores);
+    /* Adds what scores.json says of the training, and writes more files beside it; may be NULL. */
+    int (*keep)(const struct class_job *job, const struct evaluation_work *work, const char *directory, json_t *scores,
+                struct error *err);
+    /* Writes predictions of dev file number i; may be NULL. */
+    int (*predict)(const struct class_job *job, const struct evaluation_work *work, const char *directory, int i,
+                   const float *logits, struct error *err);
+    void (*release)(struct class_job *job);
+};
+
+/* For the rows of TUNE_KINDS (tune_kinds.h). */
+void *class_make(const struct class_kind *kind, const char *task, const struct settings *settings, enum tune_use use);
+int class_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err);
+void class_release(void *context);
+int class_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
+               struct material *material, struct error *err);
+const struct text *class_text(void *context);
+struct task class_task(void *context, const struct recipe *recipe);
+#define CLASS_TUNING                                                                                                   \
+    {                                                                                                                  \
+        .open = class_open, .text = class_text, .task = class_task                                                     \
+    }
+
+/* For samples of two segments. ERR_MISMATCH: the model knows one. */
+int class_check_pairs(const struct model_config *config, struct error *err);
+
+/* Cuts texts into samples: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Zeroed but for the
+ * first two; class_cutter_release frees the rest. */
+struct class_cutter {
+    const struct text *text;
+    uint32_t length;
+    struct ids a, b, pieces;
+};
+void class_cut(struct class_cutter *cutter, struct str a, const struct str *b, uint32_t label, struct samples *samples);
+void class_cutter_release(struct class_cutter *cutter);
 
 /* Of several labels: bit i stands for names->names[i]. */
 uint32_t class_bits(const float *logits, const struct class_names *names);

@@ -1,39 +1,31 @@
-/* One fine-tuning on a user's table: what train_run trains on (setup.h). It leaves scores.json in the run's directory:
- * class_scores.h, and how they came about. */
+/* One fine-tuning on a user's table (class_task.h). Its scores are those of class_scores.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/tune/class_scores.h"
+#include "trainer/tune/class_task.h"
 #include "trainer/tune/labelled.h"
-#include "trainer/tune/predict.h"
-#include "trainer/tune/tune_kinds.h"
 
 #define RARE 5 /* rows of a class */
 
 struct classify {
-    const struct settings *settings;
-    bool answers; /* nothing is trained on */
-    struct text text;
-    bool numbers, several;    /* what a label is */
-    char separator;           /* of several */
-    struct class_names names; /* zeroed: numbers */
-    uint32_t labels;          /* 1: a number */
-    float *weights;           /* [labels] of the classes; NULL: none */
+    struct class_job job;
+    bool numbers, several; /* what a label is */
+    char separator;        /* of several */
+    uint32_t labels;       /* 1: a number */
+    float *weights;        /* [labels] of the classes; NULL: none */
     struct labelled train, dev;
-    struct class_sources sources;
 };
 
 static struct label_set label_set_of(const struct classify *c)
 {
-    return (struct label_set){"the table", NULL, c->labels, c->names.names, NULL, c->several};
+    return (struct label_set){"the table", NULL, c->labels, c->job.names.names, NULL, c->several};
 }
 
 /* ---- labels ---- */
@@ -53,7 +45,7 @@ static void say_rare(const char *const *names, const uint64_t *counts, size_t co
 static int check_names(const struct classify *c, const char *const *names, const uint64_t *counts, size_t count,
                        struct error *err)
 {
-    const char *path = c->settings->train;
+    const char *path = c->job.train_path;
     size_t once = 0;
     for (size_t i = 0; i < count; i++)
         once += counts[i] == 1;
@@ -75,9 +67,9 @@ static int check_names(const struct classify *c, const char *const *names, const
 static void weigh(struct classify *c, const uint64_t *counts)
 {
     const double rows = (double)c->train.samples.count;
-    c->weights = mem_array(c->names.count, sizeof *c->weights);
-    for (uint32_t i = 0; i < c->names.count; i++)
-        c->weights[i] = (float)(rows / (c->names.count * (double)counts[i]));
+    c->weights = mem_array(c->job.names.count, sizeof *c->weights);
+    for (uint32_t i = 0; i < c->job.names.count; i++)
+        c->weights[i] = (float)(rows / (c->job.names.count * (double)counts[i]));
 }
 
 static int find_names(struct classify *c, struct error *err)
@@ -88,8 +80,8 @@ static int find_names(struct classify *c, struct error *err)
     const int result = check_names(c, names, counts, count, err);
     if (result == 0) {
         say_rare(names, counts, count);
-        class_names_take(&c->names, names, count);
-        if (c->settings->class_weights)
+        class_names_take(&c->job.names, names, count);
+        if (c->job.settings->class_weights)
             weigh(c, counts);
     }
     mem_free(names);
@@ -102,22 +94,22 @@ static int find_names(struct classify *c, struct error *err)
 static int read_table(const struct classify *c, const char *path, struct labelled *rows, struct labelled *held,
                       struct error *err)
 {
-    const struct settings *s = c->settings;
+    const struct settings *s = c->job.settings;
     const struct labelled_options options = {
         .path = path,
         .columns = {s->text, s->text2, s->label},
         .numbers = c->numbers,
         .several = c->several,
         .quiet = c->train.samples.count > 0, /* said of the first table */
-        .text = &c->text,
-        .length = (uint32_t)s->seq,
+        .text = &c->job.text,
+        .length = c->job.length,
     };
     return labelled_read(&options, rows, held, err);
 }
 
 static void say_dev(const struct classify *c)
 {
-    const char *dev = c->settings->dev ? c->settings->dev : "the held-out rows";
+    const char *dev = c->job.dev_path ? c->job.dev_path : "the held-out rows";
     char rows[56];
     const uint64_t shared = labelled_shared(&c->dev, &c->train);
     if (c->dev.unknown > 0)
@@ -134,43 +126,41 @@ static void say_data(const struct classify *c)
 {
     struct buf names = {0};
     for (uint32_t i = 0; i < c->labels && i < 8 && !c->numbers; i++)
-        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->names.names[i]);
+        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", c->job.names.names[i]);
     if (c->numbers)
         buf_add_text(&names, "numbers");
     if (c->several)
         buf_addf(&names, "%s, any of them, separated by \"%c\"", c->labels > 8 ? ", …" : "", c->separator);
     log_say("labels     %s%s   %zu rows to train on, %zu to score%s", buf_text(&names),
             !c->numbers && !c->several && c->labels > 8 ? ", …" : "", c->train.samples.count, c->dev.samples.count,
-            c->settings->dev ? "" : " (every tenth text, by its hash)");
+            c->job.dev_path ? "" : " (every tenth text, by its hash)");
     buf_release(&names);
 }
 
 static int split_cells(struct classify *c, struct error *err)
 {
-    const struct settings *s = c->settings;
-    c->separator = labelled_separator(c->answers ? &c->dev : &c->train);
-    TRY(labelled_split(&c->train, c->separator, s->train, err));
-    return labelled_split(&c->dev, c->separator, s->dev ? s->dev : s->train, err);
+    c->separator = labelled_separator(c->job.answers ? &c->dev : &c->train);
+    TRY(labelled_split(&c->train, c->separator, c->job.train_path, err));
+    return labelled_split(&c->dev, c->separator, (c->job.dev_path ? c->job.dev_path : c->job.train_path), err);
 }
 
 static int read_tables(struct classify *c, const struct model_config *config, struct error *err)
 {
-    const struct settings *s = c->settings;
-    if (c->answers) {
+    if (c->job.answers) {
         c->several = config->several;
         if (c->several && config->labels > BITS_LABELS)
             return fail(err, ERR_MISMATCH, "the model gives a text any of %d labels; scores are for at most %d",
                         (int)config->labels, BITS_LABELS);
         c->numbers = config->labels == 1 && !c->several;
-        TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        TRY(read_table(c, c->job.dev_path, &c->dev, NULL, err));
         if (c->several)
             TRY(split_cells(c, err));
         if (!c->numbers)
-            class_names_of(&c->names, config);
+            class_names_of(&c->job.names, config);
     } else {
-        TRY(read_table(c, s->train, &c->train, s->dev ? NULL : &c->dev, err));
-        if (s->dev)
-            TRY(read_table(c, s->dev, &c->dev, NULL, err));
+        TRY(read_table(c, c->job.train_path, &c->train, c->job.dev_path ? NULL : &c->dev, err));
+        if (c->job.dev_path)
+            TRY(read_table(c, c->job.dev_path, &c->dev, NULL, err));
         if (c->several)
             TRY(split_cells(c, err));
         if (!c->numbers)
@@ -180,67 +170,41 @@ static int read_tables(struct classify *c, const struct model_config *config, st
         c->labels = 1;
         return 0;
     }
-    c->labels = c->names.count;
-    labelled_resolve(&c->train, c->names.names, c->labels);
-    labelled_resolve(&c->dev, c->names.names, c->labels);
+    c->labels = c->job.names.count;
+    labelled_resolve(&c->train, c->job.names.names, c->labels);
+    labelled_resolve(&c->dev, c->job.names.names, c->labels);
     return 0;
 }
 
-/* What stands for the data in the recipe: what is trained on, where there is such. */
-static const struct samples *samples_of(const struct classify *c)
+static int read(struct class_job *job, const struct model_config *config, struct error *err)
 {
-    return c->answers ? &c->dev.samples : &c->train.samples;
-}
-
-static uint64_t hash_of(const struct classify *c)
-{
-    const uint64_t names = c->numbers ? 0 : hash64(c->names.texts, c->labels * sizeof *c->names.texts);
-    return samples_hash(samples_of(c)) ^ names;
-}
-
-static int classify_open(void *context, const struct settings *settings, const struct origin *origin,
-                         struct model_config *config, struct material *material, struct error *err)
-{
-    struct classify *c = context;
-    TRY(class_open(settings, origin, config, &c->text, err));
+    struct classify *c = (struct classify *)job;
+    c->numbers = job->settings->kind == CLASSIFY_NUMBERS;
+    c->several = job->settings->kind == CLASSIFY_SEVERAL;
     TRY(read_tables(c, config, err));
     if (c->train.pairs || c->dev.pairs)
         TRY(class_check_pairs(config, err));
     if (c->dev.samples.count == 0)
-        return fail_at(err, ERR_INPUT, settings->dev ? settings->dev : settings->train, ERROR_NO_OFFSET,
+        return fail_at(err, ERR_INPUT, job->dev_path ? job->dev_path : job->train_path, ERROR_NO_OFFSET,
                        "has no row to score");
     say_dev(c);
-    if (!c->answers)
-        say_data(c);
-    *material = (struct material){
-        .hash = hash_of(c),
-        .seq = (uint32_t)settings->seq,
-        .samples = samples_of(c)->count,
-    };
-    snprintf(material->task, sizeof material->task, "classify");
-    if (c->answers) {
-        config->task_heads = 1u << HEAD_CLASS;
+    job->dev[0] = &c->dev.samples;
+    job->hash = c->numbers ? 0 : hash64(job->names.texts, c->labels * sizeof *job->names.texts);
+    if (job->answers)
         return 0;
-    }
-    const struct label_set set = label_set_of(c);
-    config->label_weights = c->weights;
-    return class_head(HEAD_CLASS, &set, "classify", origin, config, &material->head, err);
+    say_data(c);
+    job->train = &c->train.samples;
+    job->labels = label_set_of(c);
+    job->weights = c->weights;
+    return 0;
 }
 
-static const struct text *classify_text(void *context)
+static void release(struct class_job *job)
 {
-    return &((struct classify *)context)->text;
-}
-
-static void classify_release(void *context)
-{
-    struct classify *c = context;
-    text_close(&c->text);
+    struct classify *c = (struct classify *)job;
     labelled_release(&c->train);
     labelled_release(&c->dev);
-    class_names_release(&c->names);
     mem_free(c->weights);
-    mem_free(c);
 }
 
 /* ---- what is made of the model ---- */
@@ -273,7 +237,7 @@ static json_t *score_classes(const struct classify *c, const float *logits)
     uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
     for (size_t i = 0; i < count; i++) {
         const float *own = logits + i * c->labels;
-        found[i] = c->several ? class_bits(own, &c->names) : c->names.rank[class_of(own, c->labels)];
+        found[i] = c->several ? class_bits(own, &c->job.names) : c->job.names.rank[class_of(own, c->labels)];
         truth[i] = c->dev.samples.items[i].label;
     }
     json_t *scores = (c->several ? class_several_scores : class_scores)(&set, found, truth, count);
@@ -298,64 +262,30 @@ static json_t *score_numbers(const struct classify *c, const float *logits)
     return scores;
 }
 
-/* {"task", "dev", "left_out"}, and the scores. */
-static json_t *scores_json(const struct classify *c, const float *logits)
+static void score(const struct class_job *job, int i, const float *logits, double loss, json_t *scores)
 {
-    json_t *json = json_pack("{s:s, s:I, s:I}", "task", "classify", "dev", (json_int_t)c->dev.samples.count, "left_out",
-                             (json_int_t)c->dev.unknown);
-    json_t *scores = c->numbers ? score_numbers(c, logits) : score_classes(c, logits);
-    json_object_update(json, scores);
-    json_decref(scores);
-    return json;
-}
-
-static int predict_dev(const struct classify *c, const struct evaluation_work *work, float **logits, struct error *err)
-{
-    *logits = mem_array(c->dev.samples.count * c->labels, sizeof **logits);
-    return predict(work, &c->dev.samples, *logits, NULL, err);
-}
-
-static int classify_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
-{
-    const struct classify *c = context;
-    float *logits;
-    const int result = predict_dev(c, work, &logits, err);
-    *scores = result == 0 ? scores_json(c, logits) : NULL;
-    mem_free(logits);
-    return result;
-}
-
-static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
-{
-    const struct classify *c = work->task->context;
-    float *logits;
-    int result = predict_dev(c, work, &logits, err);
-    if (result == 0) {
-        char *path = path_join(directory, SCORES_NAME);
-        json_t *json = scores_json(c, logits);
-        json_object_set_new(json, "seed", json_integer((json_int_t)c->settings->seed));
-        json_object_set_new(json, "train", json_integer((json_int_t)c->train.samples.count));
-        result = json_file_write(path, json, err);
-        json_decref(json);
-        mem_free(path);
-    }
-    mem_free(logits);
-    return result;
-}
-
-static struct task classify_task_of(void *context, const struct recipe *recipe)
-{
-    struct classify *c = context;
-    c->sources = (struct class_sources){.train = samples_of(c), .valid = &c->dev.samples};
-    return class_task(&c->sources, recipe->seq, recipe, finish, c);
+    const struct classify *c = (const struct classify *)job;
+    json_t *own = c->numbers ? score_numbers(c, logits) : score_classes(c, logits);
+    (void)i;
+    (void)loss;
+    json_object_set_new(scores, "dev", json_integer((json_int_t)c->dev.samples.count));
+    json_object_set_new(scores, "left_out", json_integer((json_int_t)c->dev.unknown));
+    if (job->train)
+        json_object_set_new(scores, "train", json_integer((json_int_t)job->train->count));
+    json_object_update(scores, own);
+    json_decref(own);
 }
 
 /* ---- the row ---- */
 
-static const char *find(const char *name)
-{
-    return strcmp(name, "classify") == 0 ? "classify" : NULL;
-}
+static const struct class_kind class_kind = {
+    .head = HEAD_CLASS,
+    .verb = "classify",
+    .size = sizeof(struct classify),
+    .read = read,
+    .score = score,
+    .release = release,
+};
 
 static size_t fits(const json_t *config, const char *data, const char **names)
 {
@@ -374,38 +304,15 @@ static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MA
     return count;
 }
 
-static bool trains(const struct settings *settings)
-{
-    return settings->train;
-}
-
-static bool scores(const struct settings *settings)
-{
-    (void)settings;
-    return true;
-}
-
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {
-    struct classify *c = mem_clear(1, sizeof *c);
-    (void)task;
-    c->settings = settings;
-    c->answers = use == TUNE_SCORE;
-    c->numbers = settings->kind == CLASSIFY_NUMBERS;
-    c->several = settings->kind == CLASSIFY_SEVERAL;
-    return c;
+    return class_make(&class_kind, task, settings, use);
 }
 
 static void say_scores(console_line line, const char *task, const json_t *values)
 {
     (void)task;
     class_say_scores(line, values);
-}
-
-static char *command(const char *task, const char *model)
-{
-    (void)task;
-    return command_text("dstrain classify --init %s --train FILE --dev FILE --out DIR", model);
 }
 
 const struct tune_kind tune_classify = {
@@ -418,15 +325,13 @@ const struct tune_kind tune_classify = {
     .data_is = "table of texts and labels",
     .data_hint = "--dev FILE is a table like the one that the model was trained on",
     .options = (const char *const[]){"text", "text2", "label", NULL},
-    .tuning = {.open = classify_open, .text = classify_text, .task = classify_task_of},
-    .find = find,
+    .tuning = CLASS_TUNING,
+    .holds_out = true,
     .fits = fits,
-    .trains = trains,
-    .scores = scores,
     .keys = keys,
     .make = make,
-    .evaluate = classify_evaluate,
-    .release = classify_release,
+    .evaluate = class_evaluate,
+    .release = class_release,
     .say_scores = say_scores,
-    .command = command,
+    .asks = "--train FILE --dev FILE --out DIR",
 };

@@ -347,29 +347,6 @@ static struct task squad_task_of(void *context, const struct recipe *recipe)
 
 /* ---- the row ---- */
 
-static const char *find(const char *name)
-{
-    return strcmp(name, "squad") == 0 ? "squad" : NULL;
-}
-
-static size_t fits(const json_t *config, const char *data, const char **names)
-{
-    (void)config;
-    (void)data;
-    names[0] = "squad";
-    return 1;
-}
-
-static bool trains(const struct settings *settings)
-{
-    return settings->train;
-}
-
-static bool scores(const struct settings *settings)
-{
-    return settings->dev;
-}
-
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {
     struct squad *s = mem_alloc(sizeof *s);
@@ -386,12 +363,6 @@ static void *make(const char *task, const struct settings *settings, enum tune_u
     return s;
 }
 
-static char *command(const char *task, const char *model)
-{
-    (void)task;
-    return command_text("dstrain squad --init %s --train FILE --out DIR", model);
-}
-
 const struct tune_kind tune_squad = {
     .verb = "squad",
     .tasks = "squad",
@@ -403,13 +374,9 @@ const struct tune_kind tune_squad = {
     .data_hint = "--dev FILE: questions in SQuAD's form, as dev-v1.1.json",
     .options = (const char *const[]){"doc-stride", "max-query", "max-answer", "n-best", "null-threshold", NULL},
     .tuning = {.open = squad_open, .text = squad_text, .task = squad_task_of},
-    .find = find,
-    .fits = fits,
-    .trains = trains,
-    .scores = scores,
     .make = make,
     .evaluate = evaluate,
     .release = release,
     .say_scores = say_scores,
-    .command = command,
+    .asks = "--train FILE --out DIR",
 };

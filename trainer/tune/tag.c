@@ -1,31 +1,21 @@
-/* One fine-tuning on a corpus with tags: what train_run trains on (setup.h). It leaves scores.json in the run's
- * directory: span_scores.h, and how they came about. */
+/* One fine-tuning on a corpus with tags (class_task.h). Its scores are those of span_scores.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/task/evaluate.h"
 #include "trainer/tune/class_task.h"
 #include "trainer/tune/corpus.h"
-#include "trainer/tune/predict.h"
 #include "trainer/tune/span_scores.h"
-#include "trainer/tune/tune_kinds.h"
 
 struct tagging {
-    const struct settings *settings;
-    bool answers; /* nothing is trained on */
-    struct text text;
-    struct class_names names;
+    struct class_job job;
     struct corpus train, dev;
     uint64_t unknown; /* words of dev whose tag the training lacks */
-    struct class_sources sources;
 };
 
 /* ---- tags ---- */
@@ -51,7 +41,7 @@ static size_t distinct(const struct corpus *corpus, const char ***names)
 
 static int check_names(const struct tagging *t, const char *const *names, size_t count, struct error *err)
 {
-    const char *path = t->settings->train;
+    const char *path = t->job.train_path;
     if (count == 1)
         return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has one tag only, \"%.60s\": there is nothing to learn",
                        names[0]);
@@ -72,27 +62,22 @@ static int find_names(struct tagging *t, struct error *err)
     const size_t count = distinct(&t->train, &names);
     const int result = check_names(t, names, count, err);
     if (result == 0)
-        class_names_take(&t->names, names, count);
+        class_names_take(&t->job.names, names, count);
     mem_free(names);
     return result;
 }
 
 /* ---- what is trained on ---- */
 
-static const struct samples *samples_of(const struct tagging *t)
-{
-    return t->answers ? &t->dev.samples : &t->train.samples;
-}
-
 static void say_data(const struct tagging *t)
 {
     struct buf names = {0};
-    for (uint32_t i = 0; i < t->names.count && i < 8; i++)
-        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", t->names.names[i]);
+    for (uint32_t i = 0; i < t->job.names.count && i < 8; i++)
+        buf_addf(&names, "%s%.40s", i > 0 ? ", " : "", t->job.names.names[i]);
     log_say("tags       %s%s   %zu words in %zu sentences to train on, %zu in %zu to score%s", buf_text(&names),
-            t->names.count > 8 ? ", …" : "", t->train.words, t->train.sentences, t->dev.words, t->dev.sentences,
-            t->settings->dev ? "" : " (every tenth sentence, by its hash)");
-    if (!span_tags(t->names.names, t->names.count))
+            t->job.names.count > 8 ? ", …" : "", t->train.words, t->train.sentences, t->dev.words, t->dev.sentences,
+            t->job.dev_path ? "" : " (every tenth sentence, by its hash)");
+    if (!span_tags(t->job.names.names, t->job.names.count))
         log_say("note       the tags mark no spans (as B-PER, I-PER, O do): words are scored, not spans");
     buf_release(&names);
 }
@@ -110,58 +95,46 @@ static void say_odd(const struct tagging *t)
 
 static int read_files(struct tagging *t, const struct model_config *config, struct error *err)
 {
-    const struct settings *s = t->settings;
-    const uint32_t length = (uint32_t)s->seq;
-    if (t->answers)
-        class_names_of(&t->names, config);
+    const struct settings *s = t->job.settings;
+    const uint32_t length = t->job.length;
+    if (t->job.answers)
+        class_names_of(&t->job.names, config);
     else
-        TRY(corpus_read(&t->train, s->dev ? NULL : &t->dev, s->train, s->column, &t->text, length, err));
-    if (s->dev)
-        TRY(corpus_read(&t->dev, NULL, s->dev, s->column, &t->text, length, err));
-    if (!t->answers)
+        TRY(corpus_read(&t->train, t->job.dev_path ? NULL : &t->dev, t->job.train_path, s->column, &t->job.text, length,
+                        err));
+    if (t->job.dev_path)
+        TRY(corpus_read(&t->dev, NULL, t->job.dev_path, s->column, &t->job.text, length, err));
+    if (!t->job.answers)
         TRY(find_names(t, err));
     if (t->dev.samples.mark_count == 0)
-        return fail_at(err, ERR_INPUT, s->dev ? s->dev : s->train, ERROR_NO_OFFSET, "has no word to score");
-    corpus_label(&t->train, t->names.names, t->names.count);
-    t->unknown = corpus_label(&t->dev, t->names.names, t->names.count);
+        return fail_at(err, ERR_INPUT, (t->job.dev_path ? t->job.dev_path : t->job.train_path), ERROR_NO_OFFSET,
+                       "has no word to score");
+    corpus_label(&t->train, t->job.names.names, t->job.names.count);
+    t->unknown = corpus_label(&t->dev, t->job.names.names, t->job.names.count);
     return 0;
 }
 
-static int tag_open(void *context, const struct settings *settings, const struct origin *origin,
-                    struct model_config *config, struct material *material, struct error *err)
+static int read(struct class_job *job, const struct model_config *config, struct error *err)
 {
-    struct tagging *t = context;
-    TRY(class_open(settings, origin, config, &t->text, err));
+    struct tagging *t = (struct tagging *)job;
     TRY(read_files(t, config, err));
-    if (!t->answers)
+    if (!job->answers)
         say_data(t);
     say_odd(t);
-    *material = (struct material){
-        .hash = samples_hash(samples_of(t)) ^ hash64(t->names.texts, t->names.count * sizeof *t->names.texts),
-        .seq = (uint32_t)settings->seq,
-        .samples = samples_of(t)->count,
-    };
-    snprintf(material->task, sizeof material->task, "tag");
-    config->task_heads = 1u << HEAD_TOKEN;
-    if (t->answers)
+    job->dev[0] = &t->dev.samples;
+    job->hash = hash64(job->names.texts, job->names.count * sizeof *job->names.texts);
+    if (job->answers)
         return 0;
-    const struct label_set set = {"the corpus", NULL, t->names.count, t->names.names, NULL, false};
-    return class_head(HEAD_TOKEN, &set, "tag", origin, config, &material->head, err);
+    job->train = &t->train.samples;
+    job->labels = (struct label_set){"the corpus", NULL, job->names.count, job->names.names, NULL, false};
+    return 0;
 }
 
-static const struct text *tag_text(void *context)
+static void release(struct class_job *job)
 {
-    return &((struct tagging *)context)->text;
-}
-
-static void tag_release(void *context)
-{
-    struct tagging *t = context;
-    text_close(&t->text);
+    struct tagging *t = (struct tagging *)job;
     corpus_release(&t->train);
     corpus_release(&t->dev);
-    class_names_release(&t->names);
-    mem_free(t);
 }
 
 /* ---- what is made of the model ---- */
@@ -170,17 +143,17 @@ static void tag_release(void *context)
 static json_t *score_commonest(const struct tagging *t, const char *const *truth, size_t count)
 {
     size_t most = 0;
-    for (uint32_t label = 0; label < t->names.count; label++) {
+    for (uint32_t label = 0; label < t->job.names.count; label++) {
         size_t words = 0;
         for (size_t i = 0; i < count; i++)
-            words += strcmp(truth[i], t->names.texts[label]) == 0;
+            words += strcmp(truth[i], t->job.names.texts[label]) == 0;
         most = words > most ? words : most;
     }
     return json_pack("{s:f}", "accuracy", count > 0 ? (double)most / (double)count : 0);
 }
 
 /* Predicted and true tags of the words that have a piece, and where their sentences end. */
-static json_t *score(const struct tagging *t, const float *logits)
+static json_t *score_words(const struct tagging *t, const float *logits)
 {
     const struct corpus *dev = &t->dev;
     const size_t count = dev->samples.mark_count;
@@ -188,12 +161,12 @@ static json_t *score(const struct tagging *t, const float *logits)
     size_t *ends = mem_array(dev->sentences, sizeof *ends), at = 0;
     for (size_t s = 0; s < dev->sentences; s++) {
         for (; at < count && dev->word_of[at] < dev->ends[s]; at++) {
-            found[at] = t->names.texts[class_of(logits + at * t->names.count, t->names.count)];
+            found[at] = t->job.names.texts[class_of(logits + at * t->job.names.count, t->job.names.count)];
             truth[at] = corpus_tag(dev, dev->word_of[at]);
         }
         ends[s] = at;
     }
-    const bool spans = span_tags(t->names.names, t->names.count) && span_tags(truth, count);
+    const bool spans = span_tags(t->job.names.names, t->job.names.count) && span_tags(truth, count);
     json_t *scores = span_scores(found, truth, count, ends, dev->sentences, spans);
     json_object_set_new(scores, SCORES_COMMONEST, score_commonest(t, truth, count));
     mem_free(found);
@@ -201,42 +174,19 @@ static json_t *score(const struct tagging *t, const float *logits)
     return scores;
 }
 
-static json_t *scores_json(const struct tagging *t, const float *logits)
+static void score(const struct class_job *job, int i, const float *logits, double loss, json_t *scores)
 {
-    json_t *json = json_pack("{s:s, s:I, s:I, s:I}", "task", "tag", "dev", (json_int_t)t->dev.words, "sentences",
-                             (json_int_t)t->dev.sentences, "unknown", (json_int_t)t->unknown);
-    json_t *scores = score(t, logits);
-    json_object_update(json, scores);
-    json_decref(scores);
-    return json;
-}
-
-static int predict_dev(const struct tagging *t, const struct evaluation_work *work, json_t **scores, struct error *err)
-{
-    float *logits = mem_array(t->dev.samples.mark_count * t->names.count, sizeof *logits);
-    const int result = predict(work, &t->dev.samples, logits, NULL, err);
-    *scores = result == 0 ? scores_json(t, logits) : NULL;
-    mem_free(logits);
-    return result;
-}
-
-static int tag_evaluate(void *context, const struct evaluation_work *work, json_t **scores, struct error *err)
-{
-    return predict_dev(context, work, scores, err);
-}
-
-static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
-{
-    const struct tagging *t = work->task->context;
-    json_t *json;
-    TRY(predict_dev(t, work, &json, err));
-    char *path = path_join(directory, SCORES_NAME);
-    json_object_set_new(json, "seed", json_integer((json_int_t)t->settings->seed));
-    json_object_set_new(json, "train", json_integer((json_int_t)t->train.words));
-    const int result = json_file_write(path, json, err);
-    json_decref(json);
-    mem_free(path);
-    return result;
+    const struct tagging *t = (const struct tagging *)job;
+    json_t *own = score_words(t, logits);
+    (void)i;
+    (void)loss;
+    json_object_set_new(scores, "dev", json_integer((json_int_t)t->dev.words));
+    json_object_set_new(scores, "sentences", json_integer((json_int_t)t->dev.sentences));
+    json_object_set_new(scores, "unknown", json_integer((json_int_t)t->unknown));
+    if (job->train)
+        json_object_set_new(scores, "train", json_integer((json_int_t)t->train.words));
+    json_object_update(scores, own);
+    json_decref(own);
 }
 
 static const struct metric token_metrics[] = {
@@ -244,40 +194,17 @@ static const struct metric token_metrics[] = {
     {"token_accuracy", "token", METRIC_ACCURACY, HEAD_TOKEN, BASELINE_MAJORITY},
 };
 
-static struct task tag_task_of(void *context, const struct recipe *recipe)
-{
-    struct tagging *t = context;
-    t->sources = (struct class_sources){.train = samples_of(t), .valid = &t->dev.samples};
-    struct task task = class_task(&t->sources, recipe->seq, recipe, finish, t);
-    task.metrics = (struct metric_table){token_metrics, 2};
-    return task;
-}
-
 /* ---- the row ---- */
 
-static const char *find(const char *name)
-{
-    return strcmp(name, "tag") == 0 ? "tag" : NULL;
-}
-
-static size_t fits(const json_t *config, const char *data, const char **names)
-{
-    (void)config;
-    (void)data;
-    names[0] = "tag";
-    return 1;
-}
-
-static bool trains(const struct settings *settings)
-{
-    return settings->train;
-}
-
-static bool scores(const struct settings *settings)
-{
-    (void)settings;
-    return true;
-}
+static const struct class_kind class_kind = {
+    .head = HEAD_TOKEN,
+    .verb = "tag",
+    .size = sizeof(struct tagging),
+    .metrics = {token_metrics, 2},
+    .read = read,
+    .score = score,
+    .release = release,
+};
 
 static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MAX][TUNE_KEY_SIZE])
 {
@@ -291,11 +218,7 @@ static size_t keys(const char *task, const json_t *values, char out[TUNE_KEYS_MA
 
 static void *make(const char *task, const struct settings *settings, enum tune_use use)
 {
-    struct tagging *t = mem_clear(1, sizeof *t);
-    (void)task;
-    t->settings = settings;
-    t->answers = use == TUNE_SCORE;
-    return t;
+    return class_make(&class_kind, task, settings, use);
 }
 
 static void say_scores(console_line line, const char *task, const json_t *values)
@@ -316,12 +239,6 @@ static void say_scores(console_line line, const char *task, const json_t *values
     buf_release(&text);
 }
 
-static char *command(const char *task, const char *model)
-{
-    (void)task;
-    return command_text("dstrain tag --init %s --train FILE --dev FILE --out DIR", model);
-}
-
 const struct tune_kind tune_tag = {
     .verb = "tag",
     .tasks = "tag",
@@ -332,15 +249,12 @@ const struct tune_kind tune_tag = {
     .data_is = "sentences with tags",
     .data_hint = "--dev FILE is a file like the one that the model was trained on",
     .options = (const char *const[]){"column", NULL},
-    .tuning = {.open = tag_open, .text = tag_text, .task = tag_task_of},
-    .find = find,
-    .fits = fits,
-    .trains = trains,
-    .scores = scores,
+    .tuning = CLASS_TUNING,
+    .holds_out = true,
     .keys = keys,
     .make = make,
-    .evaluate = tag_evaluate,
-    .release = tag_release,
+    .evaluate = class_evaluate,
+    .release = class_release,
     .say_scores = say_scores,
-    .command = command,
+    .asks = "--train FILE --dev FILE --out DIR",
 };

@@ -2,16 +2,23 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/output.h"
 #include "base/str.h"
 
 #define PLACED(kind) &kind,
 const struct tune_kind *const tune_kinds[] = {TUNE_KINDS(PLACED) NULL};
 
+static const char *find(const struct tune_kind *kind, const char *name)
+{
+    return kind->find ? kind->find(name) : strcmp(name, kind->verb) == 0 ? kind->verb : NULL;
+}
+
 struct tune_task tune_task_named(const char *name)
 {
     for (size_t i = 0; tune_kinds[i]; i++)
-        if (tune_kinds[i]->find(name))
-            return (struct tune_task){tune_kinds[i], tune_kinds[i]->find(name)};
+        if (find(tune_kinds[i], name))
+            return (struct tune_task){tune_kinds[i], find(tune_kinds[i], name)};
     return (struct tune_task){NULL, name};
 }
 
@@ -21,10 +28,46 @@ struct tune_task tune_task_recorded(const char *recorded)
         const size_t size = strlen(tune_kinds[i]->verb);
         if (strncmp(recorded, tune_kinds[i]->verb, size) != 0 || (recorded[size] != ' ' && recorded[size] != '\0'))
             continue;
-        const char *rest = recorded[size] == ' ' ? recorded + size + 1 : recorded, *name = tune_kinds[i]->find(rest);
+        const char *rest = recorded[size] == ' ' ? recorded + size + 1 : recorded, *name = find(tune_kinds[i], rest);
         return (struct tune_task){name ? tune_kinds[i] : NULL, name ? name : rest};
     }
     return (struct tune_task){NULL, recorded};
+}
+
+size_t tune_fits(const struct tune_kind *kind, const json_t *config, const char *data, const char **names)
+{
+    if (kind->fits)
+        return kind->fits(config, data, names);
+    names[0] = kind->verb;
+    return 1;
+}
+
+static bool in_folder(const struct tune_kind *kind)
+{
+    return strcmp(kind->data, "data") == 0;
+}
+
+bool tune_trains(const struct tune_kind *kind, const struct settings *settings)
+{
+    return in_folder(kind) ? settings->glue : settings->train;
+}
+
+bool tune_scores(const struct tune_kind *kind, const struct settings *settings)
+{
+    return kind->holds_out || (in_folder(kind) ? settings->glue : settings->dev);
+}
+
+char *tune_command(const struct tune_task *task, const char *model)
+{
+    const char *verb = task->kind->verb;
+    char *begin = strcmp(verb, task->name) == 0 ? command_text("dstrain %s --init %s", verb, model)
+                                                : command_text("dstrain %s %s --init %s", verb, task->name, model);
+    struct buf text = {0};
+    buf_addf(&text, "%s %s", begin, task->kind->asks);
+    mem_free(begin);
+    char *command = mem_copy_text(buf_text(&text));
+    buf_release(&text);
+    return command;
 }
 
 static bool takes(const struct tune_kind *kind, const char *option)

@@ -43,13 +43,14 @@ struct tune_kind {
     const char *const *options; /* of eval that are not for other kinds; closed by NULL */
     struct tuning tuning;       /* without a context */
 
-    /* The name of a task in its usual spelling; NULL: the kind has no such task. */
+    bool holds_out;   /* a training without such data holds out some of its own to score on */
+    const char *asks; /* of the command that trains: what follows --init MODEL */
+
+    /* The name of a task in its usual spelling; NULL where it is none of the kind. NULL: the verb is the only one. */
     const char *(*find)(const char *name);
     /* The tasks that a config.json fits whose class has the kind's head; of several, those with data in the folder
-     * `data`, unless that is NULL. Writes at most TUNE_TASKS_MAX names; returns their number. */
+     * `data`, unless that is NULL. Writes at most TUNE_TASKS_MAX names; returns their number. NULL: the verb's. */
     size_t (*fits)(const json_t *config, const char *data, const char **names);
-    bool (*trains)(const struct settings *settings); /* whether the command names data to train on */
-    bool (*scores)(const struct settings *settings); /* and data to score on, for a scores.json */
     /* The keys of single numbers in the scores.json of a run, at most TUNE_KEYS_MAX; returns their number. NULL: the
      * verb takes no --seeds. */
     size_t (*keys)(const char *task, const json_t *scores, char keys[TUNE_KEYS_MAX][TUNE_KEY_SIZE]);
@@ -61,8 +62,6 @@ struct tune_kind {
     void (*release)(void *context); /* also where tuning.open failed, or was not called */
     /* Prints what a scores.json of one run says. */
     void (*say_scores)(console_line line, const char *task, const json_t *scores);
-    /* The command that trains a model for the task, starting from `model`; the caller mem_free's it. */
-    char *(*command)(const char *task, const char *model);
 };
 
 #define TUNE_DECLARED(kind) extern const struct tune_kind kind;
@@ -81,6 +80,12 @@ struct tune_task {
 };
 struct tune_task tune_task_named(const char *name);        /* "mrpc" */
 struct tune_task tune_task_recorded(const char *recorded); /* "glue mrpc", "squad"; may be NULL */
+
+size_t tune_fits(const struct tune_kind *kind, const json_t *config, const char *data, const char **names);
+bool tune_trains(const struct tune_kind *kind, const struct settings *settings); /* it names data to train on */
+bool tune_scores(const struct tune_kind *kind, const struct settings *settings); /* and to score on, for scores.json */
+/* The command that trains a model for the task, starting from `model`; the caller mem_free's it. */
+char *tune_command(const struct tune_task *task, const char *model);
 
 /* ERR_USAGE: an option is given that is for another kind. `kind` NULL: for any. */
 int tune_refuse_options(const struct tune_kind *kind, const struct settings *settings, struct error *err);

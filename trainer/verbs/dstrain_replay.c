@@ -107,7 +107,7 @@ static int take_task(struct replay *r, struct error *err)
         return 0;
     r->task = tune_task_recorded(task);
     const struct tune_kind *kind = r->task.kind;
-    if (!verb || !kind || strcmp(verb->name, kind->verb) != 0 || !kind->trains(&r->settings))
+    if (!verb || !kind || strcmp(verb->name, kind->verb) != 0 || !tune_trains(kind, &r->settings))
         return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
     r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
     r->tuning = kind->tuning;

@@ -137,7 +137,7 @@ static int choose_task(struct tuned *t, struct error *err)
     }
     for (size_t i = 0; tune_kinds[i]; i++)
         if (is_class_of(t, tune_kinds[i]->head)) {
-            const size_t more = tune_kinds[i]->fits(t->config, settings->glue, names + count);
+            const size_t more = tune_fits(tune_kinds[i], t->config, settings->glue, names + count);
             if (more > 0)
                 t->task = (struct tune_task){tune_kinds[i], names[count]};
             count += more;
@@ -244,10 +244,10 @@ static int take_task(struct tuned *t, struct error *err)
 static int hint_training(const struct tuned *t, struct error *err)
 {
     static const char after[] = " trains one";
-    char *command = t->task.kind->command(t->task.name, t->directory);
+    char *command = tune_command(&t->task, t->directory);
     if (strlen(command) + sizeof after > sizeof err->hint) { /* no command is cut off */
         mem_free(command);
-        command = t->task.kind->command(t->task.name, "FILE");
+        command = tune_command(&t->task, "FILE");
     }
     hint(err, "%s%s", command, after);
     mem_free(command);

@@ -18,7 +18,7 @@ int tune_run(const struct tune_kind *kind, const char *task, struct settings *al
 {
     struct settings settings = *all;
     struct tuning tuning = kind->tuning;
-    tuning.scored = kind->scores(all);
+    tuning.scored = tune_scores(kind, all);
     settings.tuning = &tuning;
     settings.seed = seed;
     settings.out = out;

@@ -31,9 +31,8 @@ static void rows_are_complete(void **state)
         expect(kind->head < HEAD_KINDS && head_kinds[kind->head]->tuned);
         expect(kind->data && kind->data_is && kind->data_hint && kind->options);
         expect(kind->tuning.open && kind->tuning.text && kind->tuning.task && !kind->tuning.context);
-        expect(kind->find && kind->fits && kind->trains && kind->scores);
-        expect(kind->make && kind->evaluate && kind->release && kind->say_scores && kind->command);
-        expect(!kind->find("no such task") && !kind->trains(&settings));
+        expect(kind->make && kind->evaluate && kind->release && kind->say_scores && kind->asks);
+        expect(!tune_trains(kind, &settings));
         for (enum tune_use use = TUNE_TRAIN; use <= TUNE_SCORE; use++)
             kind->release(kind->make(kind->tasks, &settings, use)); /* nothing was opened */
     }
@@ -80,7 +79,7 @@ static void task_is_found(const struct tune_kind *kind, const char *name)
     const struct tune_task again = tune_task_recorded(recorded);
     expect(again.kind == kind && strcmp(again.name, name) == 0);
     snprintf(begin, sizeof begin, "dstrain %s --init MODEL", recorded);
-    char *command = kind->command(name, "MODEL");
+    char *command = tune_command(&task, "MODEL");
     expect(strncmp(command, begin, strlen(begin)) == 0);
     mem_free(command);
     expect(strstr(row_of(&program, "task", "eval")->help, name));
@@ -106,10 +105,10 @@ static void tasks_that_fit_exist(void **state)
         const struct tune_kind *kind = tune_kinds[i];
         const char *names[TUNE_TASKS_MAX];
         json_t *config = json_pack("{s:[s+]}", "architectures", "Bert", head_kinds[kind->head]->class_end);
-        const size_t count = kind->fits(config, NULL, names);
+        const size_t count = tune_fits(kind, config, NULL, names);
         expect(count <= TUNE_TASKS_MAX);
         for (size_t k = 0; k < count; k++)
-            expect(kind->find(names[k]));
+            expect(tune_task_named(names[k]).kind == kind);
         json_decref(config);
     }
 }
