@@ -142,10 +142,10 @@ def point_text(point):
     return f"{char} a{char}b {char}\u0327\u0301{char} E\u0301{char}"
 
 
-def write_cases(path, texts, modes, maker):
+def write_cases(path, texts, modes, maker,
+                names="(cased, accents) = (no, strip), (no, keep), (yes, keep), (yes, strip)"):
     """Writes a line for each text, with its ids in each mode. A mode has a function from a string to ids."""
-    lines = [f"# Written by scripts/{maker}.",
-             "# TEXT tab IDS, for (cased, accents) = (no, strip), (no, keep), (yes, keep), (yes, strip); = as before."]
+    lines = [f"# Written by scripts/{maker}.", f"# TEXT tab IDS, for {names}; = as before."]
     for text in texts:
         row = [escape(text)]
         before = None
@@ -157,11 +157,11 @@ def write_cases(path, texts, modes, maker):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
 
 
-def write_points(path, text_of, modes, maker):
+def write_points(path, text_of, modes, maker, cases="tokenizer-cases.txt"):
     """Writes a line for each block, with a CRC-32 of the words of text_of(point) in each mode. A mode has a function
     from a string to words."""
     lines = [f"# Written by scripts/{maker}.",
-             "# FIRST code point of a block, and CRC-32 of its texts' words, in the modes of tokenizer-cases.txt."]
+             f"# FIRST code point of a block, and CRC-32 of its texts' words, in the modes of {cases}."]
     for points in POINTS:
         for first in range(points.start, points.stop, BLOCK):
             row = [f"{first:06X}"]
