@@ -20,8 +20,12 @@ KINDS = {"space": SPACE, "drop": DROP, "punctuation": PUNCTUATION, "ideograph": 
 
 
 def read_facts(profile):
+    return read_list(FACTS[profile])
+
+
+def read_list(path):
     """name -> set of code points; "lower" -> {from: to}."""
-    text = "\n".join(line for line in FACTS[profile].read_text().splitlines() if not line.startswith("#"))
+    text = "\n".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
     facts = {}
     name = None
     for word in text.split():
@@ -122,19 +126,20 @@ def generate():
     return "\n".join(out[:-1]) + "\n"
 
 
-def main():
+def main(tables, generated):
     if tuple(map(int, unicodedata.unidata_version.split("."))) < (14, 0, 0):
         print(f"needs Unicode 14 or later; this Python has {unicodedata.unidata_version}", file=sys.stderr)
         return 77
-    text = generate()
+    text = generated()
     if sys.argv[1:] == ["--check"]:
-        same = TABLES.read_text() == text
-        print("the Unicode tables are", "up to date" if same else "not what scripts/unicode_tables.py writes")
+        same = tables.read_text() == text
+        script = pathlib.Path(sys.argv[0]).name
+        print(f"{tables.name} is", "up to date" if same else f"not what scripts/{script} writes")
         return 0 if same else 1
-    TABLES.write_text(text)
-    print(f"{TABLES.relative_to(ROOT)}: {len(text)} bytes")
+    tables.write_text(text)
+    print(f"{tables.relative_to(ROOT)}: {len(text)} bytes")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(TABLES, generate))

@@ -86,11 +86,11 @@ void lines_tokenize(const struct lines *lines, struct tokenizer_state *state, st
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *const line_end = newline ? newline : end;
         ids->count = 0;
-        if (lines->options.special)
-            ids_add(ids, vocab->cls);
+        for (size_t i = 0; lines->options.special && i < vocab->before.count; i++)
+            ids_add(ids, vocab->before.ids[i]);
         tokenizer_ids(state, str_range(at, line_end), ids);
-        if (lines->options.special)
-            ids_add(ids, vocab->sep);
+        for (size_t i = 0; lines->options.special && i < vocab->after.count; i++)
+            ids_add(ids, vocab->after.ids[i]);
         switch (lines->options.format) {
         case LINES_IDS:
             add_ids(lines, ids, ' ', out);

@@ -12,7 +12,7 @@ enum lines_format {
 
 struct lines_options {
     enum lines_format format;
-    bool special; /* [CLS] before and [SEP] after each line */
+    bool special; /* vocab->before before each line, vocab->after after it */
 };
 
 /* A format for a vocabulary, which must outlive it. Immutable, shared by threads. */

@@ -10,8 +10,6 @@
 
 #include <assert.h>
 
-#define CLASS_SHIFT   24
-#define CODE_POINT    0x1FFFFFu
 #define INSERTION_MAX 16 /* longer rows are sorted by counting */
 
 static void reserve(struct normalizer *normalizer, size_t more)
@@ -24,7 +22,7 @@ static void reserve(struct normalizer *normalizer, size_t more)
 
 static inline void put(struct normalizer *normalizer, uint32_t code_point, uint8_t combining_class)
 {
-    normalizer->letters[normalizer->count++] = code_point | (uint32_t)combining_class << CLASS_SHIFT;
+    normalizer->letters[normalizer->count++] = code_point | (uint32_t)combining_class << NORMALIZER_CLASS_SHIFT;
 }
 
 /* Decomposes a Hangul syllable into its two or three letters (Unicode, section 3.12). */
@@ -62,7 +60,7 @@ static void order_row(struct normalizer *normalizer, uint32_t *row, size_t count
         for (size_t i = 1; i < count; i++) {
             const uint32_t letter = row[i];
             size_t to = i;
-            for (; to && row[to - 1] >> CLASS_SHIFT > letter >> CLASS_SHIFT; to--)
+            for (; to && row[to - 1] >> NORMALIZER_CLASS_SHIFT > letter >> NORMALIZER_CLASS_SHIFT; to--)
                 row[to] = row[to - 1];
             row[to] = letter;
         }
@@ -74,11 +72,11 @@ static void order_row(struct normalizer *normalizer, uint32_t *row, size_t count
     }
     size_t start[257] = {0};
     for (size_t i = 0; i < count; i++)
-        start[(row[i] >> CLASS_SHIFT) + 1]++;
+        start[(row[i] >> NORMALIZER_CLASS_SHIFT) + 1]++;
     for (size_t class = 0; class < 256; class ++)
         start[class + 1] += start[class];
     for (size_t i = 0; i < count; i++)
-        normalizer->sorted[start[row[i] >> CLASS_SHIFT]++] = row[i];
+        normalizer->sorted[start[row[i] >> NORMALIZER_CLASS_SHIFT]++] = row[i];
     memcpy(row, normalizer->sorted, count * sizeof *row);
 }
 
@@ -87,7 +85,7 @@ static void order_marks(struct normalizer *normalizer)
     uint32_t *const letters = normalizer->letters;
     for (size_t i = 0; i < normalizer->count;) {
         size_t end = i;
-        while (end < normalizer->count && letters[end] >> CLASS_SHIFT)
+        while (end < normalizer->count && letters[end] >> NORMALIZER_CLASS_SHIFT)
             end++;
         if (end - i > 1)
             order_row(normalizer, letters + i, end - i);
@@ -99,7 +97,7 @@ static void drop_marks(struct normalizer *normalizer)
 {
     size_t kept = 0;
     for (size_t i = 0; i < normalizer->count; i++) {
-        const uint32_t code_point = normalizer->letters[i] & CODE_POINT;
+        const uint32_t code_point = normalizer->letters[i] & NORMALIZER_CODE_POINT;
         if (!unicode_letter(normalizer->unicode, code_point)->mark)
             normalizer->letters[kept++] = code_point;
     }
@@ -132,6 +130,18 @@ static void lower(struct normalizer *normalizer)
         const uint32_t code_point = normalizer->letters[i];
         normalizer->letters[i] = code_point + (uint32_t)unicode_letter(normalizer->unicode, code_point)->lower;
     }
+}
+
+void normalize_nfd(struct normalizer *normalizer, struct str text)
+{
+    normalizer->count = 0;
+    for (size_t at = 0; at < text.size;) {
+        uint32_t code_point;
+        unsigned skip;
+        at += utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        decompose(normalizer, code_point, unicode_letter(normalizer->unicode, code_point));
+    }
+    order_marks(normalizer);
 }
 
 void normalize_run(struct normalizer *normalizer, struct str run)

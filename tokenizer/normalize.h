@@ -26,6 +26,12 @@ struct normalizer {
  * its own (words.c cuts there). Ill-formed UTF-8 is dropped. Time and memory are linear in the run. */
 void normalize_run(struct normalizer *normalizer, struct str run);
 
+/* Puts the canonical decomposition (NFD) of well-formed UTF-8 into normalizer->letters, each with its combining class
+ * above its code point. */
+#define NORMALIZER_CLASS_SHIFT 24
+#define NORMALIZER_CODE_POINT  0x1FFFFFu
+void normalize_nfd(struct normalizer *normalizer, struct str text);
+
 void normalizer_release(struct normalizer *normalizer);
 
 /* The only lowercase mapping that depends on context: a capital sigma at the end of a word becomes U+03C2, any other

@@ -3,6 +3,7 @@
  * refused by name, because silently different pieces would be the worst outcome. */
 #include "tokenizer/tokenizer_files.h"
 
+#include "tokenizer/bpe_files.h"
 #include "tokenizer/tokenizer_rules.h"
 
 #include "base/file.h"
@@ -22,11 +23,9 @@ static int check_rules(const char *path, const json_t *root, enum profile profil
 {
     const json_t *model = json_object_get(root, "model"), *normalizer = json_object_get(root, "normalizer");
     char what[128];
-    if (!json_is_object(model))
-        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has no \"model\": not a tokenizer.json");
     const char *type = text_of(model, "type");
-    if (*type ? strcmp(type, "WordPiece") != 0 : json_object_get(model, "merges") || !json_object_get(model, "vocab")) {
-        snprintf(what, sizeof what, "a model of type %.60s", *type ? type : "BPE or Unigram");
+    if (*type ? strcmp(type, "WordPiece") != 0 : !json_is_object(json_object_get(model, "vocab"))) {
+        snprintf(what, sizeof what, "a model of type %.60s", *type ? type : "Unigram");
         return rules_refuse(path, what, err);
     }
     if (strcmp(text_of(normalizer, "type"), "BertNormalizer") != 0)
@@ -98,25 +97,54 @@ static int take_pieces(const char *path, const json_t *root, struct vocab **voca
     return result;
 }
 
+static int read_wordpiece(const char *path, const json_t *root, const char *directory, enum profile profile,
+                          struct tokenizer_facts *facts, struct error *err)
+{
+    const json_t *normalizer = json_object_get(root, "normalizer");
+    TRY(check_rules(path, root, profile, err));
+    TRY(take_pieces(path, root, &facts->vocab, err));
+    const bool lower = rules_flag(normalizer, "lowercase", true);
+    facts->said = true;
+    facts->words.cased = !lower;
+    facts->words.strip_accents = rules_flag(normalizer, "strip_accents", lower);
+    facts->words.joined = !rules_flag(normalizer, "handle_chinese_chars", true);
+    rules_note_added(path, json_object_get(root, "added_tokens"));
+    return directory ? rules_settle(directory, &facts->words, err) : 0;
+}
+
+static bool is_bpe(const json_t *model)
+{
+    const char *type = text_of(model, "type");
+    return *type ? strcmp(type, "BPE") == 0 : json_object_get(model, "merges") != NULL;
+}
+
+/* Nothing of BERT's rules holds for a byte-level BPE. `root` NULL: vocab.json and merges.txt of the directory. */
+static int read_bpe(const char *path, const json_t *root, const char *directory, enum profile profile,
+                    struct tokenizer_facts *facts, struct error *err)
+{
+    if (profile == PROFILE_GOOGLE)
+        return rules_refuse(path, "a byte-level BPE with --profile google", err);
+    facts->said = true;
+    facts->words.cased = true;
+    facts->words.strip_accents = false;
+    return root ? bpe_read_json(&facts->vocab, path, root, directory, err)
+                : bpe_read_merges(&facts->vocab, directory, err);
+}
+
 /* Reads a tokenizer.json. Inside a directory the settings of the files beside it may hold instead of its own. */
 static int read_tokenizer(const char *path, const char *directory, enum profile profile, struct tokenizer_facts *facts,
                           struct error *err)
 {
     json_t *root;
     TRY(json_read_foreign(path, TOKENIZER_BYTES_MAX, ERR_INPUT, &root, err));
-    int result = check_rules(path, root, profile, err);
-    if (result == 0)
-        result = take_pieces(path, root, &facts->vocab, err);
-    if (result == 0) {
-        const json_t *normalizer = json_object_get(root, "normalizer");
-        const bool lower = rules_flag(normalizer, "lowercase", true);
-        facts->said = true;
-        facts->words.cased = !lower;
-        facts->words.strip_accents = rules_flag(normalizer, "strip_accents", lower);
-        facts->words.joined = !rules_flag(normalizer, "handle_chinese_chars", true);
-        rules_note_added(path, json_object_get(root, "added_tokens"));
-        result = directory ? rules_settle(directory, &facts->words, err) : 0;
-    }
+    const json_t *model = json_object_get(root, "model");
+    int result;
+    if (!json_is_object(model))
+        result = fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "has no \"model\": not a tokenizer.json");
+    else if (is_bpe(model))
+        result = read_bpe(path, root, directory, profile, facts, err);
+    else
+        result = read_wordpiece(path, root, directory, profile, facts, err);
     json_decref(root);
     return result;
 }
@@ -124,6 +152,7 @@ static int read_tokenizer(const char *path, const char *directory, enum profile 
 static int read_directory(const char *directory, enum profile profile, struct tokenizer_facts *facts, struct error *err)
 {
     char *json = path_join(directory, "tokenizer.json"), *text = path_join(directory, "vocab.txt");
+    char *merges = path_join(directory, "merges.txt");
     int result;
     if (path_exists(json)) {
         result = read_tokenizer(json, directory, profile, facts, err);
@@ -131,13 +160,17 @@ static int read_directory(const char *directory, enum profile profile, struct to
         result = rules_read(directory, &facts->words, &facts->said, err);
         if (result == 0)
             result = vocab_read(&facts->vocab, text, (enum vocab_rules)profile, err);
+    } else if (path_exists(merges)) {
+        result = read_bpe(merges, NULL, directory, profile, facts, err);
     } else {
-        result = fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "has neither tokenizer.json nor vocab.txt");
+        result = fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                         "has neither tokenizer.json nor vocab.txt, and no merges.txt");
     }
     if (result == 0 && profile == PROFILE_GOOGLE && facts->words.joined)
         result = rules_refuse(directory, "tokenize_chinese_chars false with --profile google", err);
     mem_free(json);
     mem_free(text);
+    mem_free(merges);
     return result;
 }
 
@@ -145,9 +178,13 @@ int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile
 {
     int result;
     *facts = (struct tokenizer_facts){.words = {.strip_accents = true, .profile = profile}};
-    if (path_is_directory(path))
+    if (path_is_directory(path)) {
         result = read_directory(path, profile, facts, err);
-    else if (str_ends(str_of(path), STR(".json")))
+    } else if (str_ends(str_of(path), STR("vocab.json"))) {
+        char *directory = path_parent(path);
+        result = read_bpe(path, NULL, directory, profile, facts, err);
+        mem_free(directory);
+    } else if (str_ends(str_of(path), STR(".json")))
         result = read_tokenizer(path, NULL, profile, facts, err);
     else
         result = vocab_read(&facts->vocab, path, (enum vocab_rules)profile, err);

@@ -15,7 +15,8 @@
 int rules_refuse(const char *path, const char *what, struct error *err)
 {
     fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is not supported", what);
-    return hint(err, "only tokenizers like BERT's are supported: WordPiece with BertNormalizer and BertPreTokenizer");
+    return hint(err, "supported are tokenizers like BERT's (WordPiece with BertNormalizer and BertPreTokenizer) and "
+                     "byte-level BPE (ByteLevel, alone or after GPT-2's or cl100k's pattern; no normalizer or NFC)");
 }
 
 bool rules_flag(const json_t *object, const char *name, bool otherwise)
@@ -24,8 +25,7 @@ bool rules_flag(const json_t *object, const char *name, bool otherwise)
     return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
-/* Reads an object of the directory, which the caller json_decref's; *json is NULL if there is no such file. */
-static int read_beside(const char *directory, const char *name, json_t **json, struct error *err)
+int rules_read_beside(const char *directory, const char *name, json_t **json, struct error *err)
 {
     char *path = path_join(directory, name);
     *json = NULL;
@@ -44,10 +44,9 @@ static bool is_one_of(struct str name, const char *const *names)
     return false;
 }
 
-static bool is_bert_class(const char *name)
+/* Whether a class has one of these names, without "TokenizerFast" or "Tokenizer". */
+static bool is_class(const char *name, const char *const *kinds)
 {
-    static const char *const kinds[] = {"Bert",       "DistilBert", "Electra", "MobileBert",  "LayoutLM",
-                                        "LayoutLMv2", "Lxmert",     "MPNet",   "SqueezeBert", NULL};
     static const struct str ends[] = {STR("Fast"), STR("Tokenizer")};
     struct str kind = str_of(name);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -56,27 +55,47 @@ static bool is_bert_class(const char *name)
     return is_one_of(kind, kinds);
 }
 
-static bool is_bert_model(const char *type)
-{
-    static const char *const types[] = {"bert",        "distilbert", "electra",    "convbert",    "mobilebert",
-                                        "layoutlm",    "lxmert",     "mpnet",      "squeezebert", "megatron-bert",
-                                        "visual_bert", "ernie",      "nomic_bert", NULL};
-    return is_one_of(str_of(type), types);
-}
+/* Classes, and the models whose class is one of these where the directory names no class. */
+struct class_names {
+    const char *classes[10], *models[22];
+};
 
-/* True if a class of BERT's kind reads the directory. `config`: its tokenizer_config.json, or NULL. */
-static bool is_bert(const char *directory, const json_t *config)
+/* True if one of these classes reads the directory. `config`: its tokenizer_config.json, or NULL. */
+static bool is_read_by(const struct class_names *names, const char *directory, const json_t *config)
 {
     struct error ignored = {0}; /* who needs config.json reports that it is damaged */
     json_t *model = NULL;
     const char *name = json_string_value(json_object_get(config, "tokenizer_class")), *type = NULL;
-    if (!name && read_beside(directory, "config.json", &model, &ignored) == 0) {
+    if (!name && rules_read_beside(directory, "config.json", &model, &ignored) == 0) {
         name = json_string_value(json_object_get(model, "tokenizer_class"));
         type = json_string_value(json_object_get(model, "model_type"));
     }
-    const bool bert = name ? is_bert_class(name) : type && is_bert_model(type);
+    const bool read = name ? is_class(name, names->classes) : type && is_one_of(str_of(type), names->models);
     json_decref(model);
-    return bert;
+    return read;
+}
+
+static bool is_bert(const char *directory, const json_t *config)
+{
+    static const struct class_names bert = {
+        {"Bert", "DistilBert", "Electra", "MobileBert", "LayoutLM", "LayoutLMv2", "Lxmert", "MPNet", "SqueezeBert"},
+        {"bert", "distilbert", "electra", "convbert", "mobilebert", "layoutlm", "lxmert", "mpnet", "squeezebert",
+         "megatron-bert", "visual_bert", "ernie", "nomic_bert"}};
+    return is_read_by(&bert, directory, config);
+}
+
+enum rules_class rules_bpe_class(const char *directory, const json_t *config)
+{
+    static const struct class_names roberta = {{"Roberta", "Bart", "Longformer", "LED"},
+                                               {"roberta", "roberta-prelayernorm", "bart", "longformer", "bridgetower",
+                                                "clap", "data2vec-text", "ibert", "lilt", "mega", "mra"}};
+    static const struct class_names gpt2 = {{"GPT2"},
+                                            {"gpt2", "blip-2", "codegen", "dbrx", "emu3", "gpt_neo", "gptj",
+                                             "hyperclovax_vision_v2", "instructblip", "instructblipvideo", "jais2",
+                                             "opt", "phi", "starcoder2"}};
+    if (is_read_by(&roberta, directory, config))
+        return RULES_CLASS_ROBERTA;
+    return is_read_by(&gpt2, directory, config) ? RULES_CLASS_GPT2 : RULES_CLASS_OTHER;
 }
 
 /* ---- settings ---- */
@@ -120,7 +139,7 @@ static void note_difference(const char *directory, const struct tokenizer_option
 int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err)
 {
     json_t *config;
-    TRY(read_beside(directory, "tokenizer_config.json", &config, err));
+    TRY(rules_read_beside(directory, "tokenizer_config.json", &config, err));
     if (is_bert(directory, config)) {
         struct tokenizer_options said = *words;
         take_words(config, &said);
@@ -174,7 +193,7 @@ void rules_note_added(const char *path, const json_t *added)
 static int note_added_beside(const char *directory, const json_t *config, struct error *err)
 {
     json_t *added;
-    TRY(read_beside(directory, "added_tokens.json", &added, err));
+    TRY(rules_read_beside(directory, "added_tokens.json", &added, err));
     char *path = path_join(directory, added ? "added_tokens.json" : "tokenizer_config.json");
     rules_note_added(path, added ? added : json_object_get(config, "added_tokens_decoder"));
     mem_free(path);
@@ -186,8 +205,8 @@ json_t *rules_added_beside(const char *directory)
 {
     struct error ignored = {0};
     json_t *added = NULL, *config = NULL;
-    read_beside(directory, "added_tokens.json", &added, &ignored);
-    read_beside(directory, "tokenizer_config.json", &config, &ignored);
+    rules_read_beside(directory, "added_tokens.json", &added, &ignored);
+    rules_read_beside(directory, "tokenizer_config.json", &config, &ignored);
     json_t *names = rules_added(added ? added : json_object_get(config, "added_tokens_decoder"));
     json_decref(added);
     json_decref(config);
@@ -197,7 +216,7 @@ json_t *rules_added_beside(const char *directory)
 int rules_read(const char *directory, struct tokenizer_options *words, bool *said, struct error *err)
 {
     json_t *config;
-    TRY(read_beside(directory, "tokenizer_config.json", &config, err));
+    TRY(rules_read_beside(directory, "tokenizer_config.json", &config, err));
     *said = config != NULL;
     take_words(config, words);
     const bool basic = rules_flag(config, "do_basic_tokenize", true);

@@ -17,6 +17,15 @@ int rules_refuse(const char *path, const char *what, struct error *err);
 /* A boolean that may be missing or null. */
 bool rules_flag(const json_t *object, const char *name, bool otherwise);
 
+/* Reads an object of the directory, which the caller json_decref's; *json is NULL if there is no such file. ERR_INPUT:
+ * it is damaged. */
+int rules_read_beside(const char *directory, const char *name, json_t **json, struct error *err);
+
+/* Which class reads a directory with a byte-level BPE: one that makes the tokenizer anew from its pieces and merges, or
+ * another, which takes tokenizer.json as it is. `config`: its tokenizer_config.json, or NULL. */
+enum rules_class { RULES_CLASS_OTHER, RULES_CLASS_GPT2, RULES_CLASS_ROBERTA };
+enum rules_class rules_bpe_class(const char *directory, const json_t *config);
+
 /* Settings beside a tokenizer.json: *words has those of tokenizer.json, and changes to those of tokenizer_config.json
  * where these hold. A message names both files if they differ. ERR_INPUT: tokenizer_config.json is damaged. */
 int rules_settle(const char *directory, struct tokenizer_options *words, struct error *err);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "tokenizer/bpe.h"
 
 #include <assert.h>
 
@@ -105,6 +106,20 @@ int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *
     return 0;
 }
 
+int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err)
+{
+    if (vocab->kind == VOCAB_WORDPIECE)
+        return 0;
+    fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "a byte-level BPE is not supported here");
+    return hint(err, "dsdata tokenize reads it; datasets and models need WordPiece");
+}
+
+static void set_frames(struct vocab *vocab)
+{
+    vocab->before = (struct vocab_frame){{vocab->cls}, vocab->cls != VOCAB_NONE};
+    vocab->after = (struct vocab_frame){{vocab->sep}, vocab->sep != VOCAB_NONE};
+}
+
 struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES])
 {
     assert(count <= VOCAB_PIECES_MAX);
@@ -117,6 +132,7 @@ struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t 
     vocab->count = (uint32_t)count;
     vocab->kind = kind;
     memcpy(vocab->roles, roles, sizeof vocab->roles);
+    set_frames(vocab);
     vocab->text = mem_alloc(vocab->text_bytes);
     char *at = vocab->text;
     for (size_t i = 0; i < count; i++) {
@@ -140,6 +156,7 @@ static int vocab_open(struct vocab **out, const struct str *pieces, size_t count
         vocab_close(vocab);
         return -1;
     }
+    set_frames(vocab);
     *out = vocab;
     return 0;
 }
@@ -221,6 +238,7 @@ void vocab_close(struct vocab *vocab)
 {
     if (!vocab)
         return;
+    bpe_rules_close(vocab->bpe);
     mem_free(vocab->pieces);
     mem_free(vocab->text);
     mem_free(vocab);

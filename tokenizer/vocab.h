@@ -24,7 +24,7 @@
 #define VOCAB_FILE_BYTES_MAX  (256u << 20)
 
 /* How its words are cut into pieces: the rows of tokenizer/kinds.h. */
-#define VOCAB_KIND_LIST(ROW)        ROW(WORDPIECE, kind_wordpiece)
+#define VOCAB_KIND_LIST(ROW)        ROW(WORDPIECE, kind_wordpiece) ROW(BPE_BYTES, kind_bpe_bytes)
 #define VOCAB_KIND_VALUE(name, row) VOCAB_##name,
 enum vocab_kind { VOCAB_KIND_LIST(VOCAB_KIND_VALUE) };
 #undef VOCAB_KIND_VALUE
@@ -32,6 +32,13 @@ enum vocab_kind { VOCAB_KIND_LIST(VOCAB_KIND_VALUE) };
 /* What some pieces are for, whatever they are called. */
 enum vocab_role { ROLE_PAD, ROLE_UNK, ROLE_CLS, ROLE_SEP, ROLE_MASK, ROLES };
 #define VOCAB_NONE UINT32_MAX /* the id where no piece has the role */
+
+/* The pieces that surround a text for a model, before it and after it. */
+#define VOCAB_FRAME_MAX 8
+struct vocab_frame {
+    uint32_t ids[VOCAB_FRAME_MAX];
+    size_t count;
+};
 
 struct vocab {
     struct str *pieces; /* [count], by id; views into `text` */
@@ -43,8 +50,10 @@ struct vocab {
         };
         uint32_t roles[ROLES]; /* the same, by enum vocab_role */
     };
-    uint64_t hash; /* XXH3-64 of the bytes that vocab_write writes */
-    char *text;    /* those bytes */
+    struct vocab_frame before, after; /* the pieces of class and separator, unless its files say otherwise */
+    struct bpe_rules *bpe;            /* of kind VOCAB_BPE_BYTES, else NULL */
+    uint64_t hash;                    /* XXH3-64 of the bytes that vocab_write writes */
+    char *text;                       /* those bytes */
     size_t text_bytes;
 };
 
@@ -61,13 +70,15 @@ int vocab_read(struct vocab **out, const char *path, enum vocab_rules rules, str
 
 /* The same from pieces in memory (copied). A piece must not contain LF or end in White_Space. */
 int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err);
-/* The same of any kind, with the pieces of the roles: VOCAB_NONE where there is none. */
+/* The same of any kind, with the pieces of the roles: VOCAB_NONE where there is none. Its `bpe` is NULL. */
 struct vocab *vocab_make(enum vocab_kind kind, const struct str *pieces, size_t count, const uint32_t roles[ROLES]);
 
 /* The name of a role: "pad". ERR_UNSAFE, naming the role, unless every role has a piece of its own; `path` names the
  * vocabulary. */
 const char *vocab_role_name(enum vocab_role role);
 int vocab_need_roles(const struct vocab *vocab, const char *path, struct error *err);
+/* ERR_UNSAFE unless it is of kind WordPiece. */
+int vocab_need_wordpiece(const struct vocab *vocab, const char *path, struct error *err);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);

@@ -77,8 +77,10 @@ int build_open(struct build *build, struct error *err)
     TRY(dataset_recipe_make(settings, true, &recipe, err));
     if (inputs_ask_for_pipe(settings, build->bare) && !settings->out)
         return fail(err, ERR_USAGE, "standard input has no name for the dataset: give --out DIR");
-    if (settings->vocab)
+    if (settings->vocab) {
         TRY(published_vocab(settings, &build->vocab, err));
+        TRY(vocab_need_wordpiece(build->vocab, settings->vocab, err));
+    }
     if (inputs_ask_for_pipe(settings, build->bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
     TRY(inputs_open(&build->inputs, settings, build->bare, err));

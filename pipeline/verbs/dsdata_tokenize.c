@@ -187,7 +187,8 @@ int dsdata_tokenize(void *settings, struct opt_paths bare, struct error *err)
     }
     stop_on_signals();
     TRY(published_vocab(given, &work.vocab, err));
-    const struct tokenizer_options words = published_words(given);
+    struct tokenizer_options words = published_words(given);
+    words.special_in_text = true; /* as AutoTokenizer */
     work.tokenizer = tokenizer_open(work.vocab, &words);
     work.lines = lines_open(work.vocab, &(struct lines_options){(enum lines_format)given->format, given->special});
     const int result = run(&work, given->threads ? (size_t)given->threads : cores_allowed(), err);

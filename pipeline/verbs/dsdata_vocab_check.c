@@ -86,6 +86,8 @@ int vocab_check(struct dsdata_settings *settings, struct error *err)
     struct vocab *vocab = NULL;
     struct tokenizer_options options = {0};
     int result = published_vocab(settings, &vocab, err);
+    if (result == 0)
+        result = vocab_need_wordpiece(vocab, settings->vocab, err);
     if (result == 0) {
         options = published_words(settings);
         vocab_unreachable(vocab, &options, NULL, &found);

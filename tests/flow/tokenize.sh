@@ -124,6 +124,27 @@ published() {
     expect_words "JSON" other.json
 }
 
+byte_level() {
+    case_begin "byte-level BPE"
+    local vocab=$project/tests/golden/bpe-nfc.json
+    expect_equal "added and special tokens" "[CLS] a [MASK] |||X||| [SEP]" \
+        "$("$dsdata" tokenize --vocab "$vocab" --format pieces --special <<<'a  [MASK]|||X|||')"
+    expect_equal "pieces" $'\304\240the' "$("$dsdata" tokenize --vocab "$vocab" --format pieces <<<' the')"
+    expect_equal "composed" "$("$dsdata" tokenize --vocab "$vocab" <<<$'\303\251')" \
+        "$("$dsdata" tokenize --vocab "$vocab" <<<$'e\314\201')"
+    expect_exit 6 "$dsdata" tokenize --vocab "$vocab" --profile google /dev/null
+    expect_words "byte-level BPE with --profile google"
+    expect_exit 5 "$dsdata" tokenize --vocab "$vocab" --accents strip /dev/null
+    expect_exit 6 "$dsdata" build --text "$scratch/one" --out "$scratch/never" --vocab "$vocab"
+    expect_words "byte-level BPE" "dsdata tokenize reads it"
+    [ ! -e "$scratch/never" ] || complain "a directory was made"
+    expect_exit 6 "$dsdata" vocab --check "$vocab"
+    expect_words "byte-level BPE"
+    sed 's/1,3/1,4/' "$project/tests/golden/bpe-cl100k.json" >"$scratch/other.json"
+    expect_exit 6 "$dsdata" tokenize --vocab "$scratch/other.json" /dev/null
+    expect_words 'the pattern (?i:' '{1,4}' "not supported" other.json
+}
+
 # A final sigma distinguishes the profiles.
 profiles() {
     case_begin profiles
@@ -164,6 +185,7 @@ formats
 files
 blocks
 published
+byte_level
 profiles
 mistakes
 flow_end

@@ -140,6 +140,21 @@ def sentences():
     yield b"\0" + b"word " * 500 + b"\n" + b"x" * 2500
 
 
+def bpe():
+    texts = [
+        "It's the thing,  IT'S in 1234567 aaaaaaaaa!?\r\n\r\n the",
+        "<s> a <m>ab abc xab <m><m>    xy   ",
+        "e\u0301e\u0301\u0327 \u00e9\u0323\u4e2d \u1100\u1161\u11a8\uac00\u11a8 \u0958\u0344",
+        "'\u017f 'LL \u00b2\u2167 \u00a0\u3000 \u0085\t\tx",
+        "\0\0 \0!\0\0 \1\2\1",
+        "abcdefghcdefgh" * 5 + "aaaa" * 20,
+        " \n  \n\n x \n",
+    ]
+    for i, text in enumerate(texts):
+        for choice in {i, i + 8, (3 * i + 5) % 16}:
+            yield bytes([choice]) + text.encode() + b" \xe4\xb8 x"[:i]
+
+
 def tokenizer():
     texts = [
         "The unwanted café, the ÉCOLE.",
@@ -509,6 +524,7 @@ TARGETS = {
         entities,
         expr,
         sentences,
+        bpe,
         tokenizer,
         shard,
         manifest,

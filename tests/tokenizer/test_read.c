@@ -205,8 +205,9 @@ static void others_are_refused(void **state)
         const char *says;
     } others[] = {
         {"{}", ERR_INPUT, "no \"model\""},
-        {"{\"model\": {\"type\": \"BPE\"}}", ERR_UNSAFE, "BPE"},
-        {"{\"model\": {\"vocab\": {}, \"merges\": []}}", ERR_UNSAFE, "BPE or Unigram"},
+        {"{\"model\": {\"type\": \"BPE\"}}", ERR_UNSAFE, "BPE without a pre_tokenizer"},
+        {"{\"model\": {\"vocab\": {}, \"merges\": []}}", ERR_UNSAFE, "BPE without a pre_tokenizer"},
+        {"{\"model\": {\"vocab\": []}}", ERR_UNSAFE, "Unigram"},
         {"{\"model\": {\"type\": \"WordPiece\"}}", ERR_UNSAFE, "other than BertNormalizer"},
         {"{\"model\": {\"type\": \"WordPiece\"}, \"normalizer\": {\"type\": \"BertNormalizer\"}}", ERR_UNSAFE,
          "other than BertPreTokenizer"},

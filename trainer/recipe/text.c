@@ -21,6 +21,7 @@ int text_open(struct text *text, const char *directory, struct model_config *con
     *text = (struct text){0};
     TRY(tokenizer_read(&facts, directory, PROFILE_HF, err));
     text->vocab = facts.vocab;
+    TRY(vocab_need_wordpiece(text->vocab, directory, err));
     text->words = facts.words;
     if (facts.vocab->count > (uint32_t)config->vocabulary) {
         fail_at(err, ERR_MISMATCH, directory, ERROR_NO_OFFSET,
@@ -112,7 +113,9 @@ static int check_one(const char *read, const char *file, struct str pieces, bool
 {
     struct tokenizer_facts facts;
     TRY(tokenizer_read(&facts, read, PROFILE_HF, err));
-    int result = check_pieces(file, facts.vocab, pieces, first, err);
+    int result = vocab_need_wordpiece(facts.vocab, read, err);
+    if (result == 0)
+        result = check_pieces(file, facts.vocab, pieces, first, err);
     if (result == 0 && facts.said)
         result = check_words(read, &facts.words, words, err);
     vocab_close(facts.vocab);

@@ -1,0 +1,425 @@
+/* Byte-level BPE: ids as in the golden files of Hugging Face `tokenizers` (scripts/golden_bpe.py), words of each
+ * pattern, long words, zeros, added tokens, and files that are refused. */
+#include "tests/tokenizer/golden.h"
+
+#include "tokenizer/bpe.h"
+#include "tokenizer/tokenizer_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODES  3
+#define FOLDER "test_bpe.d"
+
+static const char *const modes[MODES] = {"nfc", "cl100k", "prefix"};
+
+/* A tokenizer, opened. */
+struct opened {
+    struct vocab *vocab;
+    struct tokenizer *tokenizer;
+    struct tokenizer_state *state;
+};
+
+static struct opened open_path(const char *path, bool special)
+{
+    struct opened opened;
+    struct tokenizer_facts facts;
+    struct error err = {0};
+    if (tokenizer_read(&facts, path, PROFILE_HF, &err) < 0)
+        fail_msg("%s", err.text);
+    facts.words.special_in_text = special;
+    opened.vocab = facts.vocab;
+    opened.tokenizer = tokenizer_open(facts.vocab, &facts.words);
+    opened.state = tokenizer_state_open(opened.tokenizer);
+    return opened;
+}
+
+static struct opened open_mode(const char *mode, bool special)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tests/golden/bpe-%s.json", SOURCE_DIR, mode);
+    return open_path(path, special);
+}
+
+static void close_opened(struct opened *opened)
+{
+    tokenizer_state_close(opened->state);
+    tokenizer_close(opened->tokenizer);
+    vocab_close(opened->vocab);
+}
+
+/* The ids of a text with what surrounds it, as decimals. */
+static void framed_ids(const struct opened *opened, struct str text, struct buf *out)
+{
+    struct ids ids = {0};
+    for (size_t i = 0; i < opened->vocab->before.count; i++)
+        ids_add(&ids, opened->vocab->before.ids[i]);
+    tokenizer_ids(opened->state, text, &ids);
+    for (size_t i = 0; i < opened->vocab->after.count; i++)
+        ids_add(&ids, opened->vocab->after.ids[i]);
+    for (size_t i = 0; i < ids.count; i++)
+        buf_addf(out, i ? " %u" : "%u", ids.data[i]);
+    ids_release(&ids);
+}
+
+static void cases_have_these_ids(void **state)
+{
+    (void)state;
+    struct opened opened[MODES];
+    for (size_t mode = 0; mode < MODES; mode++)
+        opened[mode] = open_mode(modes[mode], true);
+    struct buf file = golden("bpe-cases.txt");
+    char *at = (char *)buf_text(&file), *line;
+    size_t cases = 0, different = 0;
+    next_line(&at);
+    next_line(&at);
+    for (; (line = next_line(&at)); cases++) {
+        char *const start = strsep(&line, "\t");
+        const struct str text = unescape(start);
+        const char *expected = "";
+        for (size_t mode = 0; mode < MODES; mode++) {
+            const char *column = strsep(&line, "\t");
+            assert_non_null(column);
+            expected = strcmp(column, "=") ? column : expected;
+            struct buf got = {0};
+            framed_ids(&opened[mode], text, &got);
+            if (strcmp(buf_text(&got), expected)) {
+                print_error("case %zu, %s: expected %s, got %s\n", cases, modes[mode], expected, buf_text(&got));
+                different++;
+            }
+            buf_release(&got);
+        }
+    }
+    assert_true(cases > 1500);
+    assert_int_equal(different, 0);
+    for (size_t mode = 0; mode < MODES; mode++)
+        close_opened(&opened[mode]);
+    buf_release(&file);
+}
+
+static void every_code_point_is_taken_for_the_same(void **state)
+{
+    (void)state;
+    struct opened opened[MODES];
+    make_crc_table();
+    for (size_t mode = 0; mode < MODES; mode++)
+        opened[mode] = open_mode(modes[mode], true);
+    struct buf file = golden("bpe-points.txt");
+    char *at = (char *)buf_text(&file), *line;
+    struct ids ids = {0};
+    size_t blocks = 0;
+    next_line(&at);
+    next_line(&at);
+    for (; (line = next_line(&at)); blocks++) {
+        unsigned first, expected[MODES];
+        assert_int_equal(sscanf(line, "%x %x %x %x", &first, expected, expected + 1, expected + 2), 4);
+        for (size_t mode = 0; mode < MODES; mode++) {
+            uint32_t crc = ~0u;
+            for (uint32_t point = first; point < first + BLOCK; point++) {
+                char text[128], number[16];
+                if (point >= 0xD800 && point < 0xE000)
+                    continue;
+                ids.count = 0;
+                tokenizer_ids(opened[mode].state, (struct str){text, point_text(point, between_hf, "", text)}, &ids);
+                for (size_t i = 0; i < ids.count; i++)
+                    add_bytes(&crc, number, (size_t)snprintf(number, sizeof number, "%u\n", ids.data[i]));
+                add_bytes(&crc, "\n", 1);
+            }
+            if (~crc != expected[mode])
+                fail_msg("U+%04X to U+%04X differ in mode %s", first, first + BLOCK - 1, modes[mode]);
+        }
+    }
+    assert_true(blocks > 50);
+    ids_release(&ids);
+    buf_release(&file);
+    for (size_t mode = 0; mode < MODES; mode++)
+        close_opened(&opened[mode]);
+}
+
+/* The words of a text, "|" between them. */
+static void assert_words(const struct opened *opened, const char *text, const char *expected)
+{
+    struct buf out = {0};
+    tokenizer_words(opened->state, str_of(text), collect_word, &out);
+    assert_string_equal(buf_text(&out), expected);
+    buf_release(&out);
+}
+
+static void words_by_each_pattern(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *gpt2, *cl100k;
+    } cases[] = {
+        {"It's  done.", "It|'s| | done|.", "It|'s| | done|."},
+        {"IT'S 'tis", "IT|'|S| '|tis", "IT|'S| '|tis"},
+        {"1234567 x", "1234567| x", "123|456|7| x"},
+        {"a\tb (c", "a|\t|b| (|c", "a|\tb| (|c"},
+        {"?!\r\n\r\n  x", "?!|\r\n\r\n | x", "?!\r\n\r\n| | x"},
+        {" \n \n x", " \n \n| x", " \n \n| x"},
+        {"x  ", "x|  ", "x|  "},
+        {"\xC3\xA9\xE6\xBC\xA2\xD9\xA3", "\xC3\xA9\xE6\xBC\xA2|\xD9\xA3", "\xC3\xA9\xE6\xBC\xA2|\xD9\xA3"},
+        {"'\xC5\xBF", "'|\xC5\xBF", "'\xC5\xBF"}, /* a long s */
+    };
+    struct opened gpt2 = open_mode("nfc", false), cl100k = open_mode("cl100k", false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!strstr(cases[i].text, "  ")) /* two blanks are an added token there */
+            assert_words(&gpt2, cases[i].text, cases[i].gpt2);
+        assert_words(&cl100k, cases[i].text, cases[i].cl100k);
+    }
+    close_opened(&gpt2);
+    close_opened(&cl100k);
+}
+
+static void assert_ids(const struct opened *opened, struct str text, size_t count, const uint32_t *expected)
+{
+    struct ids ids = {0};
+    for (int again = 0; again < 2; again++) {
+        ids.count = 0;
+        tokenizer_ids(opened->state, text, &ids);
+        assert_int_equal(ids.count, count);
+        assert_memory_equal(ids.data, expected, count * sizeof *expected);
+    }
+    ids_release(&ids);
+}
+
+/* Words that differ only in zeros at their end are not taken for each other when they are remembered. */
+static void zeros_count(void **state)
+{
+    (void)state;
+    struct opened opened = open_mode("cl100k", false);
+    const uint32_t zero = opened.vocab->bpe->of_byte[0];
+    const uint32_t mark = opened.vocab->bpe->of_byte['!'];
+    const uint32_t expected[] = {mark, zero, zero, zero};
+    for (size_t zeros = 0; zeros < 4; zeros++) {
+        assert_ids(&opened, (struct str){"!\0\0\0", 1 + zeros}, 1 + zeros, expected);
+        if (zeros > 0)
+            assert_ids(&opened, (struct str){"\0\0\0", zeros}, zeros, expected + 1);
+    }
+    close_opened(&opened);
+}
+
+/* A long word is merged by a heap, a short one by an array: both are cut as if by the definition. */
+static void long_words_are_cut_like_short_ones(void **state)
+{
+    (void)state;
+    struct opened opened = open_mode("nfc", false);
+    const struct bpe_rules *rules = opened.vocab->bpe;
+    char text[256];
+    uint32_t random = 1;
+    for (size_t size = 1; size < sizeof text; size++) {
+        uint32_t expected[256];
+        size_t count = size;
+        for (size_t i = 0; i < size; i++) {
+            random = random * 1664525u + 1013904223u;
+            text[i] = "aeinrst"[(random >> 24) % 7];
+            expected[i] = rules->of_byte[(unsigned char)text[i]];
+        }
+        for (size_t rank = 0; rank < rules->merge_count;) {
+            size_t i = 0;
+            while (i + 1 < count &&
+                   (expected[i] != rules->merges[rank].left || expected[i + 1] != rules->merges[rank].right))
+                i++;
+            if (i + 1 >= count) {
+                rank++;
+                continue;
+            }
+            expected[i] = rules->merges[rank].both;
+            count--;
+            memmove(expected + i + 1, expected + i + 2, (count - i - 1) * sizeof *expected);
+            rank = 0;
+        }
+        assert_ids(&opened, (struct str){text, size}, count, expected);
+    }
+    close_opened(&opened);
+}
+
+static void special_tokens_are_text_unless_asked_for(void **state)
+{
+    (void)state;
+    struct opened text = open_mode("nfc", false), tokens = open_mode("nfc", true);
+    const struct vocab *vocab = text.vocab;
+    struct ids ids = {0};
+    tokenizer_ids(tokens.state, STR("  [MASK]"), &ids); /* it takes the blanks before it */
+    assert_int_equal(ids.count, 1);
+    assert_int_equal(ids.data[0], vocab->mask);
+    ids.count = 0;
+    tokenizer_ids(text.state, STR("[MASK]|||X|||"), &ids);
+    assert_true(ids.count > 2);
+    for (size_t i = 0; i + 1 < ids.count; i++)
+        assert_true(ids.data[i] != vocab->mask);
+    assert_true(str_equal(vocab->pieces[ids.data[ids.count - 1]], STR("|||X|||"))); /* that one is not special */
+    ids_release(&ids);
+    assert_words(&tokens, "a[MASK]b", "a|b");
+    close_opened(&text);
+    close_opened(&tokens);
+}
+
+static void roles_have_their_pieces(void **state)
+{
+    (void)state;
+    static const char *const expected[MODES][ROLES] = {{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
+                                                       {NULL, NULL, NULL, "</s>", NULL},
+                                                       {"<pad>", "<unk>", "<s>", "</s>", "<mask>"}};
+    for (size_t mode = 0; mode < MODES; mode++) {
+        struct opened opened = open_mode(modes[mode], false);
+        struct error err = {0};
+        for (size_t role = 0; role < ROLES; role++) {
+            const uint32_t id = opened.vocab->roles[role];
+            if (!expected[mode][role])
+                assert_int_equal(id, VOCAB_NONE);
+            else
+                assert_true(str_equal(opened.vocab->pieces[id], str_of(expected[mode][role])));
+        }
+        assert_int_equal(vocab_need_roles(opened.vocab, "x", &err), mode == 1 ? -1 : 0);
+        close_opened(&opened);
+    }
+}
+
+/* ---- files ---- */
+
+static void put(const char *name, const char *text)
+{
+    char path[64];
+    struct error err;
+    mkdir(FOLDER, 0777);
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
+}
+
+static int clear(void **state)
+{
+    static const char *const names[] = {"tokenizer.json", "vocab.json", "merges.txt", "tokenizer_config.json"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        snprintf(path, sizeof path, FOLDER "/%s", names[i]);
+        unlink(path);
+    }
+    rmdir(FOLDER);
+    return 0;
+}
+
+static void assert_refused(enum error_kind kind, const char *says)
+{
+    struct tokenizer_facts facts;
+    struct error err = {0};
+    assert_int_equal(tokenizer_read(&facts, FOLDER, PROFILE_HF, &err), -1);
+    if (err.kind != kind || !strstr(err.text, says))
+        fail_msg("%s, not %s", err.text, says);
+    assert_null(facts.vocab);
+}
+
+#define PIECES "\"a\": 0, \"b\": 1, \"ab\": 2"
+#define MERGES "[\"a b\"]"
+#define BYTES  "{\"type\": \"ByteLevel\", \"add_prefix_space\": false}"
+
+static void put_json(const char *model, const char *pieces, const char *merges, const char *pre, const char *more)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "{\"model\": {\"type\": \"BPE\", %s\"vocab\": {%s}, \"merges\": %s}, \"pre_tokenizer\": %s%s}", model,
+             pieces, merges, pre, more);
+    put("tokenizer.json", text);
+}
+
+static void what_is_not_supported_is_quoted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *pre, *more, *says;
+    } cases[] = {
+        {"", "{\"type\": \"Metaspace\"}", "", "the pre_tokenizer Metaspace"},
+        {"", "null", "", "a BPE without a pre_tokenizer"},
+        {"", "{\"type\": \"ByteLevel\", \"use_regex\": false}", "", "ByteLevel without a pattern"},
+        {"",
+         "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"pattern\": {\"Regex\": \"\\\\w+x\"}, "
+         "\"behavior\": \"Isolated\"}, {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false}]}",
+         "", "the pattern \\w+x"},
+        {"", "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Digits\"}, " BYTES "]}", "",
+         "the pre_tokenizer Digits"},
+        {"", BYTES, ", \"normalizer\": {\"type\": \"Lowercase\"}", "the normalizer Lowercase"},
+        {"", BYTES, ", \"post_processor\": {\"type\": \"BertProcessing\"}", "the post_processor BertProcessing"},
+        {"\"byte_fallback\": true, ", BYTES, "", "byte_fallback"},
+        {"\"dropout\": 0.1, ", BYTES, "", "dropout"},
+        {"\"end_of_word_suffix\": \"</w>\", ", BYTES, "", "end_of_word_suffix"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_json(cases[i].model, PIECES, MERGES, cases[i].pre, cases[i].more);
+        assert_refused(ERR_UNSAFE, cases[i].says);
+    }
+    put("tokenizer.json", "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", 0.5]]}}");
+    assert_refused(ERR_UNSAFE, "a model of type Unigram");
+}
+
+static void damaged_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pieces, *merges, *more, *says;
+    } cases[] = {
+        {PIECES, "[\"a c\"]", "", "merge 1 names \"c\", which is no piece"},
+        {PIECES, "[\"a b\", \"b a\"]", "", "merge 2 names \"ba\""},
+        {PIECES, "[\"a b b\"]", "", "merge 1 is not two pieces"},
+        {PIECES, "[[\"a\"]]", "", "merge 1 is not two pieces"},
+        {PIECES, "[7]", "", "merge 1 is not two pieces"},
+        {"\"a\": 0, \"b\": 0", "[]", "", "two pieces have the id 0"},
+        {"\"a\": 0, \"b\": 2", "[]", "", "ids must follow each other"},
+        {"\"a\": 0, \"a\": 1", "[]", "", "duplicate"},
+        {"\"a\": -1", "[]", "", "ids must follow each other"},
+        {"\"a\": 4294967296", "[]", "", "ids must follow each other"},
+        {"", "[]", "", "no vocabulary"},
+        {PIECES, "[]", ", \"added_tokens\": [{\"id\": 7, \"content\": \"a\"}]", "has not the id of its piece"},
+        {PIECES, "[]", ", \"added_tokens\": [{\"id\": 4, \"content\": \"x\"}]", "ids must follow each other"},
+        {PIECES, "[]",
+         ", \"post_processor\": {\"type\": \"RobertaProcessing\", \"cls\": [\"x\", 3], \"sep\": [\"a\", 0]}",
+         "\"x\" is no piece"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_json("", cases[i].pieces, cases[i].merges, BYTES, cases[i].more);
+        assert_refused(ERR_INPUT, cases[i].says);
+    }
+}
+
+/* The same pieces as vocab.json and merges.txt, whose class says how text is cut. */
+static void older_files_are_read(void **state)
+{
+    (void)state;
+    put("vocab.json", "{\"a\": 0, \"b\": 1, \"ab\": 2, \"<s>\": 3, \"</s>\": 4, \"\xC4\xA0\": 5}");
+    put("merges.txt", "#version: 0.2\na b\n");
+    put("tokenizer_config.json", "{\"tokenizer_class\": \"RobertaTokenizer\", \"add_prefix_space\": true}");
+    struct opened opened = open_path(FOLDER, true);
+    struct buf out = {0};
+    framed_ids(&opened, STR("ab</s>b"), &out);
+    assert_string_equal(buf_text(&out), "3 5 2 4 5 1 4");
+    buf_release(&out);
+    close_opened(&opened);
+    put("tokenizer_config.json", "{}");
+    opened = open_path(FOLDER "/vocab.json", true);
+    framed_ids(&opened, STR("ab b"), &out);
+    assert_string_equal(buf_text(&out), "2 5 1");
+    buf_release(&out);
+    close_opened(&opened);
+    put("merges.txt", "a b\nab\n");
+    assert_refused(ERR_INPUT, "merge 2 is not two pieces: \"ab\"");
+    put("merges.txt", "a b\n");
+    put("tokenizer_config.json", "{\"mask_token\": \"<m>\"}");
+    assert_refused(ERR_UNSAFE, "has no piece \"<m>\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_have_these_ids),
+        cmocka_unit_test(every_code_point_is_taken_for_the_same),
+        cmocka_unit_test(words_by_each_pattern),
+        cmocka_unit_test(zeros_count),
+        cmocka_unit_test(long_words_are_cut_like_short_ones),
+        cmocka_unit_test(special_tokens_are_text_unless_asked_for),
+        cmocka_unit_test(roles_have_their_pieces),
+        cmocka_unit_test_teardown(what_is_not_supported_is_quoted, clear),
+        cmocka_unit_test_teardown(damaged_files_are_refused, clear),
+        cmocka_unit_test_teardown(older_files_are_read, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* Finding added tokens. Two bytes tell nearly always that no token begins at a place; else the longest one is found by
+ * narrowing a range of the sorted tokens byte by byte. */
+#include "tokenizer/added.h"
+
+#include "base/mem.h"
+#include "tokenizer/bpe_words.h"
+
+#include <stdlib.h>
+
+struct added_search {
+    struct added_token *tokens; /* [count], sorted by content */
+    size_t count;
+    const uint8_t *facts;
+    char *text;
+    uint64_t begins[65536 / 64]; /* whether a token may begin with these two bytes */
+};
+
+static int compare_tokens(const void *a, const void *b)
+{
+    const struct added_token *x = a, *y = b;
+    const int order = str_compare(x->content, y->content);
+    return order ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+static unsigned two_bytes(const char *at)
+{
+    return (unsigned)(unsigned char)at[0] << 8 | (unsigned char)at[1];
+}
+
+struct added_search *added_search_open(const struct added_tokens *tokens, const uint8_t *facts)
+{
+    size_t bytes = 0;
+    if (tokens->count == 0)
+        return NULL;
+    struct added_search *search = mem_clear(1, sizeof *search);
+    for (size_t i = 0; i < tokens->count; i++)
+        bytes += tokens->items[i].content.size;
+    search->facts = facts;
+    search->count = tokens->count;
+    search->tokens = mem_array(tokens->count, sizeof *search->tokens);
+    search->text = mem_alloc(bytes);
+    char *to = search->text;
+    for (size_t i = 0; i < tokens->count; i++) {
+        struct added_token *token = &search->tokens[i];
+        *token = tokens->items[i];
+        token->order = i + (token->special ? 0 : tokens->count);
+        memcpy(to, token->content.data, token->content.size);
+        token->content.data = to;
+        to += token->content.size;
+        const unsigned first = (unsigned char)token->content.data[0];
+        if (token->content.size > 1) {
+            const unsigned two = two_bytes(token->content.data);
+            search->begins[two / 64] |= (uint64_t)1 << two % 64;
+        } else
+            for (unsigned two = first << 8; two < (first + 1) << 8; two++)
+                search->begins[two / 64] |= (uint64_t)1 << two % 64;
+    }
+    qsort(search->tokens, search->count, sizeof *search->tokens, compare_tokens);
+    return search;
+}
+
+void added_search_close(struct added_search *search)
+{
+    if (!search)
+        return;
+    mem_free(search->tokens);
+    mem_free(search->text);
+    mem_free(search);
+}
+
+/* The first of tokens [from, to), which agree before byte `depth`, whose byte there is at least `byte`. */
+static size_t lower_bound(const struct added_search *search, size_t from, size_t to, size_t depth, unsigned byte)
+{
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const struct str content = search->tokens[middle].content;
+        if (content.size > depth && (unsigned char)content.data[depth] >= byte)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return from;
+}
+
+/* The longest token that the text begins with, or NULL. */
+static const struct added_token *longest(const struct added_search *search, const char *at, const char *end)
+{
+    const struct added_token *best = NULL;
+    size_t from = 0, to = search->count;
+    for (size_t depth = 0; at + depth < end; depth++) {
+        const unsigned byte = (unsigned char)at[depth];
+        from = lower_bound(search, from, to, depth, byte);
+        to = lower_bound(search, from, to, depth, byte + 1);
+        if (from == to)
+            break;
+        if (search->tokens[from].content.size == depth + 1)
+            best = &search->tokens[from];
+    }
+    return best;
+}
+
+static const struct added_token *find(const struct added_search *search, const char *at, const char *end,
+                                      const char **found)
+{
+    for (; at + 1 < end; at++) {
+        const unsigned two = two_bytes(at);
+        if (search->begins[two / 64] >> two % 64 & 1) {
+            const struct added_token *token = longest(search, at, end);
+            if (token) {
+                *found = at;
+                return token;
+            }
+        }
+    }
+    *found = at;
+    return at < end ? longest(search, at, end) : NULL;
+}
+
+/* The start of the code point before `at`. */
+static const char *back(const char *at, const char *start)
+{
+    do
+        at--;
+    while (at > start && ((unsigned char)*at & 0xC0) == 0x80);
+    return at;
+}
+
+static bool is_single(const struct added_search *search, const char *start, const char *at, const char *stop,
+                      const char *end)
+{
+    unsigned size;
+    if (at > start && search->facts[split_decode(back(at, start), &size)] & SPLIT_WORD)
+        return false;
+    return stop == end || !(search->facts[split_decode(stop, &size)] & SPLIT_WORD);
+}
+
+static bool is_space(const struct added_search *search, const char *at, unsigned *size)
+{
+    return (search->facts[split_decode(at, size)] & SPLIT_CLASS) == SPLIT_SPACE;
+}
+
+bool added_next(struct added_cursor *cursor, struct str *part, const struct added_token **token)
+{
+    const char *const start = cursor->text.data, *const end = start + cursor->text.size;
+    unsigned size;
+    if (cursor->pending) {
+        *token = cursor->pending;
+        cursor->pending = NULL;
+        return true;
+    }
+    *token = NULL;
+    for (const char *at; cursor->at < cursor->text.size;) {
+        const struct added_token *found = find(cursor->search, start + cursor->at, end, &at);
+        if (!found)
+            break;
+        const char *stop = at + found->content.size;
+        cursor->at = (size_t)(stop - start);
+        if ((found->special && !cursor->special) ||
+            (found->single_word && !is_single(cursor->search, start, at, stop, end)))
+            continue;
+        /* As in tokenizers, the search goes on behind the token itself, not behind the white space that it takes: a
+         * token of white space may be found again in there, and is dropped if it takes what is before it. */
+        const char *const done = start + cursor->from;
+        while (found->lstrip && at > done && is_space(cursor->search, back(at, start), &size))
+            at = back(at, start);
+        while (found->rstrip && stop < end && is_space(cursor->search, stop, &size))
+            stop += size;
+        cursor->from = (size_t)(stop - start);
+        if (found->lstrip && stop <= done)
+            continue;
+        if (done < at) {
+            *part = str_range(done, at);
+            cursor->pending = found;
+        } else
+            *token = found;
+        return true;
+    }
+    cursor->at = cursor->text.size;
+    if (cursor->from == cursor->text.size)
+        return false;
+    *part = (struct str){start + cursor->from, cursor->text.size - cursor->from};
+    cursor->from = cursor->text.size;
+    return true;
+}

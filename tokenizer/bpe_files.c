@@ -1,0 +1,563 @@
+/* Reading a byte-level BPE. What the program would not do exactly as tokenizers does is refused by name. */
+#include "tokenizer/bpe_files.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/tokenizer_rules.h"
+
+#include <stdlib.h>
+
+#define JSON_BYTES_MAX    (64u << 20)
+#define ADDED_MAX         65536u
+#define CONTENT_BYTES_MAX 4096u /* of an added token: a search costs its length at every place */
+
+/* Files being read. */
+struct reading {
+    const char *path; /* of messages */
+    json_t *vocab;    /* the model's pieces */
+    json_t *added;    /* array of added tokens, or NULL */
+    struct bpe_rules *rules;
+    struct str *pieces; /* by id */
+    size_t count;
+    uint32_t roles[ROLES];
+    struct vocab_frame before, after;
+    enum rules_class class;
+    const json_t *config, *map; /* tokenizer_config.json and special_tokens_map.json, or NULL */
+};
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+static int refuse(const struct reading *reading, const char *what, const char *which, struct error *err)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%.400s", what, *which ? " " : "", which);
+    return rules_refuse(reading->path, text, err);
+}
+
+static bool is_missing(const json_t *value)
+{
+    return !value || json_is_null(value);
+}
+
+/* ---- how text is cut ---- */
+
+static int read_normalizer(struct reading *reading, const json_t *normalizer, struct error *err)
+{
+    const char *type = text_of(normalizer, "type");
+    if (is_missing(normalizer))
+        return 0;
+    if (strcmp(type, "Sequence") == 0) {
+        const json_t *each;
+        size_t i;
+        json_array_foreach(json_object_get(normalizer, "normalizers"), i, each)
+            TRY(read_normalizer(reading, each, err));
+        return 0;
+    }
+    if (strcmp(type, "NFC") != 0)
+        return refuse(reading, "the normalizer", type, err);
+    reading->rules->nfc = true;
+    return 0;
+}
+
+static int read_byte_level(struct reading *reading, const json_t *step, bool split, struct error *err)
+{
+    if (strcmp(text_of(step, "type"), "ByteLevel") != 0)
+        return refuse(reading, "the pre_tokenizer", text_of(step, "type"), err);
+    reading->rules->prefix_space = rules_flag(step, "add_prefix_space", true);
+    if (rules_flag(step, "use_regex", true) == split)
+        return refuse(reading, split ? "ByteLevel with its own pattern after Split" : "ByteLevel without a pattern", "",
+                      err);
+    if (split && reading->rules->prefix_space)
+        return refuse(reading, "add_prefix_space after Split", "", err);
+    return 0;
+}
+
+static int read_pre_tokenizer(struct reading *reading, const json_t *pre, struct error *err)
+{
+    const json_t *steps = json_object_get(pre, "pretokenizers"), *split = json_array_get(steps, 0);
+    reading->rules->pattern = split_pattern_find(NULL);
+    if (is_missing(pre))
+        return refuse(reading, "a BPE without a pre_tokenizer", "", err);
+    if (strcmp(text_of(pre, "type"), "Sequence") != 0)
+        return read_byte_level(reading, pre, false, err);
+    if (json_array_size(steps) == 1)
+        return read_byte_level(reading, split, false, err);
+    if (strcmp(text_of(split, "type"), "Split") != 0)
+        return refuse(reading, "the pre_tokenizer", text_of(split, "type"), err);
+    const char *regex = text_of(json_object_get(split, "pattern"), "Regex");
+    reading->rules->pattern = split_pattern_find(regex);
+    if (!reading->rules->pattern)
+        return refuse(reading, "the pattern", regex, err);
+    /* Every byte is in a match, so that these say the same. */
+    const bool removed = strcmp(text_of(split, "behavior"), "Removed") == 0;
+    if (!(removed ? rules_flag(split, "invert", false) : strcmp(text_of(split, "behavior"), "Isolated") == 0))
+        return refuse(reading, "the Split behavior", text_of(split, "behavior"), err);
+    if (json_array_size(steps) != 2)
+        return refuse(reading, "the pre_tokenizer", text_of(json_array_get(steps, 2), "type"), err);
+    return read_byte_level(reading, json_array_get(steps, 1), true, err);
+}
+
+/* ---- pieces and merges ---- */
+
+static bool id_of(const json_t *pieces, const char *piece, uint32_t *id)
+{
+    const json_t *number = json_object_get(pieces, piece);
+    *id = number ? (uint32_t)json_integer_value(number) : VOCAB_NONE;
+    return number != NULL;
+}
+
+static int place(struct reading *reading, const char *piece, const json_t *id, struct error *err)
+{
+    const json_int_t at = json_is_integer(id) ? json_integer_value(id) : -1;
+    if (at < 0 || (uint64_t)at >= reading->count)
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET,
+                       "piece \"%.60s\" has no id from 0 to %zu: ids must follow each other", piece,
+                       reading->count - 1);
+    if (strchr(piece, '\n'))
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "piece %lld holds a line feed", (long long)at);
+    if (strlen(piece) > VOCAB_PIECE_BYTES_MAX)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "piece %lld is too long", (long long)at);
+    if (reading->pieces[at].data)
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two pieces have the id %lld", (long long)at);
+    reading->pieces[at] = str_of(piece);
+    return 0;
+}
+
+static int read_pieces(struct reading *reading, struct error *err)
+{
+    const char *piece;
+    json_t *id;
+    const size_t outside = reading->count - json_object_size(reading->vocab);
+    if (reading->count == 0)
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "the model has no vocabulary");
+    if (reading->count > VOCAB_PIECES_MAX)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "more than %u pieces", VOCAB_PIECES_MAX);
+    reading->pieces = mem_clear(reading->count, sizeof *reading->pieces);
+    json_object_foreach(reading->vocab, piece, id) TRY(place(reading, piece, id, err));
+    for (size_t i = 0; i < reading->rules->added.count && outside > 0; i++) {
+        const struct added_token *token = &reading->rules->added.items[i];
+        if (token->outside) {
+            json_t *number = json_integer(token->id);
+            const int result = place(reading, token->content.data, number, err);
+            json_decref(number);
+            if (result < 0)
+                return result;
+        }
+    }
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char letter[5] = {0};
+        utf8_write(bpe_letter((unsigned char)byte), letter);
+        id_of(reading->vocab, letter, &reading->rules->of_byte[byte]);
+    }
+    return 0;
+}
+
+static int add_merge(struct reading *reading, size_t number, struct str left, struct str right, struct error *err)
+{
+    struct buf text = {0};
+    struct bpe_merge *merge = &reading->rules->merges[reading->rules->merge_count];
+    const struct str parts[] = {left, right, {0}};
+    uint32_t *const ids[] = {&merge->left, &merge->right, &merge->both};
+    int result = 0;
+    for (size_t i = 0; i < 3 && result == 0; i++) {
+        buf_reset(&text);
+        if (i < 2)
+            buf_add_str(&text, parts[i]);
+        else {
+            buf_add_str(&text, left);
+            buf_add_str(&text, right);
+        }
+        if (!id_of(reading->vocab, buf_text(&text), ids[i]))
+            result = fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET,
+                             "merge %zu names \"%.60s\", which is no piece", number, buf_text(&text));
+    }
+    buf_release(&text);
+    reading->rules->merge_count += result == 0;
+    return result;
+}
+
+/* "left right" */
+static int add_merge_line(struct reading *reading, size_t number, struct str line, struct error *err)
+{
+    const size_t blank = str_find(line, STR(" "));
+    if (blank == SIZE_MAX || memchr(line.data + blank + 1, ' ', line.size - blank - 1))
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "merge %zu is not two pieces: \"%.*s\"", number,
+                       (int)(line.size < 60 ? line.size : 60), line.data);
+    return add_merge(reading, number, (struct str){line.data, blank},
+                     (struct str){line.data + blank + 1, line.size - blank - 1}, err);
+}
+
+static int reserve_merges(struct reading *reading, size_t count, struct error *err)
+{
+    if (count > VOCAB_PIECES_MAX)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "%zu merges, more than %u", count,
+                       VOCAB_PIECES_MAX);
+    reading->rules->merges = mem_array(count, sizeof *reading->rules->merges);
+    return 0;
+}
+
+static int read_merges(struct reading *reading, const json_t *merges, struct error *err)
+{
+    const json_t *merge;
+    size_t i;
+    TRY(reserve_merges(reading, json_array_size(merges), err));
+    json_array_foreach(merges, i, merge)
+    {
+        const char *line = json_string_value(merge), *left = json_string_value(json_array_get(merge, 0));
+        const char *right = json_string_value(json_array_get(merge, 1));
+        if (line)
+            TRY(add_merge_line(reading, i + 1, str_of(line), err));
+        else if (left && right && json_array_size(merge) == 2)
+            TRY(add_merge(reading, i + 1, str_of(left), str_of(right), err));
+        else
+            return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "merge %zu is not two pieces", i + 1);
+    }
+    return 0;
+}
+
+/* ---- added tokens ---- */
+
+/* Replaces the token of the same content, or appends it. */
+static int add_token(struct reading *reading, const char *content, const json_t *token, const json_t *number,
+                     struct error *err)
+{
+    struct added_tokens *added = &reading->rules->added;
+    uint32_t id;
+    const bool inside = id_of(reading->vocab, content, &id);
+    if (!*content)
+        return 0;
+    if (strlen(content) > CONTENT_BYTES_MAX)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "an added token has more than %u bytes",
+                       CONTENT_BYTES_MAX);
+    if (!json_is_integer(number) || json_integer_value(number) < 0 || json_integer_value(number) >= VOCAB_PIECES_MAX ||
+        (inside && json_integer_value(number) != id))
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET,
+                       "the added token \"%.60s\" has not the id of its piece", content);
+    const bool special = rules_flag(token, "special", false);
+    const struct added_token made = {.content = str_of(content),
+                                     .id = (uint32_t)json_integer_value(number),
+                                     .special = special,
+                                     .single_word = rules_flag(token, "single_word", false),
+                                     .lstrip = rules_flag(token, "lstrip", false),
+                                     .rstrip = rules_flag(token, "rstrip", false),
+                                     .normalized = rules_flag(token, "normalized", !special),
+                                     .outside = !inside};
+    for (size_t i = 0; i < added->count; i++)
+        if (str_equal(added->items[i].content, made.content)) {
+            if (added->items[i].id != made.id)
+                return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "two added tokens are \"%.60s\"",
+                               content);
+            added->items[i] = made;
+            return 0;
+        }
+    added->items[added->count++] = made;
+    reading->count += !inside;
+    return 0;
+}
+
+/* A token that the settings name: special, unless it is added already. A name alone says nothing about its flags.
+ * `usual`: the class names it. */
+static int add_named(struct reading *reading, const json_t *said, const char *usual, struct error *err)
+{
+    if (is_missing(said) && !usual)
+        return 0;
+    const char *content = json_is_object(said) ? text_of(said, "content") : json_string_value(said);
+    uint32_t id;
+    content = content ? content : usual;
+    for (size_t i = 0; content && i < reading->rules->added.count; i++)
+        if (str_equal(reading->rules->added.items[i].content, str_of(content)))
+            return 0;
+    if (!content || !*content)
+        return 0;
+    if (!id_of(reading->vocab, content, &id)) {
+        if (content == usual)
+            return 0;
+        fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "has no piece \"%.60s\", which its settings name",
+                content);
+        return hint(err, "save the tokenizer with transformers' save_pretrained, which adds it to tokenizer.json");
+    }
+    json_t *token =
+        json_pack("{s:b, s:b, s:b, s:b, s:b}", "special", 1, "single_word", rules_flag(said, "single_word", false),
+                  "lstrip", rules_flag(said, "lstrip", false), "rstrip", rules_flag(said, "rstrip", false),
+                  "normalized", rules_flag(said, "normalized", false));
+    json_t *number = json_integer(id);
+    const int result = add_token(reading, content, token, number, err);
+    json_decref(token);
+    json_decref(number);
+    return result;
+}
+
+/* Those of tokenizer.json, then what the settings beside it change or add, as AutoTokenizer does it. */
+static int read_added(struct reading *reading, const json_t *list, struct error *err)
+{
+    static const struct {
+        const char *key, *usual[3]; /* by enum rules_class */
+    } named[] = {{"bos_token", {NULL, "<|endoftext|>", "<s>"}},
+                 {"eos_token", {NULL, "<|endoftext|>", "</s>"}},
+                 {"unk_token", {NULL, "<|endoftext|>", "<unk>"}},
+                 {"sep_token", {NULL, NULL, "</s>"}},
+                 {"pad_token", {NULL, NULL, "<pad>"}},
+                 {"cls_token", {NULL, NULL, "<s>"}},
+                 {"mask_token", {NULL, NULL, "<mask>"}}};
+    static const char *const lists[] = {"extra_special_tokens", "additional_special_tokens"};
+    json_t *decoder = json_object_get(reading->config, "added_tokens_decoder"), *token;
+    const char *key;
+    size_t i, most = json_array_size(list) + json_object_size(decoder) + sizeof named / sizeof *named;
+    reading->count = json_object_size(reading->vocab);
+    for (i = 0; i < 2; i++)
+        most += json_array_size(json_object_get(reading->config, lists[i]));
+    if (most > ADDED_MAX)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "more than %u added tokens", ADDED_MAX);
+    reading->rules->added.items = mem_array(most, sizeof *reading->rules->added.items);
+    json_array_foreach(list, i, token)
+        TRY(add_token(reading, text_of(token, "content"), token, json_object_get(token, "id"), err));
+    json_object_foreach(decoder, key, token)
+    {
+        json_t *number = json_integer(atoll(key));
+        const int result = add_token(reading, text_of(token, "content"), token, number, err);
+        json_decref(number);
+        if (result < 0)
+            return result;
+    }
+    for (i = 0; i < sizeof named / sizeof *named; i++) {
+        const json_t *said = json_object_get(reading->config, named[i].key);
+        TRY(add_named(reading, is_missing(said) ? json_object_get(reading->map, named[i].key) : said,
+                      named[i].usual[reading->class], err));
+    }
+    for (size_t k = 0; k < 2; k++)
+        json_array_foreach(json_object_get(reading->config, lists[k]), i, token)
+            TRY(add_named(reading, token, NULL, err));
+    return 0;
+}
+
+/* ---- roles, and what surrounds a text ---- */
+
+static uint32_t find_piece(const struct reading *reading, const char *piece)
+{
+    uint32_t id;
+    if (id_of(reading->vocab, piece, &id))
+        return id;
+    for (size_t i = 0; i < reading->rules->added.count; i++)
+        if (str_equal(reading->rules->added.items[i].content, str_of(piece)))
+            return reading->rules->added.items[i].id;
+    return VOCAB_NONE;
+}
+
+/* A role is what tokenizer_config.json, or else special_tokens_map.json, calls it; else the piece with a usual name. */
+static void read_roles(struct reading *reading)
+{
+    static const char *const keys[ROLES] = {[ROLE_PAD] = "pad_token",
+                                            [ROLE_UNK] = "unk_token",
+                                            [ROLE_CLS] = "cls_token",
+                                            [ROLE_SEP] = "sep_token",
+                                            [ROLE_MASK] = "mask_token"};
+    static const char *const names[ROLES][2] = {[ROLE_PAD] = {"[PAD]", "<pad>"},
+                                                [ROLE_UNK] = {"[UNK]", "<unk>"},
+                                                [ROLE_CLS] = {"[CLS]", "<s>"},
+                                                [ROLE_SEP] = {"[SEP]", "</s>"},
+                                                [ROLE_MASK] = {"[MASK]", "<mask>"}};
+    for (size_t role = 0; role < ROLES; role++) {
+        const json_t *said = json_object_get(reading->config, keys[role]);
+        if (is_missing(said))
+            said = json_object_get(reading->map, keys[role]);
+        const char *name = json_is_object(said) ? text_of(said, "content") : json_string_value(said);
+        reading->roles[role] = name ? find_piece(reading, name) : VOCAB_NONE;
+        for (size_t i = 0; i < 2 && !name && reading->roles[role] == VOCAB_NONE; i++)
+            reading->roles[role] = find_piece(reading, names[role][i]);
+    }
+}
+
+static int add_to_frame(struct reading *reading, struct vocab_frame *frame, const char *name, struct error *err)
+{
+    const uint32_t id = find_piece(reading, name);
+    if (id == VOCAB_NONE)
+        return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "the post_processor's \"%.60s\" is no piece",
+                       name);
+    if (frame->count == VOCAB_FRAME_MAX)
+        return refuse(reading, "a post_processor that adds so many tokens", "", err);
+    frame->ids[frame->count++] = id;
+    return 0;
+}
+
+static int read_template(struct reading *reading, const json_t *post, struct error *err)
+{
+    const json_t *part, *tokens = json_object_get(post, "special_tokens");
+    bool passed = false;
+    size_t i;
+    json_array_foreach(json_object_get(post, "single"), i, part)
+    {
+        if (json_object_get(part, "Sequence")) {
+            if (passed)
+                return refuse(reading, "a post_processor that repeats the text", "", err);
+            passed = true;
+            continue;
+        }
+        const char *id = text_of(json_object_get(part, "SpecialToken"), "id");
+        const json_t *names = json_object_get(json_object_get(tokens, id), "tokens"), *name;
+        size_t k;
+        json_array_foreach(names, k, name)
+            TRY(add_to_frame(reading, passed ? &reading->after : &reading->before, json_string_value(name), err));
+    }
+    return 0;
+}
+
+static int read_post_processor(struct reading *reading, const json_t *post, struct error *err)
+{
+    const char *type = text_of(post, "type");
+    if (is_missing(post) || strcmp(type, "ByteLevel") == 0)
+        return 0;
+    if (strcmp(type, "Sequence") == 0) {
+        const json_t *each;
+        size_t i;
+        json_array_foreach(json_object_get(post, "processors"), i, each) TRY(read_post_processor(reading, each, err));
+        return 0;
+    }
+    if (reading->before.count + reading->after.count > 0)
+        return refuse(reading, "two post_processors that add tokens", "", err);
+    if (strcmp(type, "TemplateProcessing") == 0)
+        return read_template(reading, post, err);
+    if (strcmp(type, "RobertaProcessing") != 0)
+        return refuse(reading, "the post_processor", type, err);
+    const char *cls = json_string_value(json_array_get(json_object_get(post, "cls"), 0));
+    const char *sep = json_string_value(json_array_get(json_object_get(post, "sep"), 0));
+    TRY(add_to_frame(reading, &reading->before, cls ? cls : "", err));
+    return add_to_frame(reading, &reading->after, sep ? sep : "", err);
+}
+
+/* ---- the whole ---- */
+
+static int read_model(struct reading *reading, const json_t *model, struct error *err)
+{
+    static const char *const empty[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    const json_t *dropout = json_object_get(model, "dropout");
+    for (size_t i = 0; i < 2; i++)
+        if (*text_of(model, empty[i]))
+            return refuse(reading, "a BPE with", empty[i], err);
+    if (!is_missing(dropout) && json_number_value(dropout) != 0)
+        return refuse(reading, "a BPE with dropout", "", err);
+    if (rules_flag(model, "byte_fallback", false))
+        return refuse(reading, "a BPE with byte_fallback (SentencePiece)", "", err);
+    reading->rules->ignore_merges = rules_flag(model, "ignore_merges", false);
+    reading->rules->fuse_unknown = rules_flag(model, "fuse_unk", false);
+    reading->rules->unknown = VOCAB_NONE;
+    const char *unknown = text_of(model, "unk_token");
+    if (*unknown && !id_of(reading->vocab, unknown, &reading->rules->unknown))
+        for (unsigned byte = 0; byte < 256; byte++)
+            if (reading->rules->of_byte[byte] == VOCAB_NONE)
+                return fail_at(err, ERR_INPUT, reading->path, ERROR_NO_OFFSET, "unk_token \"%.60s\" is no piece",
+                               unknown);
+    return read_merges(reading, json_object_get(model, "merges"), err);
+}
+
+/* What AutoTokenizer takes from the directory where the class makes the tokenizer anew from pieces and merges. */
+static int settle(struct reading *reading, struct error *err)
+{
+    if (reading->class == RULES_CLASS_OTHER)
+        return 0;
+    reading->rules->pattern = split_pattern_find(NULL);
+    reading->rules->prefix_space = rules_flag(reading->config, "add_prefix_space", false);
+    reading->rules->nfc = reading->rules->ignore_merges = reading->rules->fuse_unknown = false;
+    reading->rules->unknown = VOCAB_NONE;
+    if (reading->class != RULES_CLASS_ROBERTA)
+        return 0;
+    if (reading->roles[ROLE_CLS] == VOCAB_NONE || reading->roles[ROLE_SEP] == VOCAB_NONE)
+        return fail_at(err, ERR_UNSAFE, reading->path, ERROR_NO_OFFSET, "a RobertaTokenizer without <s> and </s>");
+    reading->before = (struct vocab_frame){{reading->roles[ROLE_CLS]}, 1};
+    reading->after = (struct vocab_frame){{reading->roles[ROLE_SEP]}, 1};
+    return 0;
+}
+
+static int read_all(struct reading *reading, const json_t *root, struct error *err)
+{
+    const json_t *model = json_object_get(root, "model");
+    reading->vocab = json_object_get(model, "vocab");
+    reading->rules = mem_clear(1, sizeof *reading->rules);
+    TRY(read_normalizer(reading, json_object_get(root, "normalizer"), err));
+    TRY(read_pre_tokenizer(reading, json_object_get(root, "pre_tokenizer"), err));
+    TRY(read_added(reading, json_object_get(root, "added_tokens"), err));
+    TRY(read_pieces(reading, err));
+    TRY(read_model(reading, model, err));
+    read_roles(reading);
+    TRY(read_post_processor(reading, json_object_get(root, "post_processor"), err));
+    return settle(reading, err);
+}
+
+static struct vocab *finish(struct reading *reading)
+{
+    struct vocab *vocab = vocab_make(VOCAB_BPE_BYTES, reading->pieces, reading->count, reading->roles);
+    struct added_tokens *added = &reading->rules->added;
+    for (size_t i = 0; i < added->count; i++)
+        added->items[i].content = vocab->pieces[added->items[i].id];
+    vocab->before = reading->before;
+    vocab->after = reading->after;
+    vocab->bpe = reading->rules;
+    reading->rules = NULL;
+    return vocab;
+}
+
+int bpe_read_json(struct vocab **vocab, const char *path, const json_t *root, const char *directory, struct error *err)
+{
+    struct reading reading = {.path = path};
+    json_t *config = NULL, *map = NULL;
+    int result = directory ? rules_read_beside(directory, "tokenizer_config.json", &config, err) : 0;
+    if (result == 0 && directory)
+        result = rules_read_beside(directory, "special_tokens_map.json", &map, err);
+    reading.config = config;
+    reading.map = map;
+    reading.class = directory ? rules_bpe_class(directory, config) : RULES_CLASS_OTHER;
+    if (result == 0)
+        result = read_all(&reading, root, err);
+    if (result == 0)
+        *vocab = finish(&reading);
+    bpe_rules_close(reading.rules);
+    mem_free(reading.pieces);
+    json_decref(config);
+    json_decref(map);
+    return result;
+}
+
+/* The lines of merges.txt as an array. */
+static int read_lines(const char *path, json_t *merges, struct error *err)
+{
+    struct buf file = {0};
+    TRY(file_read_all(path, JSON_BYTES_MAX, &file, err));
+    int result = 0;
+    for (const char *at = file.data, *end = at + file.size; at < end && result == 0;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        struct str line = str_range(at, newline ? newline : end);
+        if (line.size > 0 && line.data[line.size - 1] == '\r')
+            line.size--;
+        if (line.size > 0 && !str_starts(line, STR("#version")) &&
+            json_array_append_new(merges, json_stringn(line.data, line.size)) < 0)
+            result = fail_at(err, ERR_INPUT, path, (uint64_t)(at - file.data), "the merges are not UTF-8");
+        at = newline ? newline + 1 : end;
+    }
+    buf_release(&file);
+    return result;
+}
+
+int bpe_read_merges(struct vocab **vocab, const char *directory, struct error *err)
+{
+    char *pieces_path = path_join(directory, "vocab.json"), *merges_path = path_join(directory, "merges.txt");
+    json_t *pieces = NULL, *merges = json_array();
+    int result = json_read_foreign(pieces_path, JSON_BYTES_MAX, ERR_INPUT, &pieces, err);
+    if (result == 0)
+        result = read_lines(merges_path, merges, err);
+    if (result == 0) {
+        json_t *root = json_pack("{s:{s:O, s:O}, s:{s:s, s:b}}", "model", "vocab", pieces, "merges", merges,
+                                 "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", 0);
+        result = bpe_read_json(vocab, pieces_path, root, directory, err);
+        json_decref(root);
+    }
+    json_decref(pieces);
+    json_decref(merges);
+    mem_free(pieces_path);
+    mem_free(merges_path);
+    return result;
+}

@@ -1,0 +1,204 @@
+/* Byte-level BPE: text to ids.
+ *
+ *     text ─► added tokens ─► NFC ─► added tokens ─► blank before ─► words ─► remembered? ─► ids
+ *             added.c         nfc.c  (normalized)                    bpe_words.c     │ no
+ *                                                                                └─► merges: bpe.c */
+#include "tokenizer/kinds.h"
+
+#include "tokenizer/bpe.h"
+#include "tokenizer/nfc.h"
+#include "tokenizer/recall.h"
+
+struct cutter {
+    struct bpe_rules rules; /* without merges and tokens */
+    struct bpe *bpe;
+    uint8_t *facts;
+    struct added_search *raw, *normal; /* tokens that are looked for before and after normalisation */
+    bool special;                      /* special tokens too */
+};
+
+struct cutter_state {
+    const struct cutter *cutter;
+    struct recall recall;
+    struct bpe_scratch scratch;
+    struct normalizer normalizer;
+    struct buf repaired, composed, prefixed;
+};
+
+/* The search for the tokens that are normalized, or for the others. */
+static struct added_search *search_of(const struct cutter *cutter, const struct added_tokens *added, bool normalized)
+{
+    struct added_tokens some = {mem_array(added->count, sizeof *some.items), 0};
+    struct buf text = {0}, composed = {0};
+    struct normalizer normalizer = {.unicode = &unicode_hf};
+    size_t bytes = 0;
+    for (size_t i = 0; i < added->count; i++)
+        bytes += added->items[i].content.size;
+    buf_reserve(&text, 3 * bytes); /* so that it does not move; NFC grows no text more than that (Unicode, UAX 15) */
+    for (size_t i = 0; i < added->count; i++) {
+        if (added->items[i].normalized != normalized)
+            continue;
+        struct added_token *token = &some.items[some.count++];
+        *token = added->items[i];
+        if (normalized && cutter->rules.nfc) {
+            const size_t from = text.size;
+            buf_add_str(&text, nfc(&normalizer, cutter->facts, token->content, &composed));
+            token->content = (struct str){text.data + from, text.size - from};
+        }
+    }
+    struct added_search *search = added_search_open(&some, cutter->facts);
+    normalizer_release(&normalizer);
+    buf_release(&text);
+    buf_release(&composed);
+    mem_free(some.items);
+    return search;
+}
+
+static void *open_cutter(const struct vocab *vocab, const struct tokenizer_options *options)
+{
+    struct cutter *cutter = mem_clear(1, sizeof *cutter);
+    cutter->rules = *vocab->bpe;
+    cutter->special = options->special_in_text;
+    cutter->facts = split_facts_open();
+    cutter->bpe = bpe_open(vocab->bpe, vocab);
+    cutter->raw = search_of(cutter, &vocab->bpe->added, false);
+    cutter->normal = search_of(cutter, &vocab->bpe->added, true);
+    return cutter;
+}
+
+static void close_cutter(void *model)
+{
+    struct cutter *cutter = model;
+    added_search_close(cutter->raw);
+    added_search_close(cutter->normal);
+    bpe_close(cutter->bpe);
+    mem_free(cutter->facts);
+    mem_free(cutter);
+}
+
+static void *open_state(const void *model)
+{
+    struct cutter_state *state = mem_clear(1, sizeof *state);
+    state->cutter = model;
+    state->normalizer.unicode = &unicode_hf;
+    recall_open(&state->recall, 0);
+    return state;
+}
+
+static void close_state(void *own)
+{
+    struct cutter_state *state = own;
+    recall_close(&state->recall);
+    bpe_scratch_release(&state->scratch);
+    normalizer_release(&state->normalizer);
+    buf_release(&state->repaired);
+    buf_release(&state->composed);
+    buf_release(&state->prefixed);
+    mem_free(state);
+}
+
+/* Records a word. Memory does not know how long a word is but by zeros behind it, so the zeros at the end of a word
+ * stand there as bytes that no text has. */
+static inline void find_word(struct recall *recall, struct found *found, struct str word, const char *end)
+{
+    if (__builtin_expect(word.data[word.size - 1] == 0 && word.size <= MEMORY_BYTES, 0)) {
+        char padded[MEMORY_BYTES] = {0};
+        memcpy(padded, word.data, word.size);
+        for (size_t i = word.size; i > 0 && padded[i - 1] == 0; i--)
+            padded[i - 1] = (char)0xFF;
+        find_run(recall->memory, 0, found, 0, word, padded);
+    } else
+        find_run_near(recall->memory, 0, found, 0, word, end);
+}
+
+static __attribute__((noinline)) void cut_word(void *context, const struct found *found, struct ids *out)
+{
+    struct cutter_state *state = context;
+    bpe_word(state->cutter->bpe, &state->scratch, found->run, out);
+}
+
+/* Text to words, and those to ids. */
+struct task {
+    struct cutter_state *state;
+    struct ids *ids;
+    void (*word)(void *context, struct str word); /* NULL: ids are wanted */
+    void *context;
+};
+
+static void cut_stretch(const struct task *task, struct str text)
+{
+    struct cutter_state *const state = task->state;
+    const struct cutter *const cutter = state->cutter;
+    if (cutter->rules.prefix_space && *text.data != ' ') {
+        buf_reset(&state->prefixed);
+        buf_add_byte(&state->prefixed, ' ');
+        buf_add_str(&state->prefixed, text);
+        text = buf_str(&state->prefixed);
+    }
+    const char *const end = text.data + text.size;
+    struct found *found = state->recall.found;
+    for (const char *at = text.data, *stop; at < end; at = stop) {
+        stop = split_word(cutter->rules.pattern, cutter->facts, at, end);
+        if (task->word) {
+            task->word(task->context, str_range(at, stop));
+            continue;
+        }
+        find_word(&state->recall, found++, str_range(at, stop), end);
+        if (found == state->recall.found + FOUND_MAX) {
+            recall(&state->recall, found, task->ids, cut_word, state);
+            found = state->recall.found;
+        }
+    }
+    if (!task->word)
+        recall(&state->recall, found, task->ids, cut_word, state);
+}
+
+/* Cuts a text at the tokens of a search; `next` takes what is between them. */
+static void cut_at_tokens(const struct task *task, const struct added_search *search, struct str text,
+                          void (*next)(const struct task *task, struct str text))
+{
+    struct str part;
+    const struct added_token *token;
+    if (!search) {
+        next(task, text);
+        return;
+    }
+    struct added_cursor cursor = {.search = search, .text = text, .special = task->state->cutter->special};
+    while (added_next(&cursor, &part, &token))
+        if (!token)
+            next(task, part);
+        else if (!task->word)
+            ids_add(task->ids, token->id);
+}
+
+static void cut_normal(const struct task *task, struct str text)
+{
+    struct cutter_state *const state = task->state;
+    if (state->cutter->rules.nfc)
+        text = nfc(&state->normalizer, state->cutter->facts, text, &state->composed);
+    cut_at_tokens(task, state->cutter->normal, text, cut_stretch);
+}
+
+static void cut_text(const struct task *task, struct str text)
+{
+    struct cutter_state *const state = task->state;
+    if (!utf8_valid(text)) {
+        buf_reset(&state->repaired);
+        buf_add_str(&state->repaired, text);
+        text = (struct str){state->repaired.data, utf8_repair(state->repaired.data, text.size, NULL)};
+    }
+    if (text.size > 0)
+        cut_at_tokens(task, state->cutter->raw, text, cut_normal);
+}
+
+static void ids_of(void *own, struct str text, struct ids *out)
+{
+    cut_text(&(struct task){.state = own, .ids = out}, text);
+}
+
+static void words_of(void *own, struct str text, void (*word)(void *context, struct str word), void *context)
+{
+    cut_text(&(struct task){.state = own, .word = word, .context = context}, text);
+}
+
+const struct tokenizer_kind kind_bpe_bytes = {open_cutter, close_cutter, open_state, close_state, ids_of, words_of};
