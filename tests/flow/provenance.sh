@@ -83,6 +83,18 @@ expect_exit 0 "${replay[@]}" got --provenance $file --shards elsewhere --from 0 
 mv elsewhere "$data"
 [ ! -e "$build/dstrain_gloo.so" ] || expect_exit 0 "${replay[@]}" got --provenance $file --processes 3
 
+case_begin "the model itself"
+expect_exit 0 "${verify[@]}" model --provenance $file
+grep -q "its weights are those of step 12 in $file, XXH3 $(json $file 'o["checkpoints"][3]["weights"]')" \
+    "$scratch/stdout" || complain "another answer"
+expect_exit 0 "$dstrain" export run/checkpoints/step-00000006 --out older
+expect_exit 0 "${verify[@]}" older --provenance $file --json
+expect_equal "step" "$(json "$scratch/stdout" '(o["ok"], o["checkpoints"], o["step"])')" "(True, 0, 6)"
+printf '\001' | dd of=older/model.safetensors bs=1 seek=$(($(stat -c %s older/model.safetensors) - 1)) conv=notrunc \
+    2>/dev/null
+expect_exit 4 "${verify[@]}" older --provenance $file
+expect_words "older/model.safetensors" "the first tensor that differs is"
+
 case_begin "a missing checkpoint"
 publish 6
 expect_exit 4 "${replay[@]}" got --provenance $file --from 3

@@ -107,7 +107,10 @@ static int compare(const char *directory, const struct settings *settings, struc
         result = checkpoint_refuse(directory, "no such directory", err);
     if (result == 0)
         result = proof_compare(provenance, settings->provenance, directory, 0, UINT64_MAX, &count, &last, weights, err);
-    if (result == 0 && count == 0)
+    const bool model = result == 0 && count == 0 && holds(directory, WEIGHTS_NAME);
+    if (model)
+        result = proof_compare_model(provenance, settings->provenance, directory, &last, weights, err);
+    else if (result == 0 && count == 0)
         result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
                          "has none of the checkpoints that %.80s names, as " CHECKPOINTS_NAME "/step-%08" PRIu64,
                          settings->provenance, proof_last(provenance));
@@ -117,10 +120,14 @@ static int compare(const char *directory, const struct settings *settings, struc
         output_json(json_pack("{s:b, s:i, s:I, s:s}", "ok", 1, "checkpoints", (int)count, "step", (json_int_t)last,
                               "weights", weights),
                     0);
+    else if (model)
+        output_line("%s: its weights are those of step %" PRIu64 " in %s, XXH3 %s", directory, last,
+                    settings->provenance, weights);
     else
         output_line("%s: checkpoints that are those of %s: %zu; the weights of step %" PRIu64 " have XXH3 %s",
                     directory, settings->provenance, count, last, weights);
-    say_next(command_text("dstrain verify %s --replay --provenance %s", directory, settings->provenance));
+    say_next(
+        command_text("dstrain verify %s --replay --provenance %s", model ? "RUN" : directory, settings->provenance));
     return 0;
 }
 

@@ -312,6 +312,22 @@ int proof_compare(const json_t *provenance, const char *path, const char *run, u
     return result;
 }
 
+int proof_compare_model(const json_t *provenance, const char *path, const char *directory, uint64_t *step,
+                        char weights[17], struct error *err)
+{
+    uint64_t hash = 0;
+    size_t i;
+    const json_t *entry;
+    TRY(hash_of_file(directory, WEIGHTS_NAME, &hash, err));
+    *step = proof_last(provenance);
+    json_array_foreach(json_object_get(provenance, "checkpoints"), i, entry)
+    {
+        if (strcmp(json_string_value(json_object_get(entry, "weights")), hash_text(hash, weights)) == 0)
+            *step = (uint64_t)json_integer_value(json_object_get(entry, "step"));
+    }
+    return compare_file(entry_of(provenance, *step), "weights", path, directory, WEIGHTS_NAME, weights, err);
+}
+
 /* ---- the part of an export ---- */
 
 static bool is_provenance(const char *name)

@@ -43,5 +43,9 @@ uint64_t proof_last(const json_t *provenance); /* the step of the newest one */
  * another run or dataset; ERR_VERIFY: it has other bytes; the error names the first tensor. */
 int proof_compare(const json_t *provenance, const char *path, const char *run, uint64_t from, uint64_t to,
                   size_t *count, uint64_t *last, char weights[17], struct error *err);
+/* The same for the weights of a model in a directory, which is not a run: *step becomes that of the checkpoint that has
+ * them. */
+int proof_compare_model(const json_t *provenance, const char *path, const char *directory, uint64_t *step,
+                        char weights[17], struct error *err);
 
 #endif
